@@ -1,0 +1,420 @@
+"""The abstract syntax of a spec: frozen values with spans, no behaviour.
+
+Names are canonical: Greek letters and primes of the source are already spelled out (`ε` is `eps`, `q′` is
+`q` with `primed=True`). Chained comparisons are already split into a conjunction. Nodes compare without
+their spans, so that two specs that differ only in layout are equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from typing import TypeAlias
+
+from aligncheck.source import Span
+
+NOWHERE = Span(0, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """What every node has: its place in the source."""
+
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+# --- expressions ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Node):
+    """An exact rational literal: `2`, `0.5`, `1e-3`."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean(Node):
+    """`true` or `false`."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Node):
+    """A parameter, query input, program variable or noise variable; `primed` is its value in the run on D'."""
+
+    ident: str
+    primed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Node):
+    """`base[index]` or `base'[index]`: an answer, an entry of a public vector, or a draw."""
+
+    base: str
+    index: Expr
+    primed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """A scalar function (`FUNCTIONS`) or `len(q)`."""
+
+    function: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Node):
+    """`-operand` or `not operand`; `op` is `-` or `not`."""
+
+    op: str
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Node):
+    """Arithmetic; `op` is one of `+ - * / % **`."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Node):
+    """One comparison; `op` is one of `== != < <= > >=`. Between two bool operands only `==` and `!=`.
+
+    In `align`, `q <= q'` and `q >= q'` for a vector of queries compare every entry.
+    """
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Logic(Node):
+    """`and` or `or` of two or more operands."""
+
+    op: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional(Node):
+    """`then if test else otherwise`."""
+
+    test: Expr
+    then: Expr
+    otherwise: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class OutIs(Node):
+    """`out[index] is tag`: record number `index` (from 0) of the output exists and has this tag.
+
+    `out is tag` is `out[0] is tag`. Only in `align`.
+    """
+
+    index: Expr
+    tag: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutField(Node):
+    """`out[index].field`: a number of record `index` of the output. Only in `align`."""
+
+    index: Expr
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutCount(Node):
+    """`len(out)` (tag None) or `out.count(tag)`: how many records the whole output has. Only in `align`."""
+
+    tag: str | None
+
+
+Expr: TypeAlias = (
+    Number
+    | Boolean
+    | Name
+    | Index
+    | Call
+    | Unary
+    | Binary
+    | Compare
+    | Logic
+    | Conditional
+    | OutIs
+    | OutField
+    | OutCount
+)
+
+FUNCTIONS: dict[str, tuple[int, int]] = {
+    "abs": (1, 1),
+    "min": (2, 8),
+    "max": (2, 8),
+    "clip": (3, 3),
+    "floor": (1, 1),
+    "sqrt": (1, 1),
+    "exp": (1, 1),
+    "ln": (1, 1),
+    "log2": (1, 1),
+    "len": (1, 1),
+}
+"""Scalar functions with the least and the greatest number of arguments."""
+
+
+# --- inputs -----------------------------------------------------------------------------------------------
+
+
+class Sort(Enum):
+    """What kind of number an input is."""
+
+    REAL = "real"
+    INT = "int"
+    BOOL = "bool"
+
+
+class Adjacency(Enum):
+    """How D and D' may differ in a declared group of queries; `sensitivity` is written Δ.
+
+    ALL: every answer by at most Δ. ONE: a single, unknown answer by at most Δ. MONOTONE: every answer by at
+    most Δ, all up or all down. MOVED: one answer down and another up, each by at most Δ. L1: the sum of all
+    differences is at most Δ. ANY: two arbitrary values within the declared range (the local model).
+    """
+
+    ALL = "all"
+    ONE = "one"
+    MONOTONE = "monotone"
+    MOVED = "moved"
+    L1 = "l1"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Node):
+    """A public scalar: `eps : real where eps > 0`."""
+
+    name: str
+    sort: Sort
+    where: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PublicVector(Node):
+    """A public list: `b : vector` (`int vector`, `bool vector`)."""
+
+    name: str
+    sort: Sort
+    where: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Queries(Node):
+    """Private answers declared together: their adjacency holds over all of `names` jointly.
+
+    `vector` is False for `query` (one answer each) and True for `queries` (a list each). `sort` is INT for
+    integer answers. `lattice`, if given, is a step of which every answer is a multiple. `sensitivity` may
+    mention `i`, the index of the answer. `range` is the declared range of the answers.
+    """
+
+    names: tuple[str, ...]
+    vector: bool
+    sort: Sort
+    adjacency: Adjacency
+    sensitivity: Expr | None
+    lattice: Expr | None = None
+    range: tuple[Expr, Expr] | None = None
+    where: Expr | None = None
+
+
+Input: TypeAlias = Parameter | PublicVector | Queries
+
+
+# --- statements -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Assign(Node):
+    """`name = value`."""
+
+    name: str
+    value: Expr
+
+
+class Family(Enum):
+    """The noise families, by the name that the language prints."""
+
+    LAPLACE = "Lap"
+    EXPONENTIAL = "Exp"
+    GEOMETRIC = "Geo"
+    DISCRETE_LAPLACE = "DLap"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample(Node):
+    """`name ~ Family(args)` or `name[index] ~ Family(args)`.
+
+    LAPLACE and EXPONENTIAL: (scale,). GEOMETRIC: (success probability,). DISCRETE_LAPLACE: (scale, step),
+    the step being 1 where the source leaves it out.
+    """
+
+    name: str
+    index: Expr | None
+    family: Family
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch(Node):
+    """One `if` or `elif` arm."""
+
+    test: Expr
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class If(Node):
+    """`if … elif … else …`; `otherwise` is empty where there is no `else`."""
+
+    branches: tuple[Branch, ...]
+    otherwise: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OverQueries(Node):
+    """`for i, x in q`: `index` counts from 0, `item` is the answer. `base` is a vector of queries or a public vector."""
+
+    base: str
+    item: str
+
+
+@dataclass(frozen=True, slots=True)
+class OverRange(Node):
+    """`for i in range(low, high)`: from `low` up to, but without, `high`."""
+
+    low: Expr
+    high: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class For(Node):
+    """A loop over a finite input. `index` is None where the source names none (`for x in q`)."""
+
+    index: str | None
+    over: OverQueries | OverRange
+    body: tuple[Stmt, ...]
+    invariants: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class While(Node):
+    """`while test`."""
+
+    test: Expr
+    body: tuple[Stmt, ...]
+    invariants: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EmitField(Node):
+    """`name = value` in a record."""
+
+    name: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Emit(Node):
+    """`emit tag(field = value, …)`: appends one record to the output."""
+
+    tag: str
+    fields: tuple[EmitField, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Break(Node):
+    """`break`: leaves the innermost loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pass(Node):
+    """`pass`."""
+
+
+Stmt: TypeAlias = Assign | Sample | If | For | While | Emit | Break | Pass
+
+
+# --- alignment --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Shift(Node):
+    """`name[index] += value when guard`.
+
+    `op` is `+=`, `-=` or `=` (the new value itself). `index` is None for scalar noise. Where it is a `Name`
+    that is no parameter, it is a binder: it stands for the index of every draw of `name` in `value` and
+    `guard`. Any other index restricts the line to the draws with that index.
+
+    Shifts of one variable whose guards hold add up. `value` and `guard` are evaluated where the variable is
+    drawn: a program variable has the value that it has there.
+    """
+
+    name: str
+    index: Expr | None
+    op: str
+    value: Expr
+    guard: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Node):
+    """One arm of a case split."""
+
+    test: Expr
+    items: tuple[AlignItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseSplit(Node):
+    """`case test: … case test: … otherwise: …`: the first arm whose test holds is used."""
+
+    cases: tuple[Case, ...]
+    otherwise: tuple[AlignItem, ...]
+
+
+AlignItem: TypeAlias = Shift | CaseSplit
+
+
+# --- the whole --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation(Node):
+    """`expect verified`, `expect alignment fails at cost`, `expect error at contradictory-where`, …
+
+    `verdict` is `verified`, `alignment fails`, `refuted`, `unknown` or `error`; `at` is a condition id or,
+    for `error`, a diagnostic code; None where the source names none.
+    """
+
+    verdict: str
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism(Node):
+    """A whole spec. `remarks` are the comment lines around its head (where the source is named), `doc` its docstring."""
+
+    name: str
+    doc: str
+    remarks: tuple[str, ...]
+    inputs: tuple[Input, ...]
+    privacy: Expr
+    body: tuple[Stmt, ...]
+    align: tuple[AlignItem, ...]
+    expect: Expectation | None = None
