@@ -1,0 +1,582 @@
+"""The small intermediate representation: terms over parameters, answers on D, distances to D', and noise.
+
+Terms are frozen and hashable, and know no solver. The constructor functions fold constants and collect
+like terms, so that equal sums are usually equal values; the trusted normal form is `discharge.algebra`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import TypeAlias
+
+
+class Sort(Enum):
+    """What values a term takes."""
+
+    REAL = "real"
+    INT = "int"
+    BOOL = "bool"
+
+
+class Kind(Enum):
+    """Where a symbol's value comes from.
+
+    PARAMETER: public input. DATA: an answer on D. DISTANCE: how far an answer or a state variable is on D'
+    from D. NOISE: a draw on D. STATE: a program variable at a loop head, on D. PRIMED: a bool variable at a
+    loop head, on D'. COUNTER: a loop index. GHOST: bookkeeping of the proof. OMEGA: a part of the output.
+    """
+
+    PARAMETER = "parameter"
+    DATA = "data"
+    DISTANCE = "distance"
+    NOISE = "noise"
+    STATE = "state"
+    PRIMED = "primed"
+    COUNTER = "counter"
+    GHOST = "ghost"
+    OMEGA = "omega"
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A rational number."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """True or false."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sym:
+    """A symbol; its name is unique within a mechanism's analysis."""
+
+    name: str
+    sort: Sort
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class App:
+    """A function symbol at an index: an answer `q(i)`, its distance, a draw `xi(i)`, a record's field."""
+
+    name: str
+    args: tuple[Term, ...]
+    sort: Sort
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Add:
+    """A sum of terms with rational coefficients, plus a constant."""
+
+    parts: tuple[tuple[Term, Fraction], ...]
+    constant: Fraction
+
+
+@dataclass(frozen=True)
+class Mul:
+    """A product."""
+
+    args: tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class Div:
+    """A quotient."""
+
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True)
+class Fn:
+    """A scalar function that is no polynomial: `abs sqrt exp ln log2 floor mod`."""
+
+    name: str
+    args: tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class Ite:
+    """`then` where `test` holds, else `otherwise`; numeric or bool."""
+
+    test: Term
+    then: Term
+    otherwise: Term
+
+
+@dataclass(frozen=True)
+class Cmp:
+    """A comparison of numbers; `op` is `<`, `<=` or `==`."""
+
+    op: str
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True)
+class Not:
+    """Negation."""
+
+    arg: Term
+
+
+@dataclass(frozen=True)
+class And:
+    """Conjunction; empty is true."""
+
+    args: tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class Or:
+    """Disjunction; empty is false."""
+
+    args: tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class IsInt:
+    """The number is an integer."""
+
+    arg: Term
+
+
+Term: TypeAlias = (
+    Const | Truth | Sym | App | Add | Mul | Div | Fn | Ite | Cmp | Not | And | Or | IsInt
+)
+
+
+def _cached_hash(cls: type) -> None:
+    """Hash each value once: terms share subterms, and deep hashing would be quadratic."""
+    original = cls.__hash__
+
+    def cached(self: object) -> int:
+        value = self.__dict__.get("_h")
+        if value is None:
+            value = original(self)
+            self.__dict__["_h"] = value
+        return int(value)
+
+    cls.__hash__ = cached  # type: ignore[method-assign, assignment]
+
+
+for _cls in (App, Add, Mul, Div, Fn, Ite, Cmp, Not, And, Or, IsInt):
+    _cached_hash(_cls)
+
+ZERO = Const(Fraction(0))
+ONE = Const(Fraction(1))
+TRUE = Truth(True)
+FALSE = Truth(False)
+
+
+def const(value: int | Fraction) -> Const:
+    """A rational number as a term."""
+    return Const(Fraction(value))
+
+
+def sort_of(term: Term) -> Sort:
+    """The sort of a term; INT only where every value is an integer by construction."""
+    match term:
+        case Const(value):
+            return Sort.INT if value.denominator == 1 else Sort.REAL
+        case Truth() | Cmp() | Not() | And() | Or() | IsInt():
+            return Sort.BOOL
+        case Sym(sort=sort) | App(sort=sort):
+            return sort
+        case Add(parts, constant):
+            whole = constant.denominator == 1 and all(
+                c.denominator == 1 and sort_of(t) is Sort.INT for t, c in parts
+            )
+            return Sort.INT if whole else Sort.REAL
+        case Mul(args):
+            return Sort.INT if all(sort_of(a) is Sort.INT for a in args) else Sort.REAL
+        case Div():
+            return Sort.REAL
+        case Fn(name, args):
+            if name == "floor":
+                return Sort.INT
+            whole = name in ("abs", "mod") and all(sort_of(a) is Sort.INT for a in args)
+            return Sort.INT if whole else Sort.REAL
+        case Ite(_, then, otherwise):
+            a, b = sort_of(then), sort_of(otherwise)
+            return a if a is b else Sort.REAL
+
+
+# --- constructors -----------------------------------------------------------------------------------------
+
+
+def _parts(term: Term) -> tuple[tuple[tuple[Term, Fraction], ...], Fraction]:
+    match term:
+        case Const(value):
+            return (), value
+        case Add(parts, constant):
+            return parts, constant
+        case Mul(args) if isinstance(args[0], Const):
+            rest = args[1:]
+            return (((rest[0] if len(rest) == 1 else Mul(rest)), args[0].value),), Fraction(0)
+        case _:
+            return ((term, Fraction(1)),), Fraction(0)
+
+
+def _order(term: Term) -> str:
+    return repr(term)
+
+
+def add(*terms: Term) -> Term:
+    """A sum, like terms collected."""
+    total: dict[Term, Fraction] = {}
+    constant = Fraction(0)
+    for term in terms:
+        parts, c = _parts(term)
+        constant += c
+        for t, k in parts:
+            total[t] = total.get(t, Fraction(0)) + k
+    kept = [(t, k) for t, k in total.items() if k]
+    if not kept:
+        return Const(constant)
+    if len(kept) == 1 and not constant:
+        return scaled(kept[0][0], kept[0][1])
+    if len(kept) > 1:
+        kept.sort(key=lambda pair: _order(pair[0]))
+    return Add(tuple(kept), constant)
+
+
+def scaled(term: Term, factor: Fraction | int) -> Term:
+    """`factor * term` for a rational factor."""
+    factor = Fraction(factor)
+    if not factor:
+        return ZERO
+    if factor == 1:
+        return term
+    match term:
+        case Const(value):
+            return Const(value * factor)
+        case Add(parts, constant):
+            return Add(tuple((t, k * factor) for t, k in parts), constant * factor)
+        case Mul(args) if isinstance(args[0], Const):
+            return scaled(args[1] if len(args) == 2 else Mul(args[1:]), args[0].value * factor)
+        case Mul(args):
+            return Mul((Const(factor), *args))
+        case _:
+            return Mul((Const(factor), term))
+
+
+def neg(term: Term) -> Term:
+    """`-term`."""
+    return scaled(term, -1)
+
+
+def sub(left: Term, right: Term) -> Term:
+    """`left - right`."""
+    return add(left, neg(right))
+
+
+def mul(*terms: Term) -> Term:
+    """A product, rational factors collected."""
+    factor = Fraction(1)
+    rest: list[Term] = []
+    for term in terms:
+        match term:
+            case Const(value):
+                factor *= value
+            case Mul(args):
+                for a in args:
+                    if isinstance(a, Const):
+                        factor *= a.value
+                    else:
+                        rest.append(a)
+            case _:
+                rest.append(term)
+    if not factor:
+        return ZERO
+    if not rest:
+        return Const(factor)
+    if len(rest) == 1:
+        return scaled(rest[0], factor)
+    rest.sort(key=_order)
+    return scaled(Mul(tuple(rest)), factor)
+
+
+def div(left: Term, right: Term) -> Term:
+    """`left / right`; the caller proves that `right` is not 0."""
+    if isinstance(right, Const) and right.value:
+        return scaled(left, 1 / right.value)
+    if left == ZERO:
+        return ZERO
+    return Div(left, right)
+
+
+def fn(name: str, *args: Term) -> Term:
+    """A scalar function; `abs`, `exp`, `ln`, `sqrt`, `floor` and `mod` fold where the value is rational."""
+    values = [a.value if isinstance(a, Const) else None for a in args]
+    if name == "abs":
+        return _abs(args[0])
+    if all(v is not None for v in values):
+        folded = _fold(name, [v for v in values if v is not None])
+        if folded is not None:
+            return Const(folded)
+    if name == "ln" and isinstance(args[0], Fn) and args[0].name == "exp":
+        return args[0].args[0]
+    if name == "floor" and sort_of(args[0]) is Sort.INT:
+        return args[0]
+    return Fn(name, args)
+
+
+def _abs(arg: Term) -> Term:
+    if isinstance(arg, Const):
+        return Const(abs(arg.value))
+    if isinstance(arg, Mul) and isinstance(arg.args[0], Const) and abs(arg.args[0].value) != 1:
+        return scaled(_abs(scaled(arg, 1 / abs(arg.args[0].value))), abs(arg.args[0].value))
+    if isinstance(arg, Ite):
+        return ite(arg.test, _abs(arg.then), _abs(arg.otherwise))
+    flipped = neg(arg)
+    return Fn("abs", (min(arg, flipped, key=_order),))
+
+
+def _root(value: Fraction) -> Fraction | None:
+    from math import isqrt
+
+    if value < 0:
+        return None
+    p, q = isqrt(value.numerator), isqrt(value.denominator)
+    exact = p * p == value.numerator and q * q == value.denominator
+    return Fraction(p, q) if exact else None
+
+
+def _fold(name: str, values: list[Fraction]) -> Fraction | None:
+    match name, values:
+        case "sqrt", [v]:
+            return _root(v)
+        case "exp", [v] if v == 0:
+            return Fraction(1)
+        case "ln", [v] if v == 1:
+            return Fraction(0)
+        case "log2", [v] if v > 0:
+            return _log2(v)
+        case "floor", [v]:
+            return Fraction(v.numerator // v.denominator)
+        case "mod", [a, b] if b != 0:
+            return a - b * ((a / b).numerator // (a / b).denominator)
+        case _:
+            return None
+
+
+def _log2(value: Fraction) -> Fraction | None:
+    p, q = value.numerator, value.denominator
+    if p & (p - 1) or q & (q - 1):
+        return None
+    return Fraction(p.bit_length() - q.bit_length())
+
+
+def ite(test: Term, then: Term, otherwise: Term) -> Term:
+    """`then if test else otherwise`."""
+    if isinstance(test, Truth):
+        return then if test.value else otherwise
+    if then == otherwise:
+        return then
+    if isinstance(test, Not):
+        return ite(test.arg, otherwise, then)
+    if then == TRUE and otherwise == FALSE:
+        return test
+    return Ite(test, then, otherwise)
+
+
+def compare(op: str, left: Term, right: Term) -> Term:
+    """One of `== != < <= > >=` between numbers; `==` and `!=` also between truths."""
+    if op in (">", ">="):
+        return compare("<" if op == ">" else "<=", right, left)
+    if op == "!=":
+        return not_(compare("==", left, right))
+    if sort_of(left) is Sort.BOOL:
+        return iff(left, right)
+    if left == right:
+        return Truth(op != "<")
+    if isinstance(left, Const) and isinstance(right, Const):
+        return Truth(left.value < right.value if op == "<" else op == "<=" and left.value <= right.value)
+    return Cmp(op, left, right)
+
+
+def lt(left: Term, right: Term) -> Term:
+    """`left < right`."""
+    return compare("<", left, right)
+
+
+def le(left: Term, right: Term) -> Term:
+    """`left <= right`."""
+    return compare("<=", left, right)
+
+
+def eq(left: Term, right: Term) -> Term:
+    """`left == right`."""
+    return compare("==", left, right)
+
+
+def not_(arg: Term) -> Term:
+    """Negation."""
+    match arg:
+        case Truth(value):
+            return Truth(not value)
+        case Not(inner):
+            return inner
+        case Cmp("<", left, right):
+            return compare("<=", right, left)
+        case Cmp("<=", left, right):
+            return compare("<", right, left)
+        case _:
+            return Not(arg)
+
+
+def and_(args: Iterable[Term]) -> Term:
+    """Conjunction."""
+    kept: list[Term] = []
+    for a in args:
+        if isinstance(a, Truth):
+            if not a.value:
+                return FALSE
+        elif isinstance(a, And):
+            kept.extend(a.args)
+        else:
+            kept.append(a)
+    kept = list(dict.fromkeys(kept))
+    return TRUE if not kept else kept[0] if len(kept) == 1 else And(tuple(kept))
+
+
+def or_(args: Iterable[Term]) -> Term:
+    """Disjunction."""
+    kept: list[Term] = []
+    for a in args:
+        if isinstance(a, Truth):
+            if a.value:
+                return TRUE
+        elif isinstance(a, Or):
+            kept.extend(a.args)
+        else:
+            kept.append(a)
+    kept = list(dict.fromkeys(kept))
+    return FALSE if not kept else kept[0] if len(kept) == 1 else Or(tuple(kept))
+
+
+def implies(left: Term, right: Term) -> Term:
+    """`left` implies `right`."""
+    return or_((not_(left), right))
+
+
+def iff(left: Term, right: Term) -> Term:
+    """Both or neither."""
+    if left == right:
+        return TRUE
+    if isinstance(left, Truth):
+        return right if left.value else not_(right)
+    if isinstance(right, Truth):
+        return left if right.value else not_(left)
+    return and_((implies(left, right), implies(right, left)))
+
+
+# --- traversal --------------------------------------------------------------------------------------------
+
+
+def children(term: Term) -> tuple[Term, ...]:
+    """The direct subterms."""
+    match term:
+        case Const() | Truth() | Sym():
+            return ()
+        case App(args=args) | Mul(args) | Fn(_, args) | And(args) | Or(args):
+            return args
+        case Add(parts, _):
+            return tuple(t for t, _ in parts)
+        case Div(a, b) | Cmp(_, a, b):
+            return (a, b)
+        case Ite(a, b, c):
+            return (a, b, c)
+        case Not(a) | IsInt(a):
+            return (a,)
+
+
+def rebuilt(term: Term, change: Callable[[Term], Term]) -> Term:
+    """The term with `change` applied to its direct subterms, folded anew."""
+    match term:
+        case Const() | Truth() | Sym():
+            return term
+        case App(name, args, sort, kind):
+            return App(name, tuple(change(a) for a in args), sort, kind)
+        case Add(parts, constant):
+            return add(Const(constant), *(scaled(change(t), k) for t, k in parts))
+        case Mul(args):
+            return mul(*(change(a) for a in args))
+        case Div(a, b):
+            return div(change(a), change(b))
+        case Fn(name, args):
+            return fn(name, *(change(a) for a in args))
+        case Ite(a, b, c):
+            return ite(change(a), change(b), change(c))
+        case Cmp(op, a, b):
+            return compare(op, change(a), change(b))
+        case Not(a):
+            return not_(change(a))
+        case And(args):
+            return and_(change(a) for a in args)
+        case Or(args):
+            return or_(change(a) for a in args)
+        case IsInt(a):
+            return IsInt(change(a))
+
+
+def substitute(term: Term, table: dict[Term, Term]) -> Term:
+    """Every occurrence of a key of `table` (a symbol or an application) replaced, once."""
+    if not table:
+        return term
+    memo: dict[Term, Term] = {}
+
+    def go(t: Term) -> Term:
+        done = memo.get(t)
+        if done is None:
+            done = table[t] if t in table else rebuilt(t, go)
+            memo[t] = done
+        return done
+
+    return go(term)
+
+
+def subterms(terms: Iterable[Term]) -> Iterator[Term]:
+    """Every subterm of the terms, each once, parents before children."""
+    seen: set[Term] = set()
+    stack = list(terms)
+    while stack:
+        term = stack.pop()
+        if term in seen:
+            continue
+        seen.add(term)
+        yield term
+        stack.extend(children(term))
+
+
+def atoms(terms: Iterable[Term]) -> set[Sym | App]:
+    """The symbols and applications that occur."""
+    return {t for t in subterms(terms) if isinstance(t, (Sym, App))}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A value in both runs: on D and, with the aligned noise, on D'."""
+
+    left: Term
+    right: Term
+
+    @property
+    def distance(self) -> Term:
+        """How far the value on D' is from the value on D (numbers only)."""
+        return sub(self.right, self.left)
+
+
+def same(term: Term) -> Pair:
+    """A value that both runs share."""
+    return Pair(term, term)
