@@ -14,14 +14,14 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing import connection
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
-from types import TracebackType
-from typing import Generic, TypeAlias, TypeVar
+from types import MappingProxyType, TracebackType
+from typing import Any, Generic, TypeAlias, TypeVar
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -126,16 +126,6 @@ class Supervision(Generic[Item, Value]):
         while self._open:
             yield from self._wait()
 
-    def in_order(self) -> Iterator[tuple[int, Outcome[Value]]]:
-        """The same outcomes in the order of the items, each as soon as all before it are there."""
-        waiting: dict[int, Outcome[Value]] = {}
-        following = 0
-        for index, outcome in self:
-            waiting[index] = outcome
-            while following in waiting:
-                yield following, waiting.pop(following)
-                following += 1
-
     def _start_worker(self) -> None:
         context = _context()
         ours, theirs = context.Pipe()
@@ -202,6 +192,17 @@ class Supervision(Generic[Item, Value]):
         while self._workers:
             _kill(self._workers.pop())
         self._open = 0
+
+
+def in_order(finished: Iterable[tuple[int, Value]]) -> Iterator[tuple[int, Value]]:
+    """The same pairs by ascending index from 0, each as soon as all before it are there."""
+    waiting: dict[int, Value] = {}
+    following = 0
+    for index, outcome in finished:
+        waiting[index] = outcome
+        while following in waiting:
+            yield following, waiting.pop(following)
+            following += 1
 
 
 def _context() -> BaseContext:
@@ -277,6 +278,7 @@ def _raised(error: BaseException, start: float) -> Raised:
 
 
 def _pickled(answer: tuple[Done[Value] | Raised, bool]) -> bytes:
+    ForkingPickler.register(MappingProxyType, _reduced)
     usual = sys.getrecursionlimit()
     sys.setrecursionlimit(max(usual, _DEEP_RESULTS))
     try:
@@ -285,6 +287,15 @@ def _pickled(answer: tuple[Done[Value] | Raised, bool]) -> bytes:
         return bytes(ForkingPickler.dumps((_raised(error, time.monotonic()), True)))
     finally:
         sys.setrecursionlimit(usual)
+
+
+def _reduced(view: MappingProxyType[Any, Any]) -> tuple[Any, ...]:
+    """How a read-only view of a mapping is pickled, which Python leaves out."""
+    return _read_only, (dict(view),)
+
+
+def _read_only(mapping: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(mapping)
 
 
 def _die_with(parent: int) -> None:

@@ -12,10 +12,11 @@ import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
-from aligncheck.workers import Died, Done, Raised, Supervision, TimedOut
+from aligncheck.workers import Died, Done, Raised, Supervision, TimedOut, in_order
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and fork")
 
@@ -58,6 +59,8 @@ def misbehave(how: str) -> object:
             os.write(1, b"noise from a library\n")
             print("more noise", flush=True)
             return "printed"
+        case "read only":
+            return MappingProxyType({"x": 1})
         case "deep":
             nest: tuple[object, ...] = ()
             for _ in range(1500):
@@ -69,7 +72,7 @@ def misbehave(how: str) -> object:
 def test_results_come_back_in_input_order() -> None:
     items = list(range(20))
     with Supervision(square, items, deadline=20, jobs=2) as work:
-        outcomes = list(work.in_order())
+        outcomes = list(in_order(work))
     assert [index for index, _ in outcomes] == items
     assert [outcome.value for _, outcome in outcomes if isinstance(outcome, Done)] == [x * x for x in items]
 
@@ -89,7 +92,7 @@ def test_no_items() -> None:
 def test_an_item_that_overruns_is_killed_and_the_others_go_on(how: str) -> None:
     start = time.monotonic()
     with Supervision(misbehave, ["a", how, "b", "c"], deadline=0.5, jobs=1) as work:
-        outcomes = [outcome for _, outcome in work.in_order()]
+        outcomes = [outcome for _, outcome in in_order(work)]
     assert time.monotonic() - start < 5
     assert isinstance(outcomes[1], TimedOut)
     assert outcomes[1].seconds == pytest.approx(0.5, abs=0.4)
@@ -101,7 +104,7 @@ def test_an_item_that_overruns_is_killed_and_the_others_go_on(how: str) -> None:
 )
 def test_a_dead_worker_costs_its_item_only(how: str, ending: str) -> None:
     with Supervision(misbehave, [how, "a", how, "b"], deadline=20, jobs=2) as work:
-        outcomes = [outcome for _, outcome in work.in_order()]
+        outcomes = [outcome for _, outcome in in_order(work)]
     dead = [outcomes[0], outcomes[2]]
     assert [o.how for o in dead if isinstance(o, Died)] == [ending, ending]
     assert [o.value for o in outcomes if isinstance(o, Done)] == ["a", "b"]
@@ -113,7 +116,7 @@ def test_a_dead_worker_costs_its_item_only(how: str, ending: str) -> None:
 )
 def test_an_exception_is_an_outcome(how: str, error: str) -> None:
     with Supervision(misbehave, [how, "a"], deadline=20, jobs=1, memory=1 << 33) as work:
-        outcomes = [outcome for _, outcome in work.in_order()]
+        outcomes = [outcome for _, outcome in in_order(work)]
     first, second = outcomes
     assert isinstance(first, Raised)
     assert first.error == error
@@ -123,9 +126,16 @@ def test_an_exception_is_an_outcome(how: str, error: str) -> None:
 
 def test_a_result_that_cannot_be_sent_is_an_outcome() -> None:
     with Supervision(misbehave, ["unpicklable", "a"], deadline=20, jobs=1) as work:
-        first, second = (outcome for _, outcome in work.in_order())
+        first, second = (outcome for _, outcome in in_order(work))
     assert isinstance(first, Raised)
     assert isinstance(second, Done)
+
+
+def test_a_read_only_mapping_gets_through() -> None:
+    with Supervision(misbehave, ["read only"], deadline=20, jobs=1) as work:
+        [(_, outcome)] = list(work)
+    assert isinstance(outcome, Done)
+    assert outcome.value == {"x": 1}
 
 
 def test_a_deeply_nested_result_gets_through() -> None:

@@ -1,0 +1,310 @@
+"""The command line: arguments and exit statuses. Each subcommand is imported only when it runs.
+
+`aligncheck --help` must be instant, so nothing here imports more than `argparse` at the top.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from aligncheck import __version__
+from aligncheck.commands import CommandError
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    _Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"
+
+STATUSES = """\
+exit status:
+  0  verified
+  1  the alignment fails: a run that violates a condition was found
+  2  error: no spec that can be checked, or the command cannot be carried out
+  3  unknown: neither a proof nor a violation was found
+With several files the worst counts: 2, then 1, then 3, then 0."""
+
+DEFAULT_TIMEOUT = 10.0
+
+_INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+_BROKEN_PIPE = 141  # 128 + SIGPIPE
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command line (without the program's name) and returns its status. Raises only SystemExit."""
+    for stream in (sys.stdout, sys.stderr):
+        # A report may hold letters that the terminal's encoding lacks: better an escape than a traceback.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        status = _run(_parser().parse_args(arguments))
+        sys.stdout.flush()
+    except CommandError as error:
+        print(f"aligncheck: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("aligncheck: interrupted", file=sys.stderr)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        _abandon_standard_output()
+        return _BROKEN_PIPE
+    except OSError as error:
+        _abandon_standard_output()
+        print(f"aligncheck: error: {error.strerror or error}", file=sys.stderr)
+        return 2
+    return status
+
+
+def _abandon_standard_output() -> None:
+    """Keeps the interpreter from writing once more, at exit, to where it has just failed to write."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
+def _run(args: argparse.Namespace) -> int:
+    match args.command:
+        case "verify":
+            from aligncheck.commands.verify import expect, verify
+
+            if args.expect:
+                return expect(args.paths, timeout=args.timeout, jobs=args.jobs, as_json=args.json)
+            return verify(
+                args.paths, timeout=args.timeout, jobs=args.jobs, as_json=args.json, verbose=args.verbose
+            )
+        case "compile":
+            from aligncheck.commands.compile import compile_spec
+
+            return compile_spec(args.file, args.output, timeout=args.timeout, force=args.force)
+        case "run":
+            from aligncheck.commands.run import run
+
+            return run(
+                args.file,
+                data=args.data,
+                column=args.column,
+                settings=args.set,
+                seed=args.seed,
+                as_json=args.json,
+                timeout=args.timeout,
+            )
+        case "show":
+            from aligncheck.commands.show import show
+
+            return show(args.file)
+        case "explain":
+            from aligncheck.commands.explain import explain
+
+            return explain(args.condition)
+        case _:
+            _parser().print_help()
+            return 2
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 86_400:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number of seconds (more than 0, at most 86400)")
+    return value
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 1024:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number of processes (1 to 1024)")
+    return int(text)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors as the rest of the program prints them, with a pointer to the help instead of the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"aligncheck: error: {message}\nSee `{self.prog} --help`.", file=sys.stderr)
+        sys.exit(2)
+
+
+_ABOUT = """\
+Proves that small randomized mechanisms are differentially private, by checking
+a randomness alignment, or shows why the alignment does not prove it."""
+
+_EXAMPLES = """\
+examples:
+  aligncheck verify specs/adaptive_svt.dp
+  aligncheck verify --expect specs
+  aligncheck compile specs/adaptive_svt.dp -o adaptive_svt.py
+  aligncheck explain cost"""
+
+_VERIFY_ABOUT = """\
+Checks each mechanism's alignment: a verdict per file, and for each condition
+of the lemma how it was discharged. VERIFIED holds for every input, parameter
+and epsilon in the declared ranges."""
+
+_VERIFY_EXAMPLES = """\
+examples:
+  aligncheck verify specs/adaptive_svt.dp
+  aligncheck verify specs draft.dp --jobs 2
+  aligncheck verify specs --json > verdicts.json
+  aligncheck verify --expect specs      each file against its `expect` line"""
+
+_EXPECT_STATUSES = "With --expect: 0 if every file does what its `expect` line says, otherwise 1."
+
+_COMPILE_ABOUT = """\
+Verifies the spec and writes it as a Python module that imports only
+aligncheck's small runtime. A spec that is not VERIFIED is refused, with the
+reason and the verdict's exit status."""
+
+_COMPILE_EXAMPLES = """\
+examples:
+  aligncheck compile specs/adaptive_svt.dp -o adaptive_svt.py
+  aligncheck compile specs/svt.dp       prints the module"""
+
+_RUN_ABOUT = """\
+Runs a spec (verified first) or a module made by `aligncheck compile` on the
+numbers of a CSV column, and prints the released records and the privacy that
+they cost."""
+
+_RUN_EXAMPLES = """\
+examples:
+  aligncheck run specs/adaptive_svt.dp --data counts.csv --column count \\
+      --set T=1000 --set k=5 --set eps=1
+  aligncheck run adaptive_svt.py --data counts.csv --set T=1000 --set k=5 \\
+      --set eps=1/2 --json
+
+Numbers are exact: 0.1 is 1/10. With --seed the noise can be repeated, so the
+output is not private: for tests and examples only."""
+
+_SHOW_ABOUT = """\
+Prints the spec with syntax colours; beside each draw stands how the alignment
+shifts it."""
+
+_SHOW_EXAMPLES = """\
+examples:
+  aligncheck show specs/adaptive_svt.dp
+
+exit status:
+  0  shown
+  2  error: the file is no spec"""
+
+_EXPLAIN_ABOUT = """\
+Says what a condition of the proof demands, why it matters, where it comes from,
+how it typically fails and what to do then. Without a condition: the list."""
+
+_EXPLAIN_EXAMPLES = """\
+examples:
+  aligncheck explain
+  aligncheck explain cost
+
+exit status:
+  0  explained
+  2  error: there is no such condition"""
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="aligncheck",
+        description=_ABOUT,
+        epilog=f"{_EXAMPLES}\n\n{STATUSES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"aligncheck {__version__}")
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
+    for declare in (_declare_verify, _declare_compile, _declare_run, _declare_show, _declare_explain):
+        declare(commands)
+    return parser
+
+
+def _declare_verify(commands: _Commands) -> None:
+    parser = _declare(
+        commands,
+        "verify",
+        summary="prove specs, or show why they are not proved",
+        about=_VERIFY_ABOUT,
+        epilog=f"{_VERIFY_EXAMPLES}\n\n{STATUSES}\n{_EXPECT_STATUSES}",
+    )
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="a spec, or a folder to search for *.dp")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
+    parser.add_argument("-v", "--verbose", action="store_true", help="also paths, invariants, obligations")
+    parser.add_argument("--expect", action="store_true", help="compare verdicts with the `expect` lines")
+    _add_timeout(parser)
+    parser.add_argument(
+        "--jobs", type=_count, metavar="N", help="files to check at once (default: one per processor)"
+    )
+
+
+def _declare_compile(commands: _Commands) -> None:
+    parser = _declare(
+        commands,
+        "compile",
+        summary="turn a verified spec into a Python module",
+        about=_COMPILE_ABOUT,
+        epilog=f"{_COMPILE_EXAMPLES}\n\n{STATUSES}",
+    )
+    parser.add_argument("file", metavar="FILE", help="the spec")
+    parser.add_argument("-o", "--output", metavar="OUT.py", help="where to write (default: print it)")
+    parser.add_argument("--force", action="store_true", help="overwrite OUT.py even if it was not generated")
+    _add_timeout(parser)
+
+
+def _declare_run(commands: _Commands) -> None:
+    parser = _declare(
+        commands,
+        "run",
+        summary="run a verified mechanism on a column of a CSV file",
+        about=_RUN_ABOUT,
+        epilog=f"{_RUN_EXAMPLES}\n\n{STATUSES}",
+    )
+    parser.add_argument("file", metavar="FILE", help="a spec (.dp) or a generated module (.py)")
+    parser.add_argument("--data", metavar="CSV", help="the private data: a CSV file with a header")
+    parser.add_argument("--column", metavar="C", help="the column that holds the answers")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter's value; once for each"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="repeatable noise: not private")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    _add_timeout(parser)
+
+
+def _declare_show(commands: _Commands) -> None:
+    parser = _declare(
+        commands,
+        "show",
+        summary="print a spec with its alignment beside the lines it moves",
+        about=_SHOW_ABOUT,
+        epilog=_SHOW_EXAMPLES,
+    )
+    parser.add_argument("file", metavar="FILE", help="the spec")
+
+
+def _declare_explain(commands: _Commands) -> None:
+    parser = _declare(
+        commands,
+        "explain",
+        summary="explain a condition of the proof",
+        about=_EXPLAIN_ABOUT,
+        epilog=_EXPLAIN_EXAMPLES,
+    )
+    parser.add_argument("condition", nargs="?", metavar="CONDITION", help="for example `cost` or `acyclic`")
+
+
+def _declare(commands: _Commands, name: str, *, summary: str, about: str, epilog: str) -> _Parser:
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=about,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _add_timeout(parser: _Parser) -> None:
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=DEFAULT_TIMEOUT,
+        metavar="S",
+        help="seconds for each file, then UNKNOWN (default: %(default)g)",
+    )

@@ -1,0 +1,148 @@
+"""Checks files in supervised processes and turns whatever becomes of them into results."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from aligncheck.commands import CommandError
+from aligncheck.workers import Died, Done, Outcome, Raised, Supervision, TimedOut, in_order
+
+if TYPE_CHECKING:
+    from aligncheck.verdict import Result
+
+GRACE = 5.0
+"""Seconds that a check may overrun its timeout (imports, the last solver call) before it is killed."""
+
+MEMORY = 4 << 30
+"""Bytes of address space for each check."""
+
+BUG = "this is a bug in aligncheck"
+
+
+def spec_files(paths: Sequence[str]) -> list[str]:
+    """The files that `paths` name: files as they are, folders searched for `*.dp`; each once, folders sorted.
+
+    Raises CommandError for a path that is not there and for a folder without specs.
+    """
+    missing = [path for path in paths if not os.path.exists(path)]
+    if missing:
+        raise CommandError("no such file or folder: " + ", ".join(f"`{path}`" for path in missing))
+    found = [file for path in paths for file in (_specs_under(path) if os.path.isdir(path) else [path])]
+    return list({os.path.realpath(file): file for file in reversed(found)}.values())[::-1]
+
+
+def one_file(path: str) -> str:
+    """`path`, if it is a file. Raises CommandError otherwise."""
+    if os.path.isdir(path):
+        raise CommandError(f"`{path}` is a folder; this command takes one file")
+    if not os.path.exists(path):
+        raise CommandError(f"no such file: `{path}`")
+    return path
+
+
+def _specs_under(folder: str) -> list[str]:
+    def refuse(error: OSError) -> None:
+        raise CommandError(f"cannot read folder `{error.filename}`: {error.strerror}")
+
+    found: list[str] = []
+    for at, folders, files in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [os.path.join(at, name) for name in files if name.endswith(".dp")]
+    if not found:
+        raise CommandError(f"no *.dp files in folder `{folder}`")
+    return sorted(found)
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Checking:
+    """The check of some files: a context manager, and an iterator of their results in the order of the files.
+
+    The work starts on entry. With several files and a terminal, a progress bar runs on standard error; then
+    all results come after it, since a report printed meanwhile would break it.
+    """
+
+    def __init__(self, files: Sequence[str], *, timeout: float, jobs: int | None, verbose: bool) -> None:
+        self._files = files
+        self._verbose = verbose
+        self._work: Supervision[tuple[str, float, bool], Result] = Supervision(
+            _verify,
+            [(file, timeout, verbose) for file in files],
+            deadline=timeout + GRACE,
+            jobs=jobs or processors(),
+            memory=MEMORY,
+        )
+
+    def __enter__(self) -> Checking:
+        self._work.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._work.__exit__(kind, error, trace)
+
+    def __iter__(self) -> Iterator[Result]:
+        finished: Iterator[tuple[int, Outcome[Result]]] = iter(self._work)
+        if len(self._files) > 1 and sys.stderr.isatty():
+            finished = iter(_with_progress_bar(finished, len(self._files)))
+        for index, outcome in in_order(finished):
+            if self._verbose and isinstance(outcome, Raised):
+                print(outcome.trace, file=sys.stderr)
+            yield result_of(self._files[index], outcome)
+
+
+def _verify(job: tuple[str, float, bool]) -> Result:
+    """In a worker."""
+    from aligncheck.pipeline import Options, verify_file
+
+    path, timeout, verbose = job
+    return verify_file(path, Options(timeout=timeout, verbose=verbose))
+
+
+def result_of(path: str, outcome: Outcome[Result]) -> Result:
+    """A file's result, also where its check did not get as far as a verdict: then UNKNOWN, saying why."""
+    from aligncheck.verdict import Result, Unknown
+
+    match outcome:
+        case Done(value=result):
+            return result
+        case TimedOut(seconds=seconds):
+            message = f"stopped from outside after {seconds:.1f} s: the check overran its time limit"
+            help_ = "allow more time with `--timeout`, or simplify the spec"
+        case Raised(error=error, seconds=seconds) if error.startswith("MemoryError"):
+            message, help_ = "the check ran out of memory", "simplify the spec"
+        case Raised(error=error, seconds=seconds):
+            message = f"internal error: {error} ({BUG})"
+            help_ = "please report it together with the spec; `-v` prints where it happened"
+        case Died(how=how, seconds=seconds):
+            message = f"internal error: the process that checked this file died: {how} ({BUG})"
+            help_ = "please report it together with the spec"
+    return Result(path, Unknown(None, None, message, None, help=help_), seconds)
+
+
+def _with_progress_bar(finished: Iterator[Any], total: int) -> list[Any]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("checking"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    # No refresh thread: workers are forked while the bar is up, and no thread may hold a lock at a fork.
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
+    done = []
+    with bar:
+        task = bar.add_task("", total=total)
+        bar.refresh()
+        for pair in finished:
+            done.append(pair)
+            bar.advance(task)
+            bar.refresh()
+    return done

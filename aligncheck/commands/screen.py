@@ -1,0 +1,39 @@
+"""Prints what the `report` package makes: text in the colours that the terminal has, or JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console, RenderableType
+
+from aligncheck.expect import Comparison
+from aligncheck.source import Source
+from aligncheck.verdict import Result
+
+
+class Screen:
+    """Standard output or standard error. Wide lines are left alone, so a report reads the same everywhere."""
+
+    def __init__(self, *, error: bool = False) -> None:
+        self._console = Console(stderr=error, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+    def show(self, what: RenderableType) -> None:
+        self._console.print(what)
+
+
+def report_result(screen: Screen, result: Result, verbose: bool) -> None:
+    """Shows one file's verdict."""
+    from aligncheck.report.terminal import render_result
+
+    screen.show(render_result(result, Source(result.path, result.text), verbose))
+
+
+def report_json(results: Sequence[Result], comparisons: Sequence[Comparison] | None = None) -> None:
+    """Prints the one JSON document for all files."""
+    import json
+
+    from aligncheck.report.machine import document
+
+    json.dump(document(results, comparisons), sys.stdout, indent=2, ensure_ascii=True)
+    sys.stdout.write("\n")

@@ -1,0 +1,76 @@
+"""`aligncheck verify`: verdicts as text or JSON, or their agreement with the files' `expect` lines."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from aligncheck.commands.checking import Checking, spec_files
+
+if TYPE_CHECKING:
+    from aligncheck.expect import Comparison
+    from aligncheck.verdict import Result
+
+
+def verify(paths: Sequence[str], *, timeout: float, jobs: int | None, as_json: bool, verbose: bool) -> int:
+    """Prints a report per file, and a count where there are several. Returns the worst verdict's status."""
+    start = time.monotonic()
+    files = spec_files(paths)
+    with Checking(files, timeout=timeout, jobs=jobs, verbose=verbose) as results:
+        from aligncheck.commands.screen import Screen, report_json, report_result
+        from aligncheck.verdict import exit_status, worst_status
+
+        seen: list[Result] = []
+        screen = None if as_json else Screen()
+        for result in results:
+            seen.append(result)
+            if screen is not None:
+                report_result(screen, result, verbose)
+    if screen is None:
+        report_json(seen)
+    elif len(files) > 1:
+        screen.show(_count(seen, time.monotonic() - start))
+    return worst_status(exit_status(result.verdict) for result in seen)
+
+
+def expect(paths: Sequence[str], *, timeout: float, jobs: int | None, as_json: bool) -> int:
+    """Prints whether each file's verdict is the one it expects. Returns 0 if all are, otherwise 1."""
+    start = time.monotonic()
+    files = spec_files(paths)
+    with Checking(files, timeout=timeout, jobs=jobs, verbose=False) as results:
+        from aligncheck.commands.screen import Screen, report_json
+        from aligncheck.expect import compare
+
+        seen: list[Result] = []
+        comparisons: list[Comparison] = []
+        screen = None if as_json else Screen()
+        for result in results:
+            comparison = compare(result)
+            seen.append(result)
+            comparisons.append(comparison)
+            if screen is not None:
+                screen.show(_line(result, comparison))
+    agreeing = sum(comparison.agrees for comparison in comparisons)
+    if screen is None:
+        report_json(seen, comparisons)
+    else:
+        screen.show(f"{agreeing} of {len(files)} agree ({time.monotonic() - start:.1f} s)")
+    return 0 if agreeing == len(files) else 1
+
+
+def _count(results: Sequence[Result], seconds: float) -> str:
+    from aligncheck.verdict import NAMES, name_of
+
+    counts = Counter(name_of(result.verdict) for result in results)
+    parts = ", ".join(f"{counts[name]} {name}" for name in NAMES.values() if counts[name])
+    return f"{len(results)} files: {parts} ({seconds:.1f} s)"
+
+
+def _line(result: Result, comparison: Comparison) -> str:
+    """One line for a file that agrees, two for one that does not."""
+    if comparison.agrees:
+        return f"agrees     {result.path}: {comparison.got}"
+    where = f"DISAGREES  {result.path}"
+    return f"{where}: expected {comparison.wanted}, got {comparison.got}\n           {comparison.why}"

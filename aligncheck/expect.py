@@ -1,0 +1,93 @@
+"""Compares a verdict with the file's `expect` line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from aligncheck.syntax.nodes import Expectation
+from aligncheck.verdict import AlignmentFails, Error, Result, Unknown, Verdict, Verified
+
+_LINE = re.compile(
+    r"^expect[ \t]+(?P<verdict>[a-z ]+?)(?:[ \t]+at[ \t]+(?P<at>[\w-]+))?[ \t]*(?:#.*)?$", re.M
+)
+_LARGEST = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Whether a verdict is the one expected: `wanted` and `got` in the words of `expect`, `why` the reason."""
+
+    wanted: str
+    got: str
+    agrees: bool
+    why: str
+
+
+def compare(result: Result) -> Comparison:
+    """Compares a result with its file's own expectation; a file that expects nothing disagrees."""
+    wanted = expectation_of(result)
+    got = _as_expectation(result.verdict)
+    return Comparison(
+        wanted="nothing (the file has no `expect` line)" if wanted is None else _words(wanted),
+        got=_words(got),
+        agrees=wanted is not None and wanted.verdict == got.verdict and wanted.at in (None, got.at),
+        why=_why(result.verdict) if wanted is None or wanted.verdict != "refuted" else _NO_REFUTATION,
+    )
+
+
+_NO_REFUTATION = "refuting a mechanism is not supported yet"
+
+
+def expectation_of(result: Result) -> Expectation | None:
+    """What the file expects, from its syntax tree, or from its text where there is no tree."""
+    match result.verdict:
+        case Verified(mechanism=mechanism) | AlignmentFails(mechanism=mechanism):
+            return mechanism.expect
+        case Unknown(mechanism=mechanism) if mechanism is not None:
+            return mechanism.expect
+        case _:
+            return expectation_in(result.text or _text_of(result.path))
+
+
+def expectation_in(text: str) -> Expectation | None:
+    """The last `expect` line of a text that need not be a spec."""
+    found = list(_LINE.finditer(text))
+    return Expectation(found[-1]["verdict"], found[-1]["at"]) if found else None
+
+
+def _text_of(path: str) -> str:
+    """Reads as much as there is to read of a file that is perhaps no text at all."""
+    try:
+        with open(path, "rb") as file:
+            raw = file.read(_LARGEST)
+    except OSError:
+        return ""
+    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+    return raw.decode(encoding, errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _as_expectation(verdict: Verdict) -> Expectation:
+    match verdict:
+        case Verified():
+            return Expectation("verified")
+        case AlignmentFails(condition=condition):
+            return Expectation("alignment fails", condition.id)
+        case Unknown(condition=condition):
+            return Expectation("unknown", condition.id if condition else None)
+        case Error(diagnostic=diagnostic):
+            return Expectation("error", diagnostic.code)
+
+
+def _words(expectation: Expectation) -> str:
+    return expectation.verdict if expectation.at is None else f"{expectation.verdict} at {expectation.at}"
+
+
+def _why(verdict: Verdict) -> str:
+    match verdict:
+        case Verified():
+            return "every condition was proved"
+        case AlignmentFails(message=message) | Unknown(message=message):
+            return message
+        case Error(diagnostic=diagnostic):
+            return diagnostic.message
