@@ -1,0 +1,155 @@
+"""Where the random numbers of a run come from.
+
+A generated mechanism asks a `Noise` for one draw at a time, in the spec's order, and computes with what it
+gets; it knows nothing of floats or bits. Another source (an exact sampler on a lattice) can take the place of
+`FloatingNoise` without a change in generated code.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, overload
+
+from aligncheck.runtime.errors import NumericError
+from aligncheck.runtime.reals import Real, at_least, at_most
+
+
+class Noise(Protocol):
+    """A source of independent draws, and the kind of number that answers become beside them."""
+
+    @property
+    def remark(self) -> str | None:
+        """Why a run with this source is not private whatever was proved, or None."""
+
+    def answer(self, value: Fraction | float) -> Real:
+        """A private answer as this source computes with it."""
+
+    def laplace(self, scale: Real) -> Real:
+        """Density exp(-|x|/scale) / (2 scale) on the reals."""
+
+    def exponential(self, scale: Real) -> Real:
+        """Density exp(-x/scale) / scale on x >= 0."""
+
+    def geometric(self, p: Real) -> int:
+        """Failures before the first success: probability (1-p)^x p on x = 0, 1, 2, …"""
+
+    @overload
+    def discrete_laplace(self, scale: Real, step: int) -> int: ...
+    @overload
+    def discrete_laplace(self, scale: Real, step: Real) -> Real: ...
+    def discrete_laplace(self, scale: Real, step: Real) -> Real:
+        """Probability proportional to exp(-|x|/scale) on the multiples x of `step`."""
+
+
+class FloatingNoise:
+    """Draws by inversion, in floats, from 53 random bits: for experiments, not for release.
+
+    The low bits of such draws give answers away (Mironov, *On significance of the least significant bits for
+    differential privacy*, CCS 2012). Scales are rounded up and success probabilities down, so that rounding
+    them never makes the noise smaller. Geometric and discrete Laplace draws are integers times the step.
+
+    `seed` None draws from the operating system; an int makes runs repeatable, hence not private.
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._bits: random.Random = secrets.SystemRandom() if seed is None else random.Random(seed)
+        self.remark: str | None = None if seed is None else "not private (seeded)"
+
+    def answer(self, value: Fraction | float) -> float:
+        try:
+            return float(value)
+        except OverflowError:
+            raise NumericError("an answer is too large for a float") from None
+
+    def laplace(self, scale: Real) -> float:
+        magnitude = self._unit_exponential() * at_least(scale)
+        return magnitude if self._bits.getrandbits(1) else -magnitude
+
+    def exponential(self, scale: Real) -> float:
+        return self._unit_exponential() * at_least(scale)
+
+    def geometric(self, p: Real) -> int:
+        if p == 1:
+            return 0
+        if not p < 1:
+            raise NumericError("a success probability must be at most 1")
+        return self._failures(-math.log1p(-at_most(p)))
+
+    @overload
+    def discrete_laplace(self, scale: Real, step: int) -> int: ...
+    @overload
+    def discrete_laplace(self, scale: Real, step: Real) -> Real: ...
+    def discrete_laplace(self, scale: Real, step: Real) -> Real:
+        # The difference of two independent geometric variables with the same rate is discrete Laplace.
+        if not step > 0:
+            raise NumericError("the step of discrete noise must be positive")
+        rate = at_most(step / (Fraction(scale) if isinstance(scale, int) else scale))
+        return step * (self._failures(rate) - self._failures(rate))
+
+    def _unit_exponential(self) -> float:
+        """-ln(u) for u uniform on the multiples of 2^-53 in (0, 1]."""
+        return -math.log((self._bits.getrandbits(53) + 1) * 2.0**-53)
+
+    def _failures(self, rate: float) -> int:
+        """The integer part of an exponential variable with this rate is geometric with p = 1 - exp(-rate)."""
+        if not rate > 0:
+            raise NumericError("a noise scale is too large for a float")
+        failures = self._unit_exponential() / rate
+        if failures == math.inf:
+            raise NumericError("a noise scale is too large for a float")
+        return math.floor(failures)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One draw that was asked for: its family by the spec's name (`Lap`), its arguments, the value given."""
+
+    family: str
+    args: tuple[Real, ...]
+    value: Real
+
+
+class RecordedNoise:
+    """Draws that are read from a tape, in order; answers stay exact. For tests and for replaying a given run.
+
+    `drawn` lists what was asked for so far. Values are given back as they are, inside the support or not.
+    """
+
+    remark: str | None = "not private (recorded noise)"
+
+    def __init__(self, tape: Iterable[Fraction | int]) -> None:
+        self._tape = iter(tape)
+        self.drawn: list[Drawn] = []
+
+    def answer(self, value: Fraction | float) -> Real:
+        return Fraction(value)
+
+    def laplace(self, scale: Real) -> Real:
+        return self._next("Lap", scale)
+
+    def exponential(self, scale: Real) -> Real:
+        return self._next("Exp", scale)
+
+    def geometric(self, p: Real) -> int:
+        return int(self._next("Geo", p))
+
+    @overload
+    def discrete_laplace(self, scale: Real, step: int) -> int: ...
+    @overload
+    def discrete_laplace(self, scale: Real, step: Real) -> Real: ...
+    def discrete_laplace(self, scale: Real, step: Real) -> Real:
+        value = self._next("DLap", scale, step)
+        return int(value) if isinstance(step, int) else value
+
+    def _next(self, family: str, *args: Real) -> Real:
+        value = next(self._tape, None)
+        if value is None:
+            raise NumericError(f"the recorded noise ends before draw {len(self.drawn) + 1}")
+        drawn = Drawn(family, args, Fraction(value))
+        self.drawn.append(drawn)
+        return drawn.value

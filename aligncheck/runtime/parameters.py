@@ -1,0 +1,142 @@
+"""Public parameters of generated mechanisms: converted, checked, and refused with the argument's name."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import SupportsIndex, TypeAlias, TypeVar
+
+from aligncheck.runtime.errors import ParameterError
+
+RealLike: TypeAlias = Fraction | float | str
+"""What a real parameter may be given as: `Fraction(1, 2)`, `1`, `0.5`, `"1/2"`, `"0.5"`."""
+
+IntLike: TypeAlias = SupportsIndex
+"""What an int parameter may be given as."""
+
+_Given = TypeVar("_Given")
+_Kept = TypeVar("_Kept")
+
+_TEXT = re.compile(
+    r"\s*[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d{1,4})?\s*|\s*[-+]?\d+\s*/\s*\d+\s*", re.IGNORECASE | re.ASCII
+)
+_LONGEST_TEXT = 1_000
+_LARGEST_EXPONENT = 400
+
+
+def real(name: str, value: RealLike) -> Fraction:
+    """A real parameter as an exact rational.
+
+    A float is read as the shortest decimal that names it, so that 0.1 is 1/10, as it is in a spec.
+
+    Raises:
+        ParameterError: no number, not finite, or a text of another form than `2`, `0.5`, `1e-3`, `1/2`.
+    """
+    given: object = value
+    match given:
+        case bool():
+            raise ParameterError(name, "must be a number, not a truth value")
+        case str():
+            return _real_of_text(name, given)
+        case numbers.Rational():
+            return Fraction(int(given.numerator), int(given.denominator))
+        case numbers.Real():
+            number = float(given)
+            if not math.isfinite(number):
+                raise ParameterError(name, "must be finite")
+            return Fraction(repr(number))
+    raise ParameterError(name, f"must be a number, not {_kind(given)}")
+
+
+def integer(name: str, value: IntLike | str) -> int:
+    """An int parameter.
+
+    Raises:
+        ParameterError: no integer. Floats are refused, 3.0 as well.
+    """
+    if isinstance(value, str):
+        number = _real_of_text(name, value)
+        if number.denominator != 1:
+            raise ParameterError(name, f"must be an integer, not `{value.strip()}`")
+        return number.numerator
+    if isinstance(value, bool):
+        raise ParameterError(name, "must be an integer, not a truth value")
+    if isinstance(value, Fraction) and value.denominator == 1:
+        return value.numerator
+    try:
+        return int(value.__index__())
+    except (AttributeError, TypeError):
+        raise ParameterError(name, f"must be an integer, not {_kind(value)}") from None
+
+
+def boolean(name: str, value: object) -> bool:
+    """A bool parameter: True or False (also NumPy's), nothing that is merely truthy.
+
+    Raises:
+        ParameterError: anything else.
+    """
+    # NumPy's truth values are recognised by name: the runtime does not import NumPy.
+    kind: type[object] = type(value)
+    if kind is bool or (kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_")):
+        return bool(value)
+    raise ParameterError(name, f"must be True or False, not {_kind(value)}")
+
+
+def reals(name: str, values: Iterable[RealLike]) -> tuple[Fraction, ...]:
+    """A public vector of reals. Raises `ParameterError`, naming the entry."""
+    return _vector(name, values, real)
+
+
+def integers(name: str, values: Iterable[IntLike]) -> tuple[int, ...]:
+    """A public vector of ints. Raises `ParameterError`, naming the entry."""
+    return _vector(name, values, integer)
+
+
+def booleans(name: str, values: Iterable[bool]) -> tuple[bool, ...]:
+    """A public vector of bools. Raises `ParameterError`, naming the entry."""
+    return _vector(name, values, boolean)
+
+
+def require(holds: bool, name: str, value: object, where: str) -> None:
+    """Refuses a parameter outside its `where` clause.
+
+    Raises:
+        ParameterError: `holds` is false.
+    """
+    if not holds:
+        raise ParameterError(name, f"must satisfy `{where}`, but is {_shown(value)}")
+
+
+def _vector(name: str, values: Iterable[_Given], entry: Callable[[str, _Given], _Kept]) -> tuple[_Kept, ...]:
+    if isinstance(values, str | bytes | set | frozenset | dict):
+        raise ParameterError(name, f"must be a list of values, not {_kind(values)}")
+    try:
+        entries = list(values)
+    except TypeError:
+        raise ParameterError(name, f"must be a list of values, not {_kind(values)}") from None
+    return tuple(entry(f"{name}[{i}]", value) for i, value in enumerate(entries))
+
+
+def _real_of_text(name: str, text: str) -> Fraction:
+    if len(text) > _LONGEST_TEXT or not _TEXT.fullmatch(text):
+        raise ParameterError(name, f"must be a number such as `2`, `0.5`, `1e-3` or `1/2`, not `{text[:40]}`")
+    _, _, exponent = text.lower().partition("e")
+    if exponent and abs(int(exponent)) > _LARGEST_EXPONENT:
+        raise ParameterError(name, f"has an exponent beyond {_LARGEST_EXPONENT}")
+    try:
+        return Fraction("".join(text.split()))
+    except ZeroDivisionError:
+        raise ParameterError(name, "has denominator 0") from None
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"a {type(value).__name__}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(_shown(v) for v in value[:8])}{', …' if len(value) > 8 else ''})"
+    return str(value)

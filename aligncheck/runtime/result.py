@@ -1,0 +1,127 @@
+"""What a run gives back: the released records, the privacy spent, and what must be said about both."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+from aligncheck.runtime.answers import Labels
+from aligncheck.runtime.errors import MissingPandasError
+from aligncheck.runtime.noise import Noise
+from aligncheck.runtime.reals import Real
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FLOATING_POINT_REMARK = (
+    "floating point: the proof is about real-valued noise; this build is for experiments, "
+    "not for the release of sensitive data"
+)
+
+
+class Record(Protocol):
+    """A released record: a frozen dataclass with the tag of its `emit` statement."""
+
+    tag: ClassVar[str]
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+R = TypeVar("R", bound=Record)
+R_co = TypeVar("R_co", bound=Record, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Result(Generic[R_co]):
+    """The output of one run.
+
+    Attributes:
+        mechanism: the mechanism's name in its spec.
+        records: what was released, in order.
+        spent: the privacy claim, evaluated: this run's ε.
+        labels: the name of the query that each record answers, where queries have names (a Series' index) and
+            the output itself determines which query it was; None for the other records.
+        floating_point: whether the run computed in floating point (see `notes`).
+        private: whether the noise came from the operating system; False for seeded and recorded noise.
+        notes: what a reader of the records must know.
+    """
+
+    mechanism: str
+    records: tuple[R_co, ...]
+    spent: Real
+    labels: tuple[Hashable | None, ...]
+    floating_point: bool
+    private: bool
+    notes: tuple[str, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The records as a pandas DataFrame: the column `tag`, then one column per field.
+
+        Rows are indexed by `labels` where every record has one, else by number from 0. A field that a record
+        does not have is missing; fractions become floats.
+
+        Raises:
+            MissingPandasError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingPandasError(
+                "`to_frame` needs pandas, which is not installed: pip install 'aligncheck[pandas]'"
+            ) from None
+        rows = [row_of(record) for record in self.records]
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        table: dict[str, list[Any]] = {"tag": [record.tag for record in self.records]}
+        for name in columns:
+            table[_free(name, table)] = [_plain(row.get(name)) for row in rows]
+        named = bool(self.records) and all(label is not None for label in self.labels)
+        return pd.DataFrame(table, index=list(self.labels) if named else None)
+
+
+class Release(Generic[R]):
+    """Collects the records of a run in progress. `labels` maps each query vector's name to its labels."""
+
+    def __init__(self, labels: Mapping[str, Labels | None]) -> None:
+        self._of_queries = labels
+        self._records: list[R] = []
+        self._labels: list[Hashable | None] = []
+
+    def emit(self, record: R, query: tuple[str, int] | None = None) -> None:
+        """Releases one record.
+
+        `query` is the vector and the index of the answer that it is about, given only where the output
+        determines that index: other labels would tell more than the output does.
+        """
+        labels = None if query is None else self._of_queries.get(query[0])
+        self._records.append(record)
+        self._labels.append(None if query is None or labels is None else labels[query[1]])
+
+    def result(self, mechanism: str, spent: Real, floating_point: bool, noise: Noise) -> Result[R]:
+        """What was released, with everything that must be said about it."""
+        remarks = (FLOATING_POINT_REMARK if floating_point else None, noise.remark)
+        return Result(
+            mechanism=mechanism,
+            records=tuple(self._records),
+            spent=spent,
+            labels=tuple(self._labels),
+            floating_point=floating_point,
+            private=noise.remark is None,
+            notes=tuple(remark for remark in remarks if remark is not None),
+        )
+
+
+def row_of(record: Record) -> dict[str, Fraction | float]:
+    """A record's fields by name, in the order in which the spec lists them."""
+    return {f.metadata.get("name", f.name): getattr(record, f.name) for f in dataclasses.fields(record)}
+
+
+def _plain(value: object) -> object:
+    return float(value) if isinstance(value, Fraction) else value
+
+
+def _free(name: str, taken: Mapping[str, object]) -> str:
+    while name in taken:
+        name += "_"
+    return name
