@@ -1,0 +1,330 @@
+"""Exact real arithmetic for the interpreter: rationals, and closed expressions for roots and logarithms.
+
+Rationals are `Fraction`s and never touch a heavy library. An irrational number is a SymPy expression without
+symbols; its sign is decided by a rigorous enclosure (ball arithmetic, growing precision), and a zero only by
+an algebraic identity. What neither settles raises `Undecided`: nothing here is ever decided by rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+_LARGEST_BITS = 100_000
+"""Above this many bits a number is refused: `x = x*x` in a loop must not hang."""
+_LARGEST_RADICAND_BITS = 2_048
+_LARGEST_SYMBOLIC = 300
+"""Above this many operations no symbolic identity is tried."""
+_PRECISIONS = (64, 256)
+_LAST_PRECISION = 4_096
+
+
+class Undecided(Exception):  # noqa: N818 - it is an answer, the third one
+    """A number is too large, or a sign was not settled: callers count the run as not confirmed."""
+
+
+class Undefined(Exception):  # noqa: N818 - as above
+    """An operation has no value: division by 0, a root of a negative number, … The text is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Irrational:
+    """An exact real number that is not a `Fraction`: `expr` is a SymPy expression without free symbols.
+
+    Equality here is structural; `compare` decides equality of numbers.
+    """
+
+    expr: Any
+
+    def __str__(self) -> str:
+        return str(self.expr).replace("log(", "ln(")
+
+
+Number: TypeAlias = Fraction | Irrational
+Value: TypeAlias = Fraction | bool | Irrational
+
+ZERO = Fraction(0)
+ONE = Fraction(1)
+
+
+# --- arithmetic -------------------------------------------------------------------------------------------
+
+
+def add(a: Number, b: Number) -> Number:
+    """a + b."""
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        return _bounded(a + b)
+    return _number(_expr(a) + _expr(b))
+
+
+def negative(a: Number) -> Number:
+    """-a."""
+    return -a if isinstance(a, Fraction) else _number(-a.expr)
+
+
+def subtract(a: Number, b: Number) -> Number:
+    """a - b."""
+    return add(a, negative(b))
+
+
+def multiply(a: Number, b: Number) -> Number:
+    """a * b."""
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        return _bounded(a * b)
+    return _number(_expr(a) * _expr(b))
+
+
+def divide(a: Number, b: Number) -> Number:
+    """a / b. Raises `Undefined` where b is 0."""
+    if sign(b) == 0:
+        raise Undefined("division by 0")
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        return _bounded(a / b)
+    return _number(_expr(a) / _expr(b))
+
+
+def modulo(a: Number, b: Number) -> Number:
+    """The remainder a - b*floor(a/b), with the sign of b. Raises `Undefined` where b is 0."""
+    if sign(b) == 0:
+        raise Undefined("remainder by 0")
+    return subtract(a, multiply(b, floor(divide(a, b))))
+
+
+def power(a: Number, b: Number) -> Number:
+    """a ** b for an integer b; 0 ** 0 is 1. Raises `Undefined` for other b, and for 0 to a negative one."""
+    if not isinstance(b, Fraction) or b.denominator != 1:
+        raise Undefined("`**` takes an integer exponent")
+    exponent = b.numerator
+    if exponent < 0 and sign(a) == 0:
+        raise Undefined("0 to a negative power")
+    if isinstance(a, Fraction):
+        if abs(exponent) * _bits(a) > _LARGEST_BITS and a not in (0, 1, -1):
+            raise Undecided("a power is too large")
+        return a**exponent
+    if abs(exponent) > 1_000:
+        raise Undecided("a power is too large")
+    return _number(a.expr**exponent)
+
+
+def floor(a: Number) -> Fraction:
+    """The greatest integer that is at most a."""
+    if isinstance(a, Fraction):
+        return Fraction(math.floor(a))
+    for bits in (*_PRECISIONS, _LAST_PRECISION):
+        low, high = _integer_bounds(a.expr, bits)
+        if low == high:
+            return Fraction(low)
+        # The enclosure is narrow but straddles one integer: a may be that integer exactly.
+        if high == low + 1 and sign(subtract(a, Fraction(high))) >= 0:
+            return Fraction(high)
+        if high == low + 1:
+            return Fraction(low)
+    raise Undecided(f"the integer part of {a} was not settled")
+
+
+def absolute(a: Number) -> Number:
+    """|a|."""
+    return negative(a) if sign(a) < 0 else a
+
+
+def sqrt(a: Number) -> Number:
+    """The square root. Raises `Undefined` for a negative number."""
+    if sign(a) < 0:
+        raise Undefined("square root of a negative number")
+    if isinstance(a, Fraction):
+        top, bottom = math.isqrt(a.numerator), math.isqrt(a.denominator)
+        if top * top == a.numerator and bottom * bottom == a.denominator:
+            return Fraction(top, bottom)
+    import sympy
+
+    return _number(sympy.sqrt(_small(a)))
+
+
+def exp(a: Number) -> Number:
+    """The exponential."""
+    if sign(a) == 0:
+        return ONE
+    import sympy
+
+    return _number(sympy.exp(_small(a)))
+
+
+def ln(a: Number) -> Number:
+    """The natural logarithm. Raises `Undefined` for a number that is not positive."""
+    if sign(a) <= 0:
+        raise Undefined("logarithm of a number that is not positive")
+    if a == ONE:
+        return ZERO
+    import sympy
+
+    return _number(sympy.log(_small(a)))
+
+
+def log2(a: Number) -> Number:
+    """The logarithm to base 2. Raises `Undefined` for a number that is not positive."""
+    if isinstance(a, Fraction) and a > 0:
+        up, down = a.numerator.bit_length() - 1, a.denominator.bit_length() - 1
+        if a == Fraction(2**up, 2**down):
+            return Fraction(up - down)
+    return divide(ln(a), ln(Fraction(2)))
+
+
+# --- decisions --------------------------------------------------------------------------------------------
+
+
+def sign(a: Number) -> int:
+    """-1, 0 or 1. Raises `Undecided`."""
+    if isinstance(a, Fraction):
+        return (a > 0) - (a < 0)
+    for bits in _PRECISIONS:
+        if (found := _enclosed_sign(a.expr, bits)) is not None:
+            return found
+    if _is_zero(a.expr):
+        return 0
+    if (found := _enclosed_sign(a.expr, _LAST_PRECISION)) is not None:
+        return found
+    raise Undecided(f"the sign of {a} was not settled")
+
+
+def compare(a: Number, b: Number) -> int:
+    """The sign of a - b. Raises `Undecided`."""
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        return (a > b) - (a < b)
+    return 0 if a == b else sign(subtract(a, b))
+
+
+def same(a: Value, b: Value) -> bool:
+    """Whether two values are equal; a truth value never equals a number. Raises `Undecided`."""
+    if isinstance(a, bool) or isinstance(b, bool):
+        return isinstance(a, bool) and isinstance(b, bool) and a == b
+    return compare(a, b) == 0
+
+
+def is_integer(a: Number) -> bool:
+    """Whether a is an integer. Raises `Undecided`."""
+    return compare(a, floor(a)) == 0
+
+
+def is_multiple(a: Number, step: Number) -> bool:
+    """Whether a is an integer times `step`, which is not 0. Raises `Undecided`."""
+    return is_integer(divide(a, step))
+
+
+def total(amounts: Iterable[Number]) -> Number:
+    """The sum; 0 for nothing."""
+    result: Number = ZERO
+    for amount in amounts:
+        result = add(result, amount)
+    return result
+
+
+def decimal(a: Number, digits: int = 4) -> str:
+    """A decimal close to a, for people only: never used in a decision."""
+    if isinstance(a, Fraction) and abs(a.numerator.bit_length() - a.denominator.bit_length()) < 900:
+        return f"{float(a):.{digits}g}"
+    import sympy
+
+    return str(sympy.N(_expr(a), digits))
+
+
+# --- the SymPy side ---------------------------------------------------------------------------------------
+
+
+def _bits(a: Fraction) -> int:
+    return max(a.numerator.bit_length(), a.denominator.bit_length())
+
+
+def _bounded(a: Fraction) -> Fraction:
+    if _bits(a) > _LARGEST_BITS:
+        raise Undecided("a number is too large")
+    return a
+
+
+def _expr(a: Number) -> Any:
+    if isinstance(a, Irrational):
+        return a.expr
+    import sympy
+
+    return sympy.Rational(a.numerator, a.denominator)
+
+
+def _small(a: Number) -> Any:
+    # SymPy looks for factors of a radicand; on thousands of digits that is slow.
+    if isinstance(a, Fraction) and _bits(a) > _LARGEST_RADICAND_BITS:
+        raise Undecided("a number is too large for a root, a power of e or a logarithm")
+    return _expr(a)
+
+
+def _number(expr: Any) -> Number:
+    """The expression as a `Fraction` where SymPy sees that it is rational."""
+    if expr.is_Rational:
+        return _bounded(Fraction(int(expr.p), int(expr.q)))
+    if expr.count_ops() > _LARGEST_SYMBOLIC:
+        raise Undecided("an irrational number has too many terms")
+    expanded = expr.expand()
+    if expanded.is_Rational:
+        return _bounded(Fraction(int(expanded.p), int(expanded.q)))
+    return Irrational(expr)
+
+
+def _enclosed_sign(expr: Any, bits: int) -> int | None:
+    import flint
+
+    with flint.ctx.workprec(bits):
+        ball = _ball(expr)
+        return 1 if ball > 0 else -1 if ball < 0 else None
+
+
+def _integer_bounds(expr: Any, bits: int) -> tuple[int, int]:
+    """The integer parts of both ends of an enclosure."""
+    import flint
+
+    with flint.ctx.workprec(bits):
+        ball = _ball(expr)
+        if not ball.is_finite():
+            raise Undecided("a number is too large")
+        low, high = ball.lower().floor().unique_fmpz(), ball.upper().floor().unique_fmpz()
+        if low is None or high is None:
+            raise Undecided("a number is too large")
+        return int(low), int(high)
+
+
+def _ball(expr: Any) -> Any:
+    """A ball (midpoint and radius) that contains the value of a closed expression built by this module."""
+    import flint
+    import sympy
+
+    if expr.is_Rational:
+        return flint.arb(flint.fmpq(int(expr.p), int(expr.q)))
+    if expr is sympy.E:
+        return flint.arb(1).exp()
+    arguments = [_ball(argument) for argument in expr.args]
+    if expr.is_Add:
+        return sum(arguments[1:], arguments[0])
+    if expr.is_Mul:
+        return math.prod(arguments[1:], start=arguments[0])
+    if isinstance(expr, sympy.exp):
+        return arguments[0].exp()
+    if isinstance(expr, sympy.log):
+        return arguments[0].log()
+    if expr.is_Pow:
+        return arguments[0] ** (int(expr.exp) if expr.exp.is_Integer else arguments[1])
+    raise Undecided(f"no enclosure for {expr}")
+
+
+def _is_zero(expr: Any) -> bool:
+    """Whether an identity shows that the expression is 0; False says nothing."""
+    import sympy
+
+    if expr.count_ops() > _LARGEST_SYMBOLIC:
+        return False
+    logarithms = sympy.expand_log(sympy.expand(expr), factor=True)
+    if sympy.cancel(sympy.expand(logarithms)) == 0 or sympy.simplify(logarithms) == 0:
+        return True
+    if not expr.is_algebraic or len(expr.atoms(sympy.Pow)) > 5:
+        return False
+    unknown = sympy.Dummy()
+    return bool(sympy.minimal_polynomial(expr, unknown) == unknown)

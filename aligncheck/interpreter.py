@@ -1,0 +1,615 @@
+"""The meaning of the language, exactly: one run of a mechanism on one database with given noise.
+
+No solver and no rounding: values are rationals, or exact irrational numbers where a root, an exponential or a
+logarithm needs one. Generated code is tested against `run`, and `aligncheck.replay` compares two runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import count
+from types import MappingProxyType
+from typing import NoReturn, TypeAlias, assert_never
+
+from aligncheck import exact
+from aligncheck.conditions import Condition
+from aligncheck.exact import ONE, Number, Undecided, Value
+from aligncheck.source import Span
+from aligncheck.syntax import nodes
+
+NoiseKey: TypeAlias = tuple[str, int | None]
+"""A noise variable: its name and the index of the draw (None for scalar noise)."""
+Input: TypeAlias = Value | tuple[Value, ...]
+Inputs: TypeAlias = tuple[tuple[str, Input], ...]
+Loop: TypeAlias = tuple[tuple[str, Value], ...]
+
+STEP_LIMIT = 10_000
+
+
+# --- what one run did -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record of the output."""
+
+    tag: str
+    fields: tuple[tuple[str, Value], ...]
+    statement: nodes.Emit = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One comparison of a test as it came out, with the exact values of both sides."""
+
+    expression: nodes.Compare
+    left: Value
+    right: Value
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One draw: its value and the values of its family's arguments.
+
+    `environment` holds the program variables as they were at the draw; shifts are evaluated in it.
+    """
+
+    name: str
+    index: int | None
+    value: Number
+    family: nodes.Family
+    args: tuple[Number, ...]
+    span: Span
+    loop: Loop
+    environment: Mapping[str, Value] = field(compare=False, repr=False)
+
+    @property
+    def key(self) -> NoiseKey:
+        """The name and the index."""
+        return self.name, self.index
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """One `if`, `elif` or `while` test (`kind`).
+
+    `compared` are its comparisons in the order of evaluation, `leaves` the values of the names that it read.
+    """
+
+    kind: str
+    test: nodes.Expr
+    holds: bool
+    compared: tuple[Compared, ...]
+    leaves: tuple[tuple[nodes.Name | nodes.Index, Value], ...]
+    span: Span
+    loop: Loop
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """One assignment."""
+
+    name: str
+    value: Value
+    span: Span
+    loop: Loop
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """One record, as it was appended to the output."""
+
+    record: Record
+    span: Span
+    loop: Loop
+
+
+Step: TypeAlias = Draw | Tested | Assigned | Emitted
+"""`span` is the statement's (of a test: the test's); `loop` the index variables of the enclosing loops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The run reached the end of the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepLimit:
+    """The run was cut off: nothing is known about how it goes on."""
+
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The run stopped at something without a meaning.
+
+    `condition` is DEFINED (an undefined operation), FRESH (a variable drawn twice) or SCALES (a scale that is
+    not positive).
+    """
+
+    condition: Condition
+    span: Span
+    reason: str
+
+
+Ended: TypeAlias = Finished | StepLimit | Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run on one database: everything that happened, in order."""
+
+    steps: tuple[Step, ...]
+    output: tuple[Record, ...]
+    draws: tuple[Draw, ...]
+    ended: Ended
+
+
+# --- expressions ------------------------------------------------------------------------------------------
+
+
+class Stopped(Exception):  # noqa: N818 - it ends a run, which is no error
+    """Ends a run; `run` catches it and tells it in `Run.ended`."""
+
+    def __init__(self, ended: Fault | StepLimit) -> None:
+        super().__init__()
+        self.ended = ended
+
+
+def undefined(node: nodes.Node, reason: str) -> NoReturn:
+    """Stop the run: this operation has no value."""
+    raise Stopped(Fault(Condition.DEFINED, node.span, reason))
+
+
+class Scope:
+    """What names mean during one run: inputs, program variables and the draws so far.
+
+    `leaves` and `compared` collect what an evaluation read and compared.
+    """
+
+    def __init__(self, inputs: Mapping[str, Input]) -> None:
+        self.inputs = inputs
+        self.variables: dict[str, Value] = {}
+        self.draws: dict[NoiseKey, Number] = {}
+        self.compared: list[Compared] = []
+        self.leaves: list[tuple[nodes.Name | nodes.Index, Value]] = []
+
+    def whole(self, node: nodes.Name) -> tuple[Value, ...] | None:
+        """The list that a name stands for, if it stands for one."""
+        found = self.inputs.get(node.ident)
+        return found if isinstance(found, tuple) else None
+
+    def value(self, node: nodes.Name) -> Value:
+        """The value of a scalar."""
+        if node.primed:
+            undefined(node, f"`{node.ident}'` means nothing outside of `align`")
+        if node.ident in self.variables:
+            return self.variables[node.ident]
+        if (node.ident, None) in self.draws:
+            return self.draws[node.ident, None]
+        found = self.inputs.get(node.ident)
+        if found is None or isinstance(found, tuple):
+            undefined(node, f"`{node.ident}` has no value here")
+        return found
+
+    def entry(self, node: nodes.Index, index: int) -> Value:
+        """Entry `index` of a list, or the draw with this index."""
+        if node.primed:
+            undefined(node, f"`{node.base}'` means nothing outside of `align`")
+        entries = self.inputs.get(node.base)
+        if isinstance(entries, tuple):
+            if not 0 <= index < len(entries):
+                undefined(
+                    node, f"index {index} is outside of `{node.base}`, which has {len(entries)} entries"
+                )
+            return entries[index]
+        if (node.base, index) not in self.draws:
+            undefined(node, f"`{node.base}[{index}]` has not been drawn here")
+        return self.draws[node.base, index]
+
+    def output(self, node: nodes.Node) -> tuple[Record, ...]:
+        """The output ω."""
+        undefined(node, "`out` means nothing outside of `align`")
+
+
+def evaluate(expr: nodes.Expr, scope: Scope) -> Value:
+    """The value of an expression. Raises `Stopped` where it has none."""
+    match expr:
+        case nodes.Number(value=value):
+            return value
+        case nodes.Boolean(value=truth):
+            return truth
+        case nodes.Name():
+            found = scope.value(expr)
+            scope.leaves.append((expr, found))
+            return found
+        case nodes.Index():
+            found = scope.entry(expr, integer_of(expr.index, scope, "an index"))
+            scope.leaves.append((expr, found))
+            return found
+        case nodes.Call():
+            return _call(expr, scope)
+        case nodes.Unary(op="not", operand=operand):
+            return not truth_of(operand, scope)
+        case nodes.Unary(operand=operand):
+            return exact.negative(number_of(operand, scope))
+        case nodes.Binary():
+            return _arithmetic(expr, scope)
+        case nodes.Compare():
+            return _comparison(expr, scope)
+        case nodes.Logic(op=op, args=args):
+            decisive = op == "or"
+            return decisive if any(truth_of(arg, scope) is decisive for arg in args) else not decisive
+        case nodes.Conditional(test=test, then=then, otherwise=otherwise):
+            return evaluate(then if truth_of(test, scope) else otherwise, scope)
+        case nodes.OutIs(tag=tag):
+            record = _record(expr, scope)
+            return record is not None and record.tag == tag
+        case nodes.OutField():
+            return _released(expr, scope)
+        case nodes.OutCount(tag=None):
+            return Fraction(len(scope.output(expr)))
+        case nodes.OutCount(tag=tag):
+            return Fraction(sum(record.tag == tag for record in scope.output(expr)))
+        case _:
+            assert_never(expr)
+
+
+def number_of(expr: nodes.Expr, scope: Scope) -> Number:
+    """The value of a numeric expression."""
+    value = evaluate(expr, scope)
+    if isinstance(value, bool):
+        undefined(expr, "a number is needed here, not a truth value")
+    return value
+
+
+def truth_of(expr: nodes.Expr, scope: Scope) -> bool:
+    """The value of a test."""
+    value = evaluate(expr, scope)
+    if not isinstance(value, bool):
+        undefined(expr, "a truth value is needed here, not a number")
+    return value
+
+
+def integer_of(expr: nodes.Expr, scope: Scope, what: str) -> int:
+    """The value of an expression that must be an integer; `what` names it for the message."""
+    value = number_of(expr, scope)
+    if not exact.is_integer(value):
+        undefined(expr, f"{what} must be an integer, not {value}")
+    return int(exact.floor(value))
+
+
+def _arithmetic(expr: nodes.Binary, scope: Scope) -> Number:
+    left, right = number_of(expr.left, scope), number_of(expr.right, scope)
+    try:
+        return _OPERATIONS[expr.op](left, right)
+    except exact.Undefined as reason:
+        undefined(expr, str(reason))
+
+
+_OPERATIONS: dict[str, Callable[[Number, Number], Number]] = {
+    "+": exact.add,
+    "-": exact.subtract,
+    "*": exact.multiply,
+    "/": exact.divide,
+    "%": exact.modulo,
+    "**": exact.power,
+}
+
+
+def _call(expr: nodes.Call, scope: Scope) -> Number:
+    if expr.function == "len":
+        (argument,) = expr.args
+        entries = scope.whole(argument) if isinstance(argument, nodes.Name) else None
+        if entries is None:
+            undefined(expr, "`len` takes the name of a list")
+        return Fraction(len(entries))
+    values = [number_of(argument, scope) for argument in expr.args]
+    try:
+        return _apply(expr.function, values)
+    except exact.Undefined as reason:
+        undefined(expr, str(reason))
+
+
+def _apply(function: str, values: list[Number]) -> Number:
+    match function, values:
+        case "min", _:
+            return _extreme(values, -1)
+        case "max", _:
+            return _extreme(values, 1)
+        case "clip", [x, low, high]:
+            return _extreme([_extreme([x, low], 1), high], -1)
+        case _:
+            (value,) = values
+            return _FUNCTIONS[function](value)
+
+
+_FUNCTIONS: dict[str, Callable[[Number], Number]] = {
+    "abs": exact.absolute,
+    "floor": exact.floor,
+    "sqrt": exact.sqrt,
+    "exp": exact.exp,
+    "ln": exact.ln,
+    "log2": exact.log2,
+}
+
+
+def _extreme(values: list[Number], direction: int) -> Number:
+    best = values[0]
+    for value in values[1:]:
+        if exact.compare(value, best) == direction:
+            best = value
+    return best
+
+
+def _comparison(expr: nodes.Compare, scope: Scope) -> bool:
+    if isinstance(expr.left, nodes.Name) and isinstance(expr.right, nodes.Name):
+        left_list, right_list = scope.whole(expr.left), scope.whole(expr.right)
+        if left_list is not None and right_list is not None:
+            return len(left_list) == len(right_list) and all(
+                _ordered(expr, a, b) for a, b in zip(left_list, right_list, strict=True)
+            )
+    left, right = evaluate(expr.left, scope), evaluate(expr.right, scope)
+    holds = _ordered(expr, left, right)
+    scope.compared.append(Compared(expr, left, right, holds))
+    return holds
+
+
+def _ordered(expr: nodes.Compare, left: Value, right: Value) -> bool:
+    if expr.op == "==":
+        return exact.same(left, right)
+    if expr.op == "!=":
+        return not exact.same(left, right)
+    if isinstance(left, bool) or isinstance(right, bool):
+        undefined(expr, f"`{expr.op}` compares numbers, not truth values")
+    order = exact.compare(left, right)
+    return {"<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}[expr.op]
+
+
+def _record(expr: nodes.OutIs | nodes.OutField, scope: Scope) -> Record | None:
+    index = integer_of(expr.index, scope, "the number of a record")
+    output = scope.output(expr)
+    return output[index] if 0 <= index < len(output) else None
+
+
+def _released(expr: nodes.OutField, scope: Scope) -> Value:
+    record = _record(expr, scope)
+    fields = dict(record.fields) if record is not None else {}
+    if expr.field not in fields:
+        undefined(expr, f"the output has no such record with a field `{expr.field}`")
+    return fields[expr.field]
+
+
+# --- one run ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DrawSite:
+    """A draw that is about to happen: what a noise source is asked."""
+
+    name: str
+    index: int | None
+    family: nodes.Family
+    args: tuple[Number, ...]
+    span: Span
+    environment: Mapping[str, Value] = field(compare=False, repr=False)
+
+    @property
+    def key(self) -> NoiseKey:
+        """The name and the index."""
+        return self.name, self.index
+
+
+NoiseSource: TypeAlias = Callable[[DrawSite], Number]
+
+
+def run(
+    mechanism: nodes.Mechanism,
+    parameters: Mapping[str, Input] | Inputs,
+    data: Mapping[str, Input] | Inputs,
+    noise_source: NoiseSource,
+    limit: int = STEP_LIMIT,
+) -> Run:
+    """Run `mechanism` once, exactly. `noise_source` is asked for each draw, in order; `limit` bounds steps.
+
+    Faults end the run and are told in `Run.ended`; raises `Undecided` where exact arithmetic cannot decide.
+    """
+    return Machine(mechanism, {**dict(parameters), **dict(data)}, noise_source, limit).run()
+
+
+class Machine:
+    """A run in progress: `scope` is its state, which a noise source may look at."""
+
+    def __init__(
+        self,
+        mechanism: nodes.Mechanism,
+        inputs: Mapping[str, Input],
+        noise_source: NoiseSource,
+        limit: int,
+    ) -> None:
+        self._mechanism = mechanism
+        self.scope = Scope(inputs)
+        self._noise_source = noise_source
+        self._limit = limit
+        self._taken = 0
+        self._steps: list[Step] = []
+        self._output: list[Record] = []
+        self._draws: list[Draw] = []
+        self._loop: list[tuple[str, Value]] = []
+
+    def run(self) -> Run:
+        """Run to the end."""
+        ended: Ended = Finished()
+        try:
+            self._block(self._mechanism.body)
+        except Stopped as stopped:
+            ended = stopped.ended
+        except RecursionError:
+            raise Undecided("the program is nested too deeply") from None
+        return Run(tuple(self._steps), tuple(self._output), tuple(self._draws), ended)
+
+    def _count_step(self) -> None:
+        self._taken += 1
+        if self._taken > self._limit:
+            raise Stopped(StepLimit(self._limit))
+
+    def _forget(self) -> None:
+        self.scope.leaves.clear()
+        self.scope.compared.clear()
+
+    def _value(self, expr: nodes.Expr) -> Value:
+        self._forget()
+        return evaluate(expr, self.scope)
+
+    def _block(self, body: tuple[nodes.Stmt, ...]) -> bool:
+        """Whether the block ended in a `break`."""
+        return any(self._statement(statement) for statement in body)
+
+    def _statement(self, statement: nodes.Stmt) -> bool:
+        self._count_step()
+        match statement:
+            case nodes.Assign(name=name, value=value):
+                result = self._value(value)
+                self.scope.variables[name] = result
+                self._steps.append(Assigned(name, result, statement.span, tuple(self._loop)))
+            case nodes.Sample():
+                self._sample(statement)
+            case nodes.If():
+                return self._if(statement)
+            case nodes.For():
+                self._for(statement)
+            case nodes.While():
+                self._while(statement)
+            case nodes.Emit():
+                self._emit(statement)
+            case nodes.Break():
+                return True
+            case nodes.Pass():
+                pass
+            case _:
+                assert_never(statement)
+        return False
+
+    def _test(self, kind: str, test: nodes.Expr) -> bool:
+        self._forget()
+        holds = truth_of(test, self.scope)
+        compared, leaves = tuple(self.scope.compared), tuple(self.scope.leaves)
+        self._steps.append(Tested(kind, test, holds, compared, leaves, test.span, tuple(self._loop)))
+        return holds
+
+    def _if(self, statement: nodes.If) -> bool:
+        for number, branch in enumerate(statement.branches):
+            if self._test("elif" if number else "if", branch.test):
+                return self._block(branch.body)
+        return self._block(statement.otherwise)
+
+    def _for(self, statement: nodes.For) -> None:
+        for index, item in self._rounds(statement.over):
+            self._count_step()
+            if statement.index is not None:
+                self.scope.variables[statement.index] = index
+            if isinstance(statement.over, nodes.OverQueries):
+                self.scope.variables[statement.over.item] = item
+            self._loop.append((statement.index or "round", index))
+            left = self._block(statement.body)
+            self._loop.pop()
+            if left:
+                break
+
+    def _while(self, statement: nodes.While) -> None:
+        for number in count():
+            self._count_step()
+            self._loop.append(("round", Fraction(number)))
+            left = not self._test("while", statement.test) or self._block(statement.body)
+            self._loop.pop()
+            if left:
+                break
+
+    def _rounds(self, over: nodes.OverQueries | nodes.OverRange) -> Iterator[tuple[Fraction, Value]]:
+        match over:
+            case nodes.OverQueries(base=base):
+                entries = self.scope.whole(nodes.Name(base))
+                if entries is None:
+                    undefined(over, f"`{base}` is no list")
+                for number, entry in enumerate(entries):
+                    yield Fraction(number), entry
+            case nodes.OverRange(low=low, high=high):
+                start = integer_of(low, self.scope, "a bound of `range`")
+                for number in range(start, integer_of(high, self.scope, "a bound of `range`")):
+                    yield Fraction(number), Fraction(number)
+            case _:
+                assert_never(over)
+
+    def _emit(self, statement: nodes.Emit) -> None:
+        fields = tuple((part.name, self._value(part.value)) for part in statement.fields)
+        record = Record(statement.tag, fields, statement)
+        self._output.append(record)
+        self._steps.append(Emitted(record, statement.span, tuple(self._loop)))
+
+    def _sample(self, statement: nodes.Sample) -> None:
+        index = None if statement.index is None else integer_of(statement.index, self.scope, "an index")
+        args = tuple(number_of(argument, self.scope) for argument in statement.args)
+        key = (statement.name, index)
+        if key in self.scope.draws:
+            reason = f"`{variable_text(key)}` is drawn a second time"
+            raise Stopped(Fault(Condition.FRESH, statement.span, reason))
+        if (bad := _bad_scale(statement.family, args)) is not None:
+            raise Stopped(Fault(Condition.SCALES, statement.span, bad))
+        environment = MappingProxyType(dict(self.scope.variables))
+        site = DrawSite(statement.name, index, statement.family, args, statement.span, environment)
+        value = self._noise_source(site)
+        self.scope.draws[key] = value
+        draw = Draw(
+            *key, value, statement.family, args, statement.span, tuple(self._loop), environment=environment
+        )
+        self._draws.append(draw)
+        self._steps.append(draw)
+
+
+def variable_text(key: NoiseKey) -> str:
+    """`eta` or `xi[3]`."""
+    name, index = key
+    return name if index is None else f"{name}[{index}]"
+
+
+def value_text(value: Value) -> str:
+    """The value as the language writes it: `1/2`, `true`, `16*sqrt(2)`."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+# --- noise ------------------------------------------------------------------------------------------------
+
+
+def _bad_scale(family: nodes.Family, args: tuple[Number, ...]) -> str | None:
+    """Why these arguments give no distribution, or None."""
+    if family is nodes.Family.GEOMETRIC:
+        (p,) = args
+        if exact.sign(p) > 0 and exact.compare(p, ONE) < 0:
+            return None
+        return f"the success probability is {p}, which is not between 0 and 1"
+    for what, value in zip(("scale", "step"), args, strict=False):
+        if exact.sign(value) <= 0:
+            return f"the {what} is {value}, which is not positive"
+    return None
+
+
+def rate_of(family: nodes.Family, args: tuple[Number, ...]) -> Number:
+    """1/α: the cost of a shift by 1 (condition iii). For `Geo(p)`, whose masses fall by 1-p: -ln(1-p)."""
+    if family is nodes.Family.GEOMETRIC:
+        return exact.negative(exact.ln(exact.subtract(ONE, args[0])))
+    return exact.divide(ONE, args[0])
+
+
+def outside_support(family: nodes.Family, args: tuple[Number, ...], value: Number) -> str | None:
+    """Why the value is impossible under its distribution, or None."""
+    if family in (nodes.Family.EXPONENTIAL, nodes.Family.GEOMETRIC) and exact.sign(value) < 0:
+        return f"{value} is negative, and `{family.value}` noise is not"
+    if family is nodes.Family.GEOMETRIC and not exact.is_integer(value):
+        return f"{value} is no integer, and `{family.value}` noise is"
+    if family is nodes.Family.DISCRETE_LAPLACE and not exact.is_multiple(value, args[1]):
+        return f"{value} is no multiple of the step {args[1]}"
+    return None

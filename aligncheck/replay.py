@@ -1,0 +1,534 @@
+"""The replay of one alignment on two databases, with exact arithmetic.
+
+`replay` runs D, which fixes the output ω, then D' with the aligned noise η' = η + shift, each shift evaluated
+where its variable is drawn; it lists every condition of the lemma that this concrete pair of runs violates. A
+counterexample is shown to a person only if it is confirmed here.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+from aligncheck import exact
+from aligncheck.conditions import Condition
+from aligncheck.exact import ZERO, Irrational, Number, Undecided, Value
+from aligncheck.interpreter import (
+    STEP_LIMIT,
+    Assigned,
+    Compared,
+    Draw,
+    DrawSite,
+    Emitted,
+    Fault,
+    Finished,
+    Input,
+    Machine,
+    NoiseKey,
+    NoiseSource,
+    Record,
+    Run,
+    Scope,
+    Step,
+    StepLimit,
+    Stopped,
+    Tested,
+    integer_of,
+    number_of,
+    outside_support,
+    rate_of,
+    run,
+    truth_of,
+    value_text,
+    variable_text,
+)
+from aligncheck.scenario import Scenario, ScenarioError, check_scenario
+from aligncheck.source import Span
+from aligncheck.syntax import nodes
+from aligncheck.syntax.walk import shifts_in, statements_in
+
+__all__ = [
+    "Assigned",
+    "Compared",
+    "Draw",
+    "DrawSite",
+    "Emitted",
+    "Fault",
+    "Finished",
+    "Irrational",
+    "PairedStep",
+    "Record",
+    "Replay",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "StepLimit",
+    "Tested",
+    "Undecided",
+    "Value",
+    "Violation",
+    "aligned",
+    "check_scenario",
+    "draw_count",
+    "image",
+    "replay",
+    "run",
+    "same_output",
+]
+
+# --- what both runs did -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PairedStep:
+    """The same step on both runs; None where only one run takes it.
+
+    For a draw on D' that D makes too, `shift` is η' - η and `cost` the alignment cost up to and including it.
+    """
+
+    on_d: Step | None
+    on_d_prime: Step | None
+    shift: Number | None = None
+    cost: Number | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A condition that this pair of runs violates, where, and how (in the spec's words)."""
+
+    condition: Condition
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Both runs side by side.
+
+    `cost` is the sum of |η' - η|/α over the draws that both runs make; `claim` the value of the `privacy`
+    line (None where it has none). Where the run on D does not finish there is no output, hence no alignment:
+    the noise on D' is then the noise on D. `parted` is the number of the step at which the runs take other
+    ways, if they do.
+    """
+
+    scenario: Scenario
+    run_d: Run
+    run_d_prime: Run
+    steps: tuple[PairedStep, ...]
+    cost: Number
+    claim: Number | None
+    parted: int | None
+    violations: tuple[Violation, ...]
+
+    def violates(self, condition: Condition) -> bool:
+        """Whether this condition is among the violations."""
+        return any(violation.condition is condition for violation in self.violations)
+
+
+# --- the alignment ----------------------------------------------------------------------------------------
+
+
+class _AlignScope(Scope):
+    """What names mean in `align`, where a variable is drawn.
+
+    Unprimed: program variables as they were at this draw on D, and the whole noise of the run on D. Primed:
+    the state of the run on D' at this draw. `bound` is the name that stands for the index of the draw.
+    """
+
+    def __init__(
+        self,
+        inputs: Mapping[str, Input],
+        noise: Callable[[NoiseKey], Number | None],
+        prime: Scope,
+        output: tuple[Record, ...],
+        environment: Mapping[str, Value],
+        bound: tuple[str, Value] | None = None,
+    ) -> None:
+        super().__init__(inputs)
+        self.variables = {**environment, **dict([bound] if bound is not None else [])}
+        self._noise = noise
+        self._prime = prime
+        self._output = output
+        self._bound = None if bound is None else bound[0]
+
+    def whole(self, node: nodes.Name) -> tuple[Value, ...] | None:
+        return self._prime.whole(node) if node.primed else super().whole(node)
+
+    def value(self, node: nodes.Name) -> Value:
+        plain = nodes.Name(node.ident, span=node.span)
+        if node.primed and node.ident != self._bound:
+            return self._prime.value(plain)
+        if node.ident not in self.variables and (drawn := self._noise((node.ident, None))) is not None:
+            return drawn
+        return super().value(plain)
+
+    def entry(self, node: nodes.Index, index: int) -> Value:
+        if node.primed:
+            return self._prime.entry(nodes.Index(node.base, node.index, span=node.span), index)
+        drawn = self._noise((node.base, index))
+        return super().entry(node, index) if drawn is None else drawn
+
+    def output(self, node: nodes.Node) -> tuple[Record, ...]:
+        return self._output
+
+
+class _Alignment:
+    """The noise source of the run on D': η' = η + shift, as the `align` section says.
+
+    The noise function H of D is total: a draw that is not listed, or that D does not reach, is 0. A variable
+    that D does not draw keeps its value on D', since there is no place on D to evaluate its shift in.
+    """
+
+    def __init__(self, mechanism: nodes.Mechanism, scenario: Scenario, run_d: Run, limit: int) -> None:
+        self._mechanism = mechanism
+        self._inputs: dict[str, Input] = {**dict(scenario.parameters), **dict(scenario.data)}
+        self._parameters = frozenset(name for name, _ in scenario.parameters)
+        self._given = _given(scenario)
+        self._noise_names = frozenset(
+            statement.name
+            for statement in statements_in(mechanism.body)
+            if isinstance(statement, nodes.Sample)
+        )
+        self._on_d = {draw.key: draw for draw in run_d.draws}
+        self._output = run_d.output
+        self._finished = isinstance(run_d.ended, Finished)
+        inputs_prime: dict[str, Input] = {**dict(scenario.parameters), **dict(scenario.data_prime)}
+        self._machine = Machine(mechanism, inputs_prime, self._aligned, limit)
+        self.shifts: dict[NoiseKey, Number] = {}
+
+    def run(self) -> Run:
+        return self._machine.run()
+
+    def claim(self) -> Number:
+        """The value of the `privacy` line, which may count records of the output of D. Raises `Stopped`."""
+        return number_of(self._mechanism.privacy, self._scope({}, None))
+
+    def _noise_on_d(self, key: NoiseKey) -> Number | None:
+        return self._given.get(key, ZERO) if key[0] in self._noise_names else None
+
+    def _aligned(self, site: DrawSite) -> Number:
+        before = self._given.get(site.key, ZERO)
+        draw = self._on_d.get(site.key)
+        if draw is None or not self._finished:
+            return before
+        shift = exact.total(self._shifts(self._mechanism.align, draw))
+        self.shifts[site.key] = shift
+        return exact.add(before, shift)
+
+    def _shifts(self, items: tuple[nodes.AlignItem, ...], draw: Draw) -> Iterator[Number]:
+        for item in items:
+            match item:
+                case nodes.Shift():
+                    if item.name == draw.name:
+                        yield self._shift(item, draw)
+                case nodes.CaseSplit():
+                    # A split that does not move this variable is passed over: its test may mean nothing here.
+                    if any(shift.name == draw.name for shift in shifts_in((item,))):
+                        yield from self._shifts(self._arm(item, draw), draw)
+                case _:
+                    assert_never(item)
+
+    def _arm(self, split: nodes.CaseSplit, draw: Draw) -> tuple[nodes.AlignItem, ...]:
+        scope = self._scope(draw.environment, None)
+        return next((case.items for case in split.cases if truth_of(case.test, scope)), split.otherwise)
+
+    def _shift(self, line: nodes.Shift, draw: Draw) -> Number:
+        """How much this line adds to this draw."""
+        binder = self._binder(line)
+        bound = None if binder is None or draw.index is None else (binder, Fraction(draw.index))
+        scope = self._scope(draw.environment, bound)
+        if binder is None:
+            index = None if line.index is None else integer_of(line.index, scope, "an index")
+            if index != draw.index:
+                return ZERO
+        if line.guard is not None and not truth_of(line.guard, scope):
+            return ZERO
+        value = number_of(line.value, scope)
+        match line.op:
+            case "+=":
+                return value
+            case "-=":
+                return exact.negative(value)
+            case _:
+                return exact.subtract(value, draw.value)
+
+    def _binder(self, line: nodes.Shift) -> str | None:
+        if isinstance(line.index, nodes.Name) and line.index.ident not in self._parameters:
+            return line.index.ident
+        return None
+
+    def _scope(self, environment: Mapping[str, Value], bound: tuple[str, Value] | None) -> _AlignScope:
+        prime = self._machine.scope
+        return _AlignScope(self._inputs, self._noise_on_d, prime, self._output, environment, bound)
+
+
+def _given(scenario: Scenario) -> dict[NoiseKey, Number]:
+    return {key: value for key, value in scenario.noise if not isinstance(value, bool)}
+
+
+# --- the replay -------------------------------------------------------------------------------------------
+
+
+def replay(mechanism: nodes.Mechanism, scenario: Scenario, limit: int = STEP_LIMIT) -> Replay:
+    """Run D, then D' with the aligned noise, and list what this pair of runs violates.
+
+    Raises `ScenarioError` where the scenario is not legal (`check_scenario`, or noise on D outside of its
+    support) and `Undecided` where exact arithmetic cannot decide.
+    """
+    run_d = _run_on_d(mechanism, scenario, limit)
+    alignment = _Alignment(mechanism, scenario, run_d, limit)
+    run_d_prime = alignment.run()
+    steps = _paired(run_d, run_d_prime, alignment.shifts)
+    cost = next((step.cost for step in reversed(steps) if step.cost is not None), ZERO)
+    claim = _claim(alignment) if isinstance(run_d.ended, Finished) else None
+    pair = _Pair(mechanism, run_d, run_d_prime, steps, _parting(steps))
+    return Replay(
+        scenario,
+        run_d,
+        run_d_prime,
+        steps,
+        cost,
+        None if isinstance(claim, Violation) else claim,
+        pair.parted,
+        tuple(_violations(pair, cost, claim)),
+    )
+
+
+def _run_on_d(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> Run:
+    reasons = check_scenario(mechanism, scenario)
+    if reasons:
+        raise ScenarioError(reasons)
+    given = _given(scenario)
+    source: NoiseSource = lambda site: given.get(site.key, ZERO)  # noqa: E731 - one expression, typed
+    run_d = run(mechanism, scenario.parameters, scenario.data, source, limit)
+    impossible = [
+        f"`{variable_text(draw.key)}` on D: {reason}"
+        for draw in run_d.draws
+        if (reason := outside_support(draw.family, draw.args, draw.value)) is not None
+    ]
+    if impossible:
+        raise ScenarioError(impossible)
+    return run_d
+
+
+def _claim(alignment: _Alignment) -> Number | Violation:
+    try:
+        return alignment.claim()
+    except Stopped as stopped:
+        if not isinstance(stopped.ended, Fault):
+            raise
+        return Violation(Condition.DEFINED, stopped.ended.span, stopped.ended.reason)
+
+
+def _paired(run_d: Run, run_d_prime: Run, shifts: Mapping[NoiseKey, Number]) -> tuple[PairedStep, ...]:
+    """Match the steps in order: the same draw, or the same statement in the same rounds of its loops."""
+    others = run_d_prime.steps
+    places: dict[object, list[int]] = {}
+    for number, step in enumerate(others):
+        places.setdefault(_place(step), []).append(number)
+    pairs: list[tuple[Step | None, Step | None]] = []
+    reached = 0
+    for step in run_d.steps:
+        numbers = places.get(_place(step), [])
+        position = bisect_left(numbers, reached)
+        if position == len(numbers):
+            pairs.append((step, None))
+            continue
+        pairs += [(None, other) for other in others[reached : numbers[position]]]
+        pairs.append((step, others[numbers[position]]))
+        reached = numbers[position] + 1
+    pairs += [(None, other) for other in others[reached:]]
+    return tuple(_with_costs(pairs, run_d, shifts))
+
+
+def _place(step: Step) -> object:
+    return step.key if isinstance(step, Draw) else (type(step), step.span, step.loop)
+
+
+def _with_costs(
+    pairs: list[tuple[Step | None, Step | None]], run_d: Run, shifts: Mapping[NoiseKey, Number]
+) -> Iterator[PairedStep]:
+    on_d = {draw.key: draw for draw in run_d.draws}
+    cost: Number = ZERO
+    for left, right in pairs:
+        if isinstance(right, Draw) and right.key in shifts:
+            shift = shifts[right.key]
+            cost = exact.add(cost, _draw_cost(on_d[right.key], shift))
+            yield PairedStep(left, right, shift, cost)
+        else:
+            yield PairedStep(left, right)
+
+
+def _draw_cost(draw: Draw, shift: Number) -> Number:
+    """|shift|/α; without a shift the rate, which may be irrational, is never computed."""
+    if exact.sign(shift) == 0:
+        return ZERO
+    return exact.multiply(exact.absolute(shift), rate_of(draw.family, draw.args))
+
+
+def _parting(steps: tuple[PairedStep, ...]) -> int | None:
+    for number, step in enumerate(steps):
+        match step.on_d, step.on_d_prime:
+            case Tested(holds=left), Tested(holds=right) if left is not right:
+                return number
+            case (None, _) | (_, None):
+                return number
+            case _:
+                pass
+    return None
+
+
+# --- violations -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    mechanism: nodes.Mechanism
+    run_d: Run
+    run_d_prime: Run
+    steps: tuple[PairedStep, ...]
+    parted: int | None
+
+    @property
+    def parting_test(self) -> Tested | None:
+        """The test that holds on one run only, if that is how the runs part."""
+        step = None if self.parted is None else self.steps[self.parted].on_d
+        return step if isinstance(step, Tested) else None
+
+
+def _violations(pair: _Pair, cost: Number, claim: Number | Violation | None) -> Iterator[Violation]:
+    for one, which in ((pair.run_d, "D"), (pair.run_d_prime, "D'")):
+        if isinstance(one.ended, Fault):
+            yield Violation(one.ended.condition, one.ended.span, f"on {which}: {one.ended.reason}")
+    if not isinstance(pair.run_d.ended, Finished):
+        return
+    difference = _output_violation(pair)
+    yield from _draw_violations(pair, together=difference is None)
+    if difference is not None:
+        yield difference
+    elif same_output(pair.run_d, pair.run_d_prime):
+        yield from _count_violation(pair)
+    if isinstance(claim, Violation):
+        yield claim
+    elif claim is not None and exact.compare(cost, claim) > 0:
+        message = f"the alignment costs {cost}, more than {claim}"
+        yield Violation(Condition.COST, pair.mechanism.privacy.span, message)
+
+
+def _draw_violations(pair: _Pair, together: bool) -> Iterator[Violation]:
+    """Scales that differ and aligned noise that is impossible.
+
+    Where the outputs differ, nothing is said of draws past the step at which the runs part: their states have
+    nothing to do with each other, and the outputs are what is wrong.
+    """
+    on_d = {draw.key: draw for draw in pair.run_d.draws}
+    for step in pair.steps if together or pair.parted is None else pair.steps[: pair.parted]:
+        right = step.on_d_prime
+        if not isinstance(right, Draw) or right.key not in on_d:
+            continue
+        variable, left = variable_text(right.key), on_d[right.key]
+        if not _same_distribution(left, right):
+            message = f"`{variable}` is {_distribution(left)} on D and {_distribution(right)} on D'"
+            yield Violation(Condition.SCALES, right.span, message)
+        elif (reason := outside_support(right.family, right.args, right.value)) is not None:
+            yield Violation(Condition.SUPPORT, right.span, f"the aligned `{variable}`: {reason}")
+
+
+def _same_distribution(left: Draw, right: Draw) -> bool:
+    return left.family is right.family and all(
+        exact.same(before, after) for before, after in zip(left.args, right.args, strict=True)
+    )
+
+
+def _distribution(draw: Draw) -> str:
+    return f"{draw.family.value}({', '.join(str(value) for value in draw.args)})"
+
+
+def _count_violation(pair: _Pair) -> Iterator[Violation]:
+    on_d, on_d_prime = draw_count(pair.run_d), draw_count(pair.run_d_prime)
+    if on_d == on_d_prime or pair.parted is None:
+        return
+    step = pair.steps[pair.parted].on_d or pair.steps[pair.parted].on_d_prime
+    assert step is not None
+    message = f"the same output comes with {on_d} draws on D and {on_d_prime} on D'"
+    yield Violation(Condition.DRAWS, step.span, message)
+
+
+def _output_violation(pair: _Pair) -> Violation | None:
+    """The first record that differs; where the runs part before it, the test at which they do so."""
+    difference = _first_difference(pair.run_d, pair.run_d_prime)
+    if difference is None:
+        return None
+    test = pair.parting_test
+    emitted_before = sum(isinstance(step.on_d, Emitted) for step in pair.steps[: pair.parted])
+    if test is None or emitted_before > difference.record:
+        return Violation(Condition.OUTPUT, difference.span, difference.message)
+    sides = "true on D, false on D'" if test.holds else "false on D, true on D'"
+    return Violation(Condition.OUTPUT, test.span, f"this test is {sides}; {difference.message}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    span: Span
+    message: str
+    record: int
+
+
+def _first_difference(run_d: Run, run_d_prime: Run) -> _Difference | None:
+    """Where the outputs differ, or None.
+
+    A run that was cut off, or stopped at a fault, might have emitted more: that it is shorter says nothing.
+    """
+    for number, (left, right) in enumerate(zip(run_d.output, run_d_prime.output, strict=False)):
+        if (found := _record_difference(left, right)) is not None:
+            span, message = found
+            return _Difference(span, f"record {number}: {message}", number)
+    short, long = sorted((run_d, run_d_prime), key=lambda one: len(one.output))
+    number = len(short.output)
+    if number == len(long.output) or not isinstance(short.ended, Finished):
+        return None
+    extra = long.output[number]
+    which, other = ("D", "D'") if long is run_d else ("D'", "D")
+    message = f"record {number} (`{extra.tag}`) exists on {which} but not on {other}"
+    return _Difference(extra.statement.span, message, number)
+
+
+def _record_difference(left: Record, right: Record) -> tuple[Span, str] | None:
+    if left.tag != right.tag:
+        return left.statement.span, f"`{left.tag}` on D, `{right.tag}` on D'"
+    if [name for name, _ in left.fields] != [name for name, _ in right.fields]:
+        return left.statement.span, "its fields on D are not its fields on D'"
+    for part, (name, value), (_, other) in zip(left.statement.fields, left.fields, right.fields, strict=True):
+        if not exact.same(value, other):
+            return part.span, f"`{name}` is {value_text(value)} on D, {value_text(other)} on D'"
+    return None
+
+
+# --- what others confirm with runs ------------------------------------------------------------------------
+
+
+def same_output(run_a: Run, run_b: Run) -> bool:
+    """Whether both runs finished with the same records, in tags, fields and values. Raises `Undecided`."""
+    return (
+        isinstance(run_a.ended, Finished)
+        and isinstance(run_b.ended, Finished)
+        and _first_difference(run_a, run_b) is None
+    )
+
+
+def draw_count(run: Run) -> int:
+    """How many random variables the run used."""
+    return len(run.draws)
+
+
+def aligned(replayed: Replay) -> tuple[tuple[NoiseKey, Number], ...]:
+    """The aligned noise of a replay: every draw of the run on D', in the order in which D' draws."""
+    return tuple((draw.key, draw.value) for draw in replayed.run_d_prime.draws)
+
+
+def image(mechanism: nodes.Mechanism, scenario: Scenario) -> tuple[tuple[NoiseKey, Number], ...]:
+    """The noise to which the alignment takes the noise of `scenario`; raises as `replay` does."""
+    return aligned(replay(mechanism, scenario))

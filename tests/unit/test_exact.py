@@ -1,0 +1,119 @@
+"""Exact numbers: identities that rounding would get wrong, and limits instead of hangs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from fractions import Fraction as F
+
+import pytest
+from aligncheck import exact
+from aligncheck.exact import Irrational, Undecided, Undefined
+
+
+def test_rational_arithmetic_loads_no_heavy_library() -> None:
+    program = (
+        "import sys; from fractions import Fraction as F; from aligncheck import exact as e, replay; "
+        "e.sqrt(F(9, 4)); e.log2(F(1, 8)); e.exp(F(0)); e.modulo(F(7), F(2)); e.power(F(2), F(10)); "
+        "print([m for m in ('sympy', 'flint', 'z3', 'lark') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_perfect_squares_and_powers_of_two_stay_rational() -> None:
+    assert exact.sqrt(F(9, 4)) == F(3, 2)
+    assert exact.log2(F(8)) == 3
+    assert exact.log2(F(1, 4)) == -2
+    assert isinstance(exact.log2(F(6)), Irrational)
+
+
+def test_an_exponential_and_its_logarithm_cancel() -> None:
+    success = exact.subtract(F(1), exact.exp(F(-1, 2)))
+    assert exact.ln(exact.subtract(F(1), success)) == F(-1, 2)
+
+
+def test_equal_algebraic_numbers_are_found_equal() -> None:
+    root = exact.sqrt(F(2))
+    nested = exact.sqrt(exact.add(F(3), exact.multiply(F(2), root)))
+    assert exact.compare(nested, exact.add(F(1), root)) == 0
+    assert exact.power(root, F(2)) == 2
+
+
+def test_equal_logarithms_are_found_equal() -> None:
+    assert exact.compare(exact.add(exact.ln(F(2)), exact.ln(F(3))), exact.ln(F(6))) == 0
+    assert exact.floor(exact.divide(exact.ln(F(8)), exact.ln(F(2)))) == 3
+
+
+def test_numbers_that_agree_to_twelve_decimals_are_told_apart() -> None:
+    """exp(pi*sqrt(163)) is not needed: sqrt(2) and a convergent of its continued fraction will do."""
+    convergent = F(1855077841, 1311738121)
+    assert abs(float(exact.decimal(exact.sqrt(F(2)), 12)) - float(convergent)) < 1e-9
+    assert exact.compare(exact.sqrt(F(2)), convergent) != 0
+    assert exact.compare(exact.multiply(convergent, convergent), F(2)) != 0
+
+
+@pytest.mark.parametrize(
+    ("dividend", "divisor", "expected"),
+    [(7, 2, 1), (-7, 2, 1), (7, -2, -1), (-7, -2, -1), (F(5, 2), F(3, 4), F(1, 4))],
+)
+def test_the_remainder_has_the_sign_of_the_divisor(dividend: int, divisor: int, expected: int) -> None:
+    assert exact.modulo(F(dividend), F(divisor)) == expected
+
+
+def test_floor_of_irrational_numbers() -> None:
+    assert exact.floor(exact.sqrt(F(2))) == 1
+    assert exact.floor(exact.negative(exact.sqrt(F(2)))) == -2
+    assert exact.modulo(exact.sqrt(F(10)), F(2)) == exact.subtract(exact.sqrt(F(10)), F(2))
+
+
+@pytest.mark.parametrize(
+    "undefined",
+    [
+        lambda: exact.divide(F(1), F(0)),
+        lambda: exact.divide(F(1), exact.subtract(exact.sqrt(F(2)), exact.sqrt(F(2)))),
+        lambda: exact.modulo(F(1), F(0)),
+        lambda: exact.power(F(0), F(-1)),
+        lambda: exact.power(F(2), F(1, 2)),
+        lambda: exact.sqrt(F(-1)),
+        lambda: exact.ln(F(0)),
+        lambda: exact.log2(F(-1)),
+    ],
+)
+def test_partial_operations_say_so(undefined: object) -> None:
+    assert callable(undefined)
+    with pytest.raises(Undefined):
+        undefined()
+
+
+def test_numbers_that_would_hang_are_refused() -> None:
+    nine = F(9)
+    with pytest.raises(Undecided):
+        exact.power(nine, exact.power(nine, nine))
+    big = F(3) ** 60_000
+    with pytest.raises(Undecided):
+        exact.multiply(big, big)
+    tower = nine
+    with pytest.raises(Undecided):
+        for _ in range(4):
+            tower = exact.exp(tower)  # type: ignore[assignment]
+        exact.sign(exact.subtract(tower, F(1)))
+
+
+def test_truth_values_never_equal_numbers() -> None:
+    assert not exact.same(True, F(1))
+    assert not exact.same(F(0), False)
+    assert exact.same(True, True)
+
+
+def test_lattice_membership_is_exact() -> None:
+    root = exact.sqrt(F(2))
+    assert exact.is_multiple(exact.multiply(F(3), root), root)
+    assert not exact.is_multiple(F(3), root)
+    assert exact.is_multiple(F(3, 4), F(1, 4))
+    assert not exact.is_multiple(F(3, 8), F(1, 4))
+
+
+def test_irrational_numbers_print_in_the_words_of_the_language() -> None:
+    assert str(exact.multiply(F(16), exact.sqrt(F(2)))) == "16*sqrt(2)"
+    assert str(exact.ln(F(3))) == "ln(3)"
