@@ -38,3 +38,18 @@ class SpecError(Exception):
         super().__init__(diagnostic.message)
         self.source = source
         self.diagnostic = diagnostic
+
+
+def fault(
+    source: Source,
+    code: str,
+    message: str,
+    span: Span,
+    *,
+    label: str = "",
+    related: tuple[Label, ...] = (),
+    notes: tuple[str, ...] = (),
+    help: str | None = None,  # noqa: A002 - the name of the field it fills
+) -> SpecError:
+    """The error for one fault at one place, ready to be raised."""
+    return SpecError(source, Diagnostic(code, message, Label(span, label), related, notes, help))

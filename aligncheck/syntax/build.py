@@ -1,0 +1,589 @@
+"""Parse events to AST: one method per rule of `grammar.lark`, called as soon as the rule is complete.
+
+No tree is kept in between and nothing here recurses, so that the depth of the input cannot matter; `limits.py`
+looks at the depth of the result. A compound statement's span is its header line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from aligncheck.conditions import Condition, condition_named
+from aligncheck.diagnostics import Label, SpecError, fault
+from aligncheck.source import Source, Span
+from aligncheck.syntax import nodes as n
+from aligncheck.syntax.faults import nearest
+from aligncheck.syntax.layout import Lexeme
+from aligncheck.syntax.refused import REFUSED_FAMILIES, scope_fault
+
+MAX_DIGITS = 40
+MAX_EXPONENT = 40
+MAX_ARMS = 64
+
+FAMILIES = {
+    "Lap": n.Family.LAPLACE,
+    "Laplace": n.Family.LAPLACE,
+    "Exp": n.Family.EXPONENTIAL,
+    "Exponential": n.Family.EXPONENTIAL,
+    "Geo": n.Family.GEOMETRIC,
+    "Geometric": n.Family.GEOMETRIC,
+    "DLap": n.Family.DISCRETE_LAPLACE,
+    "DiscreteLaplace": n.Family.DISCRETE_LAPLACE,
+}
+"""Family names as they may be written."""
+
+FAMILY_ARGUMENTS = {
+    n.Family.LAPLACE: ("scale",),
+    n.Family.EXPONENTIAL: ("scale",),
+    n.Family.GEOMETRIC: ("p",),
+    n.Family.DISCRETE_LAPLACE: ("scale", "step"),
+}
+"""What the arguments of each family are called, in order."""
+
+VERDICTS = ("verified", "alignment fails", "refuted", "unknown", "error")
+
+_Children = list[Any]
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Invariant:
+    """An `invariant` line, until the loop around it takes it."""
+
+    value: n.Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class _Attribute:
+    name: str
+    value: Any
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class _Argument:
+    name: Lexeme | None
+    value: n.Expr
+
+    @property
+    def span(self) -> Span:
+        return self.value.span if self.name is None else self.name.span.to(self.value.span)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sort:
+    """`int queries`: the sort, None where it is left out, and `vector`, `query`, `queries` or None."""
+
+    sort: n.Sort | None
+    shape: str | None
+    span: Span
+
+
+_Body = list["n.Stmt | _Invariant"]
+
+
+def _present(children: Iterable[_T | None]) -> list[_T]:
+    return [child for child in children if child is not None]
+
+
+def _over(parts: Sequence[Any]) -> Span:
+    """From the first to the last of the parts that are there."""
+    there = _present(parts)
+    first: Span = there[0].span
+    return first.to(there[-1].span)
+
+
+class Builder:
+    """The callbacks of the parser: children are lexemes, nodes, and None for what is left out."""
+
+    def __init__(self, source: Source, remarks: tuple[str, ...]) -> None:
+        self._source = source
+        self._remarks = remarks
+
+    def _fault(self, code: str, message: str, span: Span, **more: Any) -> SpecError:
+        return fault(self._source, code, message, span, **more)
+
+    # --- the whole ---
+
+    def start(self, c: _Children) -> n.Mechanism:
+        mechanism: n.Mechanism = c[0]
+        return mechanism
+
+    def mechanism(self, c: _Children) -> n.Mechanism:
+        (name, doc), inputs, privacy, body, align, expect = c
+        return n.Mechanism(
+            name.text,
+            doc,
+            self._remarks,
+            tuple(inputs or ()),
+            privacy,
+            tuple(body),
+            tuple(align or ()),
+            expect,
+            span=name.span,
+        )
+
+    def head(self, c: _Children) -> tuple[Lexeme, str]:
+        _, name, *rest = c
+        docs = [child for child in rest if isinstance(child, str)]
+        return name, docs[0] if docs else ""
+
+    def doc(self, c: _Children) -> str:
+        return " ".join(lexeme.text for lexeme in c if lexeme.type == "STRING" and lexeme.text)
+
+    def privacy(self, c: _Children) -> n.Expr:
+        value: n.Expr = c[1]
+        return value
+
+    def body(self, c: _Children) -> list[n.Stmt]:
+        statements: list[n.Stmt] = c[3]
+        return statements
+
+    def expectation(self, c: _Children) -> n.Expectation:
+        phrase: Lexeme = c[1]
+        words = " ".join(phrase.text.split())
+        verdict, _, at = words.partition(" at ")
+        if verdict not in VERDICTS:
+            raise self._fault(
+                "bad-expect",
+                f"`{words}` is no expectation",
+                phrase.span,
+                help="write `expect verified`, `expect alignment fails at CONDITION`, `expect refuted`, "
+                "`expect unknown at CONDITION` or `expect error at CODE`",
+            )
+        if at:
+            self._check_expected(verdict, at, phrase.span)
+        return n.Expectation(verdict, at or None, span=phrase.span)
+
+    def _check_expected(self, verdict: str, at: str, span: Span) -> None:
+        if verdict in ("verified", "refuted"):
+            raise self._fault("bad-expect", f"`expect {verdict}` has no `at`", span)
+        if verdict != "error" and condition_named(at) is None:
+            ids = [condition.id for condition in Condition]
+            raise self._fault(
+                "bad-expect",
+                f"`{at}` is no condition",
+                span,
+                help=nearest(at, ids) or "the conditions are " + ", ".join(ids),
+            )
+        if verdict == "error" and not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", at):
+            raise self._fault("bad-expect", f"`{at}` is no error code", span, help="such as `unknown-name`")
+
+    # --- inputs ---
+
+    def inputs(self, c: _Children) -> list[n.Input]:
+        return [each for child in c if isinstance(child, list) for each in child]
+
+    def idents(self, c: _Children) -> list[Lexeme]:
+        return [lexeme for lexeme in c if lexeme.type == "NAME"]
+
+    def sort(self, c: _Children) -> _Sort:
+        words = _present(c)
+        sort: n.Sort | None = None
+        shape: str | None = None
+        for word in words:
+            if word.text in ("real", "int", "bool"):
+                sort = n.Sort(word.text)
+            else:
+                shape = word.text
+        return _Sort(sort, shape, _over(words))
+
+    def sensitivity(self, c: _Children) -> _Attribute:
+        return _Attribute("sensitivity", c[1], _over(c))
+
+    def lattice(self, c: _Children) -> _Attribute:
+        return _Attribute("lattice", c[1], _over(c))
+
+    def where(self, c: _Children) -> _Attribute:
+        return _Attribute("where", c[1], _over(c))
+
+    def range_(self, c: _Children) -> _Attribute:
+        return _Attribute("range", (c[2], c[4]), _over(c))
+
+    def adjacency(self, c: _Children) -> _Attribute:
+        word: Lexeme = c[1]
+        known = {each.value: each for each in n.Adjacency}
+        if word.text.lower() not in known:
+            raise self._fault(
+                "unknown-adjacency",
+                f"unknown adjacency `{word.text}`",
+                word.span,
+                help=nearest(word.text, known) or "the adjacencies are " + ", ".join(known),
+            )
+        return _Attribute("adjacency", known[word.text.lower()], _over(c))
+
+    def declaration(self, c: _Children) -> list[n.Input]:
+        names: list[Lexeme] = c[0]
+        sort: _Sort = c[2]
+        attributes = [child for child in c if isinstance(child, _Attribute)]
+        present = _present(c)
+        for position, child in enumerate(present):
+            if isinstance(child, Lexeme) and child.type == "WHERE":
+                clause = present[position + 1]
+                attributes.append(_Attribute("where", clause, child.span.to(clause.span)))
+        found: dict[str, _Attribute] = {}
+        for attribute in attributes:
+            if attribute.name in found:
+                raise self._fault(
+                    "duplicate-attribute",
+                    f"`{attribute.name}` is given twice",
+                    attribute.span,
+                    related=(Label(found[attribute.name].span, "first here"),),
+                    help="join conditions with `and`" if attribute.name == "where" else None,
+                )
+            found[attribute.name] = attribute
+        span = names[0].span.to(present[-2].span)
+        if sort.shape in ("query", "queries"):
+            return [self._queries(names, sort, found, span)]
+        return self._public(names, sort, found, span)
+
+    def _queries(
+        self, names: list[Lexeme], sort: _Sort, found: dict[str, _Attribute], span: Span
+    ) -> n.Queries:
+        if sort.sort is n.Sort.BOOL:
+            raise self._fault("bad-sort", "an answer is a number, not a bool", sort.span)
+
+        def value(name: str) -> Any:
+            return found[name].value if name in found else None
+
+        adjacency: n.Adjacency = value("adjacency") or n.Adjacency.ALL
+        self._check_moves(found, adjacency, sort.span)
+        return n.Queries(
+            tuple(name.text for name in names),
+            sort.shape == "queries",
+            sort.sort or n.Sort.REAL,
+            adjacency,
+            value("sensitivity"),
+            value("lattice"),
+            value("range"),
+            value("where"),
+            span=span,
+        )
+
+    def _check_moves(self, found: dict[str, _Attribute], adjacency: n.Adjacency, span: Span) -> None:
+        """Adjacency `any` says by a range how far answers move, every other one by a sensitivity."""
+        if adjacency is n.Adjacency.ANY:
+            if "range" not in found:
+                raise self._fault(
+                    "missing-range",
+                    "adjacency `any` needs a range",
+                    found["adjacency"].span,
+                    help="add `range [low, high]`: any answer in it may be replaced by any other",
+                )
+            if "sensitivity" in found:
+                raise self._fault(
+                    "unexpected-attribute",
+                    "under adjacency `any` an answer moves freely within its range: there is no sensitivity",
+                    found["sensitivity"].span,
+                    help="leave it out",
+                )
+        elif "sensitivity" not in found:
+            raise self._fault(
+                "missing-sensitivity",
+                "a query needs a sensitivity: how far may its answer move?",
+                span,
+                help="add `, sensitivity 1`",
+            )
+
+    def _public(
+        self, names: list[Lexeme], sort: _Sort, found: dict[str, _Attribute], span: Span
+    ) -> list[n.Input]:
+        for name, attribute in found.items():
+            if name != "where":
+                raise self._fault(
+                    "unexpected-attribute",
+                    f"`{name}` belongs to queries; `{names[0].text}` is public",
+                    attribute.span,
+                    help=f"declare it as `query` or `queries`, or leave `{name}` out",
+                )
+        where = found["where"].value if "where" in found else None
+        kind = n.PublicVector if sort.shape == "vector" else n.Parameter
+        # A clause on a line with several names is kept once, with the last of them.
+        return [
+            kind(name.text, sort.sort or n.Sort.REAL, where if name is names[-1] else None, span=span)
+            for name in names
+        ]
+
+    # --- statements ---
+
+    def statements(self, c: _Children) -> list[n.Stmt]:
+        body = [child for child in c if child is not None and not isinstance(child, Lexeme)]
+        for each in body:
+            if isinstance(each, _Invariant):
+                raise self._misplaced(each)
+        return body
+
+    def _misplaced(self, invariant: _Invariant) -> SpecError:
+        return self._fault(
+            "misplaced-invariant",
+            "an `invariant` stands at the top of a loop's body, before its other statements",
+            invariant.span,
+        )
+
+    def assign(self, c: _Children) -> n.Assign:
+        return n.Assign(c[0].text, c[2], span=_over(c))
+
+    def break_(self, c: _Children) -> n.Break:
+        return n.Break(span=c[0].span)
+
+    def pass_(self, c: _Children) -> n.Pass:
+        return n.Pass(span=c[0].span)
+
+    def invariant(self, c: _Children) -> _Invariant:
+        return _Invariant(c[1], _over(c))
+
+    def arguments(self, c: _Children) -> list[_Argument]:
+        return [child for child in c if isinstance(child, _Argument)]
+
+    def argument(self, c: _Children) -> _Argument:
+        return _Argument(c[0], c[-1])
+
+    def sample(self, c: _Children) -> n.Sample:
+        name, _, index, _, _, family_word, *rest = c
+        arguments = next((child for child in rest if isinstance(child, list)), [])
+        family = self._family(family_word)
+        span = _over(c)
+        return n.Sample(
+            name.text, index, family, self._family_arguments(family, arguments, family_word), span=span
+        )
+
+    def _family(self, word: Lexeme) -> n.Family:
+        if word.text in FAMILIES:
+            return FAMILIES[word.text]
+        reason = REFUSED_FAMILIES.get(word.text.lower())
+        if reason is not None:
+            raise scope_fault(self._source, word.text, reason, word.span)
+        raise self._fault(
+            "unknown-family",
+            f"unknown noise `{word.text}`",
+            word.span,
+            help=nearest(word.text, FAMILIES)
+            or "the families are Lap(scale), Exp(scale), Geo(p) and DLap(scale, step)",
+        )
+
+    def _family_arguments(
+        self, family: n.Family, arguments: list[_Argument], word: Lexeme
+    ) -> tuple[n.Expr, ...]:
+        wanted = FAMILY_ARGUMENTS[family]
+        usage = f"write `{family.value}({', '.join(wanted)})`"
+        given: dict[str, n.Expr] = {}
+        for position, argument in enumerate(arguments):
+            name = argument.name.text if argument.name else wanted[position] if position < len(wanted) else ""
+            if name not in wanted or name in given:
+                message = (
+                    f"`{family.value}` takes {len(wanted)} argument{'s' if len(wanted) > 1 else ''}"
+                    if not argument.name
+                    else f"`{name}` is given twice"
+                    if name in given
+                    else f"`{family.value}` has no argument `{name}`"
+                )
+                raise self._fault("bad-arguments", message, argument.span, help=usage)
+            given[name] = argument.value
+        if family is n.Family.DISCRETE_LAPLACE:
+            given.setdefault("step", n.Number(Fraction(1), span=word.span))
+        for name in wanted:
+            if name not in given:
+                raise self._fault(
+                    "bad-arguments", f"`{family.value}` needs its {name}", word.span, help=usage
+                )
+        return tuple(given[name] for name in wanted)
+
+    def emit(self, c: _Children) -> n.Emit:
+        tag: Lexeme = c[1]
+        arguments: list[_Argument] = next((child for child in c if isinstance(child, list)), [])
+        fields: list[n.EmitField] = []
+        for argument in arguments:
+            if argument.name is None and len(arguments) > 1:
+                raise self._fault(
+                    "unnamed-field",
+                    "a record with several fields needs a name for each",
+                    argument.span,
+                    help="write `name = value`",
+                )
+            name = argument.name.text if argument.name else "value"
+            if name in {each.name for each in fields}:
+                raise self._fault("duplicate-field", f"the record has two fields `{name}`", argument.span)
+            fields.append(n.EmitField(name, argument.value, span=argument.span))
+        return n.Emit(tag.text, tuple(fields), span=_over(c))
+
+    def block(self, c: _Children) -> _Body:
+        return [child for child in c if child is not None and not isinstance(child, Lexeme)]
+
+    def _plain(self, body: _Body) -> tuple[n.Stmt, ...]:
+        """A body that is no loop's: no invariants."""
+        for each in body:
+            if isinstance(each, _Invariant):
+                raise self._misplaced(each)
+        return tuple(each for each in body if not isinstance(each, _Invariant))
+
+    def _loop_body(self, body: _Body) -> tuple[tuple[n.Stmt, ...], tuple[n.Expr, ...]]:
+        """The statements and the invariants above them."""
+        count = next((i for i, each in enumerate(body) if not isinstance(each, _Invariant)), len(body))
+        invariants = tuple(each.value for each in body[:count] if isinstance(each, _Invariant))
+        statements = self._plain(body[count:])
+        return statements or (n.Pass(span=body[-1].span),), invariants
+
+    def if_(self, c: _Children) -> n.If:
+        c = _present(c)
+        branches: list[n.Branch] = []
+        otherwise: tuple[n.Stmt, ...] = ()
+        position = 0
+        while position < len(c):
+            if c[position].type == "ELSE":
+                otherwise = self._plain(c[position + 1])
+                position += 2
+                continue
+            word, test, body = c[position : position + 3]
+            branches.append(n.Branch(test, self._plain(body), span=word.span.to(test.span)))
+            position += 3
+            if len(branches) > MAX_ARMS:
+                raise self._fault(
+                    "too-many-branches", f"an `if` has at most {MAX_ARMS} arms", branches[-1].span
+                )
+        return n.If(tuple(branches), otherwise, span=branches[0].span)
+
+    def while_(self, c: _Children) -> n.While:
+        statements, invariants = self._loop_body(c[2])
+        return n.While(c[1], statements, invariants, span=_over(c[:2]))
+
+    def for_queries(self, c: _Children) -> n.For:
+        *header, body = _present(c)
+        names = [child for child in header if child.type == "NAME"]
+        index = names[0].text if len(names) == 3 else None
+        statements, invariants = self._loop_body(body)
+        over = n.OverQueries(names[-1].text, names[-2].text, span=names[-1].span)
+        return n.For(index, over, statements, invariants, span=_over(header))
+
+    def for_range(self, c: _Children) -> n.For:
+        *header, body = _present(c)
+        bounds = [child for child in header if not isinstance(child, Lexeme)]
+        low = bounds[0] if len(bounds) == 2 else n.Number(Fraction(0), span=bounds[0].span)
+        over = n.OverRange(low, bounds[-1], span=_over(header[3:]))
+        statements, invariants = self._loop_body(body)
+        return n.For(header[1].text, over, statements, invariants, span=_over(header))
+
+    # --- alignment ---
+
+    def align(self, c: _Children) -> list[n.AlignItem]:
+        return self.arm(c)
+
+    def arm(self, c: _Children) -> list[n.AlignItem]:
+        return [child for child in c if isinstance(child, n.Shift | n.CaseSplit)]
+
+    def shift(self, c: _Children) -> n.Shift:
+        name, _, index, _, op, value, _, guard = c
+        return n.Shift(name.text, index, op.text, value, guard, span=_over(c))
+
+    def case_split(self, c: _Children) -> n.CaseSplit:
+        c = _present(c)
+        cases: list[n.Case] = []
+        otherwise: tuple[n.AlignItem, ...] = ()
+        position = 0
+        while position < len(c):
+            if c[position].type == "OTHERWISE":
+                otherwise = tuple(c[position + 1])
+                position += 2
+                continue
+            word, test, items = c[position : position + 3]
+            cases.append(n.Case(test, tuple(items), span=word.span.to(test.span)))
+            position += 3
+            if len(cases) > MAX_ARMS:
+                raise self._fault(
+                    "too-many-branches", f"a case split has at most {MAX_ARMS} arms", cases[-1].span
+                )
+        return n.CaseSplit(tuple(cases), otherwise, span=cases[0].span)
+
+    # --- expressions ---
+
+    def conditional(self, c: _Children) -> n.Conditional:
+        then, _, test, _, otherwise = c
+        return n.Conditional(test, then, otherwise, span=_over(c))
+
+    def logic(self, c: _Children) -> n.Logic:
+        return n.Logic(c[1].text, tuple(c[::2]), span=_over(c))
+
+    def unary(self, c: _Children) -> n.Unary:
+        return n.Unary(c[0].text, c[1], span=_over(c))
+
+    def binary(self, c: _Children) -> n.Binary:
+        left, op, right = c
+        return n.Binary(op.text, left, right, span=_over(c))
+
+    def compare(self, c: _Children) -> n.Expr:
+        """A chain `a < b < c` is the conjunction of its links."""
+        links = tuple(
+            n.Compare(c[i].text, c[i - 1], c[i + 1], span=_over(c[i - 1 : i + 2]))
+            for i in range(1, len(c), 2)
+        )
+        return links[0] if len(links) == 1 else n.Logic("and", links, span=_over(c))
+
+    def group(self, c: _Children) -> n.Expr:
+        """Parentheses leave no node; they belong to the span of what they enclose."""
+        inner: n.Expr = c[1]
+        return replace(inner, span=_over(c))
+
+    def number(self, c: _Children) -> n.Number:
+        return n.Number(self._literal(c[0]), span=c[0].span)
+
+    def _literal(self, lexeme: Lexeme) -> Fraction:
+        digits, _, exponent = lexeme.text.lower().partition("e")
+        if len(digits) > MAX_DIGITS:
+            raise self._fault(
+                "bad-number", f"a number has at most {MAX_DIGITS} digits, not {len(digits)}", lexeme.span
+            )
+        # The length is looked at first: converting a huge exponent would be work already.
+        if len(exponent) > 5 or abs(int(exponent or "0")) > MAX_EXPONENT:
+            raise self._fault(
+                "bad-number",
+                f"the exponent of this number is out of range: at most {MAX_EXPONENT} either way",
+                lexeme.span,
+            )
+        return Fraction(lexeme.text)
+
+    def boolean(self, c: _Children) -> n.Boolean:
+        return n.Boolean(c[0].type == "TRUE", span=c[0].span)
+
+    def name(self, c: _Children) -> n.Name:
+        return n.Name(c[0].text, c[1] is not None, span=_over(c))
+
+    def index(self, c: _Children) -> n.Index:
+        name, prime, _, index, _ = c
+        return n.Index(name.text, index, prime is not None, span=_over(c))
+
+    def call(self, c: _Children) -> n.Call:
+        args = tuple(child for child in c[1:] if child is not None and not isinstance(child, Lexeme))
+        return n.Call(c[0].text, args, span=_over(c))
+
+    def out_is(self, c: _Children) -> n.Expr:
+        out, _, index, _, word, negation, tag = c
+        where = index if index is not None else n.Number(Fraction(0), span=out.span)
+        test = n.OutIs(where, tag.text, span=_over(c))
+        return test if negation is None else n.Unary("not", test, span=test.span)
+
+    def out_field(self, c: _Children) -> n.OutField:
+        return n.OutField(c[2], c[5].text, span=_over(c))
+
+    def out_length(self, c: _Children) -> n.OutCount:
+        if c[0].text != "len":
+            raise self._fault(
+                "bad-output",
+                f"`{c[0].text}(out)` is not defined",
+                _over(c),
+                help="write `len(out)`, `out.count(tag)` or `out[i].field`",
+            )
+        return n.OutCount(None, span=_over(c))
+
+    def out_count(self, c: _Children) -> n.OutCount:
+        if c[2].text != "count":
+            raise self._fault(
+                "bad-output",
+                f"`out.{c[2].text}(…)` is not defined",
+                _over(c),
+                help="write `len(out)`, `out.count(tag)` or `out[i].field`",
+            )
+        return n.OutCount(c[4].text, span=_over(c))

@@ -1,0 +1,16 @@
+"""Wording shared by the faults of several stages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """`did you mean …?` with at most three known names that are close to `name`; None where none is."""
+    pool = {each.lower(): each for each in reversed(list(known))}
+    close = [pool[each] for each in get_close_matches(name.lower()[:60], list(pool), n=3, cutoff=0.66)]
+    close = [each for each in close if each != name]
+    if not close:
+        return None
+    return "did you mean " + " or ".join(f"`{each}`" for each in close) + "?"

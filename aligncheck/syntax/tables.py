@@ -1,0 +1,206 @@
+"""The LALR tables of `grammar.lark`, and the machine that runs them.
+
+Lark compiles the grammar, which takes a fifth of a second; the result is kept in `tables.json` with a fingerprint
+of the grammar. Where the two do not belong together the tables are compiled anew, so a stale file costs time and
+nothing else. After a change of the grammar run `python -m aligncheck.syntax.tables`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+from aligncheck.syntax.layout import Lexeme
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How one rule is reduced.
+
+    `size` symbols are taken off the stack and shaped: `nones[i]` placeholders go before symbol `i` (the last entry:
+    after them all), the values of the symbols in `spread` are lists that are spliced in. The result is handed to the
+    callback of this name; a nameless rule yields its children as a list, or its only child where it is `through`.
+    """
+
+    origin: str
+    size: int
+    callback: str | None
+    through: bool
+    nones: tuple[int, ...]
+    spread: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """`states[s][symbol]` is a state to go to (>= 0), or a rule to reduce by: -1 - its number.
+
+    The text is accepted when `$END` has led to the state `end`.
+    """
+
+    start: int
+    end: int
+    states: tuple[Mapping[str, int], ...]
+    rules: tuple[Rule, ...]
+
+
+class Unexpected(Exception):
+    """The machine has no move for a lexeme; `expected` are the terminals that it had one for."""
+
+    def __init__(self, expected: frozenset[str]) -> None:
+        super().__init__(sorted(expected))
+        self.expected = expected
+
+
+class Machine:
+    """A shift-reduce parser that calls the methods of `builder` as rules are completed."""
+
+    def __init__(self, tables: Tables, builder: object) -> None:
+        self._tables = tables
+        self._builder = builder
+        self._states: list[int] = [tables.start]
+        self._values: list[Any] = []
+
+    def choices(self) -> Mapping[str, int]:
+        """The symbols that have a move in the present state."""
+        return self._tables.states[self._states[-1]]
+
+    def feed(self, lexeme: Lexeme) -> None:
+        """Takes one more terminal. Raises Unexpected."""
+        while self._states[-1] != self._tables.end:
+            move = self.choices().get(lexeme.type)
+            if move is None:
+                raise Unexpected(frozenset(symbol for symbol in self.choices() if not symbol.islower()))
+            if move >= 0:
+                self._states.append(move)
+                self._values.append(lexeme)
+                return
+            self._reduce(self._tables.rules[-1 - move])
+
+    def result(self) -> Any:
+        """What the start rule's callback returned, after `$END` was fed."""
+        return self._values[0]
+
+    def _reduce(self, rule: Rule) -> None:
+        children = self._values[len(self._values) - rule.size :]
+        if rule.size:
+            del self._states[-rule.size :]
+            del self._values[-rule.size :]
+        self._states.append(self._tables.states[self._states[-1]][rule.origin])
+        self._values.append(self._value(rule, self._shaped(rule, children)))
+
+    def _shaped(self, rule: Rule, children: list[Any]) -> list[Any]:
+        if not rule.spread and not any(rule.nones):
+            return children
+        shaped: list[Any] = []
+        for position, child in enumerate(children):
+            shaped.extend([None] * rule.nones[position])
+            if position in rule.spread:
+                shaped.extend(child)
+            else:
+                shaped.append(child)
+        shaped.extend([None] * rule.nones[-1])
+        return shaped
+
+    def _value(self, rule: Rule, children: list[Any]) -> Any:
+        if rule.callback is not None:
+            return getattr(self._builder, rule.callback)(children)
+        return children[0] if rule.through else children
+
+
+@cache
+def tables() -> Tables:
+    """The tables of the grammar."""
+    folder = files("aligncheck.syntax")
+    grammar = folder.joinpath("grammar.lark").read_bytes()
+    kept = folder.joinpath("tables.json")
+    if kept.is_file():
+        data = json.loads(kept.read_text("utf-8"))
+        if data["grammar"] == sha256(grammar).hexdigest():
+            return _decoded(data)
+    return _decoded(compiled(grammar))
+
+
+def compiled(grammar: bytes) -> dict[str, Any]:
+    """The tables as JSON data, compiled by Lark.
+
+    Symbols are numbers into `symbols`; a state's row is a flat list of symbol, move, symbol, move, …
+    """
+    from lark import Lark
+    from lark.lexer import Lexer
+    from lark.parsers.lalr_analysis import Shift
+
+    class NoLexer(Lexer):
+        """Lexemes come from `layout`."""
+
+        def __init__(self, _: object) -> None:
+            pass
+
+        def lex(self, *_: object) -> Any:
+            return iter(())
+
+    lark = Lark(grammar.decode("utf-8"), parser="lalr", lexer=NoLexer, maybe_placeholders=True)
+    parser: Any = lark.parser.parser
+    table = parser._parse_table
+    rules = lark.rules
+    number = {id(rule): i for i, rule in enumerate(rules)}
+    same = {rule: i for i, rule in enumerate(rules)}
+    symbols = sorted({str(symbol) for row in table.states.values() for symbol in row})
+    place = {symbol: i for i, symbol in enumerate(symbols)}
+    states = []
+    for state in range(len(table.states)):
+        row: list[int] = []
+        for symbol, (action, arg) in sorted(table.states[state].items()):
+            move = arg if action is Shift else -1 - number.get(id(arg), same[arg])
+            row += [place[symbol], move]
+        states.append(row)
+    return {
+        "grammar": sha256(grammar).hexdigest(),
+        "start": table.start_states["start"],
+        "end": table.end_states["start"],
+        "symbols": symbols,
+        "states": states,
+        "rules": [_encoded(rule) for rule in rules],
+    }
+
+
+def _encoded(rule: Any) -> list[Any]:
+    expansion = rule.expansion
+    empty = rule.options.empty_indices or [False] * len(expansion)
+    nones = [len(run) for run in "".join(str(int(each)) for each in empty).split("0")]
+    origin = rule.origin.name
+    inline = origin.startswith("_")
+    through = bool(rule.options.expand1) and not rule.alias and len(expansion) == 1
+    callback = None if inline or through else str(rule.alias or origin)
+    spread = [i for i, symbol in enumerate(expansion) if not symbol.is_term and symbol.name.startswith("_")]
+    return [origin, len(expansion), callback, through, nones, spread]
+
+
+def _decoded(data: Mapping[str, Any]) -> Tables:
+    symbols: list[str] = data["symbols"]
+    return Tables(
+        data["start"],
+        data["end"],
+        tuple({symbols[row[i]]: row[i + 1] for i in range(0, len(row), 2)} for row in data["states"]),
+        tuple(
+            Rule(origin, size, callback, through, tuple(nones), tuple(spread))
+            for origin, size, callback, through, nones, spread in data["rules"]
+        ),
+    )
+
+
+def _write() -> None:
+    from pathlib import Path
+
+    folder = Path(__file__).parent
+    data = compiled((folder / "grammar.lark").read_bytes())
+    text = json.dumps(data, separators=(",", ":")).replace("],[", "],\n[")
+    (folder / "tables.json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    _write()
