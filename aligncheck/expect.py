@@ -16,7 +16,7 @@ _LARGEST = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Whether a verdict is the one expected: `wanted` and `got` in the words of `expect`, `why` the reason."""
+    """Whether a verdict is the one expected: `wanted`, `got` in the words of `expect`, `why` the reason."""
 
     wanted: str
     got: str

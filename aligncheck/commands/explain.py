@@ -1,0 +1,23 @@
+"""`aligncheck explain`: what a condition of the proof means."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from aligncheck.commands import CommandError
+from aligncheck.conditions import Condition, condition_named
+from aligncheck.report.explain import explain_condition, list_of_conditions
+
+
+def explain(name: str | None) -> int:
+    """Prints one condition's page, or the list of conditions. Raises CommandError for an unknown name."""
+    if name is None:
+        print(list_of_conditions())
+        return 0
+    condition = condition_named(name)
+    if condition is None:
+        near = get_close_matches(name.lower(), [c.id for c in Condition], 1)
+        hint = f"did you mean `{near[0]}`?" if near else "see `aligncheck explain`"
+        raise CommandError(f"there is no condition `{name}`; {hint}")
+    print(explain_condition(condition))
+    return 0
