@@ -1,7 +1,7 @@
 """The long text on each condition of the proof, for `aligncheck explain`.
 
 Lemma 1 and its conditions: Ding, Wang, Zhang, Kifer, *Free Gap Information from the Differentially Private
-Sparse Vector and Noisy Max Mechanisms*, PVLDB 13(3). Theorem 4 is its general form in the dissertation version.
+Sparse Vector and Noisy Max Mechanisms*, PVLDB 13(3). Theorem 4: its general form, in the dissertation.
 """
 
 from __future__ import annotations

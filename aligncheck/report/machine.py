@@ -1,0 +1,277 @@
+"""Results as one JSON document, described by `verify.schema.json` beside this module.
+
+Every key is always there (null or empty where it says nothing) and in a fixed order. Numbers of the mechanism
+are exact, so they are strings: `1/2`, `3`, `sqrt(2)`; only seconds, positions and statuses are JSON numbers.
+Lines and columns count characters from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import repeat
+from typing import Any, TypeAlias, assert_never
+
+from aligncheck import __version__
+from aligncheck.conditions import Condition
+from aligncheck.diagnostics import Diagnostic, Label
+from aligncheck.exact import Irrational, Value
+from aligncheck.expect import Comparison
+from aligncheck.interpreter import Assigned, Draw, Emitted, Inputs, NoiseKey, Record, Step, Tested
+from aligncheck.replay import PairedStep
+from aligncheck.scenario import Scenario
+from aligncheck.source import Source, Span
+from aligncheck.verdict import (
+    AlignmentFails,
+    ConditionReport,
+    Counterexample,
+    Error,
+    Proof,
+    Result,
+    Unknown,
+    Verified,
+    exit_status,
+    name_of,
+)
+
+Json: TypeAlias = dict[str, Any]
+
+
+def document(results: Sequence[Result], comparisons: Sequence[Comparison] | None = None) -> Json:
+    """The document for some results; `comparisons`, one for each, where their expectations were checked."""
+    pairs = zip(results, repeat(None) if comparisons is None else comparisons, strict=False)
+    return {"version": __version__, "results": [_result(*pair) for pair in pairs]}
+
+
+def _result(result: Result, comparison: Comparison | None) -> Json:
+    source = Source(result.path, result.text)
+    conditions, proof = _established(result)
+    return {
+        "path": result.path,
+        "mechanism": result.mechanism,
+        "verdict": name_of(result.verdict),
+        "exit": exit_status(result.verdict),
+        "seconds": _seconds(result.seconds),
+        "route": proof.route if proof else None,
+        "conditions": [_condition(source, report) for report in conditions],
+        "cost": _cost(source, proof) if proof else None,
+        "invariants": list(proof.invariants) if proof else [],
+        "paths": list(proof.paths) if proof else [],
+        "rules": list(proof.rules) if proof else [],
+        "failure": _failure(source, result.verdict) if isinstance(result.verdict, AlignmentFails) else None,
+        "undecided": _undecided(source, result.verdict) if isinstance(result.verdict, Unknown) else None,
+        "diagnostic": _diagnostic(source, result.verdict.diagnostic)
+        if isinstance(result.verdict, Error)
+        else None,
+        "expected": _comparison(comparison) if comparison else None,
+    }
+
+
+def _established(result: Result) -> tuple[tuple[ConditionReport, ...], Proof | None]:
+    match result.verdict:
+        case Verified(conditions=conditions, proof=proof):
+            return conditions, proof
+        case AlignmentFails(conditions=conditions, proof=proof) | Unknown(conditions=conditions, proof=proof):
+            return conditions, proof
+        case Error():
+            return (), None
+        case _:
+            assert_never(result.verdict)
+
+
+def _condition(source: Source, report: ConditionReport) -> Json:
+    return {
+        "id": report.condition.id,
+        "lemma": report.condition.lemma,
+        "status": report.status.value,
+        "how": report.how,
+        "seconds": _seconds(report.seconds),
+        "obligations": [
+            {
+                "goal": obligation.text,
+                **_place(source, obligation.span),
+                "status": obligation.status.value,
+                "how": obligation.how,
+                "seconds": _seconds(obligation.seconds),
+            }
+            for obligation in report.obligations
+        ],
+    }
+
+
+def _cost(source: Source, proof: Proof) -> Json:
+    return {
+        "bound": proof.cost_bound,
+        "parts": [
+            {
+                "name": part.name,
+                "amount": part.amount,
+                "share": part.share,
+                "times": part.times,
+                **_place(source, part.span),
+            }
+            for part in proof.cost
+        ],
+    }
+
+
+def _failure(source: Source, verdict: AlignmentFails) -> Json:
+    example = verdict.counterexample
+    return {
+        "condition": verdict.condition.id,
+        "message": verdict.message,
+        **_place(source, verdict.primary.span),
+        "remark": verdict.primary.text,
+        "related": _labels(source, verdict.related),
+        "counterexample": _counterexample(source, example) if example else None,
+        "advice": list(verdict.advice),
+        "notes": list(verdict.notes),
+    }
+
+
+def _undecided(source: Source, verdict: Unknown) -> Json:
+    return {
+        "condition": _id(verdict.condition),
+        "message": verdict.message,
+        **_place(source, verdict.primary.span if verdict.primary else None),
+        "remark": verdict.primary.text if verdict.primary else "",
+        "help": verdict.help,
+    }
+
+
+def _diagnostic(source: Source, diagnostic: Diagnostic) -> Json:
+    return {
+        "code": diagnostic.code,
+        "message": diagnostic.message,
+        **_place(source, diagnostic.primary.span),
+        "remark": diagnostic.primary.text,
+        "related": _labels(source, diagnostic.related),
+        "notes": list(diagnostic.notes),
+        "help": diagnostic.help,
+    }
+
+
+def _comparison(comparison: Comparison) -> Json:
+    return {"wanted": comparison.wanted, "got": comparison.got, "agrees": comparison.agrees}
+
+
+# --- counterexamples --------------------------------------------------------------------------------------
+
+
+def _counterexample(source: Source, example: Counterexample) -> Json:
+    replay = example.replay
+    return {
+        **_scenario(example.scenario),
+        "second": _scenario(example.second) if example.second else None,
+        "steps": [_step(source, step) for step in replay.steps],
+        "parted": replay.parted,
+        "output": [_record(record) for record in replay.run_d.output],
+        "output_prime": [_record(record) for record in replay.run_d_prime.output],
+        "cost": _text(replay.cost),
+        "claim": None if replay.claim is None else _text(replay.claim),
+    }
+
+
+def _scenario(scenario: Scenario) -> Json:
+    return {
+        "parameters": _inputs(scenario.parameters),
+        "data": _inputs(scenario.data),
+        "data_prime": _inputs(scenario.data_prime),
+        "noise": {_variable(key): _text(value) for key, value in scenario.noise},
+    }
+
+
+def _inputs(inputs: Inputs) -> Json:
+    return {name: _texts(value) if isinstance(value, tuple) else _text(value) for name, value in inputs}
+
+
+def _step(source: Source, step: PairedStep) -> Json:
+    either = step.on_d if step.on_d is not None else step.on_d_prime
+    assert either is not None
+    return {
+        "kind": _KINDS[type(either)],
+        **_place(source, either.span),
+        "on_d": _side(source, step.on_d) if step.on_d else None,
+        "on_d_prime": _side(source, step.on_d_prime) if step.on_d_prime else None,
+        "shift": None if step.shift is None else _text(step.shift),
+        "cost": None if step.cost is None else _text(step.cost),
+    }
+
+
+_KINDS: dict[type, str] = {Draw: "draw", Tested: "test", Assigned: "assign", Emitted: "emit"}
+
+
+def _side(source: Source, step: Step) -> Json:
+    """What one run does in a step."""
+    match step:
+        case Draw():
+            return {
+                "variable": _variable(step.key),
+                "value": _text(step.value),
+                "arguments": _texts(step.args),
+            }
+        case Tested():
+            return {
+                "holds": step.holds,
+                "compared": [
+                    {
+                        "text": source.text_of(compared.expression.span),
+                        "left": _text(compared.left),
+                        "right": _text(compared.right),
+                        "holds": compared.holds,
+                    }
+                    for compared in step.compared
+                ],
+            }
+        case Assigned():
+            return {"variable": step.name, "value": _text(step.value)}
+        case Emitted():
+            return _record(step.record)
+        case _:
+            assert_never(step)
+
+
+def _record(record: Record) -> Json:
+    return {"tag": record.tag, "fields": {name: _text(value) for name, value in record.fields}}
+
+
+# --- small parts ------------------------------------------------------------------------------------------
+
+
+def _place(source: Source, span: Span | None) -> Json:
+    """Where a span begins and what it covers; nulls where there is nothing to point at."""
+    if span is None:
+        return {"line": None, "column": None, "text": None}
+    line, column = source.position(span.start)
+    return {"line": line, "column": column, "text": source.text_of(span)}
+
+
+def _labels(source: Source, labels: Iterable[Label]) -> list[Json]:
+    return [{**_place(source, label.span), "remark": label.text} for label in labels]
+
+
+def _variable(key: NoiseKey) -> str:
+    name, index = key
+    return name if index is None else f"{name}[{index}]"
+
+
+def _texts(values: Iterable[Value]) -> list[str]:
+    return [_text(value) for value in values]
+
+
+def _text(value: Value) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case Fraction() | Irrational():
+            return str(value)
+        case _:
+            assert_never(value)
+
+
+def _id(condition: Condition | None) -> str | None:
+    return condition.id if condition else None
+
+
+def _seconds(seconds: float) -> float:
+    return round(seconds, 4)
