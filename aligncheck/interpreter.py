@@ -140,12 +140,26 @@ Ended: TypeAlias = Finished | StepLimit | Fault
 
 
 @dataclass(frozen=True, slots=True)
+class Round:
+    """The start of one round of a loop that carries `invariant` lines.
+
+    `at` is the number of steps taken before it; `environment` holds the program variables.
+    """
+
+    statement: nodes.For | nodes.While = field(compare=False, repr=False)
+    at: int
+    loop: Loop
+    environment: Mapping[str, Value] = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One run on one database: everything that happened, in order."""
 
     steps: tuple[Step, ...]
     output: tuple[Record, ...]
     draws: tuple[Draw, ...]
+    rounds: tuple[Round, ...]
     ended: Ended
 
 
@@ -422,7 +436,7 @@ def run(
 
 
 class Machine:
-    """A run in progress: `scope` is its state, which a noise source may look at."""
+    """A run in progress: `scope` is its state, which a noise source and `at_round` may look at."""
 
     def __init__(
         self,
@@ -430,11 +444,14 @@ class Machine:
         inputs: Mapping[str, Input],
         noise_source: NoiseSource,
         limit: int,
+        at_round: Callable[[Round], None] = lambda _: None,
     ) -> None:
         self._mechanism = mechanism
         self.scope = Scope(inputs)
         self._noise_source = noise_source
         self._limit = limit
+        self._at_round = at_round
+        self._rounds: list[Round] = []
         self._taken = 0
         self._steps: list[Step] = []
         self._output: list[Record] = []
@@ -450,7 +467,7 @@ class Machine:
             ended = stopped.ended
         except RecursionError:
             raise Undecided("the program is nested too deeply") from None
-        return Run(tuple(self._steps), tuple(self._output), tuple(self._draws), ended)
+        return Run(tuple(self._steps), tuple(self._output), tuple(self._draws), tuple(self._rounds), ended)
 
     def _count_step(self) -> None:
         self._taken += 1
@@ -508,14 +525,14 @@ class Machine:
         return self._block(statement.otherwise)
 
     def _for(self, statement: nodes.For) -> None:
-        for index, item in self._rounds(statement.over):
+        for index, item in self._range(statement.over):
             self._count_step()
             if statement.index is not None:
                 self.scope.variables[statement.index] = index
             if isinstance(statement.over, nodes.OverQueries):
                 self.scope.variables[statement.over.item] = item
             self._loop.append((statement.index or "round", index))
-            left = self._block(statement.body)
+            left = self._round(statement)
             self._loop.pop()
             if left:
                 break
@@ -524,12 +541,20 @@ class Machine:
         for number in count():
             self._count_step()
             self._loop.append(("round", Fraction(number)))
-            left = not self._test("while", statement.test) or self._block(statement.body)
+            left = not self._test("while", statement.test) or self._round(statement)
             self._loop.pop()
             if left:
                 break
 
-    def _rounds(self, over: nodes.OverQueries | nodes.OverRange) -> Iterator[tuple[Fraction, Value]]:
+    def _round(self, statement: nodes.For | nodes.While) -> bool:
+        """Whether the round ended in a `break`."""
+        if statement.invariants:
+            environment = MappingProxyType(dict(self.scope.variables))
+            self._rounds.append(Round(statement, len(self._steps), tuple(self._loop), environment))
+            self._at_round(self._rounds[-1])
+        return self._block(statement.body)
+
+    def _range(self, over: nodes.OverQueries | nodes.OverRange) -> Iterator[tuple[Fraction, Value]]:
         match over:
             case nodes.OverQueries(base=base):
                 entries = self.scope.whole(nodes.Name(base))

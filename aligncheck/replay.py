@@ -30,6 +30,7 @@ from aligncheck.interpreter import (
     NoiseKey,
     NoiseSource,
     Record,
+    Round,
     Run,
     Scope,
     Step,
@@ -196,8 +197,11 @@ class _Alignment:
         self._output = run_d.output
         self._finished = isinstance(run_d.ended, Finished)
         inputs_prime: dict[str, Input] = {**dict(scenario.parameters), **dict(scenario.data_prime)}
-        self._machine = Machine(mechanism, inputs_prime, self._aligned, limit)
+        self._machine = Machine(mechanism, inputs_prime, self._aligned, limit, self._at_round)
+        self._rounds = {(one.statement.span, one.loop): one for one in run_d.rounds}
+        self._cost: Number = ZERO
         self.shifts: dict[NoiseKey, Number] = {}
+        self.broken_invariants: list[tuple[int, Violation]] = []
 
     def run(self) -> Run:
         return self._machine.run()
@@ -216,7 +220,21 @@ class _Alignment:
             return before
         shift = exact.total(self._shifts(self._mechanism.align, draw))
         self.shifts[site.key] = shift
+        self._cost = exact.add(self._cost, _draw_cost(draw, shift))
         return exact.add(before, shift)
+
+    def _at_round(self, prime: Round) -> None:
+        """Evaluate the author's invariants, on both runs, where a round starts that both runs reach."""
+        on_d = self._rounds.get((prime.statement.span, prime.loop))
+        if on_d is None or not self._finished:
+            return
+        environment = {**on_d.environment, "alignment_cost": self._cost}
+        for invariant in prime.statement.invariants:
+            wrong = _broken(invariant, self._scope(environment, None))
+            if wrong is not None:
+                rounds = ", ".join(f"{name} = {value_text(value)}" for name, value in prime.loop)
+                found = Violation(Condition.INVARIANT, invariant.span, f"{wrong} in the round with {rounds}")
+                self.broken_invariants.append((prime.at, found))
 
     def _shifts(self, items: tuple[nodes.AlignItem, ...], draw: Draw) -> Iterator[Number]:
         for item in items:
@@ -265,6 +283,14 @@ class _Alignment:
         return _AlignScope(self._inputs, self._noise_on_d, prime, self._output, environment, bound)
 
 
+def _broken(invariant: nodes.Expr, scope: Scope) -> str | None:
+    try:
+        return None if truth_of(invariant, scope) else "this line does not hold"
+    except Stopped as stopped:
+        reason = stopped.ended.reason if isinstance(stopped.ended, Fault) else "it is too long"
+        return f"this line has no value ({reason})"
+
+
 def _given(scenario: Scenario) -> dict[NoiseKey, Number]:
     return {key: value for key, value in scenario.noise if not isinstance(value, bool)}
 
@@ -284,7 +310,10 @@ def replay(mechanism: nodes.Mechanism, scenario: Scenario, limit: int = STEP_LIM
     steps = _paired(run_d, run_d_prime, alignment.shifts)
     cost = next((step.cost for step in reversed(steps) if step.cost is not None), ZERO)
     claim = _claim(alignment) if isinstance(run_d.ended, Finished) else None
-    pair = _Pair(mechanism, run_d, run_d_prime, steps, _parting(steps))
+    parted = _parting(steps)
+    pair = _Pair(mechanism, run_d, run_d_prime, steps, parted)
+    # Invariants relate two runs that go the same way: past the step where they part, these say nothing.
+    broken = (found for at, found in alignment.broken_invariants if parted is None or at <= parted)
     return Replay(
         scenario,
         run_d,
@@ -292,8 +321,8 @@ def replay(mechanism: nodes.Mechanism, scenario: Scenario, limit: int = STEP_LIM
         steps,
         cost,
         None if isinstance(claim, Violation) else claim,
-        pair.parted,
-        tuple(_violations(pair, cost, claim)),
+        parted,
+        (*_violations(pair, cost, claim), *broken),
     )
 
 
