@@ -145,7 +145,7 @@ def sqrt(a: Number) -> Number:
 
 def exp(a: Number) -> Number:
     """The exponential."""
-    if sign(a) == 0:
+    if a == ZERO:
         return ONE
     import sympy
 

@@ -73,7 +73,7 @@ class Draw:
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class Decision:
     """One `if`, `elif` or `while` test (`kind`).
 
     `compared` are its comparisons in the order of evaluation, `leaves` the values of the names that it read.
@@ -107,7 +107,7 @@ class Emitted:
     loop: Loop
 
 
-Step: TypeAlias = Draw | Tested | Assigned | Emitted
+Step: TypeAlias = Draw | Decision | Assigned | Emitted
 """`span` is the statement's (of a test: the test's); `loop` the index variables of the enclosing loops."""
 
 
@@ -515,7 +515,7 @@ class Machine:
         self._forget()
         holds = truth_of(test, self.scope)
         compared, leaves = tuple(self.scope.compared), tuple(self.scope.leaves)
-        self._steps.append(Tested(kind, test, holds, compared, leaves, test.span, tuple(self._loop)))
+        self._steps.append(Decision(kind, test, holds, compared, leaves, test.span, tuple(self._loop)))
         return holds
 
     def _if(self, statement: nodes.If) -> bool:

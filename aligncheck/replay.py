@@ -20,6 +20,7 @@ from aligncheck.interpreter import (
     STEP_LIMIT,
     Assigned,
     Compared,
+    Decision,
     Draw,
     DrawSite,
     Emitted,
@@ -36,7 +37,6 @@ from aligncheck.interpreter import (
     Step,
     StepLimit,
     Stopped,
-    Tested,
     integer_of,
     number_of,
     outside_support,
@@ -54,6 +54,7 @@ from aligncheck.syntax.walk import shifts_in, statements_in
 __all__ = [
     "Assigned",
     "Compared",
+    "Decision",
     "Draw",
     "DrawSite",
     "Emitted",
@@ -67,7 +68,6 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "StepLimit",
-    "Tested",
     "Undecided",
     "Value",
     "Violation",
@@ -401,7 +401,7 @@ def _draw_cost(draw: Draw, shift: Number) -> Number:
 def _parting(steps: tuple[PairedStep, ...]) -> int | None:
     for number, step in enumerate(steps):
         match step.on_d, step.on_d_prime:
-            case Tested(holds=left), Tested(holds=right) if left is not right:
+            case Decision(holds=left), Decision(holds=right) if left is not right:
                 return number
             case (None, _) | (_, None):
                 return number
@@ -422,10 +422,10 @@ class _Pair:
     parted: int | None
 
     @property
-    def parting_test(self) -> Tested | None:
+    def parting_test(self) -> Decision | None:
         """The test that holds on one run only, if that is how the runs part."""
         step = None if self.parted is None else self.steps[self.parted].on_d
-        return step if isinstance(step, Tested) else None
+        return step if isinstance(step, Decision) else None
 
 
 def _violations(pair: _Pair, cost: Number, claim: Number | Violation | None) -> Iterator[Violation]:
