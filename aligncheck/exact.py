@@ -182,6 +182,8 @@ def sign(a: Number) -> int:
     for bits in _PRECISIONS:
         if (found := _enclosed_sign(a.expr, bits)) is not None:
             return found
+    if not _is_moderate(a.expr):
+        raise Undecided("a number is too large")
     if _is_zero(a.expr):
         return 0
     if (found := _enclosed_sign(a.expr, _LAST_PRECISION)) is not None:
@@ -278,6 +280,14 @@ def _enclosed_sign(expr: Any, bits: int) -> int | None:
         return 1 if ball > 0 else -1 if ball < 0 else None
 
 
+def _is_moderate(expr: Any) -> bool:
+    """Whether the value has a finite enclosure: towers of exponentials do not, and hang SymPy."""
+    import flint
+
+    with flint.ctx.workprec(_PRECISIONS[-1]):
+        return bool(_ball(expr).is_finite())
+
+
 def _integer_bounds(expr: Any, bits: int) -> tuple[int, int]:
     """The integer parts of both ends of an enclosure."""
     import flint
@@ -321,10 +331,13 @@ def _is_zero(expr: Any) -> bool:
 
     if expr.count_ops() > _LARGEST_SYMBOLIC:
         return False
-    logarithms = sympy.expand_log(sympy.expand(expr), factor=True)
-    if sympy.cancel(sympy.expand(logarithms)) == 0 or sympy.simplify(logarithms) == 0:
-        return True
-    if not expr.is_algebraic or len(expr.atoms(sympy.Pow)) > 5:
-        return False
-    unknown = sympy.Dummy()
-    return bool(sympy.minimal_polynomial(expr, unknown) == unknown)
+    try:
+        logarithms = sympy.expand_log(sympy.expand(expr), factor=True)
+        if sympy.cancel(sympy.expand(logarithms)) == 0 or sympy.simplify(logarithms) == 0:
+            return True
+        if not expr.is_algebraic or len(expr.atoms(sympy.Pow)) > 5:
+            return False
+        unknown = sympy.Dummy()
+        return bool(sympy.minimal_polynomial(expr, unknown) == unknown)
+    except (ArithmeticError, NotImplementedError, RecursionError, sympy.PolynomialError):
+        return False  # SymPy gave up

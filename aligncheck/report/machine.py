@@ -17,7 +17,7 @@ from aligncheck.conditions import Condition
 from aligncheck.diagnostics import Diagnostic, Label
 from aligncheck.exact import Irrational, Value
 from aligncheck.expect import Comparison
-from aligncheck.interpreter import Assigned, Draw, Emitted, Inputs, NoiseKey, Record, Step, Tested
+from aligncheck.interpreter import Assigned, Decision, Draw, Emitted, Inputs, NoiseKey, Record, Step
 from aligncheck.replay import PairedStep
 from aligncheck.scenario import Scenario
 from aligncheck.source import Source, Span
@@ -198,7 +198,7 @@ def _step(source: Source, step: PairedStep) -> Json:
     }
 
 
-_KINDS: dict[type, str] = {Draw: "draw", Tested: "test", Assigned: "assign", Emitted: "emit"}
+_KINDS: dict[type, str] = {Draw: "draw", Decision: "test", Assigned: "assign", Emitted: "emit"}
 
 
 def _side(source: Source, step: Step) -> Json:
@@ -210,7 +210,7 @@ def _side(source: Source, step: Step) -> Json:
                 "value": _text(step.value),
                 "arguments": _texts(step.args),
             }
-        case Tested():
+        case Decision():
             return {
                 "holds": step.holds,
                 "compared": [
