@@ -51,8 +51,9 @@ def main(arguments: list[str] | None = None) -> int:
         _abandon_standard_output()
         return _BROKEN_PIPE
     except OSError as error:
+        # Commands turn what they cannot read into CommandErrors: this is standard output, full or gone.
         _abandon_standard_output()
-        print(f"aligncheck: error: {error.strerror or error}", file=sys.stderr)
+        print(f"aligncheck: error: cannot write the output: {error.strerror or error}", file=sys.stderr)
         return 2
     return status
 

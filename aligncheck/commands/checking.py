@@ -32,7 +32,10 @@ def spec_files(paths: Sequence[str]) -> list[str]:
     if missing:
         raise CommandError("no such file or folder: " + ", ".join(f"`{path}`" for path in missing))
     found = [file for path in paths for file in (_specs_under(path) if os.path.isdir(path) else [path])]
-    return list({os.path.realpath(file): file for file in reversed(found)}.values())[::-1]
+    first: dict[str, str] = {}
+    for file in found:
+        first.setdefault(os.path.realpath(file), file)
+    return list(first.values())
 
 
 def one_file(path: str) -> str:

@@ -8,16 +8,25 @@ Lines and columns count characters from 1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from itertools import repeat
 from typing import Any, TypeAlias, assert_never
 
 from aligncheck import __version__
 from aligncheck.conditions import Condition
 from aligncheck.diagnostics import Diagnostic, Label
-from aligncheck.exact import Irrational, Value
+from aligncheck.exact import Value
 from aligncheck.expect import Comparison
-from aligncheck.interpreter import Assigned, Decision, Draw, Emitted, Inputs, NoiseKey, Record, Step
+from aligncheck.interpreter import (
+    Assigned,
+    Decision,
+    Draw,
+    Emitted,
+    Inputs,
+    Record,
+    Step,
+    value_text,
+    variable_text,
+)
 from aligncheck.replay import PairedStep
 from aligncheck.scenario import Scenario
 from aligncheck.source import Source, Span
@@ -167,8 +176,8 @@ def _counterexample(source: Source, example: Counterexample) -> Json:
         "parted": replay.parted,
         "output": [_record(record) for record in replay.run_d.output],
         "output_prime": [_record(record) for record in replay.run_d_prime.output],
-        "cost": _text(replay.cost),
-        "claim": None if replay.claim is None else _text(replay.claim),
+        "cost": value_text(replay.cost),
+        "claim": None if replay.claim is None else value_text(replay.claim),
     }
 
 
@@ -177,12 +186,12 @@ def _scenario(scenario: Scenario) -> Json:
         "parameters": _inputs(scenario.parameters),
         "data": _inputs(scenario.data),
         "data_prime": _inputs(scenario.data_prime),
-        "noise": {_variable(key): _text(value) for key, value in scenario.noise},
+        "noise": {variable_text(key): value_text(value) for key, value in scenario.noise},
     }
 
 
 def _inputs(inputs: Inputs) -> Json:
-    return {name: _texts(value) if isinstance(value, tuple) else _text(value) for name, value in inputs}
+    return {name: _texts(value) if isinstance(value, tuple) else value_text(value) for name, value in inputs}
 
 
 def _step(source: Source, step: PairedStep) -> Json:
@@ -193,8 +202,8 @@ def _step(source: Source, step: PairedStep) -> Json:
         **_place(source, either.span),
         "on_d": _side(source, step.on_d) if step.on_d else None,
         "on_d_prime": _side(source, step.on_d_prime) if step.on_d_prime else None,
-        "shift": None if step.shift is None else _text(step.shift),
-        "cost": None if step.cost is None else _text(step.cost),
+        "shift": None if step.shift is None else value_text(step.shift),
+        "cost": None if step.cost is None else value_text(step.cost),
     }
 
 
@@ -206,8 +215,8 @@ def _side(source: Source, step: Step) -> Json:
     match step:
         case Draw():
             return {
-                "variable": _variable(step.key),
-                "value": _text(step.value),
+                "variable": variable_text(step.key),
+                "value": value_text(step.value),
                 "arguments": _texts(step.args),
             }
         case Decision():
@@ -216,15 +225,15 @@ def _side(source: Source, step: Step) -> Json:
                 "compared": [
                     {
                         "text": source.text_of(compared.expression.span),
-                        "left": _text(compared.left),
-                        "right": _text(compared.right),
+                        "left": value_text(compared.left),
+                        "right": value_text(compared.right),
                         "holds": compared.holds,
                     }
                     for compared in step.compared
                 ],
             }
         case Assigned():
-            return {"variable": step.name, "value": _text(step.value)}
+            return {"variable": step.name, "value": value_text(step.value)}
         case Emitted():
             return _record(step.record)
         case _:
@@ -232,7 +241,7 @@ def _side(source: Source, step: Step) -> Json:
 
 
 def _record(record: Record) -> Json:
-    return {"tag": record.tag, "fields": {name: _text(value) for name, value in record.fields}}
+    return {"tag": record.tag, "fields": {name: value_text(value) for name, value in record.fields}}
 
 
 # --- small parts ------------------------------------------------------------------------------------------
@@ -250,23 +259,8 @@ def _labels(source: Source, labels: Iterable[Label]) -> list[Json]:
     return [{**_place(source, label.span), "remark": label.text} for label in labels]
 
 
-def _variable(key: NoiseKey) -> str:
-    name, index = key
-    return name if index is None else f"{name}[{index}]"
-
-
 def _texts(values: Iterable[Value]) -> list[str]:
-    return [_text(value) for value in values]
-
-
-def _text(value: Value) -> str:
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case Fraction() | Irrational():
-            return str(value)
-        case _:
-            assert_never(value)
+    return [value_text(value) for value in values]
 
 
 def _id(condition: Condition | None) -> str | None:
