@@ -33,7 +33,10 @@ _BROKEN_PIPE = 141  # 128 + SIGPIPE
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command line (without the program's name) and returns its status. Raises only SystemExit."""
+    """Runs one command line (without the program's name) and returns its status. Raises only SystemExit.
+
+    With ALIGNCHECK_TRACEBACK set, an unexpected exception is raised instead of reported.
+    """
     for stream in (sys.stdout, sys.stderr):
         # A report may hold letters that the terminal's encoding lacks: better an escape than a traceback.
         if hasattr(stream, "reconfigure"):
@@ -55,6 +58,13 @@ def main(arguments: list[str] | None = None) -> int:
         _abandon_standard_output()
         print(f"aligncheck: error: cannot write the output: {error.strerror or error}", file=sys.stderr)
         return 2
+    except Exception as error:
+        if os.environ.get("ALIGNCHECK_TRACEBACK"):
+            raise
+        kind, text = type(error).__name__, " ".join(str(error).split())
+        print(f"aligncheck: internal error: {kind}: {text} (this is a bug in aligncheck)", file=sys.stderr)
+        print("Set ALIGNCHECK_TRACEBACK=1 to see where it happened.", file=sys.stderr)
+        return 3
     return status
 
 

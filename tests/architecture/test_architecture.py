@@ -1,0 +1,189 @@
+"""The shape of the package, read from its source: which way data flows, and where the trusted code is."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import aligncheck
+from aligncheck.conditions import Condition
+from aligncheck.report.explain import PAGES
+
+PACKAGE = Path(aligncheck.__file__).parent
+PROJECT = PACKAGE.parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+# Each part may import the parts above it in this list, and itself.
+ORDER = (
+    "source",
+    "conditions",
+    "diagnostics",
+    "syntax",
+    "check",
+    "exact",
+    "interpreter",
+    "scenario",
+    "replay",
+    "relational",
+    "obligations",
+    "verdict",
+    "discharge",
+    "expect",
+    "emit",
+    "report",
+    "pipeline",
+    "execute",
+    "commands",
+    "cli",
+    "__main__",
+)
+# These know nothing of the rest, and the rest may use them.
+APART = ("runtime", "workers")
+
+HEAVY = {"z3", "sympy", "flint", "mpmath", "lark", "numpy", "pandas", "rich"}
+SOLVERS = {"z3", "sympy", "flint"}
+MAY_IMPORT_SOLVERS = {
+    "discharge": SOLVERS,
+    "exact": {"sympy", "flint"},  # roots and logarithms in replays; inside functions only, see below
+}
+
+
+def part_of(path: Path) -> str:
+    """`syntax` for syntax/parse.py, `source` for source.py, `` for the package's own `__init__`."""
+    name = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return "" if name == "__init__" else name
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PROJECT).as_posix()
+
+
+def imports(node: ast.AST, *, top_level_only: bool = False) -> Iterator[str]:
+    """Dotted names of everything that is imported, relative imports excepted (there are none: see below)."""
+    for child in ast.iter_child_nodes(node):
+        match child:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=module, names=names) if module:
+                yield module
+                if module == "aligncheck":
+                    yield from (f"aligncheck.{alias.name}" for alias in names)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() if top_level_only:
+                continue
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")) if top_level_only:
+                continue
+            case _:
+                yield from imports(child, top_level_only=top_level_only)
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+def our_parts(path: Path) -> set[str]:
+    """The parts of the package that a module imports."""
+    names = {name for name in imports(tree_of(path)) if name.startswith("aligncheck.")}
+    return {name.split(".")[1] for name in names} - {"__version__"}
+
+
+def roots(path: Path, *, top_level_only: bool = False) -> set[str]:
+    return {name.partition(".")[0] for name in imports(tree_of(path), top_level_only=top_level_only)}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_data_flows_one_way(path: Path) -> None:
+    part = part_of(path)
+    if part in (*APART, ""):
+        assert our_parts(path) <= {part}
+        return
+    assert part in ORDER, f"new part `{part}`: give it a place in ORDER"
+    allowed = {*ORDER[: ORDER.index(part) + 1], *APART}
+    assert our_parts(path) <= allowed
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_are_absolute(path: Path) -> None:
+    assert not [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.ImportFrom) and node.level]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_solvers_stay_where_the_proofs_are(path: Path) -> None:
+    assert roots(path) & SOLVERS <= MAY_IMPORT_SOLVERS.get(part_of(path), set())
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_heavy_libraries_are_imported_in_functions(path: Path) -> None:
+    """So that every command pays only for what it uses."""
+    allowed = {"discharge": SOLVERS, "report": {"rich"}, "commands": {"rich"}}.get(part_of(path), set())
+    assert not roots(path, top_level_only=True) & HEAVY - allowed
+
+
+def test_reporting_needs_no_solver() -> None:
+    """The process that supervises and reports starts at once: solvers are loaded in the workers."""
+    modules = (
+        "commands.verify",
+        "commands.screen",
+        "report.machine",
+        "report.terminal",
+        "report.show",
+        "expect",
+    )
+    code = "import sys, " + ", ".join(f"aligncheck.{module}" for module in modules)
+    loaded = subprocess.run(
+        [sys.executable, "-c", f"{code}; print(*sys.modules)"], capture_output=True, text=True, check=True
+    )
+    assert not {"z3", "sympy", "flint", "lark", "numpy", "pandas"} & set(loaded.stdout.split())
+
+
+def test_the_runtime_needs_the_standard_library_only() -> None:
+    for path in sorted((PACKAGE / "runtime").rglob("*.py")):
+        assert roots(path) & HEAVY <= ({"pandas"} if path.name == "result.py" else set()), name_of(path)
+
+
+def test_only_one_module_makes_proofs() -> None:
+    makers = {
+        name_of(path)
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Proved"
+    }
+    assert makers == {"aligncheck/discharge/prove.py"}
+
+
+def test_nobody_prints_but_the_commands() -> None:
+    printers = {
+        name_of(path)
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    }
+    assert all(name.startswith(("aligncheck/commands/", "aligncheck/cli.py")) for name in printers), printers
+
+
+def test_no_mechanism_is_known_by_name() -> None:
+    """Words such as `laplace` also name distributions, so only names of several words are looked for."""
+    texts = [path.read_text("utf-8") for path in (PROJECT / "specs").rglob("*.dp")]
+    names = {name for text in texts for name in re.findall(r"^mechanism\s+(\w+_\w+)", text, re.M)}
+    assert len(names) > 10
+    for path in MODULES:
+        constants = {node.value for node in ast.walk(tree_of(path)) if isinstance(node, ast.Constant)}
+        assert not names & constants, name_of(path)
+
+
+def test_every_condition_has_a_page() -> None:
+    assert list(PAGES) == list(Condition)
+
+
+def test_the_top_folder_holds_what_it_should() -> None:
+    if not (PROJECT / ".git").exists():
+        pytest.skip("not a checkout")
+    listed = subprocess.run(["git", "ls-files"], cwd=PROJECT, capture_output=True, text=True, check=True)
+    top = {name.partition("/")[0] for name in listed.stdout.splitlines()}
+    visible = {name for name in top if not name.startswith(".")}
+    assert visible <= {"pyproject.toml", "README.md", "LICENSE", "aligncheck", "specs", "mechanisms", "tests"}
