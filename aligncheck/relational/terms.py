@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 
 class Sort(Enum):
@@ -150,23 +150,20 @@ class IsInt:
     arg: Term
 
 
-Term: TypeAlias = (
-    Const | Truth | Sym | App | Add | Mul | Div | Fn | Ite | Cmp | Not | And | Or | IsInt
-)
+Term: TypeAlias = Const | Truth | Sym | App | Add | Mul | Div | Fn | Ite | Cmp | Not | And | Or | IsInt
 
 
 def _cached_hash(cls: type) -> None:
     """Hash each value once: terms share subterms, and deep hashing would be quadratic."""
-    original = cls.__hash__
+    original: Any = cls.__hash__
 
     def cached(self: object) -> int:
         value = self.__dict__.get("_h")
         if value is None:
-            value = original(self)
-            self.__dict__["_h"] = value
+            value = self.__dict__["_h"] = original(self)
         return int(value)
 
-    cls.__hash__ = cached  # type: ignore[method-assign, assignment]
+    setattr(cls, "__hash__", cached)  # noqa: B010 - a type's own slot, which mypy does not let us assign
 
 
 for _cls in (App, Add, Mul, Div, Fn, Ite, Cmp, Not, And, Or, IsInt):
@@ -209,6 +206,11 @@ def sort_of(term: Term) -> Sort:
         case Ite(_, then, otherwise):
             a, b = sort_of(then), sort_of(otherwise)
             return a if a is b else Sort.REAL
+
+
+def is_number(term: Term) -> bool:
+    """Whether a term is numeric."""
+    return sort_of(term) is not Sort.BOOL
 
 
 # --- constructors -----------------------------------------------------------------------------------------
@@ -298,6 +300,7 @@ def mul(*terms: Term) -> Term:
                 rest.append(term)
     if not factor:
         return ZERO
+    rest = _joined_exponentials(rest)
     if not rest:
         return Const(factor)
     if len(rest) == 1:
@@ -306,8 +309,20 @@ def mul(*terms: Term) -> Term:
     return scaled(Mul(tuple(rest)), factor)
 
 
+def _joined_exponentials(factors: list[Term]) -> list[Term]:
+    """exp(a) exp(b) is exp(a + b)."""
+    powers = [f.args[0] for f in factors if isinstance(f, Fn) and f.name == "exp"]
+    if len(powers) < 2:
+        return factors
+    rest = [f for f in factors if not (isinstance(f, Fn) and f.name == "exp")]
+    joined = fn("exp", add(*powers))
+    return rest if joined == ONE else [*rest, joined]
+
+
 def div(left: Term, right: Term) -> Term:
     """`left / right`; the caller proves that `right` is not 0."""
+    if isinstance(right, Fn) and right.name == "exp":
+        return mul(left, fn("exp", neg(right.args[0])))
     if isinstance(right, Const) and right.value:
         return scaled(left, 1 / right.value)
     if left == ZERO:
@@ -326,6 +341,8 @@ def fn(name: str, *args: Term) -> Term:
             return Const(folded)
     if name == "ln" and isinstance(args[0], Fn) and args[0].name == "exp":
         return args[0].args[0]
+    if name == "ln" and isinstance(args[0], Const) and 0 < args[0].value < 1:
+        return neg(Fn("ln", (Const(1 / args[0].value),)))
     if name == "floor" and sort_of(args[0]) is Sort.INT:
         return args[0]
     return Fn(name, args)

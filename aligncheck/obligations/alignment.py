@@ -1,0 +1,308 @@
+"""Condition iv for the alignment itself (support, order, cost) and condition v."""
+
+from __future__ import annotations
+
+from aligncheck.conditions import Condition
+from aligncheck.obligations.obligation import (
+    Goal,
+    Independent,
+    Integral,
+    Invariants,
+    Obligation,
+    context,
+    run_on_d,
+    run_on_d_prime,
+)
+from aligncheck.obligations.output import quoted
+from aligncheck.relational.paths import COST, Analysis, Drawing, Path
+from aligncheck.relational.terms import (
+    App,
+    Kind,
+    Sort,
+    Sym,
+    Term,
+    add,
+    and_,
+    atoms,
+    div,
+    eq,
+    iff,
+    le,
+    sort_of,
+    substitute,
+)
+from aligncheck.source import Source
+
+
+def stays_in_support(analysis: Analysis, invariants: Invariants, source: Source) -> list[Obligation]:
+    """Condition iv, support: the aligned draw is a value that the distribution can take.
+
+    Claim: one-sided noise stays at or above its least value; lattice noise moves by whole steps.
+    Why sound: the density quotient that the cost bounds is only defined there.
+    Source: dissertation, Definition 5.1, item 1.
+    """
+    found = []
+    for path in analysis.paths:
+        known = (*context(analysis, path, invariants), *run_on_d(path))
+        for place, event in enumerate(path.events):
+            if not isinstance(event, Drawing):
+                continue
+            hypotheses = (*known, *run_on_d_prime(path, place))
+            goals: list[tuple[Goal, str]] = []
+            if event.left.floor is not None:
+                aligned = add(event.left.value, event.shift)
+                goals.append((le(event.left.floor, aligned), "stays at or above 0"))
+            if event.left.step is not None:
+                goals.append((Integral(div(event.shift, event.left.step)), "moves by whole steps"))
+            for goal, what in goals:
+                found.append(
+                    Obligation(
+                        Condition.SUPPORT,
+                        hypotheses,
+                        goal,
+                        f"the aligned `{_variable(event)}` {what}",
+                        event.lines[0] if event.lines else event.span,
+                        "stays_in_support",
+                        ((event.span, "drawn here"),),
+                    )
+                )
+    return found
+
+
+def _variable(event: Drawing) -> str:
+    return event.name if event.index is None else f"{event.name}[...]"
+
+
+def own_symbol(event: Drawing) -> Sym | App:
+    """The symbol of a draw's own value."""
+    noise = [a for a in atoms((event.left.value,)) if a.kind is Kind.NOISE and _belongs(a, event.name)]
+    assert noise
+    return next(a for a in noise if isinstance(a, Sym) or a.args == (event.position,))
+
+
+def _belongs(atom: Sym | App, name: str) -> bool:
+    return atom.name.removesuffix("#") == name
+
+
+def in_order(analysis: Analysis, source: Source) -> list[Obligation]:
+    """Condition iv, acyclic (rule 5): a shift depends on noise only along an order, never on its own draw.
+
+    Claim: in the order of drawing, every shift depends only on draws that came before.
+    Why sound: the draws of a path come after all draws of earlier paths, so symbols of variables at a loop head carry
+    only earlier noise. What is left to exclude is the draw itself and draws that come later; a draw at another index of the
+    same variable counts as later unless its index is provably smaller. Where a shift does look ahead
+    (or at itself) the obligation fails, and the general route (`one_to_one`) may take its place.
+    Source: Definition 5 (acyclic) with π the order of drawing.
+    """
+    found = []
+    for path in analysis.paths:
+        events = path.drawings()
+        for place, event in enumerate(events):
+            ahead = _not_before(event, events[:place])
+            if ahead:
+                found.append(
+                    Obligation(
+                        Condition.ACYCLIC,
+                        (),
+                        Independent(event.shift, ahead),
+                        f"the shift of `{_variable(event)}` does not depend on its own draw or a later one",
+                        event.lines[0] if event.lines else event.span,
+                        "in_order",
+                        ((event.span, "drawn here"),),
+                    )
+                )
+            elif event.lines:
+                found.append(
+                    Obligation(
+                        Condition.ACYCLIC,
+                        (),
+                        Independent(event.shift, frozenset()),
+                        f"the shift of `{_variable(event)}` depends on earlier noise at most",
+                        event.lines[0],
+                        "in_order",
+                    )
+                )
+    return found
+
+
+def _not_before(event: Drawing, earlier: tuple[Drawing, ...]) -> frozenset[Term]:
+    """The noise symbols of a shift that are not drawn earlier on this path, or on the way to it (`event.seen`)."""
+    done = {own_symbol(e) for e in earlier} | event.seen
+    own = own_symbol(event)
+    return frozenset(a for a in atoms((event.shift,)) if a.kind is Kind.NOISE and (a == own or a not in done))
+
+
+def one_to_one(analysis: Analysis, invariants: Invariants, source: Source) -> list[Obligation]:
+    """The general route (Theorem 4) where a shift depends on its own or a later draw of the same path.
+
+    Claim: for one path from a cut point to the next, with all earlier noise fixed, two noise vectors that take the
+    path, give the same records and have the same image are equal.
+    Why sound: by induction over the paths of a run, the image determines all noise: earlier draws first, then this path's.
+    Both vectors give the same ω, so both take paths that ω does not tell apart, with equal released values.
+    So φ_ω is one-to-one. Where every shift is, in every case, free of the path's draws outside its tests, φ is piecewise a
+    translation and |det J| = 1 (`unit_jacobian`).
+    Source: section 8, conditions 2 and 4, Theorem 4.
+    """
+    found = []
+    for path in analysis.paths:
+        events = path.drawings()
+        ahead = frozenset[Term]().union(*(_not_before(e, events[:i]) for i, e in enumerate(events)))
+        if not ahead:
+            continue
+        foreign = ahead - {own_symbol(e) for e in events}
+        found += [_no_foreign(e, foreign) for e in events if foreign & atoms((e.shift,))]
+        found.append(_injective(analysis, path, events, invariants))
+        found += _unit_jacobian(events)
+    return found
+
+
+def _no_foreign(event: Drawing, foreign: frozenset[Term]) -> Obligation:
+    """Noise that is drawn after the path's end is outside the induction of `one_to_one`."""
+    return Obligation(
+        Condition.INJECTIVE,
+        (),
+        Independent(event.shift, foreign),
+        f"the shift of `{_variable(event)}` depends on no noise that is drawn in a later round",
+        event.lines[0] if event.lines else event.span,
+        "one_to_one",
+        ((event.span, "drawn here"),),
+    )
+
+
+def _injective(
+    analysis: Analysis, path: Path, events: tuple[Drawing, ...], invariants: Invariants
+) -> Obligation:
+    table: dict[Term, Term] = {}
+    for event in events:
+        own = own_symbol(event)
+        name = f"{own.name}~"
+        table[own] = (
+            Sym(name, own.sort, Kind.NOISE)
+            if isinstance(own, Sym)
+            else App(name, own.args, own.sort, Kind.NOISE)
+        )
+
+    def other(term: Term) -> Term:
+        return substitute(term, table)
+
+    once = run_on_d(path)
+    twice = tuple(other(t) for t in once)
+    released = tuple(
+        (iff if sort_of(pair.left) is Sort.BOOL else eq)(pair.left, other(pair.left))
+        for e in path.emissions()
+        for _, pair, _ in e.fields
+    )
+    images = tuple(eq(add(e.left.value, e.shift), other(add(e.left.value, e.shift))) for e in events)
+    line = next((e for i, e in enumerate(events) if _not_before(e, events[:i])), events[0])
+    return Obligation(
+        Condition.INJECTIVE,
+        (*context(analysis, path, invariants), *once, *twice, *released, *images),
+        and_(eq(e.left.value, other(e.left.value)) for e in events),
+        "two noise vectors with the same output and the same image are equal",
+        line.lines[0] if line.lines else line.span,
+        "one_to_one",
+        ((line.span, "drawn here"),),
+    )
+
+
+def _unit_jacobian(events: tuple[Drawing, ...]) -> list[Obligation]:
+    """Condition 4 of the general theorem: the alignment is piecewise a translation, so |det J| = 1.
+
+    Lattice noise needs none: on a countable set the sum is merely reordered (b = 1 in the proof of Theorem 4).
+    """
+    continuous = frozenset(own_symbol(e) for e in events if e.left.step is None)
+    return [
+        Obligation(
+            Condition.INJECTIVE,
+            (),
+            Independent(event.shift, continuous, value_only=True),
+            f"the alignment of `{_variable(event)}` is piecewise a translation",
+            event.lines[0] if event.lines else event.span,
+            "one_to_one",
+        )
+        for event in events
+        if event.left.step is None and event.lines
+    ]
+
+
+def within_claim(analysis: Analysis, claim: Term, invariants: Invariants, source: Source) -> list[Obligation]:
+    """Condition iv, cost: at the end of every run Σ |η - η'|/α is at most the claim.
+
+    Claim: the cost that the run has accumulated, a ghost variable, is at most the claimed privacy at the end.
+    Why sound: every draw adds |shift|/α to it, and nothing else changes it.
+    Source: Definition 6 (alignment cost), Lemma 1, condition iv.
+    """
+    mechanism = analysis.theory.mechanism
+    return [
+        Obligation(
+            Condition.COST,
+            (*context(analysis, path, invariants), *run_on_d(path), *run_on_d_prime(path)),
+            le(path.env[COST].left, claim),
+            f"the alignment costs at most `{quoted(source, mechanism.privacy.span)}`",
+            mechanism.privacy.span,
+            "within_claim",
+            tuple((e.span, "adds to the cost") for e in path.drawings() if e.lines),
+        )
+        for path in analysis.paths
+        if path.target is None
+    ]
+
+
+def countably_many(analysis: Analysis, source: Source) -> list[Obligation]:
+    """Condition v (rule 4): the value of a shift contains no released number that is not discrete.
+
+    Claim: for one pair D, D', the alignments φ_ω are countably many functions.
+    Why sound: a shift is a fixed expression in noise, D, D', parameters and parts of ω. Parts with countably many values
+    (tags, counts, integers, public expressions) give countably many functions; guards on a released number choose among
+    finitely many; only a released real number inside a value could give uncountably many, and is excluded.
+    Source: Lemma 1, condition v.
+    """
+    found = []
+    discrete = _discrete_fields(analysis)
+    for path in analysis.paths:
+        for event in path.drawings():
+            released = frozenset(
+                a
+                for a in atoms((event.shift,))
+                if isinstance(a, App) and a.name.startswith("out:field:") and a.name not in discrete
+            )
+            if released:
+                found.append(
+                    Obligation(
+                        Condition.COUNTABLE,
+                        (),
+                        Independent(event.shift, released, value_only=True),
+                        f"the shift of `{_variable(event)}` contains no released number",
+                        event.lines[0] if event.lines else event.span,
+                        "countably_many",
+                        ((event.span, "drawn here"),),
+                    )
+                )
+    if not found:
+        found.append(
+            Obligation(
+                Condition.COUNTABLE,
+                (),
+                Independent(and_(()), frozenset()),
+                "no shift contains a released number",
+                analysis.theory.mechanism.span,
+                "countably_many",
+            )
+        )
+    return found
+
+
+def _discrete_fields(analysis: Analysis) -> frozenset[str]:
+    """Fields whose every released value is an integer, a truth, or a function of public inputs alone."""
+    values: dict[str, list[Term]] = {}
+    for path in analysis.paths:
+        for emission in path.emissions():
+            for name, pair, _ in emission.fields:
+                values.setdefault(f"out:field:{name}", []).append(pair.left)
+    return frozenset(
+        name
+        for name, found in values.items()
+        if all(
+            sort_of(v) is not Sort.REAL or all(a.kind is Kind.PARAMETER for a in atoms((v,))) for v in found
+        )
+    )

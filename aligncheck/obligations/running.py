@@ -1,0 +1,263 @@
+"""The premises of the lemma: the mechanism stops, and what it computes is defined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from aligncheck.conditions import Condition
+from aligncheck.obligations.alignment import own_symbol
+from aligncheck.obligations.obligation import (
+    Impossible,
+    Invariants,
+    Obligation,
+    context,
+    run_on_d,
+    run_on_d_prime,
+)
+from aligncheck.obligations.output import quoted
+from aligncheck.relational.paths import Analysis, Cut, Drawing, Path, Required
+from aligncheck.relational.terms import (
+    ONE,
+    Add,
+    And,
+    Cmp,
+    Const,
+    Kind,
+    Not,
+    Sym,
+    Term,
+    atoms,
+    le,
+    sub,
+    substitute,
+)
+from aligncheck.source import Source
+from aligncheck.syntax.nodes import Family, While
+
+
+def operations_defined(analysis: Analysis, invariants: Invariants, source: Source) -> list[Obligation]:
+    """Rule 11: every division, root, logarithm, remainder and index is defined, in both runs.
+
+    Claim: the operation's condition holds whenever the operation is evaluated.
+    Why sound: on D only the tests *before* it may be assumed, since the run may not get any further; on D' the whole run on
+    D may, since the aligned run is only looked at for complete runs on D.
+    """
+    found = []
+    for path in analysis.paths:
+        start = context(analysis, path, invariants)
+        for place, event in enumerate(path.events):
+            if not isinstance(event, Required):
+                continue
+            if event.primed:
+                hypotheses = (*start, *run_on_d(path), *run_on_d_prime(path, place))
+            else:
+                hypotheses = (*start, *run_on_d(path, place))
+            found.append(
+                Obligation(
+                    Condition.DEFINED,
+                    hypotheses,
+                    event.partial.condition,
+                    f"`{quoted(source, event.partial.span)}`: {event.partial.what}"
+                    + (" (on D')" if event.primed else ""),
+                    event.partial.span,
+                    "operations_defined",
+                )
+            )
+    return found
+
+
+# --- termination ------------------------------------------------------------------------------------------
+
+
+def loops_end(
+    analysis: Analysis, invariants: Invariants, source: Source
+) -> list[tuple[Cut, list[list[Obligation]]]]:
+    """Condition i: for each `while` loop, ways to show that it ends; each way is a list of obligations.
+
+    `for` loops run over a finite input, so they end. For a `while` loop one way must be proved in full.
+    """
+    found = []
+    for cut in analysis.cuts:
+        if isinstance(cut.loop, While):
+            rounds = [p for p in analysis.paths if p.target == cut.number and _inside(analysis, cut, p)]
+            ways = [
+                way
+                for measure in _measures(cut, rounds)
+                for way in (
+                    _counts_down(analysis, cut, rounds, measure, invariants, source),
+                    _leaves_with_some_probability(analysis, cut, rounds, measure, invariants, source),
+                )
+                if way is not None
+            ]
+            found.append((cut, ways))
+    return found
+
+
+def _inside(analysis: Analysis, cut: Cut, path: Path) -> bool:
+    """Whether a path into a loop head comes from inside the loop."""
+    here: int | None = path.origin
+    while here is not None:
+        if here == cut.number:
+            return True
+        here = analysis.cuts[here].parent
+    return False
+
+
+def _measures(cut: Cut, rounds: list[Path]) -> list[Term]:
+    """What may count down: `b - a` for every conjunct `a < b` or `a <= b` under which the loop goes on."""
+    found: list[Term] = []
+    for path in rounds:
+        for decision in path.decisions()[:1]:
+            for conjunct in _conjuncts(decision.holds(False)):
+                if isinstance(conjunct, Cmp) and conjunct.op in ("<", "<="):
+                    found.append(sub(conjunct.right, conjunct.left))
+    return list(dict.fromkeys(found))
+
+
+def _conjuncts(term: Term) -> Iterator[Term]:
+    if isinstance(term, And):
+        for arg in term.args:
+            yield from _conjuncts(arg)
+    else:
+        yield term
+
+
+def _after(cut: Cut, path: Path, measure: Term) -> Term:
+    """The measure in terms of the values at the end of a path."""
+    table: dict[Term, Term] = {
+        pair.left: path.env[name].left for name, pair in cut.fresh.items() if isinstance(pair.left, Sym)
+    }
+    return substitute(measure, table)
+
+
+def _counts_down(
+    analysis: Analysis,
+    cut: Cut,
+    rounds: list[Path],
+    measure: Term,
+    invariants: Invariants,
+    source: Source,
+) -> list[Obligation]:
+    """Every round lowers the measure by at least 1, and the loop goes on only while it is not negative.
+
+    Why sound: a number that is at least 0 in every round and falls by 1 or more each time allows finitely many rounds.
+    The measure is `b - a` for a conjunct `a < b` or `a <= b` of the loop's own test, so it is not negative in a round.
+    """
+    assert cut.loop is not None
+    return [
+        Obligation(
+            Condition.TERMINATES,
+            (*context(analysis, path, invariants), *run_on_d(path)),
+            le(_after(cut, path, measure), sub(measure, ONE)),
+            "every round brings the loop's test nearer to its end",
+            cut.loop.span,
+            "_counts_down",
+        )
+        for path in rounds
+    ]
+
+
+def _leaves_with_some_probability(
+    analysis: Analysis,
+    cut: Cut,
+    rounds: list[Path],
+    measure: Term,
+    invariants: Invariants,
+    source: Source,
+) -> list[Obligation] | None:
+    """No round raises the measure, and some round lowers it (or leaves the loop) with a probability that is bounded away
+    from 0.
+
+    Claim: the loop ends with probability 1.
+    Why sound: on one path (lowering the measure by 1 or more, or leaving the loop) every test is public and fixed during the
+    loop, or compares a fresh draw of this round, each draw in at most one test, with numbers that no round changes. Given
+    the past, the probability of that path is then the same positive number in every round: Laplace noise exceeds any
+    number, and stays below any number, with positive probability; exponential noise exceeds any number. The measure starts
+    finite, never rises and falls by 1 or more with at least that probability in each round, so it is negative (and the loop
+    over) after finitely many rounds with probability 1.
+    Breaks if a test's other numbers change from round to round: then the probabilities may tend to 0.
+    """
+    assert cut.loop is not None
+    changing = _changing_symbols(cut)
+    good = [p for p in _exits(analysis, cut) if _likely(p, changing)]
+    lowering = [p for p in rounds if _likely(p, changing) and _lowers(cut, p, measure)]
+    if not good and not lowering:
+        return None
+    keep = [
+        Obligation(
+            Condition.TERMINATES,
+            (*context(analysis, path, invariants), *run_on_d(path)),
+            le(_after(cut, path, measure), measure),
+            "no round takes the loop's test further from its end",
+            cut.loop.span,
+            "_leaves_with_some_probability",
+        )
+        for path in rounds
+    ]
+    likely = Obligation(
+        Condition.TERMINATES,
+        (),
+        Impossible(True, "fresh noise decides it against numbers that do not change"),
+        "each round comes nearer to the end with a probability bounded away from 0",
+        cut.loop.span,
+        "_leaves_with_some_probability",
+    )
+    return [likely] if good else [likely, *keep]
+
+
+def _changing_symbols(cut: Cut) -> frozenset[Term]:
+    """The loop-head symbols: these change from round to round; everything else is fixed."""
+    changing: set[Term] = set()
+    for pair in cut.fresh.values():
+        changing |= atoms((pair.left, pair.right))
+    return frozenset(changing)
+
+
+def _exits(analysis: Analysis, cut: Cut) -> list[Path]:
+    """Paths that leave the loop from inside a round."""
+    return [
+        p
+        for p in analysis.paths
+        if p.origin == cut.number and p.target != cut.number and p.drawings() and len(p.decisions()) > 1
+    ]
+
+
+def _lowers(cut: Cut, path: Path, measure: Term) -> bool:
+    change = sub(_after(cut, path, measure), measure)
+    return isinstance(change, Const) and change.value <= -1
+
+
+def _likely(path: Path, changing: frozenset[Term]) -> bool:
+    """Whether the path's tests after the loop's own hold with the same positive probability in every round."""
+    draws = {own_symbol(d): d for d in path.drawings()}
+    used: set[Term] = set()
+    for place, decision in enumerate(path.decisions()):
+        test = decision.holds(False)
+        mentioned = atoms((test,))
+        if place == 0:
+            continue
+        fresh = [a for a in mentioned if a in draws]
+        if not fresh:
+            if mentioned & changing or any(a.kind in (Kind.DATA, Kind.NOISE) for a in mentioned):
+                return False
+            continue
+        if len(fresh) != 1 or fresh[0] in used or (mentioned - {fresh[0]}) & changing:
+            return False
+        if not _unbounded(test, fresh[0], draws[fresh[0]]):
+            return False
+        used.add(fresh[0])
+    return bool(used)
+
+
+def _unbounded(test: Term, symbol: Term, event: Drawing) -> bool:
+    """Whether the draw alone can make the comparison true, whatever the other numbers are."""
+    if isinstance(test, Not) or not isinstance(test, Cmp) or test.op == "==":
+        return False
+    gap = sub(test.right, test.left)
+    parts = dict(gap.parts) if isinstance(gap, Add) else {gap: 1}
+    if any(symbol in atoms((p,)) for p in parts if p != symbol):
+        return False
+    factor = parts.get(symbol)
+    if factor is None or event.left.value != symbol:
+        return False
+    return event.family is Family.LAPLACE or (event.family is Family.EXPONENTIAL and factor > 0)

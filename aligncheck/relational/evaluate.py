@@ -1,0 +1,231 @@
+"""Expressions to terms: one evaluator for programs, alignments, invariants and input clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from aligncheck.relational.terms import (
+    FALSE,
+    ONE,
+    TRUE,
+    ZERO,
+    Const,
+    Sort,
+    Term,
+    Truth,
+    add,
+    and_,
+    compare,
+    const,
+    div,
+    eq,
+    fn,
+    implies,
+    ite,
+    le,
+    lt,
+    mul,
+    neg,
+    not_,
+    or_,
+    sort_of,
+    sub,
+)
+from aligncheck.source import Span
+from aligncheck.syntax.nodes import (
+    Binary,
+    Boolean,
+    Call,
+    Compare,
+    Conditional,
+    Expr,
+    Index,
+    Logic,
+    Name,
+    Number,
+    OutCount,
+    OutField,
+    OutIs,
+    Unary,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """An operation that must be defined: `condition` says when it is, `what` names it for the report."""
+
+    condition: Term
+    span: Span
+    what: str
+
+
+class Scope(Protocol):
+    """What an expression's names mean. `primed` asks for the value in the run on D'."""
+
+    def name(self, ident: str, primed: bool, span: Span) -> Term: ...
+
+    def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
+        """The entry, and when the index is legal."""
+        ...
+
+    def length(self, base: str) -> Term: ...
+
+    def ordered(self, left: str, op: str) -> Term | None:
+        """`q <= q'` entry by entry, for a vector of queries; None for anything else."""
+        ...
+
+    def omega(self, expr: OutIs | OutField | OutCount, index: Term | None) -> Term: ...
+
+
+@dataclass
+class Evaluator:
+    """Evaluates in a scope and collects what must be defined along the way.
+
+    Conditions of parts that are evaluated only sometimes (right operands of `and`, `or`, arms of a
+    conditional) hold only where those parts are evaluated.
+    """
+
+    scope: Scope
+    partial: list[Partial] = field(default_factory=list)
+    _guards: list[Term] = field(default_factory=list)
+
+    def term(self, expr: Expr) -> Term:
+        """The value of an expression."""
+        match expr:
+            case Number(value=value):
+                return const(value)
+            case Boolean(value=value):
+                return Truth(value)
+            case Name(ident=ident, primed=primed):
+                return self.scope.name(ident, primed, expr.span)
+            case Index(base=base, index=index, primed=primed):
+                return self._entry(base, self.term(index), primed, expr.span)
+            case Call():
+                return self._call(expr)
+            case Unary(op="-", operand=operand):
+                return neg(self.term(operand))
+            case Unary(operand=operand):
+                return not_(self.term(operand))
+            case Binary():
+                return self._arithmetic(expr)
+            case Compare():
+                return self._comparison(expr)
+            case Logic(op=op, args=args):
+                return self._logic(op, args)
+            case Conditional(test=test, then=then, otherwise=otherwise):
+                t = self.term(test)
+                with self._given(t):
+                    a = self.term(then)
+                with self._given(not_(t)):
+                    b = self.term(otherwise)
+                return ite(t, a, b)
+            case OutIs(index=index) | OutField(index=index):
+                return self.scope.omega(expr, self.term(index))
+            case OutCount():
+                return self.scope.omega(expr, None)
+
+    @contextmanager
+    def _given(self, condition: Term) -> Iterator[None]:
+        self._guards.append(condition)
+        try:
+            yield
+        finally:
+            self._guards.pop()
+
+    def _require(self, condition: Term, span: Span, what: str) -> None:
+        needed = implies(and_(self._guards), condition)
+        if needed != TRUE:
+            self.partial.append(Partial(needed, span, what))
+
+    def _entry(self, base: str, index: Term, primed: bool, span: Span) -> Term:
+        value, legal = self.scope.entry(base, index, primed, span)
+        self._require(legal, span, "the index is in range")
+        return value
+
+    def _comparison(self, expr: Compare) -> Term:
+        match expr.left, expr.right:
+            case Name(ident=a, primed=False), Name(ident=b, primed=True) if a == b:
+                whole = self.scope.ordered(a, expr.op)
+            case Name(ident=a, primed=True), Name(ident=b, primed=False) if a == b:
+                flipped = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}.get(expr.op, expr.op)
+                whole = self.scope.ordered(a, flipped)
+            case _:
+                whole = None
+        if whole is not None:
+            return whole
+        return compare(expr.op, self.term(expr.left), self.term(expr.right))
+
+    def _logic(self, op: str, args: tuple[Expr, ...]) -> Term:
+        values: list[Term] = []
+        depth = len(self._guards)
+        for arg in args:
+            value = self.term(arg)
+            values.append(value)
+            self._guards.append(value if op == "and" else not_(value))
+        del self._guards[depth:]
+        return and_(values) if op == "and" else or_(values)
+
+    def _arithmetic(self, expr: Binary) -> Term:
+        left, right = self.term(expr.left), self.term(expr.right)
+        match expr.op:
+            case "+":
+                return add(left, right)
+            case "-":
+                return sub(left, right)
+            case "*":
+                return mul(left, right)
+            case "/":
+                self._require(not_(eq(right, ZERO)), expr.right.span, "the divisor is not 0")
+                return div(left, right)
+            case "%":
+                self._require(lt(ZERO, right), expr.right.span, "the modulus is positive")
+                return fn("mod", left, right)
+            case _:
+                return self._power(left, right)
+
+    def _power(self, base: Term, exponent: Term) -> Term:
+        """Syntax admits only small natural exponents."""
+        assert isinstance(exponent, Const) and exponent.value.denominator == 1
+        count = int(exponent.value)
+        assert count >= 0
+        return mul(*([base] * count)) if count else ONE
+
+    def _call(self, expr: Call) -> Term:
+        if expr.function == "len":
+            arg = expr.args[0]
+            assert isinstance(arg, Name)
+            return self.scope.length(arg.ident)
+        args = [self.term(a) for a in expr.args]
+        span = expr.args[0].span
+        match expr.function:
+            case "min":
+                return _fold(args, lambda a, b: ite(le(a, b), a, b))
+            case "max":
+                return _fold(args, lambda a, b: ite(le(a, b), b, a))
+            case "clip":
+                x, low, high = args
+                self._require(le(low, high), expr.span, "the lower bound is at most the upper one")
+                return ite(lt(x, low), low, ite(lt(high, x), high, x))
+            case "sqrt":
+                self._require(le(ZERO, args[0]), span, "the root's argument is not negative")
+            case "ln" | "log2":
+                self._require(lt(ZERO, args[0]), span, "the logarithm's argument is positive")
+            case _:
+                pass
+        return fn(expr.function, *args)
+
+
+def _fold(args: list[Term], join: Callable[[Term, Term], Term]) -> Term:
+    value = args[0]
+    for arg in args[1:]:
+        value = join(value, arg)
+    return value
+
+
+def as_truth(value: Term) -> Term:
+    """The term, which must be bool: a static check has seen to it."""
+    assert sort_of(value) is Sort.BOOL or value in (TRUE, FALSE)
+    return value

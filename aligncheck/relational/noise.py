@@ -1,0 +1,90 @@
+"""One row of facts per noise family: support, lattice and the α of Lemma 1, condition iii."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aligncheck.relational.terms import (
+    ONE,
+    ZERO,
+    App,
+    Fn,
+    Kind,
+    Sort,
+    Sym,
+    Term,
+    div,
+    fn,
+    le,
+    lt,
+    mul,
+    neg,
+    sub,
+)
+from aligncheck.syntax.nodes import Family
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The facts about one draw, as terms.
+
+    `value` is the draw on D; `inverse_alpha` is 1/α with `ln f(x)/f(y) <= |x - y|/α` on the support (dissertation,
+    Definition 5.4 and Table 5-1); `valid` says that the arguments are legal; `support` holds of the value;
+    `floor` is the least value of the support, None where there is none; `step` the lattice's step, None
+    where the noise is continuous.
+    """
+
+    value: Term
+    inverse_alpha: Term
+    valid: tuple[Term, ...]
+    support: tuple[Term, ...]
+    floor: Term | None
+    step: Term | None
+
+
+def symbol(name: str, index: Term | None, family: Family) -> Sym | App:
+    """The symbol that stands for a draw; for lattice noise, for its number of steps."""
+    sort = Sort.INT if family in (Family.GEOMETRIC, Family.DISCRETE_LAPLACE) else Sort.REAL
+    label = f"{name}#" if family is Family.DISCRETE_LAPLACE else name
+    if index is None:
+        return Sym(label, sort, Kind.NOISE)
+    return App(label, (index,), sort, Kind.NOISE)
+
+
+def inverse_alpha(family: Family, args: tuple[Term, ...]) -> Term:
+    """1/α: 1/scale for Laplace, exponential and discrete Laplace noise; -ln(1-p) for Geo(p).
+
+    Source: for Geo(p), ln g(x)/g(y) = -ln(1-p) (y - x), dissertation section 5.4.2; with p = 1 - exp(-1/α)
+    this is 1/α. The discrete Laplace mass is proportional to exp(-|x|/scale) (VLDB paper, Theorem 2).
+    """
+    if family is Family.GEOMETRIC:
+        return neg(fn("ln", sub(ONE, args[0])))
+    return div(ONE, args[0])
+
+
+def legal(family: Family, args: tuple[Term, ...]) -> tuple[Term, ...]:
+    """What the arguments must satisfy: positive scale and step; a success probability inside (0, 1)."""
+    if family is Family.GEOMETRIC:
+        return (lt(ZERO, args[0]), lt(args[0], ONE))
+    return tuple(lt(ZERO, a) for a in args)
+
+
+def draw(family: Family, name: str, index: Term | None, args: tuple[Term, ...]) -> Draw:
+    """The facts about drawing `name[index] ~ family(args)`."""
+    base = symbol(name, index, family)
+    rate = inverse_alpha(family, args)
+    valid = legal(family, args)
+    match family:
+        case Family.LAPLACE:
+            return Draw(base, rate, valid, (), None, None)
+        case Family.EXPONENTIAL:
+            return Draw(base, rate, valid, (le(ZERO, base),), ZERO, None)
+        case Family.GEOMETRIC:
+            return Draw(base, rate, valid, (le(ZERO, base),), ZERO, ONE)
+        case Family.DISCRETE_LAPLACE:
+            return Draw(mul(args[1], base), rate, valid, (), None, args[1])
+
+
+def is_logarithm(term: Term) -> bool:
+    """Whether a term is an unfolded logarithm (a rate that has no closed form in the spec)."""
+    return isinstance(term, Fn) and term.name == "ln"

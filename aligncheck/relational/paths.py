@@ -1,0 +1,802 @@
+"""Relational symbolic execution: a spec becomes the paths between its cut points.
+
+Both runs, on D and on D' with the aligned noise, are executed side by side. Every value is a pair of
+terms. A cut point stands at the start, at the head of every loop, and at the end; a path leads from one to
+the next without passing a third. At a loop head the variables that the loop changes become fresh symbols, so
+that a path from a loop head speaks of *every* round (design, section 2: nothing is unrolled).
+
+An `if` is *visible* if an arm emits, draws, breaks or loops; it forks the path, and both runs must take the
+same arm (obligation `output`). Any other `if` merges: each run takes its own arm, as a conditional term.
+
+`Unroll` replaces the loop heads by a fixed number of rounds. It serves only the search for concrete
+counterexamples, never a proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from aligncheck.relational import noise
+from aligncheck.relational.alignment import shift_of
+from aligncheck.relational.evaluate import Evaluator, Partial
+from aligncheck.relational.terms import (
+    FALSE,
+    ONE,
+    TRUE,
+    ZERO,
+    App,
+    Const,
+    Kind,
+    Pair,
+    Sort,
+    Sym,
+    Term,
+    Truth,
+    add,
+    and_,
+    atoms,
+    const,
+    eq,
+    fn,
+    iff,
+    implies,
+    ite,
+    le,
+    lt,
+    mul,
+    not_,
+    same,
+    sort_of,
+)
+from aligncheck.relational.theory import Theory
+from aligncheck.source import Span
+from aligncheck.syntax import nodes
+from aligncheck.syntax.nodes import (
+    Assign,
+    Break,
+    Emit,
+    Expr,
+    Family,
+    For,
+    If,
+    OutCount,
+    OutField,
+    OutIs,
+    OverQueries,
+    OverRange,
+    Pass,
+    Sample,
+    Stmt,
+    While,
+)
+from aligncheck.syntax.walk import expressions_in, statements_in
+
+COST = "#cost"
+OUT = "#out"
+
+
+def latest(name: str) -> str:
+    """The ghost variable that holds the greatest index at which `name` was drawn, -1 before the first draw."""
+    return f"#latest:{name}"
+
+
+# --- events -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A visible test and the arm that the run on D takes."""
+
+    test: Pair
+    taken: bool
+    span: Span
+
+    def holds(self, primed: bool) -> Term:
+        """That the run on D (or D') takes this arm."""
+        value = self.test.right if primed else self.test.left
+        return value if self.taken else not_(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A draw: its index, its distribution in both runs, the draw on D and its shift.
+
+    `before` is the greatest index at which the variable was drawn before, `seen` the noise on which a value in the
+    environment may depend, `lines` the alignment's lines for it.
+    """
+
+    name: str
+    family: Family
+    index: Pair | None
+    args: tuple[Pair, ...]
+    left: noise.Draw
+    right: noise.Draw
+    shift: Term
+    before: Term
+    seen: frozenset[Term]
+    span: Span
+    lines: tuple[Span, ...]
+
+    @property
+    def position(self) -> Term:
+        """The index on D; 0 for scalar noise."""
+        return ZERO if self.index is None else self.index.left
+
+    @property
+    def cost(self) -> Term:
+        """|shift|/α."""
+        return mul(fn("abs", self.shift), self.left.inverse_alpha)
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """A record: its place in the output, its tag and its fields."""
+
+    position: Term
+    tag: str
+    fields: tuple[tuple[str, Pair, Span], ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Required:
+    """A partial operation in either run."""
+
+    partial: Partial
+    primed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """A fact that both runs share by construction (the bound of a loop over a finite input)."""
+
+    fact: Term
+
+
+Event: TypeAlias = Decision | Drawing | Emission | Required | Assumed
+Env: TypeAlias = dict[str, Pair]
+
+
+# --- cut points and paths ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The start (`loop` None) or a loop head.
+
+    `env` holds every variable's value there; `fresh` the variables that stand for themselves (each with the
+    symbol of its value on D and, unless both runs share it, of its distance or value on D'); `facts` what the only
+    path into the loop established about symbols that never change again. `parent` is the cut point from which all
+    ways into the loop come, if there is but one: its invariants speak of symbols that are fixed by then.
+    """
+
+    number: int
+    loop: For | While | None
+    env: Env
+    fresh: dict[str, Pair] = field(default_factory=dict)
+    facts: tuple[Term, ...] = ()
+    counter: Sym | None = None
+    parent: int | None = None
+
+    @property
+    def label(self) -> str:
+        """How reports call it."""
+        return "start" if self.loop is None else f"loop {self.number}"
+
+
+@dataclass(frozen=True)
+class Path:
+    """From one cut point to the next (`target` None: to the end of the program)."""
+
+    origin: int
+    target: int | None
+    events: tuple[Event, ...]
+    env: Env
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """The visible tests on the way."""
+        return tuple(e for e in self.events if isinstance(e, Decision))
+
+    def drawings(self) -> tuple[Drawing, ...]:
+        """The draws on the way."""
+        return tuple(e for e in self.events if isinstance(e, Drawing))
+
+    def emissions(self) -> tuple[Emission, ...]:
+        """The records on the way."""
+        return tuple(e for e in self.events if isinstance(e, Emission))
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """All cut points and all paths between them."""
+
+    theory: Theory
+    cuts: tuple[Cut, ...]
+    paths: tuple[Path, ...]
+    omega: frozenset[str]
+
+
+class TooManyPaths(Exception):
+    """The program has more paths than the limit; carries the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unroll:
+    """Rounds to allow for a `while` loop, and how many paths to follow, in a concrete search."""
+
+    rounds: int
+    limit: int
+
+
+@dataclass
+class _State:
+    """One path under construction."""
+
+    origin: int
+    env: Env
+    events: list[Event]
+
+    def fork(self) -> _State:
+        return _State(self.origin, dict(self.env), list(self.events))
+
+
+PATH_LIMIT = 2048
+
+
+def analyse(theory: Theory) -> Analysis:
+    """The cut points and paths of a mechanism, for every length and parameter.
+
+    Raises TooManyPaths.
+    """
+    real: frozenset[tuple[int, str]] = frozenset()
+    while True:
+        machine = _Machine(theory, None, real)
+        analysis = machine.run()
+        widened = real | _not_whole(analysis)
+        if widened == real:
+            return analysis
+        real = widened
+
+
+def unrolled(theory: Theory, unroll: Unroll) -> Analysis:
+    """Complete runs only, for grounded parameters and lengths."""
+    return _Machine(theory, unroll, frozenset()).run()
+
+
+def _not_whole(analysis: Analysis) -> frozenset[tuple[int, str]]:
+    """Variables taken for integers at a loop head to which some path brings another number."""
+    found: set[tuple[int, str]] = set()
+    for path in analysis.paths:
+        if path.target is None:
+            continue
+        for name, pair in analysis.cuts[path.target].fresh.items():
+            value = path.env.get(name)
+            if sort_of(pair.left) is Sort.INT and value is not None:
+                if sort_of(value.left) is not Sort.INT or sort_of(value.right) is not Sort.INT:
+                    found.add((path.target, name))
+    return frozenset(found)
+
+
+def is_visible(body: Iterable[Stmt]) -> bool:
+    """Whether a block does more than assign."""
+    return any(isinstance(s, Emit | Sample | Break | For | While) for s in statements_in(tuple(body)))
+
+
+def changed_in(body: tuple[Stmt, ...]) -> tuple[frozenset[str], frozenset[str], bool]:
+    """Variables assigned, noise drawn, and whether a record is emitted, in a block."""
+    assigned: set[str] = set()
+    drawn: set[str] = set()
+    emits = False
+    for stmt in statements_in(body):
+        match stmt:
+            case Assign(name=name):
+                assigned.add(name)
+            case Sample(name=name):
+                drawn.add(name)
+            case For(index=index, over=over):
+                assigned |= {index} if index else set()
+                assigned |= {over.item} if isinstance(over, OverQueries) else set()
+            case Emit():
+                emits = True
+            case _:
+                pass
+    return frozenset(assigned), frozenset(drawn), emits
+
+
+class _Machine:
+    """Executes a program over sets of path states."""
+
+    def __init__(self, theory: Theory, unroll: Unroll | None, real: frozenset[tuple[int, str]]) -> None:
+        self.theory = theory
+        self.mechanism = theory.mechanism
+        self.unroll = unroll
+        self.real = real
+        self.cuts: list[Cut] = []
+        self.paths: list[Path] = []
+        self.omega = frozenset(_omega_labels(self.mechanism))
+        self.broken: list[list[_State]] = []
+
+    def run(self) -> Analysis:
+        start: Env = {COST: same(ZERO), OUT: same(ZERO)}
+        for label in self.omega:
+            if label.startswith("out:count:"):
+                start[f"#{label}"] = same(ZERO)
+        for stmt in statements_in(self.mechanism.body):
+            if isinstance(stmt, Sample):
+                start[latest(stmt.name)] = same(const(-1))
+        self.cuts.append(Cut(0, None, start))
+        for state in self.block(self.mechanism.body, [_State(0, dict(start), [])]):
+            self.finish(state, None)
+        return Analysis(self.theory, tuple(self.cuts), tuple(self.paths), self.omega)
+
+    def finish(self, state: _State, target: int | None) -> None:
+        limit = self.unroll.limit if self.unroll else PATH_LIMIT
+        if len(self.paths) >= limit:
+            raise TooManyPaths(limit)
+        if target is None:
+            for label in self.omega:
+                state.events.extend(self._final(label, state))
+        self.paths.append(Path(state.origin, target, tuple(state.events), state.env))
+
+    def _final(self, label: str, state: _State) -> list[Event]:
+        """At the end, the counts of ω are what was counted."""
+        if label == "out:len":
+            return [Assumed(eq(Sym(label, Sort.INT, Kind.OMEGA), state.env[OUT].left))]
+        if label.startswith("out:count:"):
+            return [Assumed(eq(Sym(label, Sort.INT, Kind.OMEGA), state.env[f"#{label}"].left))]
+        return []
+
+    # --- blocks and statements ----------------------------------------------------------------------------
+
+    def block(self, body: tuple[Stmt, ...], states: list[_State]) -> list[_State]:
+        limit = self.unroll.limit if self.unroll else PATH_LIMIT
+        for stmt in body:
+            states = self.statement(stmt, states)
+            if len(states) > limit:
+                raise TooManyPaths(limit)
+        return states
+
+    def statement(self, stmt: Stmt, states: list[_State]) -> list[_State]:
+        match stmt:
+            case Assign(name=name, value=value):
+                for state in states:
+                    state.env[name] = self.pair(value, state)
+                return states
+            case Sample():
+                for state in states:
+                    self.sample(stmt, state)
+                return states
+            case If():
+                return [s for state in states for s in self.conditional(stmt, state)]
+            case For():
+                return self.loop_for(stmt, states)
+            case While():
+                return self.loop_while(stmt, states)
+            case Emit():
+                for state in states:
+                    self.emit(stmt, state)
+                return states
+            case Break():
+                self.broken[-1].extend(states)
+                return []
+            case Pass():
+                return states
+
+    def pair(self, expr: Expr, state: _State, guard: Term = TRUE) -> Pair:
+        """The value in both runs; what must be defined becomes an event."""
+        sides: list[Term] = []
+        for primed in (False, True):
+            evaluator = Evaluator(ProgramScope(self.theory, state.env, primed))
+            sides.append(evaluator.term(expr))
+            state.events += [Required(p, primed) for p in evaluator.partial]
+        return Pair(*sides)
+
+    def conditional(self, stmt: If, state: _State) -> list[_State]:
+        if is_visible((stmt,)):
+            return self._fork(stmt, state)
+        self._merge(stmt.branches, stmt.otherwise, state, TRUE, TRUE)
+        return [state]
+
+    def _fork(self, stmt: If, state: _State) -> list[_State]:
+        done: list[_State] = []
+        rest: _State | None = state
+        for branch in stmt.branches:
+            if rest is None:
+                break
+            yes, rest = self.decide(branch.test, rest)
+            if yes is not None:
+                done += self.block(branch.body, [yes])
+        if rest is not None:
+            done += self.block(stmt.otherwise, [rest])
+        return done
+
+    def decide(self, test: Expr, state: _State) -> tuple[_State | None, _State | None]:
+        """The state split by a visible test; an arm that a constant test excludes is None."""
+        value = self.pair(test, state)
+        return self.split(value, test.span, state)
+
+    def split(self, value: Pair, span: Span, state: _State) -> tuple[_State | None, _State | None]:
+        if isinstance(value.left, Truth) and value.left == value.right:
+            return (state, None) if value.left.value else (None, state)
+        other = state.fork()
+        state.events.append(Decision(value, True, span))
+        other.events.append(Decision(value, False, span))
+        return state, other
+
+    def _merge(
+        self,
+        branches: tuple[nodes.Branch, ...],
+        otherwise: tuple[Stmt, ...],
+        state: _State,
+        left: Term,
+        right: Term,
+    ) -> None:
+        """Arms that only assign: both are executed, and each run keeps its own arm's values."""
+        if not branches:
+            self.block(otherwise, [state])
+            return
+        test = self.pair(branches[0].test, state)
+        yes, no = state.fork(), state.fork()
+        yes.events, no.events = [], []
+        self.block(branches[0].body, [yes])
+        self._merge(branches[1:], otherwise, no, left, right)
+        for arm, holds in ((yes, True), (no, False)):
+            for event in arm.events:
+                state.events.append(_guarded(event, test, holds))
+        for name in dict.fromkeys([*yes.env, *no.env]):
+            a, b = yes.env.get(name), no.env.get(name)
+            if a is None or b is None:
+                state.env.pop(name, None)
+            else:
+                state.env[name] = Pair(ite(test.left, a.left, b.left), ite(test.right, a.right, b.right))
+
+    def sample(self, stmt: Sample, state: _State) -> None:
+        index = None if stmt.index is None else self.pair(stmt.index, state)
+        args = tuple(self.pair(a, state) for a in stmt.args)
+        left = noise.draw(
+            stmt.family, stmt.name, None if index is None else index.left, tuple(a.left for a in args)
+        )
+        right = noise.draw(
+            stmt.family, stmt.name, None if index is None else index.right, tuple(a.right for a in args)
+        )
+        position = ZERO if index is None else index.left
+        own = _DrawScope(self.theory, state.env, stmt.name, None if index is None else index.left, left.value)
+        shift, lines, partial = shift_of(self.mechanism.align, stmt.name, position, own, self.theory)
+        state.events += [Required(p, True) for p in partial]
+        before = state.env[latest(stmt.name)].left
+        seen = frozenset(a for v in state.env.values() for a in atoms((v.left,)) if a.kind is Kind.NOISE)
+        state.events.append(
+            Drawing(stmt.name, stmt.family, index, args, left, right, shift, before, seen, stmt.span, lines)
+        )
+        key = stmt.name if index is None else _cell(stmt.name, index.left)
+        state.env[key] = Pair(left.value, add(left.value, shift))
+        state.env[latest(stmt.name)] = same(position)
+        spent = mul(fn("abs", shift), left.inverse_alpha)
+        state.env[COST] = same(add(state.env[COST].left, spent))
+
+    def emit(self, stmt: Emit, state: _State) -> None:
+        position = state.env[OUT].left
+        fields = tuple((f.name, self.pair(f.value, state), f.span) for f in stmt.fields)
+        state.events.append(Emission(position, stmt.tag, fields, stmt.span))
+        state.events += [Assumed(f) for f in self._record_facts(stmt.tag, fields, position)]
+        state.env[OUT] = same(add(position, ONE))
+        counted = f"#out:count:{stmt.tag}"
+        if counted in state.env:
+            state.env[counted] = same(add(state.env[counted].left, ONE))
+
+    def _record_facts(
+        self, tag: str, fields: tuple[tuple[str, Pair, Span], ...], position: Term
+    ) -> list[Term]:
+        """ω is what the run on D emits: record number `position` has this tag and these numbers."""
+        facts: list[Term] = []
+        for label in sorted(self.omega):
+            if label.startswith("out:is:"):
+                here = App(label, (position,), Sort.BOOL, Kind.OMEGA)
+                facts.append(here if label == f"out:is:{tag}" else not_(here))
+            elif label.startswith("out:field:"):
+                for name, pair, _ in fields:
+                    if label == f"out:field:{name}":
+                        facts.append(_field_fact(label, position, pair.left))
+        if any(label.startswith(("out:is:", "out:len")) for label in self.omega):
+            facts.append(lt(position, Sym("out:len", Sort.INT, Kind.OMEGA)))
+        return facts
+
+    # --- loops --------------------------------------------------------------------------------------------
+
+    def loop_for(self, stmt: For, states: list[_State]) -> list[_State]:
+        for state in states:
+            low, high = self._bounds(stmt, state)
+            state.env["#low"], state.env["#high"] = low, high
+            state.env["#counter"] = low
+        if self.unroll is not None:
+            return self._rounds_for(stmt, states)
+        return self._cut_loop(stmt, states)
+
+    def _bounds(self, stmt: For, state: _State) -> tuple[Pair, Pair]:
+        match stmt.over:
+            case OverQueries(base=base):
+                return same(ZERO), same(self.theory.length(base))
+            case OverRange(low=low, high=high):
+                return self.pair(low, state), self.pair(high, state)
+
+    def _enter(self, stmt: For, state: _State, counter: Term) -> None:
+        """Bind the loop's index and item."""
+        if stmt.index is not None:
+            state.env[stmt.index] = same(counter)
+        if isinstance(stmt.over, OverQueries):
+            base = stmt.over.base
+            state.env[stmt.over.item] = Pair(
+                self.theory.entry(base, counter, False), self.theory.entry(base, counter, True)
+            )
+
+    def loop_while(self, stmt: While, states: list[_State]) -> list[_State]:
+        if self.unroll is not None:
+            return self._rounds_while(stmt, states)
+        return self._cut_loop(stmt, states)
+
+    def _cut_loop(self, stmt: For | While, states: list[_State]) -> list[_State]:
+        if not states:
+            return []
+        number = len(self.cuts)
+        cut = self._head(stmt, states, number)
+        self.cuts.append(cut)
+        for state in states:
+            self.finish(state, number)
+        head = _State(number, dict(cut.env), [])
+        if isinstance(stmt, For):
+            assert cut.counter is not None
+            within = Pair(lt(cut.counter, head.env["#high"].left), lt(cut.counter, head.env["#high"].right))
+            inside, outside = self.split(within, stmt.span, head)
+            if inside is not None:
+                self._enter(stmt, inside, cut.counter)
+        else:
+            inside, outside = self.decide(stmt.test, head)
+        self.broken.append([])
+        ends = self.block(stmt.body, [inside]) if inside is not None else []
+        for state in ends:
+            if cut.counter is not None:
+                state.env["#counter"] = same(add(cut.counter, ONE))
+                state.env["#low"], state.env["#high"] = cut.env["#low"], cut.env["#high"]
+            self.finish(state, number)
+        leaving = ([outside] if outside is not None else []) + self.broken.pop()
+        return [self._left(stmt, state) for state in leaving]
+
+    def _left(self, stmt: For | While, state: _State) -> _State:
+        """After a loop its index and item are gone."""
+        if isinstance(stmt, For):
+            for name in [stmt.index, stmt.over.item if isinstance(stmt.over, OverQueries) else None]:
+                if name is not None:
+                    state.env.pop(name, None)
+        return state
+
+    def _head(self, stmt: For | While, states: list[_State], number: int) -> Cut:
+        """The loop head: what the loop changes, or what differs between the ways in, becomes a fresh symbol."""
+        assigned, drawn, emits = changed_in(stmt.body)
+        changed = set(assigned) | set(drawn)
+        if drawn:
+            changed |= {COST, *(latest(n) for n in drawn)}
+        if emits:
+            changed |= {OUT, *(k for k in states[0].env if k.startswith("#out:count:"))}
+        env: Env = {}
+        fresh: dict[str, Pair] = {}
+        counter = Sym(f"{_index_name(stmt)}@{number}", Sort.INT, Kind.COUNTER)
+        for name in states[0].env:
+            values = [s.env.get(name) for s in states]
+            first = values[0]
+            if first is None or any(v is None for v in values):
+                continue
+            base = name.split("[", 1)[0]
+            if name == "#counter":
+                continue
+            if "[" in name and base in drawn:
+                continue
+            if name not in changed and all(v == first for v in values):
+                env[name] = first
+                continue
+            env[name] = fresh[name] = self._fresh(name, number, [v for v in values if v is not None])
+        if isinstance(stmt, For):
+            env["#counter"] = fresh["#counter"] = same(counter)
+        origins = {s.origin for s in states}
+        parent = states[0].origin if len(origins) == 1 else None
+        facts = self.cuts[parent].facts if parent is not None else ()
+        if len(states) == 1:
+            facts += _established(states[0])
+        return Cut(number, stmt, env, fresh, facts, counter if isinstance(stmt, For) else None, parent)
+
+    def _fresh(self, name: str, number: int, values: list[Pair]) -> Pair:
+        sorts = {sort_of(t) for v in values for t in (v.left, v.right)}
+        label = f"{name}@{number}"
+        if sorts == {Sort.BOOL}:
+            return Pair(Sym(label, Sort.BOOL, Kind.STATE), Sym(f"{label}'", Sort.BOOL, Kind.PRIMED))
+        whole = sorts == {Sort.INT} and (number, name) not in self.real
+        sort = Sort.INT if whole else Sort.REAL
+        left = Sym(label, sort, Kind.GHOST if name.startswith("#") else Kind.STATE)
+        if name.startswith("#") and name not in ("#low", "#high"):
+            return same(left)
+        return Pair(left, add(left, Sym(f"d:{label}", sort, Kind.DISTANCE)))
+
+    # --- concrete rounds, for counterexamples only --------------------------------------------------------
+
+    def _rounds_for(self, stmt: For, states: list[_State]) -> list[_State]:
+        leaving: list[_State] = []
+        for state in states:
+            low, high = state.env["#low"].left, state.env["#high"].left
+            if not (isinstance(low, Const) and isinstance(high, Const)):
+                continue  # a bound that depends on data is no concrete run; other obligations speak of it
+            current = [state]
+            self.broken.append([])
+            for i in range(int(low.value), int(high.value)):
+                for s in current:
+                    self._enter(stmt, s, const(i))
+                current = self.block(stmt.body, current)
+            leaving += current + self.broken.pop()
+        return [self._left(stmt, s) for s in leaving]
+
+    def _rounds_while(self, stmt: While, states: list[_State]) -> list[_State]:
+        assert self.unroll is not None
+        leaving: list[_State] = []
+        current = states
+        self.broken.append([])
+        for _ in range(self.unroll.rounds + 1):
+            inside: list[_State] = []
+            for state in current:
+                yes, no = self.decide(stmt.test, state)
+                inside += [yes] if yes is not None else []
+                leaving += [no] if no is not None else []
+            current = self.block(stmt.body, inside)
+            if not current:
+                break
+        return leaving + self.broken.pop()
+
+
+def _established(state: _State) -> tuple[Term, ...]:
+    """What the way into a loop says about symbols that never change again, on both runs.
+
+    Sound for D' because `output` obligations show that it takes the same arms.
+    """
+    facts: list[Term] = []
+    for event in state.events:
+        match event:
+            case Decision():
+                facts += [event.holds(False), event.holds(True)]
+            case Assumed(fact):
+                facts.append(fact)
+            case Drawing(left=left):
+                facts += [*left.support, *left.valid]
+            case _:
+                pass
+    return tuple(dict.fromkeys(facts))
+
+
+def _guarded(event: Event, test: Pair, holds: bool) -> Event:
+    """A requirement inside an arm holds only where that arm is taken."""
+    assert isinstance(event, Required)
+    value = test.right if event.primed else test.left
+    condition = value if holds else not_(value)
+    partial = replace(event.partial, condition=implies(condition, event.partial.condition))
+    return replace(event, partial=partial)
+
+
+def _field_fact(label: str, position: Term, value: Term) -> Term:
+    sort = sort_of(value)
+    if sort is Sort.BOOL:
+        return iff(App(label, (position,), Sort.BOOL, Kind.OMEGA), value)
+    return eq(App(label, (position,), Sort.REAL, Kind.OMEGA), value)
+
+
+def _cell(name: str, index: Term) -> str:
+    return f"{name}[{index!r}]"
+
+
+def _index_name(stmt: For | While) -> str:
+    return (stmt.index or "round") if isinstance(stmt, For) else "round"
+
+
+def _omega_labels(mechanism: nodes.Mechanism) -> set[str]:
+    """The parts of the output that the alignment mentions."""
+    found: set[str] = set()
+    for expr in expressions_in(mechanism):
+        match expr:
+            case OutIs(tag=tag):
+                found.add(f"out:is:{tag}")
+            case OutField(field=name):
+                found.add(f"out:field:{name}")
+            case OutCount(tag=tag):
+                found.add("out:len" if tag is None else f"out:count:{tag}")
+            case _:
+                pass
+    return found
+
+
+# --- scopes -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ProgramScope:
+    """Names in the program: inputs and variables, on D or on D' (`side`)."""
+
+    theory: Theory
+    env: Env
+    side: bool
+
+    def name(self, ident: str, primed: bool, span: Span) -> Term:
+        value = self.env.get(ident)
+        if value is not None:
+            return value.right if primed or self.side else value.left
+        if ident == "alignment_cost":
+            return self.env[COST].left
+        item = self.theory.inputs[ident]
+        if isinstance(item, nodes.Queries):
+            return self.theory.answer(ident, None, primed or self.side)
+        return self.theory.parameter(ident)
+
+    def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
+        right = primed or self.side
+        if base not in self.theory.inputs:
+            cell = self.env.get(_cell(base, index))
+            if cell is None:
+                # A draw of an earlier round, or none at all: nothing is known of it.
+                return App(f"unknown:{base}", (index,), Sort.REAL, Kind.DISTANCE), FALSE
+            return (cell.right if right else cell.left), TRUE
+        legal = and_((le(ZERO, index), lt(index, self.theory.length(base))))
+        return self.theory.entry(base, index, right), legal
+
+    def length(self, base: str) -> Term:
+        return self.theory.length(base)
+
+    def ordered(self, left: str, op: str) -> Term | None:
+        return self.theory.ordered(left, op)
+
+    def omega(self, expr: OutIs | OutField | OutCount, index: Term | None) -> Term:
+        match expr:
+            case OutIs(tag=tag):
+                assert index is not None
+                return App(f"out:is:{tag}", (index,), Sort.BOOL, Kind.OMEGA)
+            case OutField(field=name):
+                assert index is not None
+                return App(f"out:field:{name}", (index,), Sort.REAL, Kind.OMEGA)
+            case OutCount(tag=tag):
+                label = "out:len" if tag is None else f"out:count:{tag}"
+                return Sym(label, Sort.INT, Kind.OMEGA)
+
+
+@dataclass(frozen=True)
+class _DrawScope(ProgramScope):
+    """Names in an alignment line, at the draw that it moves: the draw itself has only its value on D."""
+
+    drawn: str = ""
+    index: Term | None = None
+    value: Term = ZERO
+
+    def __init__(self, theory: Theory, env: Env, drawn: str, index: Term | None, value: Term) -> None:
+        own = dict(env)
+        if index is None:
+            own[drawn] = Pair(value, value)
+        else:
+            own[_cell(drawn, index)] = Pair(value, value)
+        object.__setattr__(self, "theory", theory)
+        object.__setattr__(self, "env", own)
+        object.__setattr__(self, "side", False)
+        object.__setattr__(self, "drawn", drawn)
+        object.__setattr__(self, "index", index)
+        object.__setattr__(self, "value", value)
+
+    def name(self, ident: str, primed: bool, span: Span) -> Term:
+        if ident not in self.env and ident not in self.theory.inputs and ident != "alignment_cost":
+            return self._later(ident, None)
+        return super().name(ident, primed, span)
+
+    def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
+        if base not in self.theory.inputs and _cell(base, index) not in self.env:
+            return self._later(base, index), TRUE
+        return super().entry(base, index, primed, span)
+
+    def _later(self, name: str, index: Term | None) -> Term:
+        """A draw that has not happened yet: the `acyclic` obligation must find an order in which it comes first."""
+        for stmt in statements_in(self.theory.mechanism.body):
+            if isinstance(stmt, Sample) and stmt.name == name:
+                args = tuple(ONE for _ in stmt.args)
+                return noise.draw(stmt.family, name, index, args).value
+        raise AssertionError(f"{name} is no variable")

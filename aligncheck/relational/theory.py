@@ -1,0 +1,370 @@
+"""Inputs as terms, and the only facts that a proof may assume: parameter ranges and adjacency.
+
+Design rule 3: nothing else is assumed. Facts about one symbol are given when that symbol occurs
+(`Theory.facts`), instantiated at its index, so that every obligation stays free of quantifiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+from aligncheck.relational.evaluate import Evaluator
+from aligncheck.relational.terms import (
+    TRUE,
+    ZERO,
+    App,
+    Kind,
+    Sort,
+    Sym,
+    Term,
+    Truth,
+    add,
+    and_,
+    const,
+    eq,
+    fn,
+    implies,
+    ite,
+    le,
+    lt,
+    mul,
+    neg,
+    not_,
+    or_,
+)
+from aligncheck.source import Span
+from aligncheck.syntax import nodes
+from aligncheck.syntax.nodes import Adjacency, Expr, Mechanism, Parameter, PublicVector, Queries
+from aligncheck.syntax.walk import expressions_in, names_in
+
+Ground = Fraction | bool
+
+
+@dataclass(frozen=True)
+class Grounding:
+    """Numbers for some parameters and lengths, for the search for a small counterexample; never in a proof."""
+
+    parameters: Mapping[str, Ground] = field(default_factory=dict)
+    lengths: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Theory:
+    """The inputs of one mechanism: their terms and what may be assumed of them."""
+
+    mechanism: Mechanism
+    grounding: Grounding = field(default_factory=Grounding)
+
+    # --- names --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def inputs(self) -> dict[str, nodes.Input]:
+        """Every declared name with its declaration."""
+        table: dict[str, nodes.Input] = {}
+        for item in self.mechanism.inputs:
+            for name in item.names if isinstance(item, Queries) else (item.name,):
+                table[name] = item
+        return table
+
+    def parameter(self, name: str) -> Term:
+        """A public scalar."""
+        item = self.inputs[name]
+        assert isinstance(item, Parameter)
+        ground = self.grounding.parameters.get(name)
+        if ground is not None:
+            return Truth(ground) if isinstance(ground, bool) else const(ground)
+        return Sym(name, Sort(item.sort.value), Kind.PARAMETER)
+
+    def answer(self, name: str, index: Term | None, primed: bool) -> Term:
+        """An answer on D, or on D' (`primed`); `index` is None for a scalar query."""
+        left = self._scaled(name, index, name, Kind.DATA)
+        return add(left, self.distance(name, index)) if primed else left
+
+    def distance(self, name: str, index: Term | None) -> Term:
+        """How far the answer on D' is from the answer on D."""
+        return self._scaled(name, index, f"d:{name}", Kind.DISTANCE)
+
+    def _scaled(self, name: str, index: Term | None, label: str, kind: Kind) -> Term:
+        """On a lattice the symbol is the number of steps."""
+        group = self.inputs[name]
+        assert isinstance(group, Queries)
+        whole = group.sort is nodes.Sort.INT or group.lattice is not None
+        sort = Sort.INT if whole else Sort.REAL
+        symbol: Term = Sym(label, sort, kind) if index is None else App(label, (index,), sort, kind)
+        return symbol if group.lattice is None else mul(self._input_term(group.lattice, index), symbol)
+
+    def entry(self, name: str, index: Term, primed: bool) -> Term:
+        """An entry of a public vector or of a vector of queries."""
+        item = self.inputs[name]
+        if isinstance(item, PublicVector):
+            return App(name, (index,), Sort(item.sort.value), Kind.PARAMETER)
+        return self.answer(name, index, primed)
+
+    def length(self, name: str) -> Term:
+        """The public number of entries."""
+        ground = self.grounding.lengths.get(name)
+        return const(ground) if ground is not None else Sym(f"len({name})", Sort.INT, Kind.PARAMETER)
+
+    def is_vector(self, name: str) -> bool:
+        """Whether a declared name is a list."""
+        item = self.inputs.get(name)
+        return isinstance(item, PublicVector) or (isinstance(item, Queries) and item.vector)
+
+    def ordered(self, name: str, op: str) -> Term | None:
+        """`q <= q'` or `q >= q'` over all entries, as one ghost truth."""
+        item = self.inputs.get(name)
+        if not isinstance(item, Queries) or not item.vector or op not in ("<=", ">="):
+            return None
+        return _order_flag(name, op)
+
+    # --- facts --------------------------------------------------------------------------------------------
+
+    def _input_term(self, expr: Expr, index: Term | None, primed: bool = False) -> Term:
+        return Evaluator(InputScope(self, index, primed)).term(expr)
+
+    @cached_property
+    def base(self) -> tuple[Term, ...]:
+        """Facts that always hold: `where` clauses, lengths, and the relations between an adjacency's ghosts."""
+        found: list[Term] = []
+        for item in self.mechanism.inputs:
+            if item.where is not None and not _mentions_index(item.where, self.inputs):
+                found.append(self._input_term(item.where, None))
+        for item in self.mechanism.inputs:
+            if isinstance(item, Queries):
+                found.extend(self._group_facts(item))
+        for name in self.inputs:
+            if self.is_vector(name):
+                found.append(le(ZERO, self.length(name)))
+        return tuple(f for f in found if f != TRUE)
+
+    @cached_property
+    def sensitivities(self) -> tuple[tuple[Term, Span], ...]:
+        """Every sensitivity as a term (at a generic index): each must be shown not to be negative."""
+        generic = Sym("i", Sort.INT, Kind.GHOST)
+        return tuple(
+            (self._input_term(item.sensitivity, generic), item.sensitivity.span)
+            for item in self.mechanism.inputs
+            if isinstance(item, Queries) and item.sensitivity is not None
+        )
+
+    def _group_facts(self, group: Queries) -> list[Term]:
+        match group.adjacency:
+            case Adjacency.MONOTONE:
+                up, down = _ghost(group, "up", Sort.BOOL), _ghost(group, "down", Sort.BOOL)
+                return [or_((up, down))]
+            case Adjacency.MOVED:
+                first, second = self._place(group, "down"), self._place(group, "up")
+                return [not_(and_(eq(a, b) for a, b in zip(first, second, strict=True)))]
+            case Adjacency.L1:
+                assert group.sensitivity is not None
+                totals = [_total(name) for name in group.names]
+                bound = self._input_term(group.sensitivity, None)
+                return [le(add(*totals), bound), *(le(ZERO, t) for t in totals)]
+            case _:
+                return []
+
+    def _place(self, group: Queries, label: str) -> tuple[Term, Term]:
+        """Where the (unknown) differing answer stands: which of the names, at which index."""
+        which: Term = ZERO
+        if len(group.names) > 1:
+            which = _ghost(group, f"which:{label}", Sort.INT)
+        where: Term = _ghost(group, f"place:{label}", Sort.INT) if group.vector else ZERO
+        return which, where
+
+    def place(self, name: str) -> tuple[Term, ...]:
+        """The ghost indices at which `name` may differ, for adjacency `one` and `moved`."""
+        group = self.inputs[name]
+        assert isinstance(group, Queries)
+        match group.adjacency:
+            case Adjacency.ONE:
+                return (self._place(group, "one")[1],)
+            case Adjacency.MOVED:
+                return (self._place(group, "down")[1], self._place(group, "up")[1])
+            case _:
+                return ()
+
+    def facts(self, atom: Sym | App) -> tuple[Term, ...]:
+        """What may be assumed of one symbol that occurs in an obligation."""
+        index = atom.args[0] if isinstance(atom, App) else None
+        match atom.kind:
+            case Kind.DISTANCE if atom.name.startswith("d:") and atom.name[2:] in self.inputs:
+                return self._answer_facts(atom.name[2:], index)
+            case Kind.DATA if atom.name in self.inputs:
+                return self._range_facts(atom.name, index)
+            case Kind.PARAMETER if isinstance(atom, App):
+                return self._entry_facts(atom.name, index)
+            case Kind.OMEGA if atom.name.startswith("out:is:") and index is not None:
+                length = Sym("out:len", Sort.INT, Kind.OMEGA)
+                return (implies(atom, and_((le(ZERO, index), lt(index, length)))),)
+            case Kind.OMEGA if isinstance(atom, Sym) and atom.sort is Sort.INT:
+                return (le(ZERO, atom),)
+            case Kind.GHOST if atom.name.startswith(("le:", "ge:")):
+                return self._order_facts(atom.name)
+            case Kind.GHOST if atom.name.startswith("prefix:") and index is not None:
+                return (
+                    le(ZERO, atom),
+                    implies(eq(index, ZERO), eq(atom, ZERO)),
+                    le(atom, _total(atom.name.removeprefix("prefix:"))),
+                )
+            case _:
+                return ()
+
+    def _entry_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
+        where = self.inputs[name].where
+        if where is None or not _mentions_index(where, self.inputs):
+            return ()
+        return (self._input_term(where, index),)
+
+    def _range_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
+        group = self.inputs[name]
+        assert isinstance(group, Queries)
+        found: list[Term] = []
+        if group.range is not None:
+            low, high = (self._input_term(e, index) for e in group.range)
+            for primed in (False, True):
+                value = self.answer(name, index, primed)
+                found += [le(low, value), le(value, high)]
+        if group.where is not None and _mentions_index(group.where, self.inputs):
+            found += [self._input_term(group.where, index, primed) for primed in (False, True)]
+        return tuple(found)
+
+    def _answer_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
+        """D ~ D' at one answer. Each fact is the definition of the adjacency, instantiated at `index`."""
+        group = self.inputs[name]
+        assert isinstance(group, Queries)
+        d = self.distance(name, index)
+        ranges = self._range_facts(name, index)
+        if group.adjacency is Adjacency.ANY:
+            return ranges
+        assert group.sensitivity is not None
+        bound = self._input_term(group.sensitivity, index)
+        within = (le(neg(bound), d), le(d, bound))
+        unmoved = eq(d, ZERO)
+        match group.adjacency:
+            case Adjacency.ALL:
+                extra: tuple[Term, ...] = ()
+            case Adjacency.ONE:
+                extra = (or_((unmoved, self._at(group, "one", name, index))),)
+            case Adjacency.MONOTONE:
+                up, down = _ghost(group, "up", Sort.BOOL), _ghost(group, "down", Sort.BOOL)
+                extra = (implies(up, le(ZERO, d)), implies(down, le(d, ZERO)))
+            case Adjacency.MOVED:
+                down_at, up_at = (self._at(group, label, name, index) for label in ("down", "up"))
+                extra = (
+                    or_((unmoved, down_at, up_at)),
+                    implies(down_at, le(d, ZERO)),
+                    implies(up_at, le(ZERO, d)),
+                )
+            case Adjacency.L1:
+                extra = self._l1_facts(name, index, d)
+        flags: tuple[Term, ...] = ()
+        if group.vector and name in self._compared:
+            flags = (
+                implies(_order_flag(name, "<="), le(ZERO, d)),
+                implies(_order_flag(name, ">="), le(d, ZERO)),
+            )
+        return (*within, *extra, *flags, *ranges)
+
+    def _at(self, group: Queries, label: str, name: str, index: Term | None) -> Term:
+        which, where = self._place(group, label)
+        here = eq(which, const(group.names.index(name)))
+        return and_((here, eq(where, index))) if index is not None else here
+
+    def _l1_facts(self, name: str, index: Term | None, d: Term) -> tuple[Term, ...]:
+        """`prefix(i)` is the sum of |d| over the entries before i: it starts at 0, grows by |d|, never exceeds the total."""
+        size = fn("abs", d)
+        if index is None:
+            return (eq(size, _total(name)),)
+        before, after = prefix(name, index), prefix(name, add(index, const(1)))
+        return (eq(after, add(before, size)), le(ZERO, before), le(after, _total(name)))
+
+    def _order_facts(self, label: str) -> tuple[Term, ...]:
+        """If not every answer goes up, a monotone pair goes down, and conversely."""
+        name = label[3:]
+        group = self.inputs[name]
+        assert isinstance(group, Queries)
+        if group.adjacency is not Adjacency.MONOTONE:
+            return ()
+        up, down = _ghost(group, "up", Sort.BOOL), _ghost(group, "down", Sort.BOOL)
+        rises, falls = _order_flag(name, "<="), _order_flag(name, ">=")
+        return (implies(up, rises), implies(down, falls), or_((up, down)))
+
+    @cached_property
+    def _compared(self) -> frozenset[str]:
+        """The vectors that the alignment compares as a whole."""
+        found: set[str] = set()
+        for expr in expressions_in(self.mechanism):
+            if isinstance(expr, nodes.Compare):
+                match expr.left, expr.right:
+                    case nodes.Name(ident=a), nodes.Name(ident=b) if a == b and self.is_vector(a):
+                        found.add(a)
+        return frozenset(found)
+
+    def pairwise(self, found: list[App]) -> list[Term]:
+        """Facts about two indices at once: prefix sums grow with the index."""
+        sums = [a for a in found if a.name.startswith("prefix:")]
+        return [
+            implies(le(a.args[0], b.args[0]), le(a, b))
+            for a in sums
+            for b in sums
+            if a != b and a.name == b.name
+        ]
+
+
+def _mentions_index(expr: Expr, inputs: dict[str, nodes.Input]) -> bool:
+    return "i" not in inputs and "i" in names_in(expr)
+
+
+def _ghost(group: Queries, label: str, sort: Sort) -> Sym:
+    return Sym(f"{label}:{','.join(group.names)}", sort, Kind.GHOST)
+
+
+def _order_flag(name: str, op: str) -> Sym:
+    return Sym(f"{'le' if op == '<=' else 'ge'}:{name}", Sort.BOOL, Kind.GHOST)
+
+
+def _total(name: str) -> Sym:
+    return Sym(f"total:{name}", Sort.REAL, Kind.GHOST)
+
+
+def prefix(name: str, index: Term) -> Term:
+    """The sum of |q'[j] - q[j]| over j < index."""
+    return App(f"prefix:{name}", (index,), Sort.REAL, Kind.GHOST)
+
+
+def seen(place: Term, index: Term) -> Term:
+    """1 where the differing answer stands before `index`, else 0."""
+    return ite(lt(place, index), const(1), ZERO)
+
+
+@dataclass(frozen=True)
+class InputScope:
+    """Names inside `sensitivity`, `where`, `lattice` and `range`: inputs, and `i` for the index at hand."""
+
+    theory: Theory
+    index: Term | None
+    side: bool = False
+
+    def name(self, ident: str, primed: bool, span: Span) -> Term:
+        item = self.theory.inputs.get(ident)
+        if item is None:
+            assert ident == "i"
+            return self.index if self.index is not None else Sym("i", Sort.INT, Kind.GHOST)
+        if isinstance(item, Queries):
+            return self.theory.answer(ident, None, primed or self.side)
+        return self.theory.parameter(ident)
+
+    def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
+        return self.theory.entry(base, index, primed or self.side), TRUE
+
+    def length(self, base: str) -> Term:
+        return self.theory.length(base)
+
+    def ordered(self, left: str, op: str) -> Term | None:
+        return None
+
+    def omega(self, expr: nodes.OutIs | nodes.OutField | nodes.OutCount, index: Term | None) -> Term:
+        raise AssertionError("an input clause cannot mention the output")

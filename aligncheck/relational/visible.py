@@ -1,0 +1,210 @@
+"""What the output determines.
+
+Lemma 1, condition ii, and design rule 6 ask that the number of draws and the noise scales be functions of the output ω. Reading ω
+from the left, one must be able to tell at every cut point which path the run took. Two paths are told apart by a
+test that itself is known (public, or a function of what was released), by the tags or constant fields of their next
+records, or by records that carry the loop's own index. Variables whose every update is known on every
+path, and the same on paths that ω does not tell apart, are known too.
+
+Sound also without this analysis: the proof keeps the two runs on the same visible path, so it proves privacy even of the
+mechanism that also releases the path. Here we check the lemma's own condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from aligncheck.relational.paths import Analysis, Drawing, Emission, Path
+from aligncheck.relational.terms import App, Const, Kind, Sym, Term, Truth, children
+
+PUBLIC_GHOSTS = ("#out", "#counter", "#low", "#high", "#latest")
+
+
+@dataclass(frozen=True)
+class Visible:
+    """The analysis of one mechanism's paths."""
+
+    analysis: Analysis
+
+    @cached_property
+    def known(self) -> frozenset[Sym]:
+        """The loop-head symbols that are functions of ω: the greatest set that is closed under every path."""
+        known = {
+            s
+            for cut in self.analysis.cuts
+            for pair in cut.fresh.values()
+            for s in (pair.left,)
+            if isinstance(s, Sym) and not s.name.startswith("#cost")
+        }
+        while True:
+            lost = {s for s in known if not self._closed(s, known)}
+            if not lost:
+                return frozenset(known)
+            known -= lost
+
+    def _closed(self, symbol: Sym, known: set[Sym]) -> bool:
+        for cut in self.analysis.cuts:
+            for name, pair in cut.fresh.items():
+                if pair.left != symbol:
+                    continue
+                into = [p for p in self.analysis.paths if p.target == cut.number]
+                for path in into:
+                    if not is_known(path.env[name].left, known, released(path)):
+                        return False
+                return all(
+                    p.env[name].left == q.env[name].left
+                    for p, q in _pairs(into)
+                    if not self._apart(p, q, known)
+                )
+        return True
+
+    def unknown_in(self, term: Term, path: Path) -> frozenset[Term]:
+        """The symbols of a term that ω does not determine; empty if it determines the whole term."""
+        found: set[Term] = set()
+        shown = released(path)
+
+        def go(t: Term) -> None:
+            if t in shown or isinstance(t, Const | Truth):
+                return
+            if isinstance(t, Sym | App) and not _is_known_atom(t, self.known):
+                found.add(t)
+                return
+            for child in children(t):
+                go(child)
+
+        go(term)
+        return frozenset(found)
+
+    def confusable(self) -> list[tuple[Path, Path, str]]:
+        """Pairs of paths that ω does not tell apart although they draw differently, with the reason."""
+        found: list[tuple[Path, Path, str]] = []
+        for p, q in _pairs(self.analysis.paths):
+            if self._apart(p, q, set(self.known)):
+                continue
+            if _draws(p) != _draws(q):
+                found.append((p, q, "one draws where the other does not"))
+            elif p.target != q.target and (self._draws_after(p) or self._draws_after(q)):
+                found.append((p, q, "one goes on drawing where the other stops"))
+        return found
+
+    def _draws_after(self, path: Path) -> bool:
+        reached: set[int | None] = set()
+        queue = [path.target]
+        while queue:
+            cut = queue.pop()
+            if cut in reached or cut is None:
+                continue
+            reached.add(cut)
+            for p in self.analysis.paths:
+                if p.origin == cut:
+                    if p.drawings():
+                        return True
+                    queue.append(p.target)
+        return False
+
+    def _apart(self, p: Path, q: Path, known: set[Sym]) -> bool:
+        """Whether ω tells two paths from one cut point apart."""
+        for here, there in zip(p.decisions(), q.decisions(), strict=False):
+            if here.span == there.span and here.taken != there.taken:
+                if is_known(here.test.left, known, released(p) & released(q)):
+                    return True
+                break
+        first, second = p.emissions(), q.emissions()
+        for a, b in zip(first, second, strict=False):
+            if _differ(a, b):
+                return True
+        shared = min(len(first), len(second))
+        ahead = self._next(p, first[shared:])
+        behind = self._next(q, second[shared:])
+        if len(first) == len(second) and p.target == q.target:
+            return False
+        return all(
+            a is not b and (a is None or b is None or _differ(a, b) or self._indexed(p, a, q, b))
+            for a in ahead
+            for b in behind
+        )
+
+    def _next(self, path: Path, rest: tuple[Emission, ...]) -> list[Emission | None]:
+        """The records that may come next in ω; None for the end of the output."""
+        if rest:
+            return [rest[0]]
+        found: list[Emission | None] = []
+        reached: set[int | None] = set()
+        queue = [path.target]
+        while queue:
+            cut = queue.pop()
+            if cut in reached:
+                continue
+            reached.add(cut)
+            if cut is None:
+                found.append(None)
+                continue
+            for p in self.analysis.paths:
+                if p.origin == cut:
+                    if p.emissions():
+                        found.append(p.emissions()[0])
+                    else:
+                        queue.append(p.target)
+        return found
+
+    def _indexed(self, p: Path, a: Emission, q: Path, b: Emission) -> bool:
+        """One path emits a record with the loop's index; the other's next record carries a later index."""
+        if p.origin != q.origin:
+            return False
+        counter = self.analysis.cuts[p.origin].counter
+        if counter is None:
+            return False
+        here_p, here_q = a in p.emissions(), b in q.emissions()
+        if here_p == here_q:
+            return False
+        silent = q if here_p else p
+        if silent.target != p.origin:
+            return False
+        fields = {name: pair.left for name, pair, _ in b.fields}
+        return any(pair.left == counter and fields.get(name) == counter for name, pair, _ in a.fields)
+
+
+def _pairs(paths: Iterable[Path]) -> Iterable[tuple[Path, Path]]:
+    listed = list(paths)
+    for i, p in enumerate(listed):
+        for q in listed[i + 1 :]:
+            if p.origin == q.origin:
+                yield p, q
+
+
+def _draws(path: Path) -> tuple[tuple[str, Term], ...]:
+    return tuple((d.name, d.position) for d in path.events if isinstance(d, Drawing))
+
+
+def _differ(a: Emission, b: Emission) -> bool:
+    """Two records that are certainly not equal: other tags, or constants that differ."""
+    if a.tag != b.tag:
+        return True
+    other = {name: pair.left for name, pair, _ in b.fields}
+    for name, pair, _ in a.fields:
+        value = other.get(name)
+        if isinstance(pair.left, Const | Truth) and isinstance(value, Const | Truth) and pair.left != value:
+            return True
+    return False
+
+
+def released(path: Path) -> frozenset[Term]:
+    """The values that the path puts into ω."""
+    return frozenset(pair.left for e in path.emissions() for _, pair, _ in e.fields)
+
+
+def is_known(term: Term, known: set[Sym] | frozenset[Sym], shown: frozenset[Term]) -> bool:
+    """Whether a term is a function of public inputs, known symbols and released values."""
+    if term in shown or isinstance(term, Const | Truth):
+        return True
+    if isinstance(term, Sym | App) and not _is_known_atom(term, known):
+        return False
+    return all(is_known(c, known, shown) for c in children(term))
+
+
+def _is_known_atom(atom: Sym | App, known: set[Sym] | frozenset[Sym]) -> bool:
+    if atom.kind in (Kind.PARAMETER, Kind.COUNTER, Kind.OMEGA):
+        return True
+    return isinstance(atom, Sym) and (atom in known or atom.name.startswith(PUBLIC_GHOSTS))
