@@ -36,6 +36,7 @@ from aligncheck.runtime.parameters import (
 )
 from aligncheck.runtime.reals import (
     Real,
+    absolute,
     clip,
     exp,
     ln,
@@ -70,6 +71,7 @@ __all__ = [
     "Release",
     "Result",
     "Spec",
+    "absolute",
     "boolean",
     "boolean_answer",
     "boolean_answers",

@@ -74,6 +74,11 @@ def unparse_shift(shift: n.Shift) -> str:
     return f"{shift.name}{index} {shift.op} {unparse_expr(shift.value)}{guard}"
 
 
+def unparse_alignment(items: tuple[n.AlignItem, ...]) -> str:
+    """The lines of an `align` section, without indentation or a final line end."""
+    return "\n".join(_align_items(items))
+
+
 # --- lines --------------------------------------------------------------------------------------------------
 
 

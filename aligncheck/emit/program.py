@@ -1,0 +1,217 @@
+"""The statements of a spec as Python statements, in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import assert_never
+
+from aligncheck.emit.expressions import Writer
+from aligncheck.emit.kinds import Kind, drawn_kind
+from aligncheck.emit.layout import STEP, Item, bracket_lines, call, line, operator_lines, quoted
+from aligncheck.emit.names import fresh
+from aligncheck.emit.positions import Answered, bound_by
+from aligncheck.emit.records import RecordClass, RecordKey
+from aligncheck.syntax import nodes
+from aligncheck.syntax.walk import names_in, own_expressions, statements_in, subexpressions
+
+_DRAWS = {
+    nodes.Family.LAPLACE: "laplace",
+    nodes.Family.EXPONENTIAL: "exponential",
+    nodes.Family.GEOMETRIC: "geometric",
+    nodes.Family.DISCRETE_LAPLACE: "discrete_laplace",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Writes the statements of a mechanism's program; `declared` names its inputs."""
+
+    mechanism: nodes.Mechanism
+    writer: Writer
+    classes: Mapping[RecordKey, RecordClass]
+    answered: Mapping[int, Answered]
+    declared: frozenset[str]
+    annotated: set[str] = field(default_factory=set)
+
+    def lines(self, indent: str) -> Iterator[str]:
+        """The whole body."""
+        body = self.mechanism.body
+        for name in _indexed(body):
+            if name not in self.writer.local:
+                kind = self.writer.kinds.of[name]
+                yield f"{indent}{self.writer.names[name]}: dict[int, {self._type(kind)}] = {{}}"
+        yield from self._block(body, indent)
+        if not body:
+            yield f"{indent}pass"
+
+    def _type(self, kind: Kind) -> str:
+        self.writer.used.update({"Real"} if kind is Kind.REAL else ())
+        return kind.value
+
+    def _block(self, body: tuple[nodes.Stmt, ...], indent: str) -> Iterator[str]:
+        for statement in body:
+            yield from self._statement(statement, indent)
+
+    def _statement(self, statement: nodes.Stmt, indent: str) -> Iterator[str]:
+        match statement:
+            case nodes.Assign(name=name, value=value):
+                kind = self.writer.kinds.of[name]
+                wraps = kind is Kind.REAL and self.writer.kinds.expression(value) is Kind.INT
+                prefix = f"{indent}{self._target(name)} = "
+                if wraps:
+                    yield line(f"{prefix.lstrip()}{self.writer.of_kind(value, kind)}", indent)
+                else:
+                    yield from self._long(prefix, value, "")
+            case nodes.Sample():
+                yield from self._sample(statement, indent)
+            case nodes.If(branches=branches, otherwise=otherwise):
+                for word, branch in zip(["if"] + ["elif"] * len(branches), branches, strict=False):
+                    yield from self._long(f"{indent}{word} ", branch.test, ":")
+                    yield from self._block(branch.body, indent + STEP)
+                if otherwise:
+                    yield f"{indent}else:"
+                    yield from self._block(otherwise, indent + STEP)
+            case nodes.For():
+                yield from self._for(statement, indent)
+            case nodes.While(test=test, body=body):
+                yield from self._long(f"{indent}while ", test, ":")
+                yield from self._block(body, indent + STEP)
+            case nodes.Emit():
+                yield from self._emit(statement, indent)
+            case nodes.Break():
+                yield f"{indent}break"
+            case nodes.Pass():
+                yield f"{indent}pass"
+            case _:
+                assert_never(statement)
+
+    def _target(self, name: str) -> str:
+        """The variable; at its first assignment with its type, where that would be guessed too narrow."""
+        python = self.writer.names[name]
+        if name in self.annotated or self.writer.kinds.of[name] is not Kind.REAL:
+            return python
+        self.annotated.add(name)
+        body = self.mechanism.body
+        times = sum(isinstance(s, nodes.Assign) and s.name == name for s in statements_in(body))
+        declared = name in self.declared or any(
+            isinstance(s, nodes.For) and name in (s.index, getattr(s.over, "item", None))
+            for s in statements_in(body)
+        )
+        if times < 2 or declared:
+            return python
+        return f"{python}: {self._type(Kind.REAL)}"
+
+    def _long(self, prefix: str, expr: nodes.Expr, suffix: str) -> list[str]:
+        """A statement with one expression, split at its loosest operators where it is too long."""
+        operands, operators = self.writer.chain(expr)
+        if not operators:
+            indent = prefix[: len(prefix) - len(prefix.lstrip())]
+            return [line(f"{prefix.lstrip()}{operands[0]}{suffix}", indent)]
+        return operator_lines(prefix, operands, operators, suffix)
+
+    def _sample(self, statement: nodes.Sample, indent: str) -> Iterator[str]:
+        writer, name = self.writer, statement.name
+        arguments: list[Item] = [writer.expression(a) for a in statement.args]
+        drawn = call(f"noise.{_DRAWS[statement.family]}", arguments)
+        if writer.kinds.of[name] is Kind.REAL and drawn_kind(statement, writer.kinds) is Kind.INT:
+            writer.used.add("Fraction")
+            drawn = call("Fraction", [drawn])
+        target = writer.names[name]
+        if statement.index is not None and name not in writer.local:
+            target = f"{target}[{writer.index(statement.index)}]"
+        yield from bracket_lines(drawn, f"{indent}{target} = ")
+
+    def _for(self, statement: nodes.For, indent: str) -> Iterator[str]:
+        names, index = self.writer.names, self._index_of(statement)
+        match statement.over:
+            case nodes.OverQueries(base=base, item=item) if index is None:
+                yield f"{indent}for {names[item]} in {names[base]}:"
+            case nodes.OverQueries(base=base, item=item):
+                yield f"{indent}for {index}, {names[item]} in enumerate({names[base]}):"
+            case nodes.OverRange(low=low, high=high):
+                ends = [] if low == nodes.Number(Fraction(0)) else [self.writer.index(low)]
+                ranged = call("range", [*ends, self.writer.index(high)])
+                yield line(f"for {index} in {ranged.flat}:", indent)
+            case _:
+                assert_never(statement.over)
+        yield from self._block(statement.body, indent + STEP)
+
+    def _index_of(self, loop: nodes.For) -> str | None:
+        """The loop's index in Python; a name of its own where only labels or Python need one."""
+        if loop.index is not None:
+            return self.writer.names[loop.index]
+        labels = any(answered.loop is loop for answered in self.answered.values())
+        needed = labels or isinstance(loop.over, nodes.OverRange)
+        return fresh("position", self.writer.names) if needed else None
+
+    def _emit(self, statement: nodes.Emit, indent: str) -> Iterator[str]:
+        key = statement.tag, tuple(f.name for f in statement.fields)
+        record = self.classes[key]
+        fields: list[Item] = [
+            f"{python}={self.writer.of_kind(part.value, kind)}"
+            for part, (_, python, kind) in zip(statement.fields, record.fields, strict=True)
+        ]
+        arguments: list[Item] = [call(record.name, fields)]
+        if (answered := self.answered.get(id(statement))) is not None:
+            arguments.append(f"query=({quoted(answered.base)}, {self._index_of(answered.loop)})")
+        yield from bracket_lines(call("release.emit", arguments), indent)
+
+
+def loop_locals(mechanism: nodes.Mechanism, names: Mapping[str, str]) -> dict[str, str]:
+    """Indexed noise that is drawn and read under the index of one loop only: a plain variable does for it."""
+    found: dict[str, str] = {}
+    for loop in statements_in(mechanism.body):
+        if not isinstance(loop, nodes.For) or loop.index is None:
+            continue
+        if any(loop.index in bound_by(s) for s in statements_in(loop.body)):
+            continue
+        for name in _indexed(loop.body):
+            inside, everywhere = _indices(loop.body, name), _indices(mechanism.body, name)
+            if len(inside) == len(everywhere) and set(inside) == {nodes.Name(loop.index)}:
+                found[name] = names[name]
+    return found
+
+
+def _indexed(body: tuple[nodes.Stmt, ...]) -> list[str]:
+    """The indexed noise variables that a block draws, in source order."""
+    return list(
+        dict.fromkeys(
+            s.name for s in statements_in(body) if isinstance(s, nodes.Sample) and s.index is not None
+        )
+    )
+
+
+def _indices(body: tuple[nodes.Stmt, ...], name: str) -> list[nodes.Expr]:
+    """Every index under which a block draws or reads an indexed noise variable."""
+    found: list[nodes.Expr] = []
+    for statement in statements_in(body):
+        if isinstance(statement, nodes.Sample) and statement.name == name and statement.index is not None:
+            found.append(statement.index)
+        for top in _run_expressions(statement):
+            found += [e.index for e in subexpressions(top) if isinstance(e, nodes.Index) and e.base == name]
+    return found
+
+
+def _run_expressions(statement: nodes.Stmt) -> tuple[nodes.Expr, ...]:
+    """The expressions that a statement evaluates when it runs: all but invariants."""
+    match statement:
+        case nodes.For(over=nodes.OverRange(low=low, high=high)):
+            return (low, high)
+        case nodes.For():
+            return ()
+        case nodes.While(test=test):
+            return (test,)
+        case _:
+            return own_expressions(statement)
+
+
+def names_read(statement: nodes.Stmt) -> frozenset[str]:
+    """The names that a statement itself reads when it runs."""
+    names = frozenset(n for e in _run_expressions(statement) for n in names_in(e))
+    match statement:
+        case nodes.For(over=nodes.OverQueries(base=base)):
+            return names | {base}
+        case _:
+            return names
