@@ -1,0 +1,255 @@
+"""The JSON document: it satisfies its schema for every kind of verdict, and says what the verdict says."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import aligncheck.report.machine as machine
+from aligncheck import __version__
+from aligncheck.conditions import Condition
+from aligncheck.diagnostics import Diagnostic, Label
+from aligncheck.expect import compare
+from aligncheck.replay import replay
+from aligncheck.scenario import Scenario
+from aligncheck.source import Source, Span
+from aligncheck.syntax.parse import parse
+from aligncheck.verdict import (
+    AlignmentFails,
+    ConditionReport,
+    CostPart,
+    Counterexample,
+    Error,
+    ObligationReport,
+    Proof,
+    Result,
+    Status,
+    Unknown,
+    Verdict,
+    Verified,
+)
+
+SCHEMA = json.loads(Path(machine.__file__).with_name("verify.schema.json").read_text("utf-8"))
+
+SPEC = """\
+mechanism threshold_once
+  "Tells whether a noisy answer is high, and by how much."
+
+input
+  q : query, sensitivity 1
+  T : real
+  b : vector
+  eps : real where eps > 0
+
+privacy eps
+
+program
+  low = T - sqrt(2)
+  eta ~ Lap(1/eps)
+  if q + eta - low >= 0:
+    emit high(gap = q + eta - low)
+  else:
+    emit low
+
+align
+  eta += 1 when out is high
+
+expect alignment fails at output
+"""
+SOURCE = Source("some/spec.dp", SPEC)
+MECHANISM = parse(SOURCE)
+
+
+def at(text: str) -> Span:
+    start = SPEC.index(text)
+    return Span(start, start + len(text))
+
+
+def scenario(noise: int) -> Scenario:
+    return Scenario(
+        (("T", Fraction(1, 2)), ("b", (Fraction(1), Fraction(2, 3))), ("eps", Fraction(1))),
+        (("q", Fraction(1)),),
+        (("q", Fraction(1, 2)),),
+        ((("eta", None), Fraction(noise)),),
+    )
+
+
+PROOF = Proof(
+    "acyclic",
+    (CostPart("eta", "eps", "1", "once", at("eta ~ Lap(1/eps)")),),
+    "eps",
+    ("0 <= cost",),
+    ("high", "low"),
+    ("translation",),
+)
+CONDITIONS = tuple(
+    ConditionReport(
+        condition,
+        Status.PROVED,
+        "by inspection",
+        0.123456,
+        (ObligationReport(condition, "1 >= 0", at("privacy eps"), Status.PROVED, "arithmetic", 0.00001),),
+    )
+    for condition in Condition
+)
+
+
+def failing(noise: int = 0) -> AlignmentFails:
+    found = replay(MECHANISM, scenario(noise))
+    return AlignmentFails(
+        MECHANISM,
+        Condition.OUTPUT,
+        "the gap differs",
+        Label(at("gap = q + eta - low"), "released here"),
+        (Label(at("eta += 1"), "shifted here"),),
+        Counterexample(scenario(noise), found, scenario(noise + 1)),
+        CONDITIONS,
+        PROOF,
+        ("verified for `1 + q - q'`",),
+        ("a note",),
+    )
+
+
+VERDICTS: dict[str, Verdict] = {
+    "verified": Verified(MECHANISM, CONDITIONS, PROOF),
+    "fails": failing(),
+    "fails-without-a-run": AlignmentFails(
+        MECHANISM, Condition.FRESH, "drawn twice", Label(at("eta")), (), None, ()
+    ),
+    "unknown": Unknown(MECHANISM, Condition.COST, "not decided", Label(at("privacy eps")), CONDITIONS, PROOF),
+    "stopped": Unknown(None, None, "stopped", None, help="more time"),
+    "error": Error(
+        Diagnostic("syntax", "no spec", Label(Span(0, 9), "here"), (Label(Span(1, 2)),), ("n",), "h")
+    ),
+}
+
+
+def document_of(verdict: Verdict, *, compared: bool = False) -> dict[str, Any]:
+    result = Result("some/spec.dp", verdict, 0.5, SPEC)
+    document = machine.document([result], [compare(result)] if compared else None)
+    jsonschema.Draft202012Validator(SCHEMA).validate(document)
+    assert json.loads(json.dumps(document)) == document
+    return document
+
+
+def result_of(verdict: Verdict, *, compared: bool = False) -> dict[str, Any]:
+    (result,) = document_of(verdict, compared=compared)["results"]
+    assert isinstance(result, dict)
+    return result
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_the_schema_knows_every_condition() -> None:
+    assert SCHEMA["$defs"]["condition_id"]["enum"] == [condition.id for condition in Condition]
+
+
+def test_the_schema_describes_itself() -> None:
+    """Every key of a result says what it holds."""
+    properties = SCHEMA["$defs"]["result"]["properties"]
+    undescribed = {name for name, value in properties.items() if "description" not in value}
+    assert undescribed == {"verdict"}
+
+
+@pytest.mark.parametrize("kind", VERDICTS)
+@pytest.mark.parametrize("compared", [False, True])
+def test_every_verdict_satisfies_the_schema(kind: str, compared: bool) -> None:
+    document = document_of(VERDICTS[kind], compared=compared)
+    assert document["version"] == __version__
+
+
+@pytest.mark.parametrize("kind", VERDICTS)
+def test_keys_are_the_schema_s_and_in_its_order(kind: str) -> None:
+    assert list(result_of(VERDICTS[kind])) == list(SCHEMA["$defs"]["result"]["properties"])
+
+
+def test_the_schema_refuses_what_it_does_not_describe() -> None:
+    document = document_of(VERDICTS["verified"])
+    document["results"][0]["more"] = 1
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(SCHEMA).validate(document)
+
+
+def test_verified() -> None:
+    result = result_of(VERDICTS["verified"])
+    assert (result["verdict"], result["exit"], result["mechanism"]) == ("VERIFIED", 0, "threshold_once")
+    assert result["route"] == "acyclic"
+    first = result["conditions"][0]
+    assert (first["id"], first["lemma"], first["status"], first["seconds"]) == (
+        "terminates",
+        "i",
+        "proved",
+        0.1235,
+    )
+    assert first["obligations"][0]["line"] == 10
+    part = result["cost"]["parts"][0]
+    assert (part["line"], part["column"], part["text"]) == (14, 3, "eta ~ Lap(1/eps)")
+    assert (result["failure"], result["undecided"], result["diagnostic"]) == (None, None, None)
+
+
+def test_failure_with_its_counterexample() -> None:
+    result = result_of(VERDICTS["fails"])
+    failure = result["failure"]
+    assert (result["exit"], failure["condition"]) == (1, "output")
+    assert (failure["line"], failure["column"], failure["text"]) == (16, 15, "gap = q + eta - low")
+    assert failure["related"] == [{"line": 21, "column": 3, "text": "eta += 1", "remark": "shifted here"}]
+    example = failure["counterexample"]
+    assert example["parameters"] == {"T": "1/2", "b": ["1", "2/3"], "eps": "1"}
+    assert (example["data"], example["data_prime"], example["noise"]) == (
+        {"q": "1"},
+        {"q": "1/2"},
+        {"eta": "0"},
+    )
+    assert example["second"]["noise"] == {"eta": "1"}
+    assert (example["cost"], example["claim"], example["parted"]) == ("1", "1", None)
+    draw = next(step for step in example["steps"] if step["kind"] == "draw")
+    assert draw["on_d"] == {"variable": "eta", "value": "0", "arguments": ["1"]}
+    assert (draw["on_d_prime"]["value"], draw["shift"], draw["cost"]) == ("1", "1", "1")
+    test = next(step for step in example["steps"] if step["kind"] == "test")
+    assert test["on_d"]["holds"] is True
+    assert test["on_d"]["compared"][0]["text"] == "q + eta - low >= 0"
+    assert test["on_d"]["compared"][0]["right"] == "0"
+    assert "sqrt(2)" in test["on_d"]["compared"][0]["left"]
+    assert example["output"][0]["tag"] == "high"
+    assert example["output"] != example["output_prime"]
+
+
+def test_unknown() -> None:
+    result = result_of(VERDICTS["unknown"])
+    assert result["exit"] == 3
+    assert result["undecided"]["condition"] == "cost"
+    stopped = result_of(VERDICTS["stopped"])
+    assert stopped["mechanism"] is None
+    assert stopped["undecided"] == {
+        "condition": None,
+        "message": "stopped",
+        "line": None,
+        "column": None,
+        "text": None,
+        "remark": "",
+        "help": "more time",
+    }
+
+
+def test_error() -> None:
+    result = result_of(VERDICTS["error"])
+    assert (result["exit"], result["mechanism"], result["conditions"]) == (2, None, [])
+    diagnostic = result["diagnostic"]
+    assert (diagnostic["code"], diagnostic["line"], diagnostic["column"]) == ("syntax", 1, 1)
+    assert diagnostic["text"] == "mechanism"
+
+
+def test_expectation() -> None:
+    assert result_of(VERDICTS["fails"])["expected"] is None
+    assert result_of(VERDICTS["fails"], compared=True)["expected"] == {
+        "wanted": "alignment fails at output",
+        "got": "alignment fails at output",
+        "agrees": True,
+    }
