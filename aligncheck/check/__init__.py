@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from aligncheck.check.names import check_names, symbols_of
+from aligncheck.check.flow import AlignmentNames, ProgramFlow
+from aligncheck.check.names import Place, Reader
+from aligncheck.check.scope import check_privacy, check_redraws
+from aligncheck.check.sorts import check_sorts
+from aligncheck.check.symbols import Symbols, symbols_of
 from aligncheck.source import Source
 from aligncheck.syntax.nodes import Mechanism
 
@@ -13,5 +17,18 @@ def check(source: Source, mechanism: Mechanism) -> Mechanism:
     Raises SpecError with the first fault.
     """
     symbols = symbols_of(source, mechanism)
-    check_names(source, mechanism, symbols)
+    check_privacy(source, mechanism)
+    _check_names(source, mechanism, symbols)
+    check_sorts(source, mechanism, symbols)
+    check_redraws(source, mechanism)
     return mechanism
+
+
+def _check_names(source: Source, mechanism: Mechanism, symbols: Symbols) -> None:
+    reader = Reader(source, symbols)
+    for item in mechanism.inputs:
+        reader.declaration(item)
+    reader.read(mechanism.privacy, Place("in `privacy`", public=True))
+    flow = ProgramFlow(reader)
+    flow.check(mechanism.body)
+    AlignmentNames(reader, flow.at_draws).check(mechanism.align)

@@ -6,11 +6,13 @@ from aligncheck.diagnostics import SpecError, fault
 from aligncheck.source import Source, Span
 
 _GAUSS = (
-    "a shift of Gaussian noise has no bounded cost (condition iii of the lemma fails), so it gives δ > 0, which is out of scope",
+    "a shift of Gaussian noise has no bounded cost (condition iii of the lemma fails), so it gives δ > 0, which is "
+    "out of scope",
     "use `Lap`, `Exp`, `Geo` or `DLap`",
 )
 _CHOICE = (
-    "a shift cannot align a draw with a bounded or two-valued range: randomized response needs another argument",
+    "a shift cannot align a draw with a bounded or two-valued range: randomized response needs another "
+    "argument",
     "use `Lap`, `Exp`, `Geo` or `DLap`",
 )
 _HEAVY = (
@@ -21,6 +23,39 @@ _JOINT = (
     "draws must be independent of each other (condition iii of the lemma)",
     "draw each variable on its own",
 )
+
+DELTA = (
+    "proofs by alignment here give pure differential privacy: δ > 0 (stability tests, smooth sensitivity, keys taken "
+    "from the data) is out of scope",
+    "write `privacy eps`",
+)
+OUTPUT_COST = (
+    "a cost that depends on the output is not supported yet",
+    "claim the largest cost that any output has",
+)
+REDRAW = (
+    "noise that is drawn again until it fits has another distribution than the one that is written: the lemma needs "
+    "independent draws, all of them aligned",
+    "draw once and `clip` what is released",
+)
+REFUSED_STATEMENTS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(
+        ("assume", "trust", "assert", "axiom", "require", "requires"),
+        (
+            "there is no way to assume anything: only parameter ranges and the adjacency are given, everything else is "
+            "proved",
+            "put a range into `where`, or write `invariant`, which is proved",
+        ),
+    ),
+    **dict.fromkeys(
+        ("fun", "function", "def", "let", "call", "use"),
+        (
+            "functions of one's own and calls of other mechanisms are not supported yet",
+            "write out what they do",
+        ),
+    ),
+}
+"""Words that open a statement elsewhere: why each is refused, and what to do instead."""
 
 REFUSED_FAMILIES: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("gauss", "gaussian", "normal", "norm", "n", "dgauss", "discretegaussian"), _GAUSS),

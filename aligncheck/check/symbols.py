@@ -1,0 +1,189 @@
+"""What the names of a spec stand for: inputs, noise, program variables, tags of records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Never, assert_never
+
+from aligncheck.diagnostics import Label, fault
+from aligncheck.source import Source, Span
+from aligncheck.syntax import nodes as n
+from aligncheck.syntax.walk import statements_in
+
+ALIGNMENT_COST = "alignment_cost"
+"""In invariants: the cost of the alignment so far."""
+
+ANSWER_INDEX = "i"
+"""In `sensitivity` and in a list's `where`: the index of the answer."""
+
+RESERVED_NAMES = {
+    **dict.fromkeys(n.FUNCTIONS, "a function"),
+    "out": "the output",
+    ALIGNMENT_COST: "the cost of the alignment so far",
+}
+"""Names that nothing else can have, and what they stand for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """What the names of a spec stand for.
+
+    `noise` has the draws of each noise variable, `variables` the place of each program variable's first
+    assignment (loop variables included), `tags` the first record with each tag.
+    """
+
+    inputs: Mapping[str, n.Input]
+    noise: Mapping[str, tuple[n.Sample, ...]]
+    variables: Mapping[str, Span]
+    tags: Mapping[str, n.Emit]
+
+    def is_indexed(self, noise: str) -> bool:
+        """Whether this noise variable is drawn with an index."""
+        return self.noise[noise][0].index is not None
+
+    def is_public(self, name: str) -> bool:
+        """Whether this is a public input."""
+        return isinstance(self.inputs.get(name), n.Parameter | n.PublicVector)
+
+    def is_list(self, name: str) -> bool:
+        """Whether this is an input with many entries: a list of queries, or a public one."""
+        item = self.inputs.get(name)
+        return isinstance(item, n.PublicVector) or (isinstance(item, n.Queries) and item.vector)
+
+
+def symbols_of(source: Source, mechanism: n.Mechanism) -> Symbols:
+    """Collects the names. Raises SpecError where one name is given two meanings, or a reserved one."""
+    collector = _Collector(source)
+    for item in mechanism.inputs:
+        collector.declare(item)
+    for statement in statements_in(mechanism.body):
+        collector.statement(statement)
+    return collector.symbols()
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as they are listed in a message; empty for none."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+class _Collector:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._inputs: dict[str, n.Input] = {}
+        self._noise: dict[str, list[n.Sample]] = {}
+        self._variables: dict[str, Span] = {}
+        self._tags: dict[str, n.Emit] = {}
+
+    def symbols(self) -> Symbols:
+        noise = {name: tuple(draws) for name, draws in self._noise.items()}
+        return Symbols(self._inputs, noise, self._variables, self._tags)
+
+    def _raise(self, code: str, message: str, span: Span, **more: Any) -> Never:
+        raise fault(self._source, code, message, span, **more)
+
+    def declare(self, item: n.Input) -> None:
+        for name in item.names if isinstance(item, n.Queries) else (item.name,):
+            self._not_reserved(name, item.span)
+            if name == ANSWER_INDEX:
+                self._raise(
+                    "reserved-name",
+                    "`i` is the index of an answer in `sensitivity`: no input can have this name",
+                    item.span,
+                    help="choose another name",
+                )
+            if name in self._inputs:
+                self._twice(name, item.span, self._inputs[name].span)
+            self._inputs[name] = item
+
+    def statement(self, statement: n.Stmt) -> None:
+        match statement:
+            case n.Assign(name):
+                self._variable(name, statement.span)
+            case n.Sample():
+                self._draw(statement)
+            case n.For():
+                self._loop(statement)
+            case n.Emit():
+                self._record(statement)
+            case n.If() | n.While() | n.Break() | n.Pass():
+                pass
+            case _:
+                assert_never(statement)
+
+    def _loop(self, loop: n.For) -> None:
+        item = loop.over.item if isinstance(loop.over, n.OverQueries) else None
+        if item is not None:
+            self._variable(item, loop.span)
+        if loop.index is not None:
+            self._variable(loop.index, loop.span)
+        if item == loop.index:
+            self._raise("duplicate-name", f"`{item}` is both the index and the answer", loop.span)
+
+    def _variable(self, name: str, span: Span) -> None:
+        self._not_reserved(name, span)
+        if name in self._inputs:
+            self._raise(
+                "assigned-input",
+                f"`{name}` is an input and keeps its value",
+                span,
+                related=(Label(self._inputs[name].span, "declared here"),),
+                help="use another name",
+            )
+        if name in self._noise:
+            self._raise(
+                "assigned-noise",
+                f"`{name}` is a noise variable: it gets its value from its draw",
+                span,
+                related=(Label(self._noise[name][0].span, "drawn here"),),
+                help="use another name for what is computed from it",
+            )
+        self._variables.setdefault(name, span)
+
+    def _draw(self, sample: n.Sample) -> None:
+        name = sample.name
+        self._not_reserved(name, sample.span)
+        if name in self._inputs:
+            self._twice(name, sample.span, self._inputs[name].span)
+        if name in self._variables:
+            self._twice(name, sample.span, self._variables[name])
+        draws = self._noise.setdefault(name, [])
+        draws.append(sample)
+        if (draws[0].index is None) != (sample.index is None):
+            self._raise(
+                "noise-index",
+                f"`{name}` is drawn both with an index and without one",
+                sample.span,
+                related=(Label(draws[0].span, "first drawn here"),),
+                help="use two names",
+            )
+
+    def _record(self, emit: n.Emit) -> None:
+        first = self._tags.setdefault(emit.tag, emit)
+        wanted = [each.name for each in first.fields]
+        if [each.name for each in emit.fields] != wanted:
+            self._raise(
+                "emit-fields",
+                f"records `{emit.tag}` do not all have the same fields in the same order",
+                emit.span,
+                related=(Label(first.span, f"first emitted here, with {listed(wanted) or 'no fields'}"),),
+                help="give a record with other fields another tag",
+            )
+
+    def _not_reserved(self, name: str, span: Span) -> None:
+        if name in RESERVED_NAMES:
+            self._raise(
+                "reserved-name",
+                f"`{name}` is {RESERVED_NAMES[name]}: nothing else can have this name",
+                span,
+                help="choose another name",
+            )
+
+    def _twice(self, name: str, span: Span, first: Span) -> Never:
+        self._raise(
+            "duplicate-name",
+            f"`{name}` has a meaning already",
+            span,
+            related=(Label(first, "first here"),),
+            help="choose another name",
+        )
