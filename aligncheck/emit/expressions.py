@@ -67,8 +67,8 @@ class Writer:
         return self._write(expr).text
 
     def operand(self, expr: nodes.Expr) -> str:
-        """Python for an expression, to stand beside an operator of any kind."""
-        return self._write(expr).at(_Level.ATOM)
+        """Python for an expression, to stand beside a comparison."""
+        return self._write(expr).at(_Level(_Level.COMPARE + 1))
 
     def of_kind(self, expr: nodes.Expr, kind: Kind) -> str:
         """The same, made a `Fraction` where a REAL is wanted and the expression is an int."""

@@ -38,8 +38,8 @@ def answered_queries(mechanism: nodes.Mechanism) -> Mapping[int, Answered]:
     """Which answer an `emit` is about, by the `id` of the `Emit` node; not all have one.
 
     Two rules. The record holds the index itself: `emit top(index = i)`. Or the loop over the queries is part
-    of no other loop, each of its rounds emits the same positive number of records (a last round that breaks, at
-    most as many), and the numbers of records before and after it are fixed: then its place tells the round.
+    of no other loop, each of its rounds emits the same positive number of records (a last round that breaks,
+    at most as many), and the numbers of records before and after it are fixed: its place tells the round.
     """
     vectors = {n for q in mechanism.inputs if isinstance(q, nodes.Queries) and q.vector for n in q.names}
     found: dict[int, Answered] = {}

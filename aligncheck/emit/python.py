@@ -82,8 +82,8 @@ _CHECKS = {nodes.Sort.REAL: "real", nodes.Sort.INT: "integer", nodes.Sort.BOOL: 
 def emit_python(verified: Verified) -> str:
     """The text of a Python module with one class that runs the mechanism.
 
-    Takes nothing but a `Verified`, so that nothing unproved can be compiled. The text depends only on the spec,
-    the proof's route and this package's version.
+    Takes nothing but a `Verified`, so that nothing unproved can be compiled. The text depends only on the
+    spec, the proof's route and this package's version.
 
     Raises:
         TypeError: the argument is no `Verified`.
@@ -238,13 +238,12 @@ class _Module:
         arguments = [written, quoted(name), writer.names[name], quoted(unparse_expr(condition))]
         yield from bracket_lines(call("require", arguments), indent)
 
-    def _for_every_entry(self, condition: nodes.Expr, writer: Writer, entries: str, extra: str = "") -> str:
+    def _for_every_entry(self, condition: nodes.Expr, writer: Writer, entries: str) -> str:
         """A condition that mentions `i` holds for every index, as it does in a declaration."""
         if "i" not in names_in(condition) or self.declared("i"):
             return writer.expression(condition)
-        index = fresh("i", self.names)
-        inner = self._writer({**writer.names, "i": index})
-        return f"all({inner.expression(condition)} for {index} in range(len({entries})))"
+        inner = self._writer({**writer.names, "i": "i"})
+        return f"all({inner.expression(condition)} for i in range(len({entries})))"
 
     def _call(self) -> Iterator[str]:
         self.used.update({"Result", "Release"})
@@ -341,8 +340,8 @@ class _Module:
     def _domain(self, item: nodes.Queries, name: str, writer: Writer) -> Iterator[tuple[str, str]]:
         """What `range` and `lattice` say of each answer: Python text and the spec's words."""
         python = self.names[name]
-        index = fresh("i", self.names)
-        inner = writer if self.declared("i") else self._writer({**writer.names, "i": index})
+        index = fresh("i", self.names) if self.declared("i") else "i"
+        inner = writer if self.declared("i") else self._writer({**writer.names, "i": "i"})
         answer = f"{python}[{index}]" if item.vector else python
         each = f" for {index} in range(len({python})))" if item.vector else ""
         opening = "all(" if item.vector else ""

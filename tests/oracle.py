@@ -1,0 +1,134 @@
+"""Generated code beside the exact interpreter: both get the same inputs and the same noise, and must agree."""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from aligncheck.emit.python import emit_python
+from aligncheck.exact import Irrational, Number, Value, decimal
+from aligncheck.interpreter import DrawSite, Finished, Input, Run, run
+from aligncheck.runtime import Mechanism, RecordedNoise, Result, row_of
+from aligncheck.syntax import nodes
+from aligncheck.verdict import Proof, Verified
+
+
+def as_if_verified(mechanism: nodes.Mechanism, route: str = "acyclic") -> Verified:
+    """A `Verified` made by hand: the tests are about what compiled code does, proved or not."""
+    return Verified(mechanism, (), Proof(route, (), ""))
+
+
+def load(text: str) -> type[Mechanism]:
+    """The class that a generated module defines."""
+    module = types.ModuleType("generated")
+    exec(compile(text, "<generated>", "exec", dont_inherit=True), module.__dict__)
+    classes = [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, Mechanism)]
+    (found,) = [c for c in classes if c is not Mechanism]
+    return found
+
+
+def compiled(mechanism: nodes.Mechanism) -> type[Mechanism]:
+    """The class that the mechanism compiles to."""
+    return load(emit_python(as_if_verified(mechanism)))
+
+
+@dataclass(frozen=True)
+class Case:
+    """Inputs by their names in the spec, and raw integers from which draws are made."""
+
+    parameters: Mapping[str, Any]
+    data: Mapping[str, Any]
+    raw: tuple[int, ...]
+
+
+class TapeEnded(Exception):
+    """The program wants more draws than the case has."""
+
+
+def supported(site: DrawSite, raw: int) -> Number:
+    """A value in the support of the draw's distribution, dyadic where the step is."""
+    match site.family:
+        case nodes.Family.LAPLACE:
+            return Fraction(raw, 4)
+        case nodes.Family.EXPONENTIAL:
+            return Fraction(abs(raw), 4)
+        case nodes.Family.GEOMETRIC:
+            return Fraction(abs(raw))
+        case nodes.Family.DISCRETE_LAPLACE:
+            step = site.args[1]
+            assert isinstance(step, Fraction)
+            return raw * step
+
+
+def interpret(mechanism: nodes.Mechanism, case: Case) -> Run:
+    """The exact run of the case. Raises `TapeEnded`."""
+    raw: Iterator[int] = iter(case.raw)
+
+    def draw(site: DrawSite) -> Number:
+        value = next(raw, None)
+        if value is None:
+            raise TapeEnded
+        return supported(site, value)
+
+    return run(mechanism, _inputs(case.parameters), _inputs(case.data), draw)
+
+
+def run_generated(
+    cls: type[Mechanism], case: Case, draws: list[Fraction]
+) -> tuple[Result[Any], RecordedNoise]:
+    """The generated mechanism's run on the case with these draws."""
+    noise = RecordedNoise(draws)
+    keywords = {p.keyword: case.parameters[p.name] for p in cls.spec.parameters}
+    mechanism: Any = cls(**keywords).with_noise(noise)
+    return mechanism(*(case.data[q.name] for q in cls.spec.queries)), noise
+
+
+def check_agreement(mechanism: nodes.Mechanism, cls: type[Mechanism], case: Case) -> bool:
+    """Compares both runs: outputs, draws, their order and their scales. False where the spec itself has no run here.
+
+    Raises `AssertionError` where they differ.
+    """
+    try:
+        exact = interpret(mechanism, case)
+    except TapeEnded:
+        return False
+    if not isinstance(exact.ended, Finished):
+        return False
+    draws = [d.value for d in exact.draws]
+    assert all(isinstance(value, Fraction) for value in draws)
+    result, noise = run_generated(cls, case, [value for value in draws if isinstance(value, Fraction)])
+    assert len(noise.drawn) == len(draws), "a different number of draws"
+    for drawn, expected in zip(noise.drawn, exact.draws, strict=True):
+        assert drawn.family == expected.family.value
+        assert drawn.value == expected.value
+        assert all(map(_agree, drawn.args, expected.args)), (drawn.args, expected.args)
+    assert [record.tag for record in result.records] == [record.tag for record in exact.output]
+    for got, record in zip(result.records, exact.output, strict=True):
+        fields = row_of(got)
+        assert list(fields) == [name for name, _ in record.fields]
+        for name, value in record.fields:
+            assert _agree(fields[name], value), (record.tag, name, fields[name], value)
+    return True
+
+
+def _agree(got: Fraction | float, expected: Value) -> bool:
+    """Equal; where one side had to be rounded, equal up to rounding."""
+    if isinstance(got, bool) or isinstance(expected, bool):
+        return got is expected
+    if isinstance(expected, Irrational):
+        return math.isclose(float(got), float(decimal(expected, 15)), rel_tol=1e-11)
+    if isinstance(got, float):
+        return math.isclose(got, float(expected), rel_tol=1e-11, abs_tol=1e-11)
+    return got == expected
+
+
+def _inputs(values: Mapping[str, Any]) -> dict[str, Input]:
+    return {n: tuple(map(_exact, v)) if isinstance(v, list) else _exact(v) for n, v in values.items()}
+
+
+def _exact(value: Any) -> Value:
+    return value if isinstance(value, bool) else Fraction(value)
