@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-import aligncheck
 from aligncheck.conditions import Condition
 from aligncheck.report.explain import PAGES
 
-PACKAGE = Path(aligncheck.__file__).parent
-PROJECT = PACKAGE.parent
+PROJECT = Path(__file__).parents[2]
+PACKAGE = PROJECT / "aligncheck"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Each part may import the parts above it in this list, and itself.
