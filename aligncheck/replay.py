@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import assert_never
 
 from aligncheck import exact
@@ -78,6 +79,7 @@ __all__ = [
     "replay",
     "run",
     "same_output",
+    "side_by_side",
 ]
 
 # --- what both runs did -----------------------------------------------------------------------------------
@@ -307,7 +309,7 @@ def replay(mechanism: nodes.Mechanism, scenario: Scenario, limit: int = STEP_LIM
     run_d = _run_on_d(mechanism, scenario, limit)
     alignment = _Alignment(mechanism, scenario, run_d, limit)
     run_d_prime = alignment.run()
-    steps = _paired(run_d, run_d_prime, alignment.shifts)
+    steps = side_by_side(run_d, run_d_prime, alignment.shifts)
     cost = next((step.cost for step in reversed(steps) if step.cost is not None), ZERO)
     claim = _claim(alignment) if isinstance(run_d.ended, Finished) else None
     parted = _parting(steps)
@@ -352,8 +354,13 @@ def _claim(alignment: _Alignment) -> Number | Violation:
         return Violation(Condition.DEFINED, stopped.ended.span, stopped.ended.reason)
 
 
-def _paired(run_d: Run, run_d_prime: Run, shifts: Mapping[NoiseKey, Number]) -> tuple[PairedStep, ...]:
-    """Match the steps in order: the same draw, or the same statement in the same rounds of its loops."""
+def side_by_side(
+    run_d: Run, run_d_prime: Run, shifts: Mapping[NoiseKey, Number] = MappingProxyType({})
+) -> tuple[PairedStep, ...]:
+    """Match the steps of two runs in order: the same draw, or the same statement in the same round.
+
+    `shifts` are those of the draws, as far as the second run's noise is the aligned noise of the first.
+    """
     others = run_d_prime.steps
     places: dict[object, list[int]] = {}
     for number, step in enumerate(others):

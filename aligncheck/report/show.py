@@ -1,0 +1,141 @@
+"""A spec in colour, each line of its alignment beside the draw that it moves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from aligncheck.report.lines import Canvas, Lines, expanded
+from aligncheck.source import Source
+from aligncheck.syntax import nodes
+from aligncheck.syntax.unparse import unparse_expr, unparse_shift
+from aligncheck.syntax.walk import statements_in
+
+_SECTIONS = re.compile("mechanism|input|privacy|program|align|expect")
+_STATEMENTS = re.compile(
+    "if|elif|else|for|while|in|and|or|not|is|break|pass|emit|invariant|case|otherwise|when|where"
+)
+_DECLARED = re.compile(
+    "real|int|bool|vector|query|queries|sensitivity|adjacency|lattice|range|all|one|monotone|moved|l1|any"
+)
+_FAMILIES = re.compile("Lap|Exp|Geo|DLap|Laplace|Exponential|Geometric|DiscreteLaplace")
+_TOKEN = re.compile(
+    r"""
+      (?P<comment> \#.* )
+    | (?P<string>  "[^"]*"? )
+    | (?P<number>  (?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)? )
+    | (?P<word>    [^\W\d]\w* )
+    | (?P<other>   . )
+    """,
+    re.VERBOSE,
+)
+_NARROWEST_MARGIN = 26
+_ARROW = "→ "
+
+
+def render_spec(source: Source, mechanism: nodes.Mechanism) -> RenderableType:
+    """The text of a spec with line numbers, and in the right margin the shifts of the draws of each line."""
+    return Lines(lambda canvas: _lines(canvas, source, mechanism))
+
+
+def _lines(canvas: Canvas, source: Source, mechanism: nodes.Mechanism) -> Iterator[Text]:
+    noise = frozenset(
+        statement.name for statement in statements_in(mechanism.body) if isinstance(statement, nodes.Sample)
+    )
+    shifts = _shifts_by_line(source, mechanism)
+    gutter = len(str(len(source.lines)))
+    margin = _margin(source, shifts, gutter)
+    for number, line in enumerate(source.lines, start=1):
+        if number == len(source.lines) and not line:
+            break  # the file's final line end
+        shown = Text.assemble((f"{number:>{gutter}}  ", "dim"), _coloured(expanded(line), noise))
+        yield from _with_margin(canvas, shown, shifts.get(number, []), margin, gutter)
+
+
+def _margin(source: Source, shifts: Mapping[int, list[Text]], gutter: int) -> int:
+    """The cell at which the right margin starts: past the longest line that has one."""
+    return (
+        max((gutter + 2 + Text(expanded(source.line(number))).cell_len for number in shifts), default=0) + 3
+    )
+
+
+def _with_margin(canvas: Canvas, line: Text, shifts: list[Text], margin: int, gutter: int) -> Iterator[Text]:
+    """The line, and its shifts beside it; below it where the terminal is too narrow for that."""
+    if not shifts:
+        yield line
+        return
+    beside = canvas.width - margin >= _NARROWEST_MARGIN
+    start = margin if beside else gutter + 6
+    told = [part for shift in shifts for part in canvas.hanging(Text(_ARROW, "green"), shift)]
+    if beside:
+        narrow = Canvas(canvas.console, canvas.width - margin)
+        told = [part for shift in shifts for part in narrow.hanging(Text(_ARROW, "green"), shift)]
+        yield Text.assemble(line, " " * (margin - line.cell_len), told[0])
+        told = told[1:]
+    else:
+        yield line
+    yield from (Text.assemble(" " * start, part) for part in told)
+
+
+# --- the alignment, by line -------------------------------------------------------------------------------
+
+
+def _shifts_by_line(source: Source, mechanism: nodes.Mechanism) -> dict[int, list[Text]]:
+    """For each line with a draw, the lines of the alignment that move it."""
+    moved: dict[int, list[Text]] = {}
+    for statement in statements_in(mechanism.body):
+        if isinstance(statement, nodes.Sample):
+            number, _ = source.position(statement.span.start)
+            found = list(_shifts_of(statement, mechanism.align, ""))
+            if found:
+                moved.setdefault(number, []).extend(found)
+    return moved
+
+
+def _shifts_of(sample: nodes.Sample, items: tuple[nodes.AlignItem, ...], context: str) -> Iterator[Text]:
+    for item in items:
+        match item:
+            case nodes.Shift():
+                if item.name == sample.name and (item.index is None) is (sample.index is None):
+                    yield Text.assemble((context, "magenta"), (unparse_shift(item), "green"))
+            case nodes.CaseSplit(cases=cases, otherwise=otherwise):
+                for case in cases:
+                    test = f"{context}case {unparse_expr(case.test)}: "
+                    yield from _shifts_of(sample, case.items, test)
+                yield from _shifts_of(sample, otherwise, f"{context}otherwise: ")
+
+
+# --- colours ----------------------------------------------------------------------------------------------
+
+
+def _coloured(line: str, noise: frozenset[str]) -> Text:
+    result = Text()
+    for found in _TOKEN.finditer(line):
+        result.append(found.group(), _style(found, line, noise))
+    return result
+
+
+def _style(found: re.Match[str], line: str, noise: frozenset[str]) -> str:
+    word, before = found.group(), line[: found.start()]
+    match found.lastgroup:
+        case "comment":
+            return "dim italic"
+        case "string":
+            return "yellow"
+        case "number":
+            return "cyan"
+        case "word" if not before and _SECTIONS.fullmatch(word):
+            return "bold magenta"
+        case "word" if _STATEMENTS.fullmatch(word):
+            return "magenta"
+        case "word" if ":" in before and _DECLARED.fullmatch(word):
+            return "blue"
+        case "word" if "~" in before and _FAMILIES.fullmatch(word):
+            return "bold blue"
+        case "word" if word in noise:
+            return "bold green"
+        case _:
+            return ""

@@ -1,0 +1,225 @@
+"""Two runs in two columns: the noise, every test with its numbers, what is released, and the cost so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from rich.text import Text
+
+from aligncheck.exact import ZERO, Irrational, Number, Undecided, Value, compare
+from aligncheck.interpreter import Assigned, Decision, Draw, Emitted, Loop, Step, value_text, variable_text
+from aligncheck.replay import PairedStep
+from aligncheck.report.lines import Canvas, columns
+from aligncheck.report.numbers import recorded, shown, signed
+from aligncheck.source import Source
+from aligncheck.syntax import nodes
+from aligncheck.syntax.unparse import unparse_expr
+
+MOST_ROWS = 40
+_HEAD, _AROUND, _TAIL = 14, 10, 8
+_LONGEST_TEST = 34
+_INDENT = "   "
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What is shown: the steps, two headings, the claim to compare the cost with, and where the runs part."""
+
+    steps: Sequence[PairedStep]
+    left: str
+    right: str
+    claim: Number | None = None
+    parted: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    line: str
+    rounds: str
+    step: str
+    left: str
+    right: str
+    note: str = ""
+    style: str = ""
+
+    @property
+    def marked(self) -> bool:
+        return bool(self.style)
+
+
+def table_lines(canvas: Canvas, source: Source | None, table: Table) -> Iterator[Text]:
+    """At most about forty steps; the middle of a longer run is left out, and a line says how much."""
+    rows = list(_rows(source, table))
+    if not rows:
+        return
+    head = _Row(
+        "line", "round", "step", table.left, table.right, "cost" if table.claim is not None else "", "bold"
+    )
+    parts = _kept(rows)
+    flat = [head, *(row for part in parts for row in part if isinstance(row, _Row))]
+    used = [any(_cells(row)[number] for row in flat[1:]) for number in range(6)]
+    inner = Canvas(canvas.console, canvas.width - len(_INDENT))
+    laid_out = _blocks(inner, flat, used)
+    yield from _indented(next(laid_out))
+    for part in parts:
+        for row in part:
+            if isinstance(row, _Row):
+                yield from _indented(next(laid_out))
+            else:
+                yield Text(f"{_INDENT}… {row} steps left out …", style="dim")
+
+
+def _indented(lines: list[Text]) -> Iterator[Text]:
+    return (Text.assemble(_INDENT, line) for line in lines)
+
+
+def _blocks(canvas: Canvas, rows: list[_Row], used: list[bool]) -> Iterator[list[Text]]:
+    """The lines of each row."""
+    kept = [number for number in range(6) if used[number]]
+    texts = [[Text(_cells(row)[number], style=row.style) for number in kept] for row in rows]
+    flexible = frozenset(place for place, number in enumerate(kept) if number in (3, 4))
+    yield from columns(canvas, texts, flexible)
+
+
+def _cells(row: _Row) -> tuple[str, ...]:
+    return row.line, row.rounds, row.step, row.left, row.right, row.note
+
+
+def _kept(rows: list[_Row]) -> list[list[_Row | int]]:
+    """The rows that are shown, with the number of rows left out between them: head, marked rows, tail."""
+    if len(rows) <= MOST_ROWS:
+        return [list(rows)]
+    marked = next((number for number, row in enumerate(rows) if row.marked), len(rows) - 1)
+    wanted = {
+        *range(_HEAD),
+        *range(max(0, marked - _AROUND), min(len(rows), marked + _AROUND // 2)),
+        *range(len(rows) - _TAIL, len(rows)),
+    }
+    parts: list[list[_Row | int]] = []
+    skipped = 0
+    for number, row in enumerate(rows):
+        if number not in wanted:
+            skipped += 1
+            continue
+        if skipped:
+            parts.append([skipped])
+            skipped = 0
+        parts.append([row])
+    return parts
+
+
+# --- rows -------------------------------------------------------------------------------------------------
+
+
+def _rows(source: Source | None, table: Table) -> Iterator[_Row]:
+    """A row for each step that shows something; equal assignments on both sides show nothing."""
+    last: Loop | None = None
+    exceeded = False
+    for number, paired in enumerate(table.steps):
+        step = paired.on_d or paired.on_d_prime
+        assert step is not None
+        row = _row(source, paired, step)
+        if row is None:
+            continue
+        row = replace(row, rounds=_rounds(step.loop) if step.loop != last else "")
+        last = step.loop
+        if table.claim is not None and paired.cost is not None and paired.shift != ZERO:
+            over = _exceeds(paired.cost, table.claim)
+            limit = f" > {shown(table.claim)}" if over else ""
+            row = replace(row, note=shown(paired.cost) + limit)
+            if over and not exceeded:
+                row, exceeded = replace(row, style="bold red"), True
+        if number == table.parted:
+            row = replace(row, note="the runs part here", style="bold red")
+        yield row
+
+
+def _exceeds(cost: Number, claim: Number) -> bool:
+    try:
+        return compare(cost, claim) > 0
+    except Undecided:
+        return False
+
+
+def _rounds(loop: Loop) -> str:
+    return " ".join(f"{name}={value_text(value)}" for name, value in loop)
+
+
+def _row(source: Source | None, paired: PairedStep, step: Step) -> _Row | None:
+    left, right = (_step_text(side) for side in (paired.on_d, paired.on_d_prime))
+    line = "" if source is None else str(source.position(step.span.start)[0])
+    match step:
+        case Draw():
+            shift = "" if paired.shift is None or paired.shift == ZERO else f"  ({signed(paired.shift)})"
+            return _Row(line, "", variable_text(step.key), left, right + shift)
+        case Decision():
+            return _Row(line, "", step.kind, left, _same(left, right))
+        case Assigned():
+            return None if left == right else _Row(line, "", f"{step.name} =", left, right)
+        case Emitted():
+            style = "" if left == right else "bold red"
+            return _Row(line, "", "emit", left, _same(left, right), style=style)
+
+
+def _same(left: str, right: str) -> str:
+    return "same" if left == right else right
+
+
+def _step_text(step: Step | None) -> str:
+    match step:
+        case None:
+            return "-"
+        case Draw(value=value) | Assigned(value=value):
+            return shown(value)
+        case Emitted(record=record):
+            return recorded(record)
+        case Decision():
+            return f"{_test_text(step)}  {'yes' if step.holds else 'no'}"
+
+
+def _test_text(decision: Decision) -> str:
+    """The test with the numbers that it read; where that is long, both sides of each comparison."""
+    values = dict(decision.leaves)
+    full = unparse_expr(_filled(decision.test, values))
+    if len(full) <= _LONGEST_TEST or not decision.compared:
+        return full
+    return ", ".join(f"{shown(one.left)} {one.expression.op} {shown(one.right)}" for one in decision.compared)
+
+
+def _filled(expr: nodes.Expr, values: dict[nodes.Name | nodes.Index, Value]) -> nodes.Expr:
+    """The expression with the values that were read in place of their names."""
+    match expr:
+        case nodes.Name() | nodes.Index():
+            return _literal(values[expr]) if expr in values else expr
+        case nodes.Call(function="len"):
+            return expr
+        case nodes.Call(args=args):
+            return replace(expr, args=tuple(_filled(arg, values) for arg in args))
+        case nodes.Logic(args=args):
+            return replace(expr, args=tuple(_filled(arg, values) for arg in args))
+        case nodes.Unary(operand=operand):
+            return replace(expr, operand=_filled(operand, values))
+        case nodes.Binary(left=left, right=right):
+            return replace(expr, left=_filled(left, values), right=_filled(right, values))
+        case nodes.Compare(left=left, right=right):
+            return replace(expr, left=_filled(left, values), right=_filled(right, values))
+        case nodes.Conditional(test=test, then=then, otherwise=otherwise):
+            parts = (_filled(part, values) for part in (test, then, otherwise))
+            return nodes.Conditional(*parts, span=expr.span)
+        case _:
+            return expr
+
+
+def _literal(value: Value) -> nodes.Expr:
+    """A value as an expression, so that it gets parentheses where it needs them."""
+    if isinstance(value, bool):
+        return nodes.Boolean(value)
+    if isinstance(value, Irrational):
+        return nodes.Name(str(value))
+    if value < 0:
+        return nodes.Unary("-", _literal(-value))
+    if value.denominator == 1:
+        return nodes.Number(value)
+    numerator, denominator = (nodes.Number(type(value)(part)) for part in value.as_integer_ratio())
+    return nodes.Binary("/", numerator, denominator)

@@ -1,0 +1,410 @@
+"""Results and faults as text for a terminal: colour helps, and nothing depends on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import assert_never
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from aligncheck.conditions import Condition
+from aligncheck.diagnostics import Diagnostic
+from aligncheck.replay import Replay, ScenarioError, Undecided, replay, side_by_side
+from aligncheck.report.frame import Frame, frame_lines
+from aligncheck.report.lines import Canvas, Lines, columns, printable, prose
+from aligncheck.report.numbers import inputs_text, noise_text, recorded, shown
+from aligncheck.report.sidebyside import Table, table_lines
+from aligncheck.source import Source
+from aligncheck.syntax import nodes
+from aligncheck.syntax.unparse import unparse_expr
+from aligncheck.verdict import (
+    AlignmentFails,
+    ConditionReport,
+    CostPart,
+    Counterexample,
+    Error,
+    ObligationReport,
+    Proof,
+    Result,
+    Status,
+    Unknown,
+    Verified,
+    name_of,
+)
+
+_STYLES: dict[type, str] = {Verified: "green", AlignmentFails: "red", Unknown: "yellow", Error: "red"}
+_FEW_INVARIANTS = 3
+
+
+def render_diagnostic(source: Source, diagnostic: Diagnostic) -> RenderableType:
+    """A fault of the input: where it is, what is wrong, and what to write instead."""
+    return Lines(lambda canvas: _diagnostic(canvas, source, diagnostic))
+
+
+def render_result(result: Result, source: Source | None, verbose: bool) -> RenderableType:
+    """One file's verdict. `verbose` adds paths, invariants, rules and every obligation."""
+    return Lines(lambda canvas: _result(canvas, result, source, verbose))
+
+
+def _result(canvas: Canvas, result: Result, source: Source | None, verbose: bool) -> Iterator[Text]:
+    if source is None and result.text:
+        source = Source(result.path, result.text)
+    yield _headline(result)
+    match result.verdict:
+        case Error(diagnostic=diagnostic):
+            yield from _diagnostic(canvas, source, diagnostic)
+        case Verified() as verified:
+            yield from _verified(canvas, source, verified, verbose)
+        case AlignmentFails() as fails:
+            yield from _fails(canvas, source, fails, verbose)
+        case Unknown() as unknown:
+            yield from _unknown(canvas, source, unknown, verbose)
+        case _:
+            assert_never(result.verdict)
+    yield Text()
+
+
+def _headline(result: Result) -> Text:
+    verdict = result.verdict
+    at = getattr(verdict, "condition", None)
+    where = f" at {at.id}" if isinstance(at, Condition) else ""
+    head = Text(name_of(verdict) + where, style=f"bold {_STYLES[type(verdict)]}")
+    parts = [printable(result.path), *([result.mechanism] if result.mechanism else []), _time(result.seconds)]
+    return Text.assemble(head, "   ", "   ".join(parts))
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms" if seconds < 0.9995 else f"{seconds:.1f} s"
+
+
+# --- faults of the input ----------------------------------------------------------------------------------
+
+
+def _diagnostic(canvas: Canvas, source: Source | None, diagnostic: Diagnostic) -> Iterator[Text]:
+    frame = Frame("error", diagnostic.code, diagnostic.message, "red", diagnostic.primary, diagnostic.related)
+    yield from frame_lines(canvas, source, frame)
+    yield from _advice(canvas, "note", diagnostic.notes)
+    yield from _advice(canvas, "help", () if diagnostic.help is None else (diagnostic.help,))
+
+
+def _advice(canvas: Canvas, name: str, texts: Sequence[str]) -> Iterator[Text]:
+    for text in texts:
+        yield from canvas.hanging(
+            Text(f"{name}: ", style="bold green" if name == "help" else "bold"), prose(text)
+        )
+
+
+# --- verified ---------------------------------------------------------------------------------------------
+
+
+def _verified(canvas: Canvas, source: Source | None, verdict: Verified, verbose: bool) -> Iterator[Text]:
+    yield from canvas.hanging(Text("privacy  ", style="bold"), prose(_claim(verdict.mechanism)))
+    yield Text()
+    yield from _conditions(canvas, verdict.conditions)
+    yield Text()
+    yield from _cost(canvas, verdict.proof)
+    if verbose:
+        yield from _proof(canvas, source, verdict.proof, verdict.conditions)
+        yield Text()
+        yield from _advice(canvas, "note", (_WHAT_IT_SAYS,))
+
+
+_WHAT_IT_SAYS = (
+    "the proof is about noise as it is written, with exact numbers; it says nothing of floating point, of "
+    "side channels, or of whether the declared sensitivity is right"
+)
+
+
+def _claim(mechanism: nodes.Mechanism) -> str:
+    """The privacy claimed and all that it is claimed for."""
+    ranges = [range_ for declared in mechanism.inputs if (range_ := _range(declared))]
+    claim = f"`{unparse_expr(mechanism.privacy)}`"
+    return f"{claim} for every {', '.join(ranges)}" if ranges else claim
+
+
+def _range(declared: nodes.Input) -> str:
+    match declared:
+        case nodes.Parameter(name=name, where=None) | nodes.PublicVector(name=name, where=None):
+            return f"`{name}`"
+        case nodes.Parameter(name=name, where=where) | nodes.PublicVector(name=name, where=where):
+            assert where is not None
+            text = unparse_expr(where)
+            return f"`{text}`" if name in text.split() else f"`{name}` where `{text}`"
+        case nodes.Queries(vector=True, names=names):
+            return f"`{'`, `'.join(names)}` of any length"
+        case nodes.Queries(names=names):
+            return f"`{'`, `'.join(names)}`"
+        case _:
+            assert_never(declared)
+
+
+def _conditions(canvas: Canvas, conditions: Sequence[ConditionReport]) -> Iterator[Text]:
+    """Each condition with its item of the lemma, how it was discharged, and how long that took."""
+    order = {condition: number for number, condition in enumerate(Condition)}
+    rows = [
+        (
+            Text(report.condition.lemma if report.condition.lemma != "-" else ""),
+            Text(report.condition.id, style="bold"),
+            _status(report.status),
+            prose(report.how),
+            Text(_time(report.seconds), style="dim"),
+        )
+        for report in sorted(conditions, key=lambda report: order[report.condition])
+    ]
+    for block in columns(Canvas(canvas.console, canvas.width - 2), rows, frozenset({3})):
+        yield from (Text.assemble("  ", line) for line in block)
+
+
+_STATUS_STYLES = {Status.PROVED: "green", Status.FAILED: "bold red", Status.UNKNOWN: "bold yellow"}
+
+
+def _status(status: Status) -> Text:
+    return Text(status.value, style=_STATUS_STYLES[status])
+
+
+def _cost(canvas: Canvas, proof: Proof) -> Iterator[Text]:
+    """The cost as a sum, then each part with its share of the claim."""
+    if not proof.cost:
+        yield from canvas.hanging(
+            Text("cost  ", style="bold"), prose(f"no noise is moved, at most `{proof.cost_bound}`")
+        )
+        return
+    terms = " + ".join(_term(part) for part in proof.cost)
+    yield from canvas.hanging(Text("cost  ", style="bold"), prose(f"{terms}, at most `{proof.cost_bound}`"))
+    rows = [tuple(Text(cell, style="bold") for cell in ("noise", "cost of one", "share of it", "paid"))]
+    rows += [(Text(part.name), Text(part.amount), Text(part.share), Text(part.times)) for part in proof.cost]
+    for block in columns(Canvas(canvas.console, canvas.width - 6), rows, frozenset({1, 2, 3})):
+        yield from (Text.assemble("      ", line) for line in block)
+
+
+def _term(part: CostPart) -> str:
+    return f"`{part.amount}`" if part.times in ("", "once", "1") else f"`{part.amount}` {part.times}"
+
+
+_ROUTES = {
+    "acyclic": "acyclic alignment (Lemma 1)",
+    "injective": "one-to-one alignment with Jacobian determinant at least 1 in size (Theorem 4)",
+}
+
+
+def _proof(
+    canvas: Canvas, source: Source | None, proof: Proof | None, conditions: Sequence[ConditionReport]
+) -> Iterator[Text]:
+    """What was found on the way, and every obligation."""
+    if proof is not None:
+        yield from _titled(canvas, "route", [_ROUTES.get(proof.route, proof.route)])
+        yield from _titled(canvas, "invariants found", proof.invariants)
+        yield from _titled(canvas, "paths", proof.paths)
+        yield from _titled(canvas, "rules used", proof.rules)
+    obligations = [one for report in conditions for one in report.obligations]
+    if not obligations:
+        return
+    yield Text()
+    yield Text(f"obligations ({len(obligations)})", style="bold")
+    for condition, group in groupby(obligations, key=lambda one: one.condition):
+        yield Text(f"  {condition.id}", style="bold")
+        for one in group:
+            yield from _obligation(canvas, source, one)
+
+
+def _titled(canvas: Canvas, title: str, texts: Sequence[str]) -> Iterator[Text]:
+    if not texts:
+        return
+    yield Text()
+    yield Text(title, style="bold")
+    for text in texts:
+        for number, line in enumerate(text.split("\n")):
+            yield from canvas.hanging(Text("  - " if number == 0 else "    "), prose(line))
+
+
+def _obligation(canvas: Canvas, source: Source | None, one: ObligationReport) -> Iterator[Text]:
+    place = "" if source is None else f"line {source.position(one.span.start)[0]}: "
+    told = Text.assemble(
+        (place, "dim"),
+        prose(one.text),
+        "  ",
+        _status(one.status),
+        (f"  {one.how}, {_time(one.seconds)}", "dim"),
+    )
+    yield from canvas.hanging(Text("    - "), told)
+
+
+# --- not verified -----------------------------------------------------------------------------------------
+
+
+def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbose: bool) -> Iterator[Text]:
+    remarks = [*_to_prove(verdict.conditions, verdict.condition, Status.FAILED), *_found(verdict.proof)]
+    if verdict.counterexample is not None:
+        remarks += _model(verdict.counterexample, verdict.condition)
+    yield Text()
+    yield from frame_lines(
+        canvas,
+        source,
+        Frame(
+            "failed",
+            verdict.condition.id,
+            verdict.message,
+            "red",
+            verdict.primary,
+            verdict.related,
+            tuple(remarks),
+        ),
+    )
+    if verdict.counterexample is not None:
+        yield Text()
+        yield from _runs(canvas, source, verdict.mechanism, verdict.counterexample, verdict.condition)
+    yield Text()
+    yield from _advice(canvas, "help", verdict.advice)
+    yield from _advice(canvas, "note", (*verdict.notes, _ONLY_THE_ALIGNMENT))
+    yield from canvas.hanging(Text("more: ", style="bold"), _more(verdict.condition))
+    yield Text()
+    yield from _summary(canvas, verdict.conditions)
+    if verbose:
+        yield from _proof(canvas, source, verdict.proof, verdict.conditions)
+
+
+_ONLY_THE_ALIGNMENT = "this is about the alignment: the mechanism may still be private under another one"
+
+
+def _more(condition: Condition) -> Text:
+    item = "" if condition.lemma == "-" else f"  (Lemma 1, condition {condition.lemma})"
+    return prose(f"`aligncheck explain {condition.id}`{item}")
+
+
+def _unknown(canvas: Canvas, source: Source | None, verdict: Unknown, verbose: bool) -> Iterator[Text]:
+    code = "check" if verdict.condition is None else verdict.condition.id
+    undecided = [
+        one for report in verdict.conditions for one in report.obligations if one.status is Status.UNKNOWN
+    ]
+    remarks = [
+        remark
+        for one in undecided[: None if verbose else 3]
+        for remark in (
+            ("to prove", one.text),
+            ("not decided", f"{_line(source, one)}{one.how}, in {_time(one.seconds)}"),
+        )
+    ]
+    if not verbose and len(undecided) > 3:
+        remarks.append(("more", f"{len(undecided) - 3} other obligations were not decided; `-v` lists them"))
+    remarks += _found(verdict.proof)
+    yield Text()
+    yield from frame_lines(
+        canvas, source, Frame("unknown", code, verdict.message, "yellow", verdict.primary, (), tuple(remarks))
+    )
+    yield Text()
+    yield from _advice(canvas, "help", () if verdict.help is None else (verdict.help,))
+    yield from _advice(canvas, "note", ("nothing is claimed: neither a proof nor a violation was found",))
+    if verdict.condition is not None:
+        yield from canvas.hanging(Text("more: ", style="bold"), _more(verdict.condition))
+    if verdict.conditions:
+        yield Text()
+        yield from _summary(canvas, verdict.conditions)
+    if verbose:
+        yield from _proof(canvas, source, verdict.proof, verdict.conditions)
+
+
+def _line(source: Source | None, one: ObligationReport) -> str:
+    return "" if source is None else f"line {source.position(one.span.start)[0]}, "
+
+
+def _to_prove(
+    conditions: Sequence[ConditionReport], condition: Condition, status: Status
+) -> Iterator[tuple[str, str]]:
+    texts = [
+        one.text
+        for report in conditions
+        if report.condition is condition
+        for one in report.obligations
+        if one.status is status
+    ]
+    yield from (("to prove", text) for text in dict.fromkeys(texts[:1]))
+
+
+def _found(proof: Proof | None) -> list[tuple[str, str]]:
+    return [] if proof is None else [("found invariant", text) for text in proof.invariants[:_FEW_INVARIANTS]]
+
+
+def _summary(canvas: Canvas, conditions: Sequence[ConditionReport]) -> Iterator[Text]:
+    """`proved: …   failed: …   unknown: …`, in the order of the lemma."""
+    order = {condition: number for number, condition in enumerate(Condition)}
+    parts: list[Text] = []
+    for status in Status:
+        ids = [
+            report.condition.id
+            for report in sorted(conditions, key=lambda report: order[report.condition])
+            if report.status is status
+        ]
+        style = _STATUS_STYLES[status] if ids else "dim"
+        parts.append(Text.assemble((f"{status.value}: ", style), ", ".join(ids) or "none"))
+    yield from canvas.wrapped(Text("     ").join(parts), canvas.width)
+
+
+# --- concrete runs ----------------------------------------------------------------------------------------
+
+
+def _model(counterexample: Counterexample, condition: Condition) -> Iterator[tuple[str, str]]:
+    """The inputs and the noise for which the condition fails, and what was then seen."""
+    scenario, second = counterexample.scenario, counterexample.second
+    if inputs := inputs_text(scenario):
+        yield "fails for", inputs
+    yield "noise on D", f"{noise_text(dict(scenario.noise))}   (replayed)"
+    if second is not None:
+        yield "second noise", f"{noise_text(dict(second.noise))}   (replayed)"
+    for violation in counterexample.replay.violations:
+        if violation.condition is condition:
+            yield "then", violation.message
+
+
+def _runs(
+    canvas: Canvas,
+    source: Source | None,
+    mechanism: nodes.Mechanism,
+    counterexample: Counterexample,
+    condition: Condition,
+) -> Iterator[Text]:
+    first = counterexample.replay
+    if counterexample.second is None:
+        table = Table(first.steps, "on D", "on D' (aligned noise)", first.claim, first.parted)
+        yield from table_lines(canvas, source, table)
+        yield from _endings(canvas, first)
+        return
+    try:
+        second = replay(mechanism, counterexample.second)
+    except (ScenarioError, Undecided):
+        return
+    if condition is Condition.INJECTIVE:
+        yield from _images(canvas, first, second)
+    else:
+        steps = side_by_side(first.run_d, second.run_d)
+        yield from table_lines(canvas, source, Table(steps, "first noise", "second noise"))
+        counts = len(first.run_d.draws), len(second.run_d.draws)
+        yield from canvas.hanging(
+            Text("   "), Text(f"{counts[0]} draws with the first noise, {counts[1]} with the second")
+        )
+
+
+def _endings(canvas: Canvas, replayed: Replay) -> Iterator[Text]:
+    """How the runs ended, where that is not the end of the program."""
+    for one, which in ((replayed.run_d, "D"), (replayed.run_d_prime, "D'")):
+        reason = getattr(one.ended, "reason", None)
+        if reason is not None:
+            yield from canvas.hanging(Text(f"   the run on {which} stops: ", style="bold red"), prose(reason))
+
+
+def _images(canvas: Canvas, first: Replay, second: Replay) -> Iterator[Text]:
+    """Two noise vectors, what they release, and their common image."""
+    from aligncheck.interpreter import variable_text
+
+    noise = [{draw.key: draw.value for draw in one.run_d.draws} for one in (first, second)]
+    image = [{draw.key: draw.value for draw in one.run_d_prime.draws} for one in (first, second)]
+    titles = ("noise on D", "first", "second", "moved to (first)", "moved to (second)")
+    rows = [tuple(Text(title, style="bold") for title in titles)]
+    for key in noise[0] | noise[1]:
+        values = [shown(side[key]) if key in side else "-" for side in (*noise, *image)]
+        rows.append((Text(variable_text(key)), *(Text(value) for value in values)))
+    for block in columns(Canvas(canvas.console, canvas.width - 3), rows, frozenset({1, 2, 3, 4})):
+        yield from (Text.assemble("   ", line) for line in block)
+    released = ", ".join(recorded(record) for record in first.run_d.output) or "nothing"
+    yield from canvas.hanging(Text("   both release ", style="bold"), Text(released))
