@@ -155,7 +155,7 @@ align
 
 
 def _draws(count: int) -> str:
-    """Sparse vector that asks each answer `count` times, with less noise each time, as adaptive sparse vector does."""
+    """Sparse vector that asks each answer `count` times, with fresh noise each time."""
     draws = "\n".join(f"    xi{step}[i] ~ Lap(4*k/eps)" for step in range(count))
     tests = "\n".join(
         f"    {'if' if step == 0 else 'elif'} x + xi{step}[i] - T - eta >= {count - 1 - step}:\n"
