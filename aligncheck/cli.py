@@ -8,13 +8,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
 
 from aligncheck import __version__
 from aligncheck.commands import CommandError
 
+TYPE_CHECKING = False  # as `typing` has it, whose import would be a tenth of the start-up time
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from typing import NoReturn, TypeAlias
 
     _Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"
 
@@ -130,6 +130,13 @@ def _count(text: str) -> int:
     return int(text)
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Help as it is written here, 80 columns wide: asking the terminal would cost another import."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=79)
+
+
 class _Parser(argparse.ArgumentParser):
     """Errors as the rest of the program prints them, with a pointer to the help instead of the usage."""
 
@@ -219,7 +226,7 @@ def _parser() -> _Parser:
         prog="aligncheck",
         description=_ABOUT,
         epilog=f"{_EXAMPLES}\n\n{STATUSES}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
     )
     parser.add_argument("--version", action="version", version=f"aligncheck {__version__}")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
@@ -307,7 +314,7 @@ def _declare(commands: _Commands, name: str, *, summary: str, about: str, epilog
         help=summary,
         description=about,
         epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
     )
 
 
