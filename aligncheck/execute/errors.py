@@ -1,0 +1,30 @@
+"""Why a run could not be carried out."""
+
+from __future__ import annotations
+
+from aligncheck.verdict import Verdict, name_of
+
+
+class RunError(Exception):
+    """The run cannot be carried out, and nothing was released.
+
+    `message` says what is wrong, `help` what to do instead (None where the message says it). Exit status 2.
+    """
+
+    exit_status = 2
+
+    def __init__(self, message: str, advice: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.help = advice
+
+
+class NotVerified(RunError):  # noqa: N818 - named for what the verdict is
+    """The spec was checked and is not VERIFIED; `verdict` is what the check said."""
+
+    def __init__(self, path: str, verdict: Verdict) -> None:
+        super().__init__(
+            f"`{path}` is not verified ({name_of(verdict)}); only verified mechanisms run",
+            f"`aligncheck verify {path}` shows why",
+        )
+        self.verdict = verdict

@@ -1,0 +1,192 @@
+"""One run of a mechanism on a column of a CSV file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from aligncheck.execute.errors import RunError
+from aligncheck.execute.load import Verify, load
+from aligncheck.execute.settings import check_names, needed, value_of
+from aligncheck.execute.table import Table, read_table
+from aligncheck.runtime import ArgumentError, Labelled, Mechanism, MechanismError, QueryInfo, Real, row_of
+
+Value: TypeAlias = Fraction | float | bool
+"""A released number or truth value; ints are ints."""
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """One record of the output: its tag, its fields in the spec's order, the name of the item it is about.
+
+    `label` is None where the data has no names or the output does not tell which item it is.
+    """
+
+    tag: str
+    fields: tuple[tuple[str, Value], ...]
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What a run released and spent.
+
+    Attributes:
+        mechanism: the mechanism's name.
+        parameters: each public input with its value; lists are tuples.
+        columns: each private input that was read from the data, with its column.
+        answers: how many answers each list of queries held (public).
+        records: the output.
+        claim: the privacy claim as the spec writes it, `eps`.
+        spent: its value in this run.
+        private: False where the noise was seeded.
+        notes: what a reader must know: the floating-point build, seeded noise.
+    """
+
+    mechanism: str
+    parameters: tuple[tuple[str, Any], ...]
+    columns: tuple[tuple[str, str], ...]
+    answers: tuple[tuple[str, int], ...]
+    records: tuple[Released, ...]
+    claim: str
+    spent: Real
+    private: bool
+    notes: tuple[str, ...]
+
+    @property
+    def labels(self) -> tuple[str | None, ...]:
+        """The records' labels, in order."""
+        return tuple(record.label for record in self.records)
+
+
+def run_file(
+    path: str,
+    data_path: str | None,
+    column: str | None,
+    settings: Mapping[str, str],
+    seed: int | None,
+    *,
+    verify: Verify,
+) -> Execution:
+    """Runs the mechanism in a spec or a generated module once.
+
+    Args:
+        path: a `.dp` file, which runs only if `verify` says that it is verified, or a generated `.py` file.
+        data_path: a CSV file with a header; may be None where every private input has a setting.
+        column: the answers' column, or `p=first,r=second` for several private inputs. None: the column called
+            like the input, else the only numeric one.
+        settings: values of parameters by their name in the spec, as text; also of private inputs, for trials.
+        seed: None for the operating system's randomness; an int makes the run repeatable and not private.
+        verify: checks the spec in a file; not called for generated modules.
+
+    Raises:
+        RunError: the run cannot be carried out (exit status 2); nothing was released.
+    """
+    cls = load(path, verify)
+    spec = cls.spec
+    check_names(spec, settings)
+    given = {q.name: value_of(q, settings[q.name]) for q in spec.queries if q.name in settings}
+    wanted = [q for q in spec.queries if q.name not in settings]
+    columns: dict[str, str] = {}
+    if wanted:
+        if data_path is None:
+            raise RunError(f"no data for {_names(wanted)}", "name a CSV file with `--data`")
+        table = read_table(data_path)
+        columns = _columns(table, wanted, column)
+        given.update({q.name: _answers(table, q, columns[q.name]) for q in wanted})
+    mechanism = _constructed(cls, settings, seed)
+    return _execution(mechanism, given, columns)
+
+
+def _constructed(cls: type[Mechanism], settings: Mapping[str, str], seed: int | None) -> Mechanism:
+    values: dict[str, Any] = {p.keyword: value_of(p, settings[p.name]) for p in cls.spec.parameters}
+    try:
+        return cls(**values, seed=seed)
+    except ArgumentError as error:
+        raise RunError(str(error), needed(cls.spec)) from None
+    except (ArithmeticError, LookupError, MechanismError) as error:
+        raise RunError(f"the parameters cannot be checked: {error}", needed(cls.spec)) from None
+
+
+def _execution(mechanism: Any, given: Mapping[str, Any], columns: Mapping[str, str]) -> Execution:
+    spec = mechanism.spec
+    try:
+        result = mechanism(*(given[q.name] for q in spec.queries))
+    except ArgumentError as error:
+        raise RunError(str(error)) from None
+    except (ArithmeticError, LookupError, MechanismError) as error:
+        raise RunError(f"the run stopped: {error}", "nothing was released") from None
+    return Execution(
+        mechanism=spec.name,
+        parameters=tuple((p.name, getattr(mechanism, p.keyword)) for p in spec.parameters),
+        columns=tuple(columns.items()),
+        answers=tuple((q.name, len(given[q.name])) for q in spec.queries if q.vector),
+        records=tuple(
+            Released(record.tag, tuple(row_of(record).items()), None if label is None else str(label))
+            for record, label in zip(result.records, result.labels, strict=True)
+        ),
+        claim=spec.claim,
+        spent=result.spent,
+        private=result.private,
+        notes=result.notes,
+    )
+
+
+def _columns(table: Table, wanted: list[QueryInfo], column: str | None) -> dict[str, str]:
+    """The column of each private input."""
+    if len(wanted) == 1:
+        (query,) = wanted
+        name = (column or "").removeprefix(f"{query.name}=") if column not in table.header else column
+        if name:
+            table.index(name)
+            return {query.name: name}
+        return {query.name: query.name if query.name in table.header else table.default_column()}
+    chosen = _assignments(wanted, column)
+    for query in wanted:
+        name = chosen.setdefault(query.name, query.name)
+        if name not in table.header:
+            example = ",".join(f"{q.name}=…" for q in wanted)
+            raise RunError(
+                f"{table.path}:1: no column `{name}` for `{query.name}`",
+                f"choose a column for each of {_names(wanted)}: --column {example}",
+            )
+    return chosen
+
+
+def _assignments(wanted: list[QueryInfo], column: str | None) -> dict[str, str]:
+    """`p=first,r=second`."""
+    chosen: dict[str, str] = {}
+    for part in (column or "").split(",") if column else []:
+        name, equals, value = part.partition("=")
+        if not equals or name.strip() not in {q.name for q in wanted}:
+            example = ",".join(f"{q.name}=…" for q in wanted)
+            raise RunError(
+                f"`--column {column}` does not say whose column it is", f"write --column {example}"
+            )
+        chosen[name.strip()] = value.strip()
+    return chosen
+
+
+def _answers(table: Table, query: QueryInfo, column: str) -> Any:
+    values: list[Any] = table.numbers(column) if query.sort != "bool" else _truths(table, query, column)
+    if not query.vector:
+        if len(values) != 1:
+            raise RunError(
+                f"{table.path}: `{query.name}` is one answer, but column `{column}` has {len(values)} rows",
+                f"use a file with one row, or --set {query.name}=VALUE",
+            )
+        return values[0]
+    label = table.label_column(column)
+    return values if label is None else Labelled(values, table.texts(label))
+
+
+def _truths(table: Table, query: QueryInfo, column: str) -> list[Any]:
+    return [
+        value_of(QueryInfo(query.name, query.keyword, "bool", False), text) for text in table.texts(column)
+    ]
+
+
+def _names(queries: list[QueryInfo]) -> str:
+    return ", ".join(f"`{q.name}`" for q in queries)

@@ -1,0 +1,163 @@
+"""A CSV file with a header, as pandas writes it: columns of text, and one of them as answers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from aligncheck.execute.errors import RunError
+
+_IDENTIFIERS = frozenset({"", "id", "index", "item", "key", "label", "name"})
+"""Headers of columns that name rows, also where the names are numbers; pandas writes its index with none."""
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
+_FLOAT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+_MISSING = frozenset({"", "na", "nan", "null", "none", "<na>"})
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The text of a CSV file: `rows[r][c]`, and the line of the file on which row r starts, from 1."""
+
+    path: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    lines: tuple[int, ...]
+
+    def index(self, column: str) -> int:
+        """Where a column is. Raises `RunError`, with near names, where there is none."""
+        if column in self.header:
+            return self.header.index(column)
+        near = get_close_matches(column, self.header, 1)
+        raise RunError(
+            f"{self.path}:1: no column `{column}`",
+            f"did you mean `{near[0]}`?" if near else f"the columns are {_listed(self.header)}",
+        )
+
+    def default_column(self) -> str:
+        """The only numeric column that does not name rows.
+
+        Raises:
+            RunError: there is none, or more than one.
+        """
+        numeric = [
+            name
+            for c, name in enumerate(self.header)
+            if name.lower() not in _IDENTIFIERS and self._is_numeric(c)
+        ]
+        if len(numeric) == 1:
+            return numeric[0]
+        if not numeric:
+            raise RunError(
+                f"{self.path}:1: no column of numbers",
+                f"the columns are {_listed(self.header)}; see `--column`",
+            )
+        raise RunError(
+            f"{self.path}:1: several columns hold numbers: {_listed(numeric)}", "choose one with `--column`"
+        )
+
+    def label_column(self, besides: str) -> str | None:
+        """The column that names the rows: the first without numbers, else the first with a header that says so.
+
+        The names of the rows are taken to be public, as their number is.
+        """
+        others = [(c, name) for c, name in enumerate(self.header) if name != besides]
+        words = [name for c, name in others if not self._is_numeric(c)]
+        named = [name for _, name in others if name.lower() in _IDENTIFIERS]
+        return next(iter([*words, *named]), None)
+
+    def texts(self, column: str) -> tuple[str, ...]:
+        """The cells of a column, as they are."""
+        c = self.index(column)
+        return tuple(row[c] for row in self.rows)
+
+    def numbers(self, column: str) -> list[int | float]:
+        """The cells of a column as numbers; integers stay exact.
+
+        Raises:
+            RunError: naming file, line and column of the first cell that is no finite number.
+        """
+        c = self.index(column)
+        return [self._number(row[c], line, column) for row, line in zip(self.rows, self.lines, strict=True)]
+
+    def _number(self, cell: str, line: int, column: str) -> int | float:
+        text = cell.strip()
+        place = f"{self.path}:{line}: column `{column}`"
+        if _INTEGER.fullmatch(text):
+            return int(text)
+        if text.lower() in _MISSING:
+            raise RunError(f"{place}: the value is missing", "fill it in, or leave out the row")
+        if _FLOAT.fullmatch(text):
+            number = float(text)
+            if math.isfinite(number):
+                return number
+            raise RunError(f"{place}: `{text[:40]}` is too large for a float")
+        advice = "write numbers without separators for thousands" if re.search(r"\d[,_' ]\d", text) else None
+        raise RunError(f"{place}: `{text[:40]}` is no finite number", advice)
+
+    def _is_numeric(self, c: int) -> bool:
+        cells = [row[c].strip() for row in self.rows]
+        present = [text for text in cells if text.lower() not in _MISSING]
+        return bool(present) and all(_INTEGER.fullmatch(text) or _FLOAT.fullmatch(text) for text in present)
+
+
+def read_table(path: str) -> Table:
+    """A CSV file: UTF-8, commas, a header, rows of the header's length; blank lines do not count.
+
+    Raises:
+        RunError: the file cannot be read, is no such text, or has no rows; names the line at fault.
+    """
+    try:
+        with open(path, "rb") as file:
+            text = file.read().decode("utf-8-sig")
+    except OSError as error:
+        raise RunError(f"cannot read `{path}`: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise RunError(f"{path}:{line}: not UTF-8 text", "save the file as UTF-8") from None
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise RunError(f"{path}:{line}: holds a null byte: this is no CSV text")
+    return _table(path, text)
+
+
+def _table(path: str, text: str) -> Table:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    rows: list[tuple[str, ...]] = []
+    lines: list[int] = []
+    start = 1
+    try:
+        for row in reader:
+            if row:
+                rows.append(tuple(row))
+                lines.append(start)
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise RunError(f"{path}:{start}: {error}") from None
+    if not rows:
+        raise RunError(f"`{path}` is empty", "its first line must name the columns")
+    header = tuple(name.strip() for name in rows[0])
+    _check_shape(path, header, rows, lines)
+    return Table(path, header, tuple(rows[1:]), tuple(lines[1:]))
+
+
+def _check_shape(path: str, header: tuple[str, ...], rows: list[tuple[str, ...]], lines: list[int]) -> None:
+    twice = next((name for i, name in enumerate(header) if name in header[:i]), None)
+    if twice is not None:
+        raise RunError(f"{path}:{lines[0]}: two columns are called `{twice}`")
+    if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
+        raise RunError(f"{path}:{lines[0]}: no commas in the header", "columns are separated by commas")
+    if len(rows) == 1:
+        raise RunError(f"`{path}` has a header but no rows")
+    for row, line in zip(rows, lines, strict=True):
+        if len(row) != len(header):
+            raise RunError(f"{path}:{line}: {len(row)} values, but the header names {len(header)} columns")
+
+
+def _listed(names: list[str] | tuple[str, ...]) -> str:
+    shown = ", ".join(f"`{name}`" for name in names[:10])
+    return f"{shown}, …" if len(names) > 10 else shown
