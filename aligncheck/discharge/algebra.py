@@ -29,6 +29,7 @@ from aligncheck.relational.terms import (
     children,
     is_number,
     mul,
+    order_key,
     rebuilt,
     sub,
 )
@@ -67,7 +68,7 @@ def quotient(term: Term) -> Quotient:
     """The normal form of a numeric term. Division is that of the field of rational functions: a zero divisor is
     excluded by the `defined` obligations, not here."""
     ready = _inner(term)
-    atoms = tuple(sorted(_atoms(ready), key=repr))
+    atoms = tuple(sorted(_atoms(ready), key=order_key))
     context = fmpq_mpoly_ctx.get([f"x{i}" for i in range(len(atoms))], Ordering.lex)
     generators = dict(zip(atoms, context.gens(), strict=True))
     top, bottom = _fraction(ready, generators, context.constant(1))

@@ -146,7 +146,7 @@ class Smt:
             again.set("timeout", milliseconds)
             again.add(solver.assertions())
             result, solver = again.check(), again
-        answer = {z3.unsat: Answer.VALID, z3.sat: Answer.INVALID}.get(result, Answer.UNKNOWN)
+        answer = _answer(result)
         found = self._model(solver.model(), closed) if model and answer is Answer.INVALID else None
         return Reply(answer, found, time.perf_counter() - start)
 
@@ -383,6 +383,12 @@ class Smt:
                 near = value.approx(12)
                 found[atom] = Fraction(near.numerator_as_long(), near.denominator_as_long())
         return found
+
+
+def _answer(result: Any) -> Answer:
+    if result == z3.unsat:
+        return Answer.VALID
+    return Answer.INVALID if result == z3.sat else Answer.UNKNOWN
 
 
 def function_facts(atom: Fn) -> tuple[Term, ...]:

@@ -1,0 +1,59 @@
+"""What must be proved: one module per part of Lemma 1; `all_obligations` collects them."""
+
+from __future__ import annotations
+
+from aligncheck.conditions import Condition
+from aligncheck.obligations.alignment import (
+    countably_many,
+    in_order,
+    one_to_one,
+    stays_in_support,
+    within_claim,
+)
+from aligncheck.obligations.draws import count_is_known, drawn_once, same_index, scales_are_public
+from aligncheck.obligations.obligation import Invariants, Obligation
+from aligncheck.obligations.output import same_arms_and_records
+from aligncheck.obligations.running import operations_defined
+from aligncheck.relational.paths import Analysis
+from aligncheck.relational.terms import Term
+from aligncheck.relational.visible import Visible
+from aligncheck.source import Source
+
+ORDER = (
+    Condition.HYPOTHESES,
+    Condition.DEFINED,
+    Condition.FRESH,
+    Condition.SCALES,
+    Condition.DRAWS,
+    Condition.COUNTABLE,
+    Condition.ACYCLIC,
+    Condition.INJECTIVE,
+    Condition.SUPPORT,
+    Condition.OUTPUT,
+    Condition.COST,
+    Condition.TERMINATES,
+    Condition.INVARIANT,
+)
+"""The order in which conditions are looked at: the first that fails names the failure."""
+
+
+def obligations_of(
+    analysis: Analysis, claim: Term, invariants: Invariants, source: Source
+) -> list[Obligation]:
+    """Every obligation that is a single implication (termination and the general route have alternatives of their own)."""
+    visible = Visible(analysis)
+    return [
+        *operations_defined(analysis, invariants, source),
+        *drawn_once(analysis, invariants, source),
+        *scales_are_public(analysis, invariants, visible, source),
+        *count_is_known(analysis, visible, source),
+        *same_index(analysis, invariants, source),
+        *countably_many(analysis, source),
+        *in_order(analysis, source),
+        *stays_in_support(analysis, invariants, source),
+        *same_arms_and_records(analysis, invariants, source),
+        *within_claim(analysis, claim, invariants, source),
+    ]
+
+
+__all__ = ["ORDER", "Invariants", "Obligation", "obligations_of", "one_to_one"]

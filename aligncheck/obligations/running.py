@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from aligncheck.conditions import Condition
 from aligncheck.obligations.alignment import own_symbol
@@ -170,12 +171,13 @@ def _leaves_with_some_probability(
 
     Claim: the loop ends with probability 1.
     Why sound: on one path (lowering the measure by 1 or more, or leaving the loop) every test is public and fixed during the
-    loop, or compares a fresh draw of this round, each draw in at most one test, with numbers that no round changes. Given
+    loop, or compares a fresh draw of this round, each draw in at most one test, with numbers that no round changes, as none
+    changes the draw's scale. Given
     the past, the probability of that path is then the same positive number in every round: Laplace noise exceeds any
     number, and stays below any number, with positive probability; exponential noise exceeds any number. The measure starts
     finite, never rises and falls by 1 or more with at least that probability in each round, so it is negative (and the loop
     over) after finitely many rounds with probability 1.
-    Breaks if a test's other numbers change from round to round: then the probabilities may tend to 0.
+    Breaks if a test's other numbers, or the scale, change from round to round: then the probabilities may tend to 0.
     """
     assert cut.loop is not None
     changing = _changing_symbols(cut)
@@ -243,7 +245,8 @@ def _likely(path: Path, changing: frozenset[Term]) -> bool:
             continue
         if len(fresh) != 1 or fresh[0] in used or (mentioned - {fresh[0]}) & changing:
             return False
-        if not _unbounded(test, fresh[0], draws[fresh[0]]):
+        event = draws[fresh[0]]
+        if atoms(a.left for a in event.args) & changing or not _unbounded(test, fresh[0], event):
             return False
         used.add(fresh[0])
     return bool(used)
@@ -254,7 +257,7 @@ def _unbounded(test: Term, symbol: Term, event: Drawing) -> bool:
     if isinstance(test, Not) or not isinstance(test, Cmp) or test.op == "==":
         return False
     gap = sub(test.right, test.left)
-    parts = dict(gap.parts) if isinstance(gap, Add) else {gap: 1}
+    parts: dict[Term, Fraction] = dict(gap.parts) if isinstance(gap, Add) else {gap: Fraction(1)}
     if any(symbol in atoms((p,)) for p in parts if p != symbol):
         return False
     factor = parts.get(symbol)

@@ -250,19 +250,38 @@ def analyse(theory: Theory) -> Analysis:
 
     Raises TooManyPaths.
     """
-    real: frozenset[tuple[int, str]] = frozenset()
-    while True:
-        machine = _Machine(theory, None, real)
-        analysis = machine.run()
-        widened = real | _not_whole(analysis)
-        if widened == real:
-            return analysis
-        real = widened
+    return _settled(theory, None)
 
 
 def unrolled(theory: Theory, unroll: Unroll) -> Analysis:
-    """Complete runs only, for grounded parameters and lengths."""
-    return _Machine(theory, unroll, frozenset()).run()
+    """Complete runs only, for grounded parameters and lengths.
+
+    Raises TooManyPaths.
+    """
+    return _settled(theory, unroll)
+
+
+def _settled(theory: Theory, unroll: Unroll | None) -> Analysis:
+    """Execute until the sorts of loop-head variables and of released fields are those that were assumed."""
+    real: frozenset[tuple[int, str]] = frozenset()
+    truths: frozenset[str] = frozenset()
+    while True:
+        analysis = _Machine(theory, unroll, real, truths).run()
+        now_real, now_truths = real | _not_whole(analysis), _truth_fields(analysis)
+        if (now_real, now_truths) == (real, truths):
+            return analysis
+        real, truths = now_real, now_truths
+
+
+def _truth_fields(analysis: Analysis) -> frozenset[str]:
+    """The released fields that hold truths."""
+    return frozenset(
+        name
+        for path in analysis.paths
+        for emission in path.emissions()
+        for name, pair, _ in emission.fields
+        if sort_of(pair.left) is Sort.BOOL
+    )
 
 
 def _not_whole(analysis: Analysis) -> frozenset[tuple[int, str]]:
@@ -308,11 +327,18 @@ def changed_in(body: tuple[Stmt, ...]) -> tuple[frozenset[str], frozenset[str], 
 class _Machine:
     """Executes a program over sets of path states."""
 
-    def __init__(self, theory: Theory, unroll: Unroll | None, real: frozenset[tuple[int, str]]) -> None:
+    def __init__(
+        self,
+        theory: Theory,
+        unroll: Unroll | None,
+        real: frozenset[tuple[int, str]],
+        truths: frozenset[str],
+    ) -> None:
         self.theory = theory
         self.mechanism = theory.mechanism
         self.unroll = unroll
         self.real = real
+        self.truths = truths
         self.cuts: list[Cut] = []
         self.paths: list[Path] = []
         self.omega = frozenset(_omega_labels(self.mechanism))
@@ -462,7 +488,9 @@ class _Machine:
             stmt.family, stmt.name, None if index is None else index.right, tuple(a.right for a in args)
         )
         position = ZERO if index is None else index.left
-        own = _DrawScope(self.theory, state.env, stmt.name, None if index is None else index.left, left.value)
+        own = _DrawScope.at(
+            self.theory, state.env, self.truths, stmt.name, None if index is None else index.left, left.value
+        )
         shift, lines, partial = shift_of(self.mechanism.align, stmt.name, position, own, self.theory)
         state.events += [Required(p, True) for p in partial]
         before = state.env[latest(stmt.name)].left
@@ -720,6 +748,7 @@ class ProgramScope:
     theory: Theory
     env: Env
     side: bool
+    truths: frozenset[str] = frozenset()
 
     def name(self, ident: str, primed: bool, span: Span) -> Term:
         value = self.env.get(ident)
@@ -756,7 +785,8 @@ class ProgramScope:
                 return App(f"out:is:{tag}", (index,), Sort.BOOL, Kind.OMEGA)
             case OutField(field=name):
                 assert index is not None
-                return App(f"out:field:{name}", (index,), Sort.REAL, Kind.OMEGA)
+                sort = Sort.BOOL if name in self.truths else Sort.REAL
+                return App(f"out:field:{name}", (index,), sort, Kind.OMEGA)
             case OutCount(tag=tag):
                 label = "out:len" if tag is None else f"out:count:{tag}"
                 return Sym(label, Sort.INT, Kind.OMEGA)
@@ -766,22 +796,19 @@ class ProgramScope:
 class _DrawScope(ProgramScope):
     """Names in an alignment line, at the draw that it moves: the draw itself has only its value on D."""
 
-    drawn: str = ""
-    index: Term | None = None
-    value: Term = ZERO
-
-    def __init__(self, theory: Theory, env: Env, drawn: str, index: Term | None, value: Term) -> None:
-        own = dict(env)
-        if index is None:
-            own[drawn] = Pair(value, value)
-        else:
-            own[_cell(drawn, index)] = Pair(value, value)
-        object.__setattr__(self, "theory", theory)
-        object.__setattr__(self, "env", own)
-        object.__setattr__(self, "side", False)
-        object.__setattr__(self, "drawn", drawn)
-        object.__setattr__(self, "index", index)
-        object.__setattr__(self, "value", value)
+    @classmethod
+    def at(
+        cls,
+        theory: Theory,
+        env: Env,
+        truths: frozenset[str],
+        drawn: str,
+        index: Term | None,
+        value: Term,
+    ) -> _DrawScope:
+        """The scope at the draw `drawn[index]`, whose value on D is `value`."""
+        key = drawn if index is None else _cell(drawn, index)
+        return cls(theory, {**env, key: Pair(value, value)}, False, truths)
 
     def name(self, ident: str, primed: bool, span: Span) -> Term:
         if ident not in self.env and ident not in self.theory.inputs and ident != "alignment_cost":

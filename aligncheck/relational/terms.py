@@ -229,8 +229,31 @@ def _parts(term: Term) -> tuple[tuple[tuple[Term, Fraction], ...], Fraction]:
             return ((term, Fraction(1)),), Fraction(0)
 
 
-def _order(term: Term) -> str:
-    return repr(term)
+def order_key(term: Term) -> str:
+    """A text that is the same for equal terms and differs for others: a canonical order of summands and factors."""
+    match term:
+        case Sym(name):
+            return name
+        case Const(value):
+            return str(value)
+        case Truth(truth):
+            return str(truth)
+    key = term.__dict__.get("_k")
+    if key is None:
+        key = term.__dict__["_k"] = _spelled(term)
+    return str(key)
+
+
+def _spelled(term: Term) -> str:
+    match term:
+        case Add(parts, constant):
+            return f"(+ {constant}" + "".join(f" {k}*{order_key(t)}" for t, k in parts) + ")"
+        case App(name, args) | Fn(name, args):
+            return f"{name}({','.join(order_key(a) for a in args)})"
+        case Cmp(op, left, right):
+            return f"({op} {order_key(left)} {order_key(right)})"
+        case _:
+            return f"({type(term).__name__} {' '.join(order_key(c) for c in children(term))})"
 
 
 def add(*terms: Term) -> Term:
@@ -248,7 +271,7 @@ def add(*terms: Term) -> Term:
     if len(kept) == 1 and not constant:
         return scaled(kept[0][0], kept[0][1])
     if len(kept) > 1:
-        kept.sort(key=lambda pair: _order(pair[0]))
+        kept.sort(key=lambda pair: order_key(pair[0]))
     return Add(tuple(kept), constant)
 
 
@@ -305,7 +328,7 @@ def mul(*terms: Term) -> Term:
         return Const(factor)
     if len(rest) == 1:
         return scaled(rest[0], factor)
-    rest.sort(key=_order)
+    rest.sort(key=order_key)
     return scaled(Mul(tuple(rest)), factor)
 
 
@@ -356,7 +379,7 @@ def _abs(arg: Term) -> Term:
     if isinstance(arg, Ite):
         return ite(arg.test, _abs(arg.then), _abs(arg.otherwise))
     flipped = neg(arg)
-    return Fn("abs", (min(arg, flipped, key=_order),))
+    return Fn("abs", (min(arg, flipped, key=order_key),))
 
 
 def _root(value: Fraction) -> Fraction | None:

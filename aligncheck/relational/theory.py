@@ -94,7 +94,7 @@ class Theory:
         whole = group.sort is nodes.Sort.INT or group.lattice is not None
         sort = Sort.INT if whole else Sort.REAL
         symbol: Term = Sym(label, sort, kind) if index is None else App(label, (index,), sort, kind)
-        return symbol if group.lattice is None else mul(self._input_term(group.lattice, index), symbol)
+        return symbol if group.lattice is None else mul(self.input_term(group.lattice, index), symbol)
 
     def entry(self, name: str, index: Term, primed: bool) -> Term:
         """An entry of a public vector or of a vector of queries."""
@@ -122,7 +122,7 @@ class Theory:
 
     # --- facts --------------------------------------------------------------------------------------------
 
-    def _input_term(self, expr: Expr, index: Term | None, primed: bool = False) -> Term:
+    def input_term(self, expr: Expr, index: Term | None, primed: bool = False) -> Term:
         return Evaluator(InputScope(self, index, primed)).term(expr)
 
     @cached_property
@@ -131,7 +131,7 @@ class Theory:
         found: list[Term] = []
         for item in self.mechanism.inputs:
             if item.where is not None and not _mentions_index(item.where, self.inputs):
-                found.append(self._input_term(item.where, None))
+                found.append(self.input_term(item.where, None))
         for item in self.mechanism.inputs:
             if isinstance(item, Queries):
                 found.extend(self._group_facts(item))
@@ -145,7 +145,7 @@ class Theory:
         """Every sensitivity as a term (at a generic index): each must be shown not to be negative."""
         generic = Sym("i", Sort.INT, Kind.GHOST)
         return tuple(
-            (self._input_term(item.sensitivity, generic), item.sensitivity.span)
+            (self.input_term(item.sensitivity, generic), item.sensitivity.span)
             for item in self.mechanism.inputs
             if isinstance(item, Queries) and item.sensitivity is not None
         )
@@ -161,7 +161,7 @@ class Theory:
             case Adjacency.L1:
                 assert group.sensitivity is not None
                 totals = [_total(name) for name in group.names]
-                bound = self._input_term(group.sensitivity, None)
+                bound = self.input_term(group.sensitivity, None)
                 return [le(add(*totals), bound), *(le(ZERO, t) for t in totals)]
             case _:
                 return []
@@ -216,19 +216,19 @@ class Theory:
         where = self.inputs[name].where
         if where is None or not _mentions_index(where, self.inputs):
             return ()
-        return (self._input_term(where, index),)
+        return (self.input_term(where, index),)
 
     def _range_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
         group = self.inputs[name]
         assert isinstance(group, Queries)
         found: list[Term] = []
         if group.range is not None:
-            low, high = (self._input_term(e, index) for e in group.range)
+            low, high = (self.input_term(e, index) for e in group.range)
             for primed in (False, True):
                 value = self.answer(name, index, primed)
                 found += [le(low, value), le(value, high)]
         if group.where is not None and _mentions_index(group.where, self.inputs):
-            found += [self._input_term(group.where, index, primed) for primed in (False, True)]
+            found += [self.input_term(group.where, index, primed) for primed in (False, True)]
         return tuple(found)
 
     def _answer_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
@@ -240,7 +240,7 @@ class Theory:
         if group.adjacency is Adjacency.ANY:
             return ranges
         assert group.sensitivity is not None
-        bound = self._input_term(group.sensitivity, index)
+        bound = self.input_term(group.sensitivity, index)
         within = (le(neg(bound), d), le(d, bound))
         unmoved = eq(d, ZERO)
         match group.adjacency:

@@ -1,0 +1,127 @@
+"""Loop invariants: the largest subset of the candidates that is inductive (Houdini).
+
+Trusted only in one respect: what is returned was shown, candidate by candidate, to hold at every entry and to be
+preserved by every round *under the returned candidates alone* (the last sweep drops nothing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from aligncheck.discharge.algebra import canonical
+from aligncheck.discharge.smt import Answer, Smt
+from aligncheck.discharge.values import value_of
+from aligncheck.obligations.obligation import Invariants, known_at, run_on_d, run_on_d_prime
+from aligncheck.relational.candidates import LIMIT, Pool
+from aligncheck.relational.paths import Analysis, Path
+from aligncheck.relational.terms import Sym, Term, Truth, and_, substitute
+
+MILLISECONDS = 300
+"""How long to try one candidate on one path; a candidate that takes longer is dropped."""
+
+
+@dataclass
+class Houdini:
+    """Infers the invariants of all loops of a mechanism at once."""
+
+    analysis: Analysis
+    smt: Smt
+    kept: dict[int, list[Term]] = field(default_factory=dict)
+
+    def run(self, given: dict[int, list[Term]]) -> Invariants:
+        """The inductive subset of the candidates. `given` are the author's invariants, tried like all others.
+
+        In stages, so that what one equality implies is never tried: values, then equal distances, then bounds on the
+        distances that are left, then costs.
+        """
+        loops = [cut for cut in self.analysis.cuts if cut.loop is not None]
+        pools = {cut.number: Pool(self.analysis, cut) for cut in loops}
+        stages: list[Callable[[int], list[Term]]] = [
+            lambda n: [*given.get(n, []), *pools[n].values()],
+            lambda n: pools[n].equal_distances(),
+            lambda n: pools[n].bounded_distances(self.kept[n]),
+            lambda n: pools[n].costs(self.kept[n]),
+        ]
+        for cut in loops:
+            self.kept[cut.number] = []
+        for stage in stages:
+            for cut in loops:
+                new = dict.fromkeys(canonical(c) for c in stage(cut.number)[:LIMIT])
+                self.kept[cut.number] = list(dict.fromkeys([*self.kept[cut.number], *new]))
+            self._sweep()
+        return {number: tuple(terms) for number, terms in self.kept.items()}
+
+    def _sweep(self) -> None:
+        """Drop candidates until every path preserves all that are left."""
+        changed = True
+        while changed:
+            changed = False
+            for path in self.analysis.paths:
+                if path.target is not None and self._filter(path):
+                    changed = True
+
+    def _filter(self, path: Path) -> bool:
+        """Drop the candidates of the path's target that this path does not establish; whether any was dropped."""
+        assert path.target is not None
+        target = self.kept[path.target]
+        if not target:
+            return False
+        hypotheses = self._hypotheses(path)
+        table = self._end_values(path)
+        claims = {c: canonical(substitute(c, table)) for c in target}
+        false = {c for c, claim in claims.items() if claim == Truth(False)}
+        undecided = [c for c, claim in claims.items() if not isinstance(claim, Truth)]
+        assumed = {canonical(h) for h in hypotheses}
+        false |= self._refuted([c for c in undecided if claims[c] not in assumed], claims, hypotheses)
+        if false:
+            self.kept[path.target] = [c for c in target if c not in false]
+        return bool(false)
+
+    def _hypotheses(self, path: Path) -> tuple[Term, ...]:
+        invariants = {n: tuple(t) for n, t in self.kept.items()}
+        known = known_at(self.analysis, self.analysis.cuts[path.origin], invariants)
+        return (*known, *run_on_d(path), *run_on_d_prime(path))
+
+    def _end_values(self, path: Path) -> dict[Term, Term]:
+        """What each loop-head symbol of the path's target is at the end of the path."""
+        assert path.target is not None
+        table: dict[Term, Term] = {}
+        for name, pair in self.analysis.cuts[path.target].fresh.items():
+            value = path.env[name]
+            if isinstance(pair.left, Sym):
+                table[pair.left] = value.left
+            if pair.right != pair.left:
+                if isinstance(pair.right, Sym):
+                    table[pair.right] = value.right
+                else:
+                    table[pair.distance] = value.distance
+        return table
+
+    def _refuted(
+        self, candidates: list[Term], claims: dict[Term, Term], hypotheses: tuple[Term, ...]
+    ) -> set[Term]:
+        """Ask for all at once; each counterexample drops every candidate that it refutes."""
+        false: set[Term] = set()
+        left = list(candidates)
+        while left:
+            goal = and_(claims[c] for c in left)
+            reply = self.smt.implied(hypotheses, goal, 2 * MILLISECONDS, model=True)
+            if reply.answer is Answer.VALID:
+                return false
+            model = reply.model or {}
+            wrong = {c for c in left if value_of(claims[c], model) is False}
+            if reply.answer is Answer.UNKNOWN or not wrong:
+                return false | self._one_by_one(left, claims, hypotheses)
+            false |= wrong
+            left = [c for c in left if c not in wrong]
+        return false
+
+    def _one_by_one(
+        self, candidates: list[Term], claims: dict[Term, Term], hypotheses: tuple[Term, ...]
+    ) -> set[Term]:
+        return {
+            c
+            for c in candidates
+            if self.smt.implied(hypotheses, claims[c], MILLISECONDS).answer is not Answer.VALID
+        }

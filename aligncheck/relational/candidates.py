@@ -1,0 +1,630 @@
+"""Candidates for loop invariants: templates filled with what the paths do. Nothing here is believed.
+
+`discharge.houdini` keeps the largest subset that holds at every entry and is preserved by every round, so a wrong
+candidate costs time, never soundness (design, sections 2 and 8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, product
+
+from aligncheck.relational.evaluate import Evaluator
+from aligncheck.relational.paths import COST, OUT, Analysis, Assumed, Cut, Drawing, Path, ProgramScope
+from aligncheck.relational.terms import (
+    ZERO,
+    Add,
+    App,
+    Cmp,
+    Const,
+    Fn,
+    Ite,
+    Kind,
+    Mul,
+    Not,
+    Pair,
+    Sort,
+    Sym,
+    Term,
+    Truth,
+    add,
+    and_,
+    atoms,
+    const,
+    div,
+    eq,
+    fn,
+    iff,
+    implies,
+    ite,
+    le,
+    lt,
+    mul,
+    neg,
+    not_,
+    or_,
+    rebuilt,
+    scaled,
+    sort_of,
+    sub,
+    substitute,
+    subterms,
+)
+from aligncheck.relational.theory import prefix
+from aligncheck.syntax.nodes import Adjacency, Expr, If, Index, Name, Queries, Sample, While
+from aligncheck.syntax.walk import names_in, statements_in, subexpressions
+
+LIMIT = 400
+"""At most so many candidates for one loop; templates come in order of usefulness."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The candidates for one loop head."""
+
+    analysis: Analysis
+    cut: Cut
+
+    def values(self) -> list[Term]:
+        """First stage: the program's own values, which variables both runs share, where noise was drawn last."""
+        return _distinct([*self._equal_truths(), *self._values(), *self._indices()])
+
+    def equal_distances(self) -> list[Term]:
+        """Second stage: distances that are 0 or equal to a closed form."""
+        found: list[Term] = []
+        for name, d in self._private():
+            found += [eq(d, form) for form in (ZERO, *self._closed_forms(name))]
+        return _distinct(found)
+
+    def bounded_distances(self, kept: list[Term]) -> list[Term]:
+        """Third stage: what else may be said of the distances that no kept equality fixes."""
+        fixed = _fixed_by(kept)
+        found: list[Term] = []
+        for name, d in self._private():
+            if d not in fixed:
+                found += self._distance_bounds(name, d)
+        return _distinct(found)
+
+    def costs(self, kept: list[Term]) -> list[Term]:
+        """Last stage: bounds on the accumulated cost."""
+        return _distinct(self._cost_bounds(_fixed_by(kept)))
+
+    # --- what the paths do --------------------------------------------------------------------------------
+
+    @cached_property
+    def entries(self) -> list[Path]:
+        return [p for p in self.analysis.paths if p.target == self.cut.number and not self._inside(p)]
+
+    @cached_property
+    def rounds(self) -> list[Path]:
+        return [p for p in self.analysis.paths if p.target == self.cut.number and self._inside(p)]
+
+    def _inside(self, path: Path) -> bool:
+        here: int | None = path.origin
+        while here is not None:
+            if here == self.cut.number:
+                return True
+            here = self.analysis.cuts[here].parent
+        return False
+
+    @cached_property
+    def _changing(self) -> frozenset[Term]:
+        found: set[Term] = set()
+        for pair in self.cut.fresh.values():
+            found |= atoms((pair.left, pair.right))
+        return frozenset(found)
+
+    def _stable(self, term: Term) -> bool:
+        """Whether a term speaks only of symbols that the loop does not change."""
+        return not any(a in self._changing for a in atoms((term,)))
+
+    def _start(self, name: str) -> Pair | None:
+        """The value at every entry, where there is but one."""
+        values = {p.env[name] for p in self.entries if name in p.env}
+        return next(iter(values)) if len(values) == 1 else None
+
+    def _numbers(self) -> list[tuple[str, Sym]]:
+        """The numeric variables that the loop changes, by name, with their symbols on D."""
+        return [
+            (name, pair.left)
+            for name, pair in self.cut.fresh.items()
+            if isinstance(pair.left, Sym) and pair.left.sort is not Sort.BOOL and name != COST
+        ]
+
+    @cached_property
+    def _steps(self) -> dict[str, list[Term]]:
+        """How much each numeric variable grows in each round."""
+        return {
+            name: [sub(p.env[name].left, symbol) for p in self.rounds] for name, symbol in self._numbers()
+        }
+
+    @cached_property
+    def _clocks(self) -> list[Term]:
+        """Integer symbols at this loop head: loop indices and counters."""
+        return [s for n, s in self._numbers() if s.sort is Sort.INT and not n.startswith("#latest")]
+
+    @cached_property
+    def _walks(self) -> list[tuple[str, Term]]:
+        """(q, t): the answers of q are visited at index t, a symbol of this loop head."""
+        found: list[tuple[str, Term]] = []
+        for path in (*self.rounds, *self._leaving):
+            for atom in atoms(_terms_of(path)):
+                if isinstance(atom, App) and atom.name.startswith("d:") and atom.args[0] in self._clocks:
+                    found.append((atom.name[2:], atom.args[0]))
+        return list(dict.fromkeys(found))
+
+    @cached_property
+    def _leaving(self) -> list[Path]:
+        return [p for p in self.analysis.paths if p.origin == self.cut.number and p.target != self.cut.number]
+
+    def _groups(self) -> list[tuple[Queries, str, Term]]:
+        inputs = self.analysis.theory.inputs
+        return [(inputs[q], q, t) for q, t in self._walks if isinstance(inputs[q], Queries)]  # type: ignore[misc]
+
+    @cached_property
+    def _bounds(self) -> list[Term]:
+        """Public numbers that may bound a distance."""
+        theory = self.analysis.theory
+        found = [s for s, _ in theory.sensitivities if not _mentions_generic(s)]
+        return _distinct([*found, *(scaled(s, 2) for s in found)])
+
+    # --- truths and distances -----------------------------------------------------------------------------
+
+    def _equal_truths(self) -> list[Term]:
+        return [
+            iff(pair.left, pair.right)
+            for pair in self.cut.fresh.values()
+            if sort_of(pair.left) is Sort.BOOL and pair.left != pair.right
+        ]
+
+    def _private(self) -> list[tuple[str, Term]]:
+        """Numeric variables with a distance of their own."""
+        return [
+            (name, pair.distance)
+            for name, pair in self.cut.fresh.items()
+            if sort_of(pair.left) is not Sort.BOOL and pair.left != pair.right
+        ]
+
+    def _distance_bounds(self, name: str, d: Term) -> list[Term]:
+        forms = self._closed_forms(name)
+        found = [implies(t, eq(d, form)) for t in self._guards for form in (ZERO, *forms)]
+        sizes = _distinct([*self._bounds, *(size for f in forms for size in _sizes(f))])
+        for b in sizes:
+            found += [le(d, b), le(neg(b), d)]
+        return [*found, le(ZERO, d), le(d, ZERO), *self._walked_distances(d)]
+
+    def _closed_forms(self, name: str) -> list[Term]:
+        """The distance at the entries and at the end of the rounds, in terms of this loop head."""
+        found: list[Term] = []
+        for path in (*self.entries, *self.rounds):
+            form = self._restated(path.env[name].distance, path)
+            if form is not None and form != ZERO:
+                found.append(form)
+        return _distinct(found)[:6]
+
+    def _restated(self, term: Term, path: Path) -> Term | None:
+        """A term at the end of a path in terms of the loop head's symbols, or None.
+
+        A counter's old value is its new value less its growth.
+        """
+        table: dict[Term, Term] = {}
+        if path in self.rounds:
+            for (_, symbol), step in zip(self._numbers(), self._growth(path), strict=True):
+                if step is not None and step != ZERO:
+                    table[symbol] = sub(symbol, step)
+        known = _assumed_truths(path)
+        restated = _simplified(substitute(substitute(term, known), table))
+        return restated if self._speakable(restated) else None
+
+    def _growth(self, path: Path) -> list[Term | None]:
+        place = self.rounds.index(path)
+        steps = [self._steps[name][place] for name, _ in self._numbers()]
+        return [s if self._stable(s) and not _noisy(s) else None for s in steps]
+
+    def _speakable(self, term: Term) -> bool:
+        own = {s for pair in self.cut.fresh.values() for s in atoms((pair.left,))}
+        return all(
+            a in own or (a not in self._changing and a.kind not in (Kind.NOISE, Kind.DATA))
+            for a in atoms((term,))
+        )
+
+    def _walked_distances(self, d: Term) -> list[Term]:
+        found: list[Term] = []
+        theory = self.analysis.theory
+        for group, q, t in self._groups():
+            match group.adjacency:
+                case Adjacency.ONE | Adjacency.MOVED:
+                    places = theory.place(q)
+                    passed = [lt(place, t) for place in places]
+                    found.append(or_((*passed, eq(d, ZERO))))
+                    for place, seen_it in zip(places, passed, strict=True):
+                        there = theory.distance(q, place)
+                        others = [s for s in passed if s != seen_it]
+                        found += [implies(seen_it, eq(d, there)), implies(seen_it, eq(d, neg(there)))]
+                        found += [or_((not_(seen_it), *others, eq(d, there)))]
+                        found += [or_((eq(d, ZERO), eq(d, there)))]
+                    if len(places) == 2:
+                        both = add(*(theory.distance(q, p) for p in places))
+                        found += [implies(and_(passed), eq(d, both))]
+                        found += [
+                            or_((*(not_(s) for s in passed), le(fn("abs", d), b))) for b in self._bounds
+                        ]
+                    for b in self._bounds:
+                        found.append(le(fn("abs", d), _flag_sum(passed, b)))
+                case Adjacency.L1:
+                    found.append(le(fn("abs", d), prefix(q, t)))
+                case Adjacency.ALL | Adjacency.MONOTONE:
+                    for b in self._bounds:
+                        found += [le(d, mul(b, t)), le(neg(mul(b, t)), d)]
+                case Adjacency.ANY:
+                    pass
+        sums = [prefix(q, t) for g, q, t in self._groups() if g.adjacency is Adjacency.L1]
+        if len(sums) > 1:
+            found.append(le(fn("abs", d), add(*sums)))
+        return found
+
+    # --- the program's own values -------------------------------------------------------------------------
+
+    @cached_property
+    def _guards(self) -> list[Term]:
+        """The program's tests, and those of the alignment's guards that can be said here, at this loop head."""
+        found: list[Term] = []
+        for expr in self._spoken_tests():
+            try:
+                test = Evaluator(ProgramScope(self.analysis.theory, self.cut.env, False)).term(expr)
+            except KeyError:
+                continue
+            if isinstance(test, Truth) or any(a.kind is Kind.NOISE for a in atoms((test,))):
+                continue
+            found += [test, not_(test)]
+        return _distinct(found)[:24]
+
+    def _spoken_tests(self) -> Iterable[Expr]:
+        noise = {s.name for s in statements_in(self.analysis.theory.mechanism.body) if isinstance(s, Sample)}
+        known = {*self.cut.env, *self.analysis.theory.inputs}
+        for stmt in statements_in(self.analysis.theory.mechanism.body):
+            match stmt:
+                case If(branches=branches):
+                    tests = [b.test for b in branches]
+                case While(test=test):
+                    tests = [test]
+                case _:
+                    continue
+            for test in tests:
+                names = names_in(test)
+                if names <= known and not names & noise and not _indexes(test):
+                    yield test
+
+    def _values(self) -> list[Term]:
+        found: list[Term] = []
+        for test in self._guards:
+            found.append(test)
+            if isinstance(test, Cmp) and test.op == "<":
+                found.append(le(test.left, test.right))
+        for name, symbol in self._numbers():
+            start = self._start(name)
+            if start is not None and self._stable(start.left) and not _noisy(start.left):
+                found += [eq(symbol, start.left), le(start.left, symbol), le(symbol, start.left)]
+            if symbol.sort is Sort.INT:
+                found.append(le(ZERO, symbol))
+        found += self._relations()
+        if self.cut.counter is not None:
+            high, low = self.cut.env["#high"].left, self.cut.env["#low"].left
+            found += [le(self.cut.counter, high), le(low, self.cut.counter)]
+            if low != ZERO or isinstance(high, Add):
+                found.append(le(self.cut.counter, ite(le(low, high), high, low)))
+        return found
+
+    def _relations(self) -> list[Term]:
+        """Variables that grow in step: x - x0 = c (y - y0), or at most."""
+        found: list[Term] = []
+        numbers = [n for n in self._numbers() if not n[0].startswith("#latest")]
+        for (a, x), (b, y) in combinations(numbers, 2):
+            x0, y0 = self._start(a), self._start(b)
+            if x0 is None or y0 is None or _noisy(x0.left) or _noisy(y0.left):
+                continue
+            ratio = self._ratio(self._steps[a], self._steps[b])
+            if ratio is None:
+                continue
+            grown = mul(ratio, sub(y, y0.left))
+            found.append(eq(sub(x, x0.left), grown))
+            if any(s != mul(ratio, t) for s, t in zip(self._steps[a], self._steps[b], strict=True)):
+                found += [le(sub(x, x0.left), grown), le(grown, sub(x, x0.left))]
+        return found
+
+    def _ratio(self, first: list[Term], second: list[Term]) -> Term | None:
+        for a, b in zip(first, second, strict=True):
+            if not (self._stable(a) and self._stable(b)) or _noisy(a) or _noisy(b):
+                return None
+            if b != ZERO and a != ZERO:
+                return div(a, b)
+        return None
+
+    def _indices(self) -> list[Term]:
+        """Where noise was drawn last: before a clock, or never."""
+        found: list[Term] = []
+        for name, pair in self.cut.fresh.items():
+            if not name.startswith("#latest:"):
+                continue
+            found.append(eq(pair.left, const(-1)))
+            for t in self._clocks:
+                found += [lt(pair.left, t), le(pair.left, t), eq(pair.left, t)]
+        return found
+
+    # --- costs --------------------------------------------------------------------------------------------
+
+    def _cost_bounds(self, fixed: set[Term]) -> list[Term]:
+        if COST not in self.cut.fresh:
+            return []
+        spent = self.cut.fresh[COST].left
+        starts = self._cost_starts()
+        found: list[Term] = []
+        for start in starts:
+            found.append(le(spent, start))
+            for grown in self._growths():
+                found.append(le(spent, add(start, grown)))
+            for owed, grown in self._owed(fixed):
+                found.append(le(add(spent, owed), add(start, grown)))
+        return found
+
+    def _cost_starts(self) -> list[Term]:
+        """The cost at the entry, and the same paid only while a test of the program holds."""
+        values = _distinct([p.env[COST].left for p in self.entries])
+        if any(not self._stable(v) for v in values):
+            return []
+        known = [
+            _simplified(substitute(v, _assumed_truths(p))) for p in self.entries for v in [p.env[COST].left]
+        ]
+        found: list[Term] = []
+        for value in _distinct([*known, *(b for v in known for b in _cases(v))]):
+            found.append(value)
+            for test in self._guards:
+                if value != ZERO and any(a in self._changing for a in atoms((test,))):
+                    found.append(ite(test, value, ZERO))
+        return found[:12]
+
+    @cached_property
+    def _round_costs(self) -> list[list[Term]]:
+        """For each round, what its draws may cost: a few public bounds, smallest first."""
+        return [self._options([d for d in p.drawings() if d.lines], p) for p in self.rounds]
+
+    def _options(self, events: list[Drawing], path: Path) -> list[Term]:
+        known = _assumed_truths(path)
+        choices = []
+        for event in events:
+            rate = event.left.inverse_alpha
+            sizes = self._shift_sizes(_simplified(substitute(event.shift, known)), path)
+            choices.append([mul(s, rate) for s in sizes] or [ZERO])
+        combined = [add(*parts) for parts in product(*choices)] if len(choices) <= 4 else []
+        return _distinct(c for c in combined if self._stable(c) and not _noisy(c))[:8] or [ZERO]
+
+    def _shift_sizes(self, shift: Term, path: Path) -> list[Term]:
+        """Public bounds on |shift|: for each case the constant part, the sensitivities, their sum."""
+        out = self.cut.fresh.get(OUT)
+        truths = _assumed_truths(path)
+        if out is not None and self.cut.counter is not None:
+            aligned = {substitute(t, {out.left: self.cut.counter}): v for t, v in truths.items()}
+            shift = _simplified(substitute(shift, aligned))
+        found: list[Term] = []
+        for leaf in _cases(shift):
+            found += self._leaf_sizes(leaf)
+        return _distinct(found)
+
+    def _leaf_sizes(self, leaf: Term) -> list[Term]:
+        parts, constant = (leaf.parts, leaf.constant) if isinstance(leaf, Add) else (((leaf, 1),), 0)
+        public: list[Term] = [const(constant)] if constant else []
+        moved: list[Term] = []
+        for part, factor in parts:
+            term = scaled(part, factor)
+            if any(a.kind is Kind.DISTANCE for a in atoms((term,))):
+                bound = self._distance_bound(term)
+                if bound is None:
+                    return []
+                moved.append(bound)
+            elif isinstance(term, Const) or self._stable(term):
+                public.append(term)
+            else:
+                return []
+        fixed = fn("abs", add(*public)) if public else ZERO
+        fixed = _unsigned(fixed)
+        move = add(*moved) if moved else ZERO
+        return _distinct([fixed, move, add(fixed, move)])
+
+    def _distance_bound(self, term: Term) -> Term | None:
+        """A bound on a multiple of one answer's distance, or of one variable's."""
+        table: dict[Term, Term] = {}
+        theory = self.analysis.theory
+        for atom in atoms((term,)):
+            if atom.kind is not Kind.DISTANCE:
+                continue
+            group = theory.inputs.get(atom.name[2:])
+            if isinstance(group, Queries) and group.sensitivity is not None:
+                index = atom.args[0] if isinstance(atom, App) else None
+                bound = theory.input_term(group.sensitivity, index)
+                if group.lattice is not None:
+                    bound = div(bound, theory.input_term(group.lattice, index))
+                table[atom] = bound
+            elif self._bounds:
+                table[atom] = self._bounds[0]
+            else:
+                return None
+        bounded = substitute(term, table)
+        return _unsigned(bounded)
+
+    def _growths(self) -> list[Term]:
+        """Σ b (x - x0) over one, two or three counters, or what the walk over the answers has paid."""
+        found: list[Term] = []
+        counters = self._counters()
+        for size in (1, 2, 3):
+            for chosen in combinations(counters, size):
+                found += self._combined(chosen)
+        found += self._walked_costs()
+        return found[: LIMIT // 2]
+
+    def _counters(self) -> list[tuple[Term, list[Term]]]:
+        """(x - x0, growth of x in each round), for variables whose growth is public and fixed."""
+        found = []
+        for name, symbol in self._numbers():
+            start = self._start(name)
+            if start is None or _noisy(start.left) or name.startswith("#latest"):
+                continue
+            steps = self._steps[name]
+            if all(self._stable(s) and not _noisy(s) for s in steps) and any(s != ZERO for s in steps):
+                found.append((sub(symbol, start.left), steps))
+        return found
+
+    def _combined(self, chosen: tuple[tuple[Term, list[Term]], ...]) -> list[Term]:
+        rates: list[list[Term]] = []
+        for position, (_, steps) in enumerate(chosen):
+            others = [s for k, (_, s) in enumerate(chosen) if k != position]
+            own = [
+                div(cost, steps[r])
+                for r in range(len(self.rounds))
+                if steps[r] != ZERO and all(o[r] == ZERO for o in others)
+                for cost in self._round_costs[r]
+                if cost != ZERO
+            ]
+            if not own:
+                return []
+            rates.append(_distinct(own)[: 8 if len(chosen) == 1 else 3])
+        return [
+            add(*(mul(rate, grown) for rate, (grown, _) in zip(combo, chosen, strict=True)))
+            for combo in product(*rates)
+        ]
+
+    def _site_rates(self) -> list[Term]:
+        """1/α of every aligned draw in the loop whose scale the loop does not change."""
+        return _distinct(
+            d.left.inverse_alpha
+            for p in (*self.rounds, *self._leaving)
+            for d in p.drawings()
+            if d.lines and self._stable(d.left.inverse_alpha)
+        )[:4]
+
+    def _sums_of_rates(self) -> list[Term]:
+        rates = self._site_rates()
+        found = [add(*c) for size in (1, 2) for c in combinations(rates, size)]
+        return _distinct([*found, *(scaled(r, 2) for r in rates)])
+
+    def _walked_costs(self) -> list[Term]:
+        """What is paid when the differing answer is passed, or per unit of the distance walked over."""
+        found: list[Term] = []
+        theory = self.analysis.theory
+        for group, q, t in self._groups():
+            match group.adjacency:
+                case Adjacency.ONE | Adjacency.MOVED:
+                    passed = [lt(place, t) for place in theory.place(q)]
+                    for rate in self._sums_of_rates():
+                        for b in self._bounds:
+                            found.append(_flag_sum(passed, mul(rate, b)))
+                case Adjacency.L1:
+                    found += [mul(rate, prefix(q, t)) for rate in self._sums_of_rates()]
+                case _:
+                    pass
+        return found
+
+    def _owed(self, fixed: set[Term]) -> list[tuple[Term, Term]]:
+        """A variable that still differs will have to be paid for: cost + rate·|distance| is bounded instead."""
+        walked = self._walked_costs()
+        return [
+            (mul(rate, fn("abs", d)), grown)
+            for _, d in self._private()
+            if d not in fixed
+            for rate in self._site_rates()
+            for grown in walked
+        ][: LIMIT // 2]
+
+
+# --- small functions on terms -----------------------------------------------------------------------------
+
+
+def _distinct(terms: Iterable[Term]) -> list[Term]:
+    return [t for t in dict.fromkeys(terms) if not isinstance(t, Truth)]
+
+
+def _fixed_by(kept: list[Term]) -> set[Term]:
+    """What a kept equality fixes."""
+    equations = [t for t in kept if isinstance(t, Cmp) and t.op == "=="]
+    return {t.left for t in equations} | {t.right for t in equations}
+
+
+def _flag_sum(flags: list[Term], amount: Term) -> Term:
+    return add(*(ite(f, amount, ZERO) for f in flags))
+
+
+def _terms_of(path: Path) -> list[Term]:
+    found: list[Term] = []
+    for event in path.events:
+        if isinstance(event, Drawing):
+            found.append(event.shift)
+    for decision in path.decisions():
+        found.append(decision.test.right)
+    for emission in path.emissions():
+        found += [pair.right for _, pair, _ in emission.fields]
+    found += [pair.right for pair in path.env.values()]
+    return found
+
+
+def _noisy(term: Term) -> bool:
+    return any(a.kind in (Kind.NOISE, Kind.DATA, Kind.DISTANCE) for a in atoms((term,)))
+
+
+def _mentions_generic(term: Term) -> bool:
+    return Sym("i", Sort.INT, Kind.GHOST) in atoms((term,))
+
+
+def _indexes(expr: Expr) -> bool:
+    return any(isinstance(e, Index) or (isinstance(e, Name) and e.primed) for e in subexpressions(expr))
+
+
+def _assumed_truths(path: Path) -> dict[Term, Term]:
+    """The truths about ω that a path establishes."""
+    table: dict[Term, Term] = {}
+    for event in path.events:
+        if isinstance(event, Assumed):
+            match event.fact:
+                case App(kind=Kind.OMEGA) as atom:
+                    table[atom] = Truth(True)
+                case Not(App(kind=Kind.OMEGA) as atom):
+                    table[atom] = Truth(False)
+                case _:
+                    pass
+    return table
+
+
+def _simplified(term: Term) -> Term:
+    """The term folded anew, so that decided tests disappear."""
+    return rebuilt(term, _simplified)
+
+
+def _cases(term: Term) -> list[Term]:
+    """The values of a term in all its cases (at most 8)."""
+    split = next((t for t in subterms((term,)) if isinstance(t, Ite)), None)
+    if split is None:
+        return [term]
+    found = []
+    for arm in (split.then, split.otherwise):
+        found += _cases(substitute(term, {split: arm}))
+    return _distinct(found)[:8] or [ZERO]
+
+
+def _sizes(form: Term) -> list[Term]:
+    """Public sizes that a closed form may take."""
+    return [_unsigned(fn("abs", leaf)) for leaf in _cases(form) if not _noisy(leaf)]
+
+
+def _unsigned(term: Term) -> Term:
+    """A term with the absolute values and signs of its parts dropped: an upper bound for positive parts."""
+    match term:
+        case Fn("abs", (arg,)):
+            return _unsigned(arg)
+        case Const(value):
+            return Const(abs(value))
+        case Add(parts, constant):
+            return add(Const(abs(constant)), *(scaled(_unsigned(t), abs(k)) for t, k in parts))
+        case Mul(args):
+            return mul(*(_unsigned(a) for a in args))
+        case _:
+            return term

@@ -1,0 +1,156 @@
+"""Terms in the spec's notation, for reports: no symbol of the proof's own bookkeeping reaches a person unexplained."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from aligncheck.relational.terms import (
+    Add,
+    And,
+    App,
+    Cmp,
+    Const,
+    Div,
+    Fn,
+    IsInt,
+    Ite,
+    Kind,
+    Mul,
+    Not,
+    Or,
+    Sym,
+    Term,
+    Truth,
+)
+
+_SUM, _PRODUCT, _ATOM = 1, 2, 3
+
+_GHOSTS = {
+    "#cost": "alignment_cost",
+    "#out": "records so far",
+    "#counter": "round",
+    "#low": "first index",
+    "#high": "end of the range",
+}
+
+
+def spell(term: Term) -> str:
+    """The term as a person would write it in a spec."""
+    return _at(term, 0)
+
+
+def _at(term: Term, level: int) -> str:
+    text, own = _spelled(term)
+    return f"({text})" if own < level else text
+
+
+def _spelled(term: Term) -> tuple[str, int]:
+    match term:
+        case Const(value):
+            return str(value), _ATOM if value >= 0 and value.denominator == 1 else _PRODUCT
+        case Truth(value):
+            return ("true" if value else "false"), _ATOM
+        case Sym(name, _, kind):
+            return _symbol(name, kind), _ATOM
+        case App(name, args):
+            return _application(name, ", ".join(spell(a) for a in args)), _ATOM
+        case Add():
+            return _sum(term), _SUM
+        case Mul(args):
+            return _product(args), _PRODUCT
+        case Div(left, right):
+            return f"{_at(left, _PRODUCT)}/{_at(right, _ATOM)}", _PRODUCT
+        case Fn("mod", (a, b)):
+            return f"{_at(a, _ATOM)} % {_at(b, _ATOM)}", _PRODUCT
+        case Fn(name, args):
+            return f"{name}({', '.join(spell(a) for a in args)})", _ATOM
+        case Ite(test, then, otherwise):
+            return f"({spell(then)} if {spell(test)} else {spell(otherwise)})", _ATOM
+        case Cmp(op, left, right):
+            return _comparison(op, left, right), 0
+        case Not(arg):
+            return f"not {_at(arg, _SUM)}", 0
+        case And(args):
+            return " and ".join(_at(a, _SUM) for a in args), 0
+        case Or(args):
+            return " or ".join(_at(a, _SUM) for a in args), 0
+        case IsInt(arg):
+            return f"{spell(arg)} is an integer", 0
+
+
+def _symbol(name: str, kind: Kind) -> str:
+    base = name.split("@", 1)[0]
+    primed = name.endswith("'")
+    if base.startswith("d:"):
+        return f"({base[2:]}' - {base[2:]})"
+    if base.startswith("#latest:"):
+        return f"last index of {base[8:]}"
+    if base.startswith("#out:count:"):
+        return f"{base[11:]} records so far"
+    if base in _GHOSTS:
+        return _GHOSTS[base]
+    if base.startswith("place:"):
+        label = base.split(":")[1]
+        return "the differing index" if label == "one" else f"the index that goes {label}"
+    if base.startswith(("le:", "ge:")):
+        return f"{base[3:]} {'<=' if base[0] == 'l' else '>='} {base[3:]}'"
+    if base in ("out:len",):
+        return "len(out)"
+    if base.startswith("out:count:"):
+        return f"out.count({base[10:]})"
+    if kind is Kind.GHOST and ":" in base:
+        return base.replace(":", " of ")
+    return base.removesuffix("#") + ("'" if primed else "")
+
+
+def _application(name: str, index: str) -> str:
+    if name.startswith("d:"):
+        return f"({name[2:]}'[{index}] - {name[2:]}[{index}])"
+    if name.startswith("prefix:"):
+        q = name[7:]
+        return f"sum of |{q}' - {q}| before {index}"
+    if name.startswith("out:is:"):
+        return f"out[{index}] is {name[7:]}"
+    if name.startswith("out:field:"):
+        return f"out[{index}].{name[10:]}"
+    return f"{name.removesuffix('#')}[{index}]"
+
+
+def _sum(term: Add) -> str:
+    positive = [(t, k) for t, k in term.parts if k > 0]
+    negative = [(t, k) for t, k in term.parts if k < 0]
+    pieces: list[str] = []
+    if term.constant > 0 and not positive:
+        pieces.append(str(term.constant))
+    for t, k in positive:
+        pieces.append(("+ " if pieces else "") + _scaled(t, k))
+    if term.constant > 0 and positive:
+        pieces.append(f"+ {term.constant}")
+    for t, k in negative:
+        pieces.append(("- " if pieces else "-") + _scaled(t, -k))
+    if term.constant < 0:
+        pieces.append(f"- {-term.constant}" if pieces else str(term.constant))
+    return " ".join(pieces)
+
+
+def _scaled(term: Term, factor: Fraction) -> str:
+    if factor == 1:
+        return _at(term, _PRODUCT)
+    if factor.numerator == 1:
+        return f"{_at(term, _PRODUCT)}/{factor.denominator}"
+    text = f"{factor.numerator}*{_at(term, _PRODUCT)}"
+    return text if factor.denominator == 1 else f"{text}/{factor.denominator}"
+
+
+def _product(args: tuple[Term, ...]) -> str:
+    first = args[0]
+    if isinstance(first, Const):
+        rest = args[1] if len(args) == 2 else Mul(args[1:])
+        if first.value < 0:
+            return "-" + _scaled(rest, -first.value)
+        return _scaled(rest, first.value)
+    return "*".join(_at(a, _ATOM) for a in args)
+
+
+def _comparison(op: str, left: Term, right: Term) -> str:
+    return f"{_at(left, _SUM)} {op} {_at(right, _SUM)}"
