@@ -1,7 +1,7 @@
 """Definite assignment: whether a name has a value on every path to the place that reads it.
 
-A loop may run no rounds at all. In the alignment a variable must have a value wherever the noise that a line moves
-is drawn, because it is read there.
+A loop may run no rounds at all. In the alignment a variable must have a value wherever the noise that a line
+moves is drawn, because it is read there.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _Point = _State | None
 
 @dataclass(frozen=True, slots=True)
 class _Loop:
-    """A loop around the present statement: its variables, the draws that its index tells apart, its breaks."""
+    """A loop around this statement: its variables, the draws that its index tells apart, its breaks."""
 
     names: frozenset[str]
     local: frozenset[n.Expr]
@@ -59,7 +59,7 @@ class ProgramFlow:
         self.at_draws: dict[str, list[frozenset[str]]] = {}
 
     def check(self, body: tuple[n.Stmt, ...]) -> None:
-        """Raises SpecError for the first name without a value, and for a `break` or statement out of place."""
+        """Raises SpecError for the first name without a value, or statement out of place."""
         self._block(body, _State())
 
     def _block(self, body: tuple[n.Stmt, ...], point: _Point) -> _Point:
@@ -160,7 +160,7 @@ class ProgramFlow:
         return self._loops.pop().breaks
 
     def _any_round(self, state: _State, loop: n.For | n.While) -> _State:
-        """At the head in any round: what was assigned before the loop, while earlier rounds may have drawn."""
+        """At the head in any round: assigned is what was before the loop; earlier rounds may have drawn."""
         body = tuple(statements_in(loop.body))
         noise = frozenset(each.name for each in body if isinstance(each, n.Sample) and each.index is not None)
         changed = frozenset(each.name for each in body if isinstance(each, n.Assign))
@@ -168,7 +168,7 @@ class ProgramFlow:
         return _State(state.assigned | noise, kept)
 
     def _told_apart(self, loop: n.For, names: frozenset[str]) -> frozenset[n.Expr]:
-        """The draws of which the loop's variable tells in which round they are made, and which no other loop makes."""
+        """The draws that only this loop makes, its variable telling in which round."""
         draws = [
             each
             for each in statements_in(loop.body)

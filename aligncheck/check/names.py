@@ -32,11 +32,11 @@ _FOREIGN_FUNCTIONS = {
 class Place:
     """Where an expression stands, and what may be read there.
 
-    `where` completes the sentence "`x` may have no value …". `public` admits only public inputs. `assigned` are
-    the program's names that have a value on every path to the place (noise with an index: on some path); None
-    where the program's names mean nothing. `drawn` are the draws with an index that every path has made, `local`
-    those whose index tells which round of the innermost loop makes them. `binders` are index names that the
-    place itself brings. `primes`, `output` and `cost` admit `x'`, `out` and the alignment's cost.
+    `where` completes the sentence "`x` may have no value …". `public` admits only public inputs. `assigned`
+    are the program's names that have a value on every path to the place (noise with an index: on some path);
+    None where the program's names mean nothing. `drawn` are the draws with an index that every path has made,
+    `local` those whose index tells which round of the innermost loop makes them. `binders` are index names
+    that the place itself brings. `primes`, `output` and `cost` admit `x'`, `out` and the alignment's cost.
     """
 
     where: str

@@ -1,7 +1,7 @@
 """What is out of scope though it can be written, refused by name.
 
-What the grammar or a name gives away (δ, Gaussian noise, `argmax`) is refused where it is read: the table of all
-names is in `syntax.refused`.
+What the grammar or a name gives away (δ, Gaussian noise, `argmax`) is refused where it is read: the table of
+all names is in `syntax.refused`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def _redraws(loop: n.While) -> bool:
         noisy |= more
     parts = loop.test.args if isinstance(loop.test, n.Logic) and loop.test.op == "and" else (loop.test,)
     bounding = [part for part in parts if part != n.Boolean(True) and not names_in(part) & noisy]
-    # A part that no noise touches, such as `i < len(q)`, may bound the loop: the conditions of the proof decide then.
+    # A part that no noise touches, such as `i < len(q)`, may bound the loop: the conditions of the proof
+    # decide then.
     if bounding:
         return False
     return any(names_in(part) & noisy for part in parts) or _breaks(loop.body, noisy, under_noise=False)

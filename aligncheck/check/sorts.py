@@ -22,7 +22,7 @@ _NOUN = {Sort.REAL: "a number", Sort.INT: "a whole number", Sort.BOOL: "a truth 
 
 @dataclass(frozen=True, slots=True)
 class Sorts:
-    """The sorts of a spec's names, those of lists being the sorts of their entries, and of the records' fields."""
+    """The sorts of a spec's names (of a list: of its entries) and of its records' fields."""
 
     names: Mapping[str, Sort]
     fields: Mapping[str, Sort]

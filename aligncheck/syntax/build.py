@@ -1,7 +1,7 @@
 """Parse events to AST: one method per rule of `grammar.lark`, called as soon as the rule is complete.
 
-No tree is kept in between and nothing here recurses, so that the depth of the input cannot matter; `limits.py`
-looks at the depth of the result. A compound statement's span is its header line.
+No tree is kept in between and nothing here recurses, so that the depth of the input cannot matter;
+`limits.py` looks at the depth of the result. A compound statement's span is its header line.
 """
 
 from __future__ import annotations
@@ -560,7 +560,7 @@ class Builder:
         return n.Call(c[0].text, args, span=_over(c))
 
     def out_is(self, c: _Children) -> n.Expr:
-        out, _, index, _, word, negation, tag = c
+        out, _, index, _, _, negation, tag = c
         where = index if index is not None else n.Number(Fraction(0), span=out.span)
         test = n.OutIs(where, tag.text, span=_over(c))
         return test if negation is None else n.Unary("not", test, span=test.span)

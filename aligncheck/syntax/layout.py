@@ -1,13 +1,15 @@
 """Text to lexemes: words, numbers, operators, and the layout (NEWLINE, INDENT, DEDENT) that makes blocks.
 
-Spellings are made canonical here (`ε` becomes `eps`, `≥` becomes `>=`), while spans always refer to the text as it
-was written. Blank lines and comments may stand anywhere and make no lexeme. Inside brackets line ends mean nothing.
+Spellings are made canonical here (`ε` becomes `eps`, `≥` becomes `>=`), while spans always refer to the text
+as it was written. Blank lines and comments may stand anywhere and make no lexeme. Inside brackets line ends
+mean nothing.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from aligncheck.diagnostics import Label, SpecError, fault
@@ -22,12 +24,12 @@ SECTIONS = ("mechanism", "input", "privacy", "program", "align", "expect")
 """The words that open a section, in the order in which the sections stand."""
 
 GREEK = {
-    **dict(zip("αβγδεζηθικλμνξοπρστυφχψω", (
-        "alpha beta gamma delta eps zeta eta theta iota kappa lam mu nu xi omicron pi rho sigma tau upsilon phi chi "
-        "psi omega"
-    ).split(), strict=True)),
-    **dict(zip("ΓΔΘΛΞΠΣΦΨΩ", "Gamma Delta Theta Lam Xi Pi Sigma Phi Psi Omega".split(), strict=True)),
-    "ϵ": "eps", "ϑ": "theta", "ϕ": "phi", "ϱ": "rho", "ς": "sigma",
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "eps", "ζ": "zeta", "η": "eta", "θ": "theta",
+    "ι": "iota", "κ": "kappa", "λ": "lam", "μ": "mu", "ν": "nu", "ξ": "xi", "ο": "omicron", "π": "pi",
+    "ρ": "rho", "σ": "sigma", "ς": "sigma", "τ": "tau", "υ": "upsilon", "φ": "phi", "χ": "chi", "ψ": "psi",
+    "ω": "omega", "Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lam", "Ξ": "Xi", "Π": "Pi", "Σ": "Sigma",
+    "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega",
+    "ϵ": "eps", "ϑ": "theta", "ϕ": "phi", "ϱ": "rho",
     "\N{MICRO SIGN}": "mu", "\N{INCREMENT}": "Delta", "\N{OHM SIGN}": "Omega",
 }  # fmt: skip
 """How Greek letters are spelt out, look-alikes (lunate epsilon, micro sign, increment) included."""
@@ -84,6 +86,13 @@ _FOREIGN = {
 
 _WORD_START = "A-Za-z_" + "".join(GREEK)
 _WORD = f"[{_WORD_START}][0-9{_WORD_START}{''.join(SUBSCRIPTS)}]*"
+
+
+def _any_of(spellings: Iterable[str]) -> str:
+    """A pattern for any of these, the longest first."""
+    return "|".join(re.escape(each) for each in sorted(spellings, key=len, reverse=True))
+
+
 _LEXEME = re.compile(
     r"(?P<space>[ \t]+)"
     r"|(?P<comment>\#[^\n]*)"
@@ -91,8 +100,8 @@ _LEXEME = re.compile(
     r"|(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     rf"|(?P<word>{_WORD})"
     r'|(?P<string>"[^"]*")'
-    rf"|(?P<foreign>{'|'.join(re.escape(text) for text in sorted(_FOREIGN, key=len, reverse=True) if text != '!')}|!(?!=))"
-    rf"|(?P<operator>{'|'.join(re.escape(text) for text in sorted(_OPERATORS, key=len, reverse=True))})"
+    rf"|(?P<foreign>{_any_of(each for each in _FOREIGN if each != '!')}|!(?!=))"
+    rf"|(?P<operator>{_any_of(_OPERATORS)})"
 )
 
 

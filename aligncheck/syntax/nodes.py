@@ -43,7 +43,7 @@ class Boolean(Node):
 
 @dataclass(frozen=True, slots=True)
 class Name(Node):
-    """A parameter, query input, program variable or noise variable; `primed` is its value in the run on D'."""
+    """An input, a program variable or a noise variable; `primed` is its value in the run on D'."""
 
     ident: str
     primed: bool = False
@@ -288,7 +288,7 @@ class If(Node):
 
 @dataclass(frozen=True, slots=True)
 class OverQueries(Node):
-    """`for i, x in q`: `index` counts from 0, `item` is the answer. `base` is a vector of queries or a public vector."""
+    """`for i, x in q`: `index` counts from 0, `item` is the answer; `base` is a list, private or public."""
 
     base: str
     item: str
@@ -408,7 +408,7 @@ class Expectation(Node):
 
 @dataclass(frozen=True, slots=True)
 class Mechanism(Node):
-    """A whole spec. `remarks` are the comment lines around its head (where the source is named), `doc` its docstring."""
+    """A whole spec. `remarks` are the comments at its head, which name its source; `doc` is what it does."""
 
     name: str
     doc: str

@@ -8,34 +8,33 @@ from aligncheck.diagnostics import fault
 from aligncheck.source import Source, Span
 from aligncheck.syntax.build import Builder
 from aligncheck.syntax.layout import SECTIONS, Layout, Lexeme, layout
+from aligncheck.syntax.limits import check_limits
+from aligncheck.syntax.mistakes import diagnosis
 from aligncheck.syntax.nodes import Mechanism
-from aligncheck.syntax.tables import Machine, Unexpected, tables
+from aligncheck.syntax.read import read_source
+from aligncheck.syntax.sections import check_sections
+from aligncheck.syntax.tables import Machine, UnexpectedError, tables
 
-MAX_BYTES = 256 * 1024
+__all__ = ["parse", "read_source"]
 
 # Always keywords.
-RESERVED = frozenset("if elif else for while in and or not is true false break pass".split())
+_RESERVED = frozenset(
+    (
+        *("if", "elif", "else", "for", "while", "break", "pass"),
+        *("in", "and", "or", "not", "is", "true", "false"),
+    )
+)
 # Keywords where the grammar has no place for a name, names elsewhere.
 _BY_PLACE = frozenset(
     (
         *SECTIONS,
-        *"real int bool vector query queries sensitivity adjacency lattice range where when".split(),
+        *("real", "int", "bool", "vector", "query", "queries"),
+        *("sensitivity", "adjacency", "lattice", "range", "where", "when"),
     )
 )
 # Keywords at the start of a statement, unless they are being assigned to.
-_BY_FOLLOWER = frozenset("emit invariant case otherwise".split())
+_BY_FOLLOWER = frozenset(("emit", "invariant", "case", "otherwise"))
 _ASSIGNING = frozenset(("EQUAL", "TILDE", "PLUSEQ", "MINUSEQ", "PRIME", "LSQB"))
-
-
-def read_source(path: str) -> Source:
-    """The text of a file, with `\\n` line ends and without a byte order mark.
-
-    Raises SpecError where the file cannot be read, or holds no text in UTF-8.
-    """
-    with open(path, "rb") as file:
-        data = file.read()
-    text = data.decode("utf-8-sig")
-    return Source(path, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def parse(source: Source) -> Mechanism:
@@ -45,14 +44,27 @@ def parse(source: Source) -> Mechanism:
     """
     laid_out = layout(source)
     lexemes = laid_out.lexemes
+    if len(lexemes) == 1:
+        raise fault(
+            source,
+            "empty-file",
+            "this file holds nothing" + (" but comments" if laid_out.comments else ""),
+            Span(0, 0),
+            help="a spec begins with `mechanism NAME`",
+        )
+    check_sections(source, lexemes)
     machine = Machine(tables(), Builder(source, _remarks(laid_out, source)))
     for position in range(len(lexemes)):
-        lexeme = _in_context(lexemes, position, machine.choices())
+        choices = machine.choices()
+        lexeme = _in_context(lexemes, position, choices)
+        if lexeme.type not in choices:
+            raise diagnosis(source, lexemes, position, lexeme, frozenset(choices))
         try:
             machine.feed(lexeme)
-        except Unexpected as unexpected:
-            raise fault(source, "syntax", f"unexpected {lexeme.type} {lexeme.text}", lexeme.span) from None
+        except UnexpectedError as unexpected:
+            raise diagnosis(source, lexemes, position, lexeme, unexpected.expected) from None
     mechanism: Mechanism = machine.result()
+    check_limits(source, mechanism)
     return mechanism
 
 
@@ -63,7 +75,7 @@ def _in_context(lexemes: tuple[Lexeme, ...], position: int, choices: Mapping[str
         return lexeme
     word = lexeme.text
     keyword = Lexeme(word.upper(), word, lexeme.start, lexeme.end)
-    if word in RESERVED:
+    if word in _RESERVED:
         return keyword
     if keyword.type not in choices:
         return lexeme

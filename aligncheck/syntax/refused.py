@@ -6,8 +6,7 @@ from aligncheck.diagnostics import SpecError, fault
 from aligncheck.source import Source, Span
 
 _GAUSS = (
-    "a shift of Gaussian noise has no bounded cost (condition iii of the lemma fails), so it gives δ > 0, which is "
-    "out of scope",
+    "a shift of Gaussian noise has no bounded cost (condition iii of the lemma fails): it gives δ > 0",
     "use `Lap`, `Exp`, `Geo` or `DLap`",
 )
 _CHOICE = (
@@ -19,14 +18,14 @@ _HEAVY = (
     "its cost under a shift is not `|x - x'| / scale`, the only form that is supported",
     "use `Lap` or `Exp`; the arg-max of Gumbel noise is the exponential mechanism",
 )
-_JOINT = (
+JOINT = (
     "draws must be independent of each other (condition iii of the lemma)",
     "draw each variable on its own",
 )
 
 DELTA = (
-    "proofs by alignment here give pure differential privacy: δ > 0 (stability tests, smooth sensitivity, keys taken "
-    "from the data) is out of scope",
+    "alignments prove pure differential privacy here: δ > 0 (stability tests, smooth sensitivity, keys taken "
+    "from the data) needs another argument",
     "write `privacy eps`",
 )
 OUTPUT_COST = (
@@ -34,21 +33,19 @@ OUTPUT_COST = (
     "claim the largest cost that any output has",
 )
 REDRAW = (
-    "noise that is drawn again until it fits has another distribution than the one that is written: the lemma needs "
-    "independent draws, all of them aligned",
+    "noise that is drawn again until it fits has another distribution than the one that is written down",
     "draw once and `clip` what is released",
 )
 REFUSED_STATEMENTS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("assume", "trust", "assert", "axiom", "require", "requires"),
         (
-            "there is no way to assume anything: only parameter ranges and the adjacency are given, everything else is "
-            "proved",
+            "there is no `assume`: parameter ranges and the adjacency are given, everything else is proved",
             "put a range into `where`, or write `invariant`, which is proved",
         ),
     ),
     **dict.fromkeys(
-        ("fun", "function", "def", "let", "call", "use"),
+        ("fun", "function", "def", "call", "use", "import"),
         (
             "functions of one's own and calls of other mechanisms are not supported yet",
             "write out what they do",
@@ -80,7 +77,7 @@ REFUSED_FAMILIES: dict[str, tuple[str, str]] = {
         _HEAVY,
     ),
     **dict.fromkeys(
-        ("multivariatelaplace", "mvlap", "dirichlet", "multinormal", "multivariatenormal"), _JOINT
+        ("multivariatelaplace", "mvlap", "dirichlet", "multinormal", "multivariatenormal"), JOINT
     ),
 }
 """Noise families by lower-case name: why each is refused, and what to use instead."""

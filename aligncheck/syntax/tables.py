@@ -1,8 +1,8 @@
 """The LALR tables of `grammar.lark`, and the machine that runs them.
 
-Lark compiles the grammar, which takes a fifth of a second; the result is kept in `tables.json` with a fingerprint
-of the grammar. Where the two do not belong together the tables are compiled anew, so a stale file costs time and
-nothing else. After a change of the grammar run `python -m aligncheck.syntax.tables`.
+Lark compiles the grammar, which takes a fifth of a second; the result is kept in `tables.json` with a
+fingerprint of the grammar. Where the two do not belong together the tables are compiled anew, so a stale file
+costs time and nothing else. After a change of the grammar run `python -m aligncheck.syntax.tables`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from aligncheck.syntax.layout import Lexeme
 class Rule:
     """How one rule is reduced.
 
-    `size` symbols are taken off the stack and shaped: `nones[i]` placeholders go before symbol `i` (the last entry:
-    after them all), the values of the symbols in `spread` are lists that are spliced in. The result is handed to the
-    callback of this name; a nameless rule yields its children as a list, or its only child where it is `through`.
+    `size` symbols are taken off the stack and shaped: `nones[i]` placeholders go before symbol `i` (the last
+    entry: after them all), the values of the symbols in `spread` are lists that are spliced in. The result is
+    handed to the callback of this name; a nameless rule yields its children as a list, or its only child
+    where it is `through`.
     """
 
     origin: str
@@ -48,7 +49,7 @@ class Tables:
     rules: tuple[Rule, ...]
 
 
-class Unexpected(Exception):
+class UnexpectedError(Exception):
     """The machine has no move for a lexeme; `expected` are the terminals that it had one for."""
 
     def __init__(self, expected: frozenset[str]) -> None:
@@ -70,11 +71,11 @@ class Machine:
         return self._tables.states[self._states[-1]]
 
     def feed(self, lexeme: Lexeme) -> None:
-        """Takes one more terminal. Raises Unexpected."""
+        """Takes one more terminal. Raises UnexpectedError."""
         while self._states[-1] != self._tables.end:
             move = self.choices().get(lexeme.type)
             if move is None:
-                raise Unexpected(frozenset(symbol for symbol in self.choices() if not symbol.islower()))
+                raise UnexpectedError(frozenset(symbol for symbol in self.choices() if not symbol.islower()))
             if move >= 0:
                 self._states.append(move)
                 self._values.append(lexeme)

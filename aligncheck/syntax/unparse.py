@@ -8,6 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from itertools import pairwise
 from typing import assert_never
 
 from aligncheck.syntax import nodes as n
@@ -41,16 +42,18 @@ def unparse(mechanism: n.Mechanism) -> str:
 
 def unparse_input(declaration: n.Input) -> str:
     """One line of the `input` section."""
+    attributes: list[str] = []
     match declaration:
         case n.Parameter(name, sort, where):
-            head, attributes = f"{name} : {sort.value}", []
+            head = f"{name} : {sort.value}"
         case n.PublicVector(name, sort, where):
             prefix = "" if sort is n.Sort.REAL else f"{sort.value} "
-            head, attributes = f"{name} : {prefix}vector", []
+            head = f"{name} : {prefix}vector"
         case n.Queries(names, vector, sort, adjacency, sensitivity, lattice, interval, where):
             prefix = "" if sort is n.Sort.REAL else f"{sort.value} "
             head = f"{', '.join(names)} : {prefix}{'queries' if vector else 'query'}"
-            attributes = [f"sensitivity {unparse_expr(sensitivity)}"] if sensitivity is not None else []
+            if sensitivity is not None:
+                attributes.append(f"sensitivity {unparse_expr(sensitivity)}")
             attributes.append(f"adjacency {adjacency.value}")
             if lattice is not None:
                 attributes.append(f"lattice {unparse_expr(lattice)}")
@@ -255,7 +258,7 @@ def _chain(op: str, args: tuple[n.Expr, ...]) -> str | None:
     directions = {link.op[0] for link in links}
     if directions not in ({"<"}, {">"}):
         return None
-    if any(one.right != other.left for one, other in zip(links, links[1:], strict=False)):
+    if any(one.right != other.left for one, other in pairwise(links)):
         return None
     first = _text(links[0].left, _SUM)
     return first + "".join(f" {link.op} {_text(link.right, _SUM)}" for link in links)
