@@ -54,7 +54,7 @@ class Lines:
 
 def prose(text: str, style: str = "") -> Text:
     """A sentence, with its `code` set off. Line ends and control characters become spaces."""
-    result = Text(" ".join(printable(text.replace("\n", " ")).split(" ")), style=style)
+    result = Text(printable(text.replace("\n", " ")), style=style)
     for found in _CODE.finditer(result.plain):
         result.stylize("bold cyan", found.start(), found.end())
     return result

@@ -69,12 +69,10 @@ def _with_margin(canvas: Canvas, line: Text, shifts: list[Text], margin: int, gu
         return
     beside = canvas.width - margin >= _NARROWEST_MARGIN
     start = margin if beside else gutter + 6
-    told = [part for shift in shifts for part in canvas.hanging(Text(_ARROW, "green"), shift)]
+    column = Canvas(canvas.console, canvas.width - start)
+    told = [part for shift in shifts for part in column.hanging(Text(_ARROW, "green"), shift)]
     if beside:
-        narrow = Canvas(canvas.console, canvas.width - margin)
-        told = [part for shift in shifts for part in narrow.hanging(Text(_ARROW, "green"), shift)]
-        yield Text.assemble(line, " " * (margin - line.cell_len), told[0])
-        told = told[1:]
+        yield Text.assemble(line, " " * (margin - line.cell_len), told.pop(0))
     else:
         yield line
     yield from (Text.assemble(" " * start, part) for part in told)

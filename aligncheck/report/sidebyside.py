@@ -18,7 +18,8 @@ from aligncheck.syntax.unparse import unparse_expr
 
 MOST_ROWS = 40
 _HEAD, _AROUND, _TAIL = 14, 10, 8
-_LONGEST_TEST = 34
+_SHORTEST_LIMIT = 34
+_OTHER_COLUMNS = 40
 _INDENT = "   "
 
 
@@ -50,7 +51,7 @@ class _Row:
 
 def table_lines(canvas: Canvas, source: Source | None, table: Table) -> Iterator[Text]:
     """At most about forty steps; the middle of a longer run is left out, and a line says how much."""
-    rows = list(_rows(source, table))
+    rows = list(_rows(source, table, max(_SHORTEST_LIMIT, (canvas.width - _OTHER_COLUMNS) // 2)))
     if not rows:
         return
     head = _Row(
@@ -112,22 +113,25 @@ def _kept(rows: list[_Row]) -> list[list[_Row | int]]:
 # --- rows -------------------------------------------------------------------------------------------------
 
 
-def _rows(source: Source | None, table: Table) -> Iterator[_Row]:
-    """A row for each step that shows something; equal assignments on both sides show nothing."""
+def _rows(source: Source | None, table: Table, limit: int) -> Iterator[_Row]:
+    """A row for each step that shows something; equal assignments on both sides show nothing.
+
+    A test whose text with numbers is longer than `limit` shows the values of its two sides instead.
+    """
     last: Loop | None = None
     exceeded = False
     for number, paired in enumerate(table.steps):
         step = paired.on_d or paired.on_d_prime
         assert step is not None
-        row = _row(source, paired, step)
+        row = _row(source, paired, step, limit)
         if row is None:
             continue
         row = replace(row, rounds=_rounds(step.loop) if step.loop != last else "")
         last = step.loop
         if table.claim is not None and paired.cost is not None and paired.shift != ZERO:
             over = _exceeds(paired.cost, table.claim)
-            limit = f" > {shown(table.claim)}" if over else ""
-            row = replace(row, note=shown(paired.cost) + limit)
+            more = f" > {shown(table.claim)}" if over else ""
+            row = replace(row, note=shown(paired.cost) + more)
             if over and not exceeded:
                 row, exceeded = replace(row, style="bold red"), True
         if number == table.parted:
@@ -146,8 +150,8 @@ def _rounds(loop: Loop) -> str:
     return " ".join(f"{name}={value_text(value)}" for name, value in loop)
 
 
-def _row(source: Source | None, paired: PairedStep, step: Step) -> _Row | None:
-    left, right = (_step_text(side) for side in (paired.on_d, paired.on_d_prime))
+def _row(source: Source | None, paired: PairedStep, step: Step, limit: int) -> _Row | None:
+    left, right = (_step_text(side, limit) for side in (paired.on_d, paired.on_d_prime))
     line = "" if source is None else str(source.position(step.span.start)[0])
     match step:
         case Draw():
@@ -166,7 +170,7 @@ def _same(left: str, right: str) -> str:
     return "same" if left == right else right
 
 
-def _step_text(step: Step | None) -> str:
+def _step_text(step: Step | None, limit: int) -> str:
     match step:
         case None:
             return "-"
@@ -175,14 +179,14 @@ def _step_text(step: Step | None) -> str:
         case Emitted(record=record):
             return recorded(record)
         case Decision():
-            return f"{_test_text(step)}  {'yes' if step.holds else 'no'}"
+            return f"{_test_text(step, limit)}  {'yes' if step.holds else 'no'}"
 
 
-def _test_text(decision: Decision) -> str:
+def _test_text(decision: Decision, limit: int) -> str:
     """The test with the numbers that it read; where that is long, both sides of each comparison."""
     values = dict(decision.leaves)
     full = unparse_expr(_filled(decision.test, values))
-    if len(full) <= _LONGEST_TEST or not decision.compared:
+    if len(full) <= limit or not decision.compared:
         return full
     return ", ".join(f"{shown(one.left)} {one.expression.op} {shown(one.right)}" for one in decision.compared)
 
