@@ -1,0 +1,152 @@
+"""What a run released, for a terminal or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from rich.cells import cell_len
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from aligncheck import __version__
+from aligncheck.execute import Execution, Released
+from aligncheck.report.lines import printable
+
+_FOLDED = 3
+"""From this many on, equal records in a row take one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Consecutive records with one tag and equal fields: `first` and `last` are their numbers, from 0."""
+
+    first: int
+    last: int
+    records: tuple[Released, ...]
+
+
+def render_execution(execution: Execution) -> RenderableType:
+    """The records as a table, then the privacy spent and what must be said about both."""
+    return Group(
+        Text(_headline(execution), style="bold"),
+        Text(),
+        *(_table(execution.records) if execution.records else [Text("no records")]),
+        Text(),
+        Text(f"privacy spent: {execution.claim} = {_shown(execution.spent)}"),
+        *(Text(f"note: {note}") for note in execution.notes),
+    )
+
+
+def execution_document(execution: Execution) -> dict[str, Any]:
+    """The same as one JSON document: rationals are strings (`1/2`), floating-point numbers are numbers."""
+    return {
+        "version": __version__,
+        "mechanism": execution.mechanism,
+        "parameters": {name: _json(value) for name, value in execution.parameters},
+        "columns": dict(execution.columns),
+        "answers": dict(execution.answers),
+        "records": [
+            {
+                "item": record.label,
+                "tag": record.tag,
+                "fields": {name: _json(value) for name, value in record.fields},
+            }
+            for record in execution.records
+        ],
+        "claim": execution.claim,
+        "spent": _json(execution.spent),
+        "private": execution.private,
+        "notes": list(execution.notes),
+    }
+
+
+def _headline(execution: Execution) -> str:
+    parameters = ", ".join(f"{name} = {_shown(value)}" for name, value in execution.parameters)
+    columns = dict(execution.columns)
+    answers = [
+        f"{count} answers" + (f" (column `{columns[name]}`)" if name in columns else "")
+        for name, count in execution.answers
+    ]
+    parts = [execution.mechanism, *([f"on {' and '.join(answers)}"] if answers else [])]
+    return " ".join(parts) + (f": {parameters}" if parameters else "")
+
+
+def _table(records: Sequence[Released]) -> Iterator[Text]:
+    """Lines of aligned columns: text to the left, numbers to the right."""
+    fields = list(dict.fromkeys(name for record in records for name, _ in record.fields))
+    labelled = any(record.label is not None for record in records)
+    rows = [["#", "item", "released", *fields]]
+    for stretch in _stretches(records):
+        values = dict(stretch.records[0].fields)
+        shown = (_shown(values[name]) if name in values else "" for name in fields)
+        rows.append([_numbers(stretch), _items(stretch), _tag(stretch), *shown])
+    if not labelled:
+        rows = [[row[0], *row[2:]] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for number, row in enumerate(rows):
+        cells = [
+            _padded(cell, width, left=0 < place < len(row) - len(fields))
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield Text("  ".join(cells).rstrip(), style="bold" if number == 0 else "")
+
+
+def _padded(cell: str, width: int, *, left: bool) -> str:
+    padding = " " * (width - cell_len(cell))
+    return cell + padding if left else padding + cell
+
+
+def _stretches(records: Sequence[Released]) -> Iterator[_Stretch]:
+    first = 0
+    while first < len(records):
+        alike = list(_leading_alike(records, first))
+        size = len(alike) if len(alike) >= _FOLDED else 1
+        yield _Stretch(first, first + size - 1, tuple(alike[:size]))
+        first += size
+
+
+def _leading_alike(records: Sequence[Released], first: int) -> Iterator[Released]:
+    model = records[first]
+    for record in records[first:]:
+        if (record.tag, record.fields) != (model.tag, model.fields):
+            return
+        yield record
+
+
+def _numbers(stretch: _Stretch) -> str:
+    return str(stretch.first) if stretch.first == stretch.last else f"{stretch.first}-{stretch.last}"
+
+
+def _items(stretch: _Stretch) -> str:
+    labels = [printable(record.label or "") for record in (stretch.records[0], stretch.records[-1])]
+    return labels[0] if len(stretch.records) == 1 else " … ".join(filter(None, labels))
+
+
+def _tag(stretch: _Stretch) -> str:
+    tag, count = stretch.records[0].tag, len(stretch.records)
+    return tag if count == 1 else f"{tag} ({count} times)"
+
+
+def _shown(value: object) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return f"{value:.6g}"
+        case tuple():
+            return f"[{', '.join(map(_shown, value))}]"
+        case _:
+            return str(value)
+
+
+def _json(value: Any) -> Any:
+    match value:
+        case Fraction():
+            return str(value)
+        case tuple():
+            return [_json(item) for item in value]
+        case _:
+            return value

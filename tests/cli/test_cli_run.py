@@ -1,0 +1,159 @@
+"""`run`: the table, the JSON, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aligncheck.cli import main
+from aligncheck.execute import Execution, Released
+from aligncheck.report.release import execution_document, render_execution
+from aligncheck.syntax.parse import parse, read_source
+from aligncheck.verdict import Proof, Result, Unknown, Verified
+
+PROJECT = Path(__file__).parents[2]
+SPEC = str(PROJECT / "specs" / "adaptive_svt.dp")
+COUNTS = str(PROJECT / "tests" / "data" / "T10I4D100K_counts.csv")
+SETTINGS = ("--set", "T=1000", "--set", "k=5", "--set", "eps=1")
+
+
+@pytest.fixture(autouse=True)
+def everything_verifies(install_checker: Callable[[Any], None]) -> None:
+    def check(path: str, options: object) -> Result:
+        source = read_source(path)
+        return Result(path, Verified(parse(source), (), Proof("acyclic", (), "eps")), 0.1, source.text)
+
+    install_checker(check)
+
+
+def test_a_table_and_the_privacy_spent(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", SPEC, "--data", COUNTS, *SETTINGS, "--seed", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "adaptive_svt_with_gap on 870 answers (column `count`): T = 1000, k = 5, eps = 1"
+    assert lines[2].split() == ["#", "item", "released", "used", "gap"]
+    assert all(re.match(r" *\d+(-\d+)?  \d+( … \d+)? +(top|mid|below)", line) for line in lines[3:-4])
+    assert lines[-3] == "privacy spent: eps = 1"
+    assert any(line.startswith("note: not private") for line in lines)
+
+
+def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["run", SPEC, "--data", COUNTS, *SETTINGS, "--seed", "3"]
+    main([*arguments, "--json"])
+    first = capsys.readouterr().out
+    main([*arguments, "--json"])
+    assert capsys.readouterr().out == first
+    document = json.loads(first)
+    assert document["parameters"] == {"T": "1000", "k": 5, "eps": "1"}
+    assert (document["claim"], document["spent"], document["private"]) == ("eps", "1", False)
+    assert document["answers"] == {"q": 870}
+    tops = [record for record in document["records"] if record["tag"] == "top"]
+    assert all(record["fields"]["used"] == "1/20" for record in tops)
+    assert all(isinstance(record["fields"]["gap"], float) for record in tops)
+
+
+def test_without_a_seed_the_run_is_private(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", SPEC, "--data", COUNTS, *SETTINGS, "--json"])
+    assert json.loads(capsys.readouterr().out)["private"] is True
+
+
+def test_a_generated_module_runs_as_its_spec_does(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    module = str(tmp_path / "adaptive.py")
+    assert main(["compile", SPEC, "-o", module]) == 0
+    capsys.readouterr()
+    outputs = []
+    for file in (SPEC, module):
+        main(["run", file, "--data", COUNTS, *SETTINGS, "--seed", "7"])
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--set", "T"], "`--set T` is not of the form NAME=VALUE"),
+        (["--set", "=1"], "`--set =1` is not of the form NAME=VALUE"),
+        (["--set", "T=1", "--set", "T=2"], "`T` is set twice"),
+        (
+            ["--set", "T=1", "--set", "kk=2"],
+            "`adaptive_svt_with_gap` has no parameter `kk`\ndid you mean `k`?",
+        ),
+        (["--set", "T=1", "--set", "k=2"], "no value for `eps`\n"),
+        ([*SETTINGS], "no data for `q`\nname a CSV file with `--data`"),
+        ([*SETTINGS, "--data", "no.csv"], "cannot read `no.csv`: No such file or directory"),
+        ([*SETTINGS, "--data", COUNTS, "--column", "price"], f"{COUNTS}:1: no column `price`"),
+        (["--set", "T=1", "--set", "k=0", "--set", "eps=1", "--data", COUNTS], "`k` "),
+    ],
+)
+def test_bad_settings(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    assert main(["run", SPEC, *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"aligncheck: error: {message}")
+
+
+def test_what_is_not_verified_does_not_run(
+    capsys: pytest.CaptureFixture[str], install_checker: Callable[[Any], None]
+) -> None:
+    install_checker(lambda path, options: Result(path, Unknown(None, None, "not decided", None), 0.1))
+    assert main(["run", SPEC, "--data", COUNTS, *SETTINGS]) == 3
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "not decided" in err
+    assert err.splitlines()[-1].startswith("aligncheck: not run: ")
+
+
+def released(*records: tuple[str, str | None, dict[str, Any]]) -> Execution:
+    return Execution(
+        mechanism="toy",
+        parameters=(("b", (Fraction(1, 2), Fraction(3))), ("strict", True)),
+        columns=(),
+        answers=(),
+        records=tuple(Released(tag, tuple(fields.items()), label) for tag, label, fields in records),
+        claim="eps",
+        spent=Fraction(1, 3),
+        private=True,
+        notes=("a note",),
+    )
+
+
+def text_of(execution: Execution) -> list[str]:
+    from rich.console import Console
+
+    console = Console(width=200, color_system=None)
+    with console.capture() as capture:
+        console.print(render_execution(execution))
+    return capture.get().splitlines()
+
+
+def test_equal_records_in_a_row_take_one_line() -> None:
+    no_fields: dict[str, Any] = {}
+    low, high = ("low", None, no_fields), ("high", None, {"gap": 1.5, "sure": False})
+    assert text_of(released(low, low, low, high, low, low)) == [
+        "toy: b = [1/2, 3], strict = true",
+        "",
+        "  #  released       gap   sure",
+        "0-2  low (3 times)",
+        "  3  high           1.5  false",
+        "  4  low",
+        "  5  low",
+        "",
+        "privacy spent: eps = 1/3",
+        "note: a note",
+    ]
+
+
+def test_wide_names_and_control_characters_keep_the_columns() -> None:
+    lines = text_of(released(("a", "日本", {}), ("a", "x\x1b[31m", {}), ("b", "é", {})))
+    assert lines[3] == "0  日本    a"
+    assert "\x1b" not in "".join(lines)
+
+
+def test_no_records() -> None:
+    assert "no records" in text_of(released())
+    assert execution_document(released())["records"] == []
