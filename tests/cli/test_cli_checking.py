@@ -5,10 +5,13 @@ The checker here does what the file's first line says, so that crashes and hangs
 
 from __future__ import annotations
 
+import contextlib
 import importlib.resources
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -191,6 +194,53 @@ def test_json_is_the_same_in_every_run_but_for_the_seconds(
         main(["verify", "--json", "."])
         texts.append(capsys.readouterr().out)
     assert texts[0] == texts[1]
+
+
+_ON_A_TERMINAL = """
+import os, sys, types
+from dataclasses import dataclass
+
+@dataclass(frozen=True)
+class Options:
+    timeout: float
+    verbose: bool
+
+def verify_file(path, options):
+    from aligncheck.verdict import Result, Unknown
+    return Result(path, Unknown(None, None, "not decided", None), 0.1)
+
+checker = types.ModuleType("aligncheck.pipeline")
+checker.Options, checker.verify_file = Options, verify_file
+sys.modules["aligncheck.pipeline"] = checker
+from aligncheck.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+@pytest.mark.parametrize(("files", "bar"), [(["a.dp", "b.dp", "c.dp"], True), (["a.dp"], False)])
+def test_a_progress_bar_is_for_several_files_on_a_terminal(folder: Path, files: list[str], bar: bool) -> None:
+    import pty
+
+    write(folder, dict.fromkeys(files, "unknown"))
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-c", _ON_A_TERMINAL, "verify", *files],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm"},
+        check=False,
+    )
+    os.close(theirs)
+    drawn = b""
+    with contextlib.suppress(OSError):  # how Linux says that the other side is closed
+        while chunk := os.read(ours, 4096):
+            drawn += chunk
+    os.close(ours)
+    assert (b"checking" in drawn) is bar
+    assert (b"3/3" in drawn) is bar
+    assert b"checking" not in done.stdout
+    assert done.stdout.count(b"UNKNOWN") == len(files) + bar  # the count of verdicts comes with several files
 
 
 # --- expectations -----------------------------------------------------------------------------------------

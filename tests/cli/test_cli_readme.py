@@ -14,7 +14,7 @@ PROJECT = Path(__file__).parents[2]
 README = PROJECT / "README.md"
 SESSION = re.compile(r"^```console\n\$ (?P<command>[^\n]+)\n(?P<output>.*?)^```$", re.M | re.S)
 COMMANDS = [match["command"] for match in SESSION.finditer(README.read_text("utf-8"))]
-TIME = re.compile(r"\b\d+(\.\d+)? m?s\b")
+TIME = re.compile(r" *\b\d+(\.\d+)? m?s\b")
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +62,8 @@ def test_there_is_a_session() -> None:
 
 
 def test_ci_runs_the_readme_s_test_command() -> None:
-    (command,) = (
-        line for line in README.read_text("utf-8").splitlines() if "pip install -q '.[test]'" in line
-    )
+    lines = README.read_text("utf-8").splitlines()
+    (command,) = (line for line in lines if "pip install -q '.[test]'" in line)
     steps = command.split(" && ")[3:]
     script = (PROJECT / ".ci" / "run").read_text("utf-8")
     run = re.findall(r"^within \d+ (.+)$", script, re.M)[2:]
