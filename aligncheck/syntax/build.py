@@ -428,23 +428,18 @@ class Builder:
         statements = self._plain(body[count:])
         return statements or (n.Pass(span=body[-1].span),), invariants
 
+    def branches(self, c: _Children) -> list[n.Branch]:
+        *before, word, test, body = c
+        found: list[n.Branch] = before[0] if before else []
+        found.append(n.Branch(test, self._plain(body), span=word.span.to(test.span)))
+        if len(found) > MAX_ARMS:
+            message = f"an `if` has at most {MAX_ARMS} arms"
+            raise self._fault("too-many-branches", message, found[-1].span)
+        return found
+
     def if_(self, c: _Children) -> n.If:
-        c = _present(c)
-        branches: list[n.Branch] = []
-        otherwise: tuple[n.Stmt, ...] = ()
-        position = 0
-        while position < len(c):
-            if c[position].type == "ELSE":
-                otherwise = self._plain(c[position + 1])
-                position += 2
-                continue
-            word, test, body = c[position : position + 3]
-            branches.append(n.Branch(test, self._plain(body), span=word.span.to(test.span)))
-            position += 3
-            if len(branches) > MAX_ARMS:
-                raise self._fault(
-                    "too-many-branches", f"an `if` has at most {MAX_ARMS} arms", branches[-1].span
-                )
+        branches: list[n.Branch] = c[0]
+        otherwise = self._plain(c[2]) if c[2] is not None else ()
         return n.If(tuple(branches), otherwise, span=branches[0].span)
 
     def while_(self, c: _Children) -> n.While:
@@ -479,24 +474,18 @@ class Builder:
         name, _, index, _, op, value, _, guard = c
         return n.Shift(name.text, index, op.text, value, guard, span=_over(c))
 
+    def cases(self, c: _Children) -> list[n.Case]:
+        *before, word, test, items = c
+        found: list[n.Case] = before[0] if before else []
+        found.append(n.Case(test, tuple(items), span=word.span.to(test.span)))
+        if len(found) > MAX_ARMS:
+            message = f"a case split has at most {MAX_ARMS} arms"
+            raise self._fault("too-many-branches", message, found[-1].span)
+        return found
+
     def case_split(self, c: _Children) -> n.CaseSplit:
-        c = _present(c)
-        cases: list[n.Case] = []
-        otherwise: tuple[n.AlignItem, ...] = ()
-        position = 0
-        while position < len(c):
-            if c[position].type == "OTHERWISE":
-                otherwise = tuple(c[position + 1])
-                position += 2
-                continue
-            word, test, items = c[position : position + 3]
-            cases.append(n.Case(test, tuple(items), span=word.span.to(test.span)))
-            position += 3
-            if len(cases) > MAX_ARMS:
-                raise self._fault(
-                    "too-many-branches", f"a case split has at most {MAX_ARMS} arms", cases[-1].span
-                )
-        return n.CaseSplit(tuple(cases), otherwise, span=cases[0].span)
+        cases: list[n.Case] = c[0]
+        return n.CaseSplit(tuple(cases), tuple(c[2] or ()), span=cases[0].span)
 
     # --- expressions ---
 

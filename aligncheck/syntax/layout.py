@@ -17,7 +17,8 @@ from aligncheck.source import Source, Span
 
 MAX_BRACKETS = 40
 MAX_BLOCKS = 20
-MAX_LEXEMES = 60_000
+MAX_LEXEMES = 20_000
+MAX_LINE = 2_000
 MAX_WORD = 100
 
 SECTIONS = ("mechanism", "input", "privacy", "program", "align", "expect")
@@ -133,19 +134,39 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The lexemes of a source in order, the last one of type `$END`, and its comments."""
+    """The lexemes of a source in order, the last one of type `$END`, and its comments.
+
+    Where the text breaks a rule of the layout, `fault` says so and the lexemes end before it: whatever is
+    wrong further up is to be reported first.
+    """
 
     lexemes: tuple[Lexeme, ...]
     comments: tuple[Comment, ...]
+    fault: SpecError | None = None
 
 
 def layout(source: Source) -> Layout:
     """The lexemes and comments of a source.
 
-    Raises SpecError for characters and numbers that mean nothing, brackets and quotes that do not match, and
+    Faults are characters and numbers that mean nothing, brackets and quotes that do not match, and
     indentation that does not nest.
     """
-    return _Scanner(source).run()
+    scanner = _Scanner(source)
+    try:
+        scanner.run()
+    except SpecError as error:
+        where = error.diagnostic.primary.span.start
+        sound = tuple(each for each in scanner.lexemes if each.end <= where)
+        return Layout((*sound, Lexeme("$END", "", where, where)), tuple(scanner.comments), error)
+    return Layout(tuple(scanner.lexemes), tuple(scanner.comments))
+
+
+def word_in(source: Source, span: Span, name: str) -> Span:
+    """Where a name first stands in a span, however it is spelt; the whole span if it does not."""
+    for match in re.finditer(_WORD, source.text_of(span)):
+        if match.group().translate(_SPELLING) == name:
+            return Span(span.start + match.start(), span.start + match.end())
+    return span
 
 
 class _Scanner:
@@ -162,8 +183,9 @@ class _Scanner:
         self.at_line_start = True
         self.line = 0
         self.line_start = 0
+        self.line_lexemes = 0
 
-    def run(self) -> Layout:
+    def run(self) -> None:
         text = self.text
         offset = 0
         while offset < len(text):
@@ -189,20 +211,32 @@ class _Scanner:
                 offset = self._expectation(match)
                 continue
             self._lexeme(kind, match)
-            if len(self.lexemes) > MAX_LEXEMES:
-                raise fault(
-                    self.source,
-                    "too-large",
-                    f"this file has more than {MAX_LEXEMES} words and symbols",
-                    Span(match.start(), match.end()),
-                    help="a spec holds one small mechanism; a real one has a few hundred",
-                )
+            self._not_too_many(match)
         self._end_line(len(text))
         if self.brackets:
             raise self._unclosed()
         self._dedent_to("", Span(len(text), len(text)))
         self._add("$END", "", len(text), len(text))
-        return Layout(tuple(self.lexemes), tuple(self.comments))
+
+    def _not_too_many(self, match: re.Match[str]) -> None:
+        """Stops early, so that no later stage meets a line or a file of any length."""
+        count = len(self.lexemes)
+        if count > MAX_LEXEMES:
+            raise fault(
+                self.source,
+                "too-large",
+                f"this file has more than {MAX_LEXEMES} words and symbols",
+                match_span(match),
+                help="a spec holds one small mechanism; a real one has a few hundred",
+            )
+        if count - self.line_lexemes > MAX_LINE:
+            raise fault(
+                self.source,
+                "too-many-terms",
+                f"this line has more than {MAX_LINE} words and symbols",
+                match_span(match),
+                help="give parts of it names of their own",
+            )
 
     # --- lines ---
 
@@ -216,6 +250,7 @@ class _Scanner:
         if not self.at_line_start:
             return
         self.at_line_start = False
+        self.line_lexemes = len(self.lexemes)
         indent = self.text[self.line_start : start]
         span = Span(self.line_start, start)
         if indent:

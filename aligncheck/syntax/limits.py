@@ -24,6 +24,8 @@ MAX_EXPONENT = 16
 MAX_DEGREE = 128
 MAX_EXPANDED = 5_000
 
+_Size = tuple[int, int]
+_ATOM: _Size = (1, 1)
 _CHAINS = ({"+", "-"}, {"*", "/", "%"})
 
 
@@ -46,7 +48,9 @@ def check_limits(source: Source, mechanism: n.Mechanism) -> None:
             raise fault(source, "too-large", f"more than {most} {what}", found[most].span)
     for expr in _expressions(mechanism, statements):
         _check_shape(source, expr)
-        _check_size(source, expr)
+    for expr in _expressions(mechanism, []):
+        _size_of(source, expr, {})
+    _check_growth(source, mechanism.body, {})
 
 
 def _expressions(mechanism: n.Mechanism, statements: list[n.Stmt]) -> Iterator[n.Expr]:
@@ -98,11 +102,36 @@ def _continues(node: n.Expr, part: n.Expr) -> bool:
     return any(node.op in chain and part.op in chain for chain in _CHAINS)
 
 
-def _check_size(source: Source, expr: n.Expr) -> None:
-    """Powers: their exponents, and how many terms of which degree there are once everything is multiplied
-    out.
+def _check_growth(source: Source, body: tuple[n.Stmt, ...], sizes: dict[str, _Size]) -> dict[str, _Size]:
+    """Follows sizes through assignments, as `y = x**16; z = y**16` would go on for ever.
+
+    What a loop assigns is one term there and afterwards: loops are never unrolled.
     """
-    measured: list[tuple[int, int]] = []
+    for statement in body:
+        match statement:
+            case n.Assign(name, value):
+                sizes = {**sizes, name: _size_of(source, value, sizes)}
+            case n.If(branches, otherwise):
+                for expr in own_expressions(statement):
+                    _size_of(source, expr, sizes)
+                bodies = [*(branch.body for branch in branches), otherwise]
+                ends = [_check_growth(source, each, sizes) for each in bodies]
+                sizes = {name: max(end.get(name, _ATOM) for end in ends) for end in ends for name in end}
+            case n.For(body=inner) | n.While(body=inner):
+                changed = {each.name for each in statements_in(inner) if isinstance(each, n.Assign)}
+                sizes = {name: size for name, size in sizes.items() if name not in changed}
+                for expr in own_expressions(statement):
+                    _size_of(source, expr, sizes)
+                _check_growth(source, inner, sizes)
+            case _:
+                for expr in own_expressions(statement):
+                    _size_of(source, expr, sizes)
+    return sizes
+
+
+def _size_of(source: Source, expr: n.Expr, sizes: dict[str, _Size]) -> _Size:
+    """How many terms of which degree there are once everything is multiplied out."""
+    measured: list[_Size] = []
     pending: list[tuple[n.Expr, bool]] = [(expr, False)]
     while pending:
         node, ready = pending.pop()
@@ -111,23 +140,26 @@ def _check_size(source: Source, expr: n.Expr) -> None:
             pending.append((node, True))
             pending.extend((part, False) for part in reversed(parts))
             continue
-        sizes = measured[len(measured) - len(parts) :]
+        inner = measured[len(measured) - len(parts) :]
         del measured[len(measured) - len(parts) :]
-        terms, degree = _size(source, node, sizes)
+        terms, degree = _multiplied_out(source, node, inner, sizes)
         if degree > MAX_DEGREE or terms > MAX_EXPANDED:
             raise fault(
                 source,
                 "too-large-power",
                 "this is too large once it is multiplied out",
                 node.span,
-                help="use smaller exponents",
+                help="use smaller exponents, and fewer products of sums",
             )
         measured.append((terms, degree))
+    return measured[0]
 
 
-def _size(source: Source, node: n.Expr, sizes: list[tuple[int, int]]) -> tuple[int, int]:
+def _multiplied_out(source: Source, node: n.Expr, inner: list[_Size], sizes: dict[str, _Size]) -> _Size:
     """Terms and degree of an expression from those of its parts."""
-    match node, sizes:
+    match node, inner:
+        case n.Name(name), _:
+            return sizes.get(name, _ATOM)
         case n.Binary("**", _, exponent), [(terms, degree), _]:
             power = _exponent(source, exponent)
             return comb(terms + power - 1, power), degree * max(power, 1)
@@ -138,7 +170,7 @@ def _size(source: Source, node: n.Expr, sizes: list[tuple[int, int]]) -> tuple[i
         case n.Unary("-"), [size]:
             return size
         case _:
-            return 1, 1
+            return _ATOM
 
 
 def _exponent(source: Source, exponent: n.Expr) -> int:

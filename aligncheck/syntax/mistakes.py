@@ -117,6 +117,11 @@ class _Stop:
         return self.line[self.place - 1] if self.place > 0 else None
 
     @property
+    def before(self) -> Span:
+        """Where the lexeme before stands; the place itself at the start of a line."""
+        return self.previous.span if self.previous is not None else self.got.span
+
+    @property
     def first(self) -> str:
         """The word that the line begins with."""
         return self.line[0].text if self.line else ""
@@ -170,9 +175,11 @@ def _refused_line(stop: _Stop) -> SpecError | None:
     refused = REFUSED_STATEMENTS.get(first.text.lower())
     if refused is not None and first.type == "NAME" and stop.place <= 2:
         return scope_fault(stop.source, stop.written(first), refused, first.span)
-    for word, follower in zip(stop.line, stop.line[1:], strict=False):
+    if stop.section != "program":
+        return None
+    for before, word, follower in zip(stop.line, stop.line[1:], stop.line[2:], strict=False):
         refused = REFUSED_FUNCTIONS.get(word.text.lower())
-        if refused is not None and follower.type in ("LPAR", "NAME") and stop.section == "program":
+        if refused is not None and follower.type in ("LPAR", "NAME") and before.text != "emit":
             return scope_fault(stop.source, stop.written(word), refused, word.span)
     return None
 
@@ -294,7 +301,7 @@ def _colon(stop: _Stop) -> SpecError | None:
 
 
 def _loop_header(stop: _Stop) -> SpecError | None:
-    if stop.first != "for" or stop.section != "program" or stop.wants_operand:
+    if stop.first != "for" or stop.place == 0 or stop.section != "program" or stop.wants_operand:
         return None
     words = [each.text for each in stop.line]
     advice = "write `for i, x in q:`, `for x in q:` or `for i in range(n):`"
@@ -318,6 +325,8 @@ def _equals(stop: _Stop) -> SpecError | None:
     if stop.got.type != "EQUAL":
         return None
     before = [each.text for each in stop.line[: stop.place]]
+    if stop.first == "for":
+        return None
     tests = {"if", "elif", "while", "case", "invariant", "when", "where", "and", "or", "not"}
     if tests & set(before):
         return stop.fault("equals-in-condition", "`=` gives a value; it does not compare", help="write `==`")
@@ -384,16 +393,22 @@ def _inputs(stop: _Stop) -> SpecError | None:
         return stop.fault(
             "missing-comma", f"the `,` before `{got.text}` is missing", help=f"write `, {got.text} …`"
         )
+    if "WHERE" in stop.expected and got.type == "NAME" and nearest(got.text, _ATTRIBUTES) is None:
+        return _missing_where(stop)
     if "SENSITIVITY" in stop.expected and got.type == "NAME":
         advice = nearest(got.text, _ATTRIBUTES) or "the attributes are " + ", ".join(
             f"`{each}`" for each in _ATTRIBUTES
         )
         return stop.fault("unknown-attribute", f"unknown attribute `{stop.written(got)}`", help=advice)
-    if "WHERE" in stop.expected and got.type in ("COMPARE", "IF", "IN"):
-        return stop.fault(
-            "missing-where", "a range needs `where` before it", help="write `eps : real where eps > 0`"
-        )
+    if "WHERE" in stop.expected and got.type in ("COMPARE", "IF", "IN", "LSQB"):
+        return _missing_where(stop)
     return None
+
+
+def _missing_where(stop: _Stop) -> SpecError:
+    return stop.fault(
+        "missing-where", "a range needs `where` before it", help="write `eps : real where eps > 0`"
+    )
 
 
 def _head(stop: _Stop) -> SpecError | None:
@@ -423,6 +438,38 @@ def _head(stop: _Stop) -> SpecError | None:
 
 
 # --- expressions --------------------------------------------------------------------------------------------
+
+
+def _no_statement(stop: _Stop) -> SpecError | None:
+    """A lone expression, such as a call, where a statement should be."""
+    if stop.place == 0 or "NUMBER" in stop.expected:
+        return None
+    if {"EQUAL", "TILDE"} <= stop.expected:
+        advice = "a line gives a value (`x = …`), draws noise (`eta ~ …`) or emits (`emit tag(…)`)"
+    elif {"EQUAL", "PLUSEQ"} <= stop.expected:
+        advice = "a line moves noise: `eta += …`"
+    else:
+        return None
+    return stop.fault("no-statement", "this says nothing", stop.line[0].span.to(stop.before), advice)
+
+
+def _no_else(stop: _Stop) -> SpecError | None:
+    if "ELSE" not in stop.expected or stop.got.type not in ("NEWLINE", "RPAR", "COMMA", "SEMI"):
+        return None
+    if "if" not in [each.text for each in stop.line[1 : stop.place]]:
+        return None
+    advice = "write `… when CONDITION`" if stop.section == "align" else "write `a if CONDITION else b`"
+    return stop.fault("missing-else", "this choice has no `else`", help=advice)
+
+
+def _nested_block(stop: _Stop) -> SpecError | None:
+    if stop.previous is None or stop.previous.type != "COLON" or stop.got.text not in _HEADERS:
+        return None
+    return stop.fault(
+        "nested-block",
+        "a block that stands on the line of its `:` holds simple statements only",
+        help="start a new line, and indent it",
+    )
 
 
 def _keyword(stop: _Stop) -> SpecError | None:
@@ -486,7 +533,7 @@ def _last_resort(stop: _Stop) -> SpecError:
     names = [text for terminal, text in _TERMINALS.items() if terminal in stop.expected]
     if stop.wants_operand:
         names = ["an expression", *(each for each in names if each not in ("a name", "`(`"))]
-    elif any(each in stop.expected for each in _OPERATORS):
+    elif "NAME" not in stop.expected and any(each in stop.expected for each in _OPERATORS):
         names.append("an operator")
     if not stop.wants_operand:
         keywords = (*_STATEMENT_WORDS, *_ATTRIBUTES, *SECTIONS)
@@ -516,6 +563,9 @@ _MISTAKES: tuple[Callable[[_Stop], SpecError | None], ...] = (
     _inputs,
     _draws_in_align,
     _colon,
+    _nested_block,
+    _no_statement,
+    _no_else,
     _loop_header,
     _keyword,
     _incomplete,

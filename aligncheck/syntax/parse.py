@@ -44,7 +44,7 @@ def parse(source: Source) -> Mechanism:
     """
     laid_out = layout(source)
     lexemes = laid_out.lexemes
-    if len(lexemes) == 1:
+    if len(lexemes) == 1 and laid_out.fault is None:
         raise fault(
             source,
             "empty-file",
@@ -52,9 +52,9 @@ def parse(source: Source) -> Mechanism:
             Span(0, 0),
             help="a spec begins with `mechanism NAME`",
         )
-    check_sections(source, lexemes)
+    check_sections(source, lexemes, whole=laid_out.fault is None)
     machine = Machine(tables(), Builder(source, _remarks(laid_out, source)))
-    for position in range(len(lexemes)):
+    for position in range(len(lexemes) - (laid_out.fault is not None)):
         choices = machine.choices()
         lexeme = _in_context(lexemes, position, choices)
         if lexeme.type not in choices:
@@ -63,6 +63,8 @@ def parse(source: Source) -> Mechanism:
             machine.feed(lexeme)
         except UnexpectedError as unexpected:
             raise diagnosis(source, lexemes, position, lexeme, unexpected.expected) from None
+    if laid_out.fault is not None:
+        raise laid_out.fault
     mechanism: Mechanism = machine.result()
     check_limits(source, mechanism)
     return mechanism
@@ -98,7 +100,7 @@ def _is_output(lexemes: tuple[Lexeme, ...], position: int) -> bool:
         return [each.text for each in lexemes[max(0, position - 3) : position - 1]] == ["len", "("]
     if lexemes[position].type == "LSQB":
         depth = 1
-        while depth:
+        while depth and position + 2 < len(lexemes):
             position += 1
             depth += {"LSQB": 1, "RSQB": -1}.get(lexemes[position].type, 0)
         position += 1

@@ -95,8 +95,9 @@ REFUSED_FUNCTIONS: dict[str, tuple[str, str]] = {
 
 
 def scope_fault(source: Source, name: str, reason: tuple[str, str], span: Span) -> SpecError:
-    """The error for something that is refused by name."""
+    """The error for something that is refused by name (a word of the source, or what to call it)."""
     why, instead = reason
+    what = name if " " in name else f"`{name}`"
     return fault(
-        source, "scope", f"`{name}` is out of scope", span, label="refused", notes=(why,), help=instead
+        source, "scope", f"{what} is out of scope", span, label="refused", notes=(why,), help=instead
     )

@@ -15,8 +15,8 @@ _INDENTED = ("mechanism", "input", "program", "align")
 _ORDER = "the sections are, in this order: " + ", ".join(f"`{name}`" for name in SECTIONS)
 
 
-def check_sections(source: Source, lexemes: tuple[Lexeme, ...]) -> None:
-    """Raises SpecError for a section that is unknown, missing, given twice, or out of place."""
+def check_sections(source: Source, lexemes: tuple[Lexeme, ...], *, whole: bool) -> None:
+    """Raises SpecError for a section that is unknown, given twice, out of place, or missing in the end."""
     seen: dict[str, Lexeme] = {}
     for first, second in _outer_lines(lexemes):
         word = first.text
@@ -38,8 +38,9 @@ def check_sections(source: Source, lexemes: tuple[Lexeme, ...]) -> None:
             )
         _none_missing(source, seen, before=word, place=first.span)
         seen[word] = first
-    end = len(source.text.rstrip())
-    _none_missing(source, seen, before=None, place=Span(end, end))
+    if whole:
+        end = len(source.text.rstrip())
+        _none_missing(source, seen, before=None, place=Span(end, end))
 
 
 def _outer_lines(lexemes: tuple[Lexeme, ...]) -> Iterator[tuple[Lexeme, Lexeme]]:

@@ -98,7 +98,11 @@ class Machine:
         if not rule.spread and not any(rule.nones):
             return children
         shaped: list[Any] = []
-        for position, child in enumerate(children):
+        if rule.spread[:1] == (0,) and rule.nones[0] == 0:
+            # The list before is used for nothing else: it grows in place, and long lists stay linear.
+            shaped, children = children[0], children[1:]
+        skipped = rule.size - len(children)
+        for position, child in enumerate(children, start=skipped):
             shaped.extend([None] * rule.nones[position])
             if position in rule.spread:
                 shaped.extend(child)
