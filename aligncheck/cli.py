@@ -33,16 +33,16 @@ _BROKEN_PIPE = 141  # 128 + SIGPIPE
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command line (without the program's name) and returns its status. Raises only SystemExit.
+    """Runs one command line (without the program's name) and returns its status; whatever happens is told.
 
-    With ALIGNCHECK_TRACEBACK set, an unexpected exception is raised instead of reported.
+    With ALIGNCHECK_TRACEBACK set, an unexpected exception is raised instead.
     """
-    for stream in (sys.stdout, sys.stderr):
-        # A report may hold letters that the terminal's encoding lacks: better an escape than a traceback.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    _prepare_standard_streams()
     try:
-        status = _run(_parser().parse_args(arguments))
+        try:
+            status = _run(_parser().parse_args(arguments))
+        except SystemExit as exit_:  # from argparse: help was shown, or an argument is wrong
+            status = exit_.code if isinstance(exit_.code, int) else 2
         sys.stdout.flush()
     except CommandError as error:
         print(f"aligncheck: error: {error}", file=sys.stderr)
@@ -66,6 +66,20 @@ def main(arguments: list[str] | None = None) -> int:
         print("Set ALIGNCHECK_TRACEBACK=1 to see where it happened.", file=sys.stderr)
         return 3
     return status
+
+
+def _prepare_standard_streams() -> None:
+    """Gives every standard stream somewhere to go, and every letter a way to be written."""
+    # A stream that the caller closed would lend its number to the next pipe, and be written to.
+    while (spare := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(spare)
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - for the rest of the process
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        # A report may hold letters that the terminal's encoding lacks: better an escape than a traceback.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _abandon_standard_output() -> None:
@@ -143,6 +157,10 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         print(f"aligncheck: error: {message}\nSee `{self.prog} --help`.", file=sys.stderr)
         sys.exit(2)
+
+    def print_help(self, file: object = None) -> None:
+        """Unlike the original, lets `main` know when the output cannot be written."""
+        print(self.format_help(), end="")
 
 
 _ABOUT = """\

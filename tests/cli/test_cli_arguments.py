@@ -116,15 +116,26 @@ def test_a_folder_where_a_file_is_wanted(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="shell pipes")
-def test_a_closed_pipe_is_no_error() -> None:
+@pytest.mark.parametrize("arguments", [["explain"], ["--help"], ["verify", "--help"]])
+def test_a_closed_pipe_is_no_error(arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [sys.executable, "-m", "aligncheck", "explain"], stdout=writer, stderr=subprocess.PIPE, check=False
+        [sys.executable, "-m", "aligncheck", *arguments], stdout=writer, stderr=subprocess.PIPE, check=False
     )
     os.close(writer)
     assert done.returncode == 141
     assert done.stderr == b""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sh")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
+def test_closed_standard_streams_do_not_change_the_status(closed: str, tmp_path: Path) -> None:
+    (tmp_path / "none.dp").write_text("nothing\n")
+    command = f"'{sys.executable}' -m aligncheck verify none.dp {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
