@@ -12,10 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from aligncheck.syntax.layout import Lexeme
+
+_GRAMMAR = Path(__file__).with_name("grammar.lark")
+_KEPT = Path(__file__).with_name("tables.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class Rule:
 
     origin: str
     size: int
-    callback: str | None
+    callback: str
     through: bool
     nones: tuple[int, ...]
     spread: tuple[int, ...]
@@ -40,10 +43,9 @@ class Rule:
 class Tables:
     """`states[s][symbol]` is a state to go to (>= 0), or a rule to reduce by: -1 - its number.
 
-    The text is accepted when `$END` has led to the state `end`.
+    State 0 is the first one; the text is accepted when `$END` has led to the state `end`.
     """
 
-    start: int
     end: int
     states: tuple[Mapping[str, int], ...]
     rules: tuple[Rule, ...]
@@ -63,7 +65,7 @@ class Machine:
     def __init__(self, tables: Tables, builder: object) -> None:
         self._tables = tables
         self._builder = builder
-        self._states: list[int] = [tables.start]
+        self._states: list[int] = [0]
         self._values: list[Any] = []
 
     def choices(self) -> Mapping[str, int]:
@@ -112,7 +114,7 @@ class Machine:
         return shaped
 
     def _value(self, rule: Rule, children: list[Any]) -> Any:
-        if rule.callback is not None:
+        if rule.callback:
             return getattr(self._builder, rule.callback)(children)
         return children[0] if rule.through else children
 
@@ -120,11 +122,9 @@ class Machine:
 @cache
 def tables() -> Tables:
     """The tables of the grammar."""
-    folder = files("aligncheck.syntax")
-    grammar = folder.joinpath("grammar.lark").read_bytes()
-    kept = folder.joinpath("tables.json")
-    if kept.is_file():
-        data = json.loads(kept.read_text("utf-8"))
+    grammar = _GRAMMAR.read_bytes()
+    if _KEPT.is_file():
+        data = json.loads(_KEPT.read_text("utf-8"))
         if data["grammar"] == sha256(grammar).hexdigest():
             return _decoded(data)
     return _decoded(compiled(grammar))
@@ -151,44 +151,55 @@ def compiled(grammar: bytes) -> dict[str, Any]:
     lark = Lark(grammar.decode("utf-8"), parser="lalr", lexer=NoLexer, maybe_placeholders=True)
     parser: Any = lark.parser.parser
     table = parser._parse_table
-    rules = lark.rules
-    number = {id(rule): i for i, rule in enumerate(rules)}
-    same = {rule: i for i, rule in enumerate(rules)}
+    rules = sorted({_encoded(rule) for rule in lark.rules})
+    place = {rule: i for i, rule in enumerate(rules)}
+    order = _numbered(table.states, table.start_states["start"], shift=Shift)
     symbols = sorted({str(symbol) for row in table.states.values() for symbol in row})
-    place = {symbol: i for i, symbol in enumerate(symbols)}
     states = []
-    for state in range(len(table.states)):
+    for state in order:
         row: list[int] = []
         for symbol, (action, arg) in sorted(table.states[state].items()):
-            move = arg if action is Shift else -1 - number.get(id(arg), same[arg])
-            row += [place[symbol], move]
+            move = order[arg] if action is Shift else -1 - place[_encoded(arg)]
+            row += [symbols.index(symbol), move]
         states.append(row)
     return {
         "grammar": sha256(grammar).hexdigest(),
-        "start": table.start_states["start"],
-        "end": table.end_states["start"],
+        "end": order[table.end_states["start"]],
         "symbols": symbols,
         "states": states,
-        "rules": [_encoded(rule) for rule in rules],
+        "rules": rules,
     }
 
 
-def _encoded(rule: Any) -> list[Any]:
+def _numbered(states: Mapping[int, Mapping[str, Any]], start: int, *, shift: object) -> dict[int, int]:
+    """New numbers for the states, in the order in which they are reached: Lark's differ from run to run."""
+    order = {start: 0}
+    pending = [start]
+    for state in pending:
+        for _, (action, arg) in sorted(states[state].items()):
+            if action is shift and arg not in order:
+                order[arg] = len(order)
+                pending.append(arg)
+    return order
+
+
+def _encoded(rule: Any) -> tuple[Any, ...]:
     expansion = rule.expansion
     empty = rule.options.empty_indices or [False] * len(expansion)
-    nones = [len(run) for run in "".join(str(int(each)) for each in empty).split("0")]
+    nones = tuple(len(run) for run in "".join(str(int(each)) for each in empty).split("0"))
     origin = rule.origin.name
     inline = origin.startswith("_")
     through = bool(rule.options.expand1) and not rule.alias and len(expansion) == 1
-    callback = None if inline or through else str(rule.alias or origin)
-    spread = [i for i, symbol in enumerate(expansion) if not symbol.is_term and symbol.name.startswith("_")]
-    return [origin, len(expansion), callback, through, nones, spread]
+    callback = "" if inline or through else str(rule.alias or origin)
+    spread = tuple(
+        i for i, symbol in enumerate(expansion) if not symbol.is_term and symbol.name.startswith("_")
+    )
+    return origin, len(expansion), callback, through, nones, spread
 
 
 def _decoded(data: Mapping[str, Any]) -> Tables:
     symbols: list[str] = data["symbols"]
     return Tables(
-        data["start"],
         data["end"],
         tuple({symbols[row[i]]: row[i + 1] for i in range(0, len(row), 2)} for row in data["states"]),
         tuple(
@@ -198,14 +209,11 @@ def _decoded(data: Mapping[str, Any]) -> Tables:
     )
 
 
-def _write() -> None:
-    from pathlib import Path
-
-    folder = Path(__file__).parent
-    data = compiled((folder / "grammar.lark").read_bytes())
-    text = json.dumps(data, separators=(",", ":")).replace("],[", "],\n[")
-    (folder / "tables.json").write_text(text + "\n", encoding="utf-8")
+def kept_text() -> str:
+    """What `tables.json` should hold."""
+    data = compiled(_GRAMMAR.read_bytes())
+    return json.dumps(data, separators=(",", ":")).replace("],[", "],\n[") + "\n"
 
 
 if __name__ == "__main__":
-    _write()
+    _KEPT.write_text(kept_text(), encoding="utf-8")
