@@ -558,13 +558,6 @@ class Builder:
         return n.OutField(c[2], c[5].text, span=_over(c))
 
     def out_length(self, c: _Children) -> n.OutCount:
-        if c[0].text != "len":
-            raise self._fault(
-                "bad-output",
-                f"`{c[0].text}(out)` is not defined",
-                _over(c),
-                help="write `len(out)`, `out.count(tag)` or `out[i].field`",
-            )
         return n.OutCount(None, span=_over(c))
 
     def out_count(self, c: _Children) -> n.OutCount:

@@ -263,8 +263,9 @@ def _else(stop: _Stop) -> SpecError | None:
             f"this `{stop.got.text}` belongs to no `if`",
             help="indent it as far as its `if`, and let no other line stand between them",
         )
-    if stop.got.text == "otherwise" and stop.place == 0 and stop.section == "program":
-        return stop.fault("misplaced-else", "`otherwise` belongs to `case`, in `align`", help="write `else:`")
+    if stop.first == "otherwise" and stop.section == "program":
+        message = "`otherwise` belongs to `case`, in `align`"
+        return stop.fault("misplaced-else", message, stop.line[0].span, "write `else:`")
     return None
 
 

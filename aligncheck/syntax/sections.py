@@ -18,7 +18,9 @@ _ORDER = "the sections are, in this order: " + ", ".join(f"`{name}`" for name in
 def check_sections(source: Source, lexemes: tuple[Lexeme, ...], *, whole: bool) -> None:
     """Raises SpecError for a section that is unknown, given twice, out of place, or missing in the end."""
     seen: dict[str, Lexeme] = {}
-    for first, second in _outer_lines(lexemes):
+    lines = list(_outer_lines(lexemes))
+    there = {first.text for first, _ in lines}
+    for first, second in lines:
         word = first.text
         if first.type != "NAME" or word not in SECTIONS:
             raise _no_section(source, first, second, last=next(reversed(seen), None))
@@ -36,11 +38,11 @@ def check_sections(source: Source, lexemes: tuple[Lexeme, ...], *, whole: bool) 
                 related=(Label(seen[later[0]].span, f"`{later[0]}` is here"),),
                 help=_ORDER,
             )
-        _none_missing(source, seen, before=word, place=first.span)
+        _none_missing(source, there, before=word, place=first.span)
         seen[word] = first
     if whole:
         end = len(source.text.rstrip())
-        _none_missing(source, seen, before=None, place=Span(end, end))
+        _none_missing(source, there, before=None, place=Span(end, end))
 
 
 def _outer_lines(lexemes: tuple[Lexeme, ...]) -> Iterator[tuple[Lexeme, Lexeme]]:
@@ -61,10 +63,10 @@ def _outer_lines(lexemes: tuple[Lexeme, ...]) -> Iterator[tuple[Lexeme, Lexeme]]
                 at_start = False
 
 
-def _none_missing(source: Source, seen: dict[str, Lexeme], before: str | None, place: Span) -> None:
+def _none_missing(source: Source, there: set[str], before: str | None, place: Span) -> None:
     passed = SECTIONS[: SECTIONS.index(before)] if before is not None else SECTIONS
     for name in passed:
-        if name in REQUIRED and name not in seen:
+        if name in REQUIRED and name not in there:
             example = {"mechanism": "mechanism NAME", "privacy": "privacy eps", "program": "program"}[name]
             where = f" before `{before}`" if before is not None else ""
             raise fault(

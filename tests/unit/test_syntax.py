@@ -1,0 +1,489 @@
+"""From text to AST and back: what each construct of the language means."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from aligncheck.diagnostics import SpecError
+from aligncheck.source import Source, Span
+from aligncheck.syntax import nodes as n
+from aligncheck.syntax.layout import layout
+from aligncheck.syntax.parse import parse
+from aligncheck.syntax.tables import kept_text
+from aligncheck.syntax.unparse import unparse, unparse_expr
+
+PROJECT = Path(__file__).parents[2]
+SPECS = sorted((PROJECT / "specs").rglob("*.dp"))
+
+HEAD = "mechanism m\nprivacy 1\n"
+
+
+def mechanism(text: str) -> n.Mechanism:
+    return parse(Source("m.dp", text))
+
+
+def program(*lines: str) -> tuple[n.Stmt, ...]:
+    return mechanism(HEAD + "program\n" + "".join(f"  {line}\n" for line in lines)).body
+
+
+def statement(*lines: str) -> n.Stmt:
+    (only,) = program(*lines)
+    return only
+
+
+def expression(text: str) -> n.Expr:
+    assigned = statement(f"x = {text}")
+    assert isinstance(assigned, n.Assign)
+    return assigned.value
+
+
+def aligned(*lines: str) -> tuple[n.AlignItem, ...]:
+    text = HEAD + "program\n  pass\nalign\n" + "".join(f"  {line}\n" for line in lines)
+    return mechanism(text).align
+
+
+def guard(text: str) -> n.Expr:
+    (shift,) = aligned(f"eta += 1 when {text}")
+    assert isinstance(shift, n.Shift)
+    assert shift.guard is not None
+    return shift.guard
+
+
+def inputs(*lines: str) -> tuple[n.Input, ...]:
+    text = "mechanism m\ninput\n" + "".join(f"  {line}\n" for line in lines) + "privacy 1\nprogram\n  pass\n"
+    return mechanism(text).inputs
+
+
+def number(value: str | int) -> n.Number:
+    return n.Number(Fraction(value))
+
+
+ONE, TWO, THREE = number(1), number(2), number(3)
+A, B, C = n.Name("a"), n.Name("b"), n.Name("c")
+
+
+# --- expressions --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2", TWO),
+        ("0.1", number("1/10")),
+        (".5", number("1/2")),
+        ("1e-3", number("1/1000")),
+        ("2.5E2", number(250)),
+        ("true", n.Boolean(True)),
+        ("false", n.Boolean(False)),
+        ("a", A),
+        ("a[b]", n.Index("a", B)),
+        ("max(a, b, c)", n.Call("max", (A, B, C))),
+        ("len(a)", n.Call("len", (A,))),
+        ("a - b - c", n.Binary("-", n.Binary("-", A, B), C)),
+        ("a - (b - c)", n.Binary("-", A, n.Binary("-", B, C))),
+        ("a + b * c", n.Binary("+", A, n.Binary("*", B, C))),
+        ("a / b % c", n.Binary("%", n.Binary("/", A, B), C)),
+        ("-a**2", n.Unary("-", n.Binary("**", A, TWO))),
+        ("-a * b", n.Binary("*", n.Unary("-", A), B)),
+        ("a < b", n.Compare("<", A, B)),
+        ("not a == b", n.Unary("not", n.Compare("==", A, B))),
+        ("a and b or c", n.Logic("or", (n.Logic("and", (A, B)), C))),
+        ("a and b and c", n.Logic("and", (A, B, C))),
+        ("a if b else c", n.Conditional(B, A, C)),
+        ("a if b else c if a else b", n.Conditional(B, A, n.Conditional(A, C, B))),
+        ("a < b <= c", n.Logic("and", (n.Compare("<", A, B), n.Compare("<=", B, C)))),
+        (
+            "a == b != c > a",
+            n.Logic("and", (n.Compare("==", A, B), n.Compare("!=", B, C), n.Compare(">", C, A))),
+        ),
+    ],
+)
+def test_expressions(text: str, expected: n.Expr) -> None:
+    assert expression(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("q'[i] > sum'", n.Compare(">", n.Index("q", n.Name("i"), True), n.Name("sum", True))),
+        ("q <= q'", n.Compare("<=", n.Name("q"), n.Name("q", True))),
+        ("out is top", n.OutIs(number(0), "top")),
+        ("out[i] is top", n.OutIs(n.Name("i"), "top")),
+        ("out[i] is not top", n.Unary("not", n.OutIs(n.Name("i"), "top"))),
+        ("not out[i] is top", n.Unary("not", n.OutIs(n.Name("i"), "top"))),
+        (
+            "out[i + 1].gap >= 0",
+            n.Compare(">=", n.OutField(n.Binary("+", n.Name("i"), ONE), "gap"), number(0)),
+        ),
+        ("len(out) > 1", n.Compare(">", n.OutCount(None), ONE)),
+        ("out.count(top) > 1", n.Compare(">", n.OutCount("top"), ONE)),
+        ("out[out.count(top)] is top", n.OutIs(n.OutCount("top"), "top")),
+    ],
+)
+def test_what_only_an_alignment_can_say(text: str, expected: n.Expr) -> None:
+    assert guard(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("ε ≥ σ", "eps >= sigma"),
+        ("ε₁ ≤ λ", "eps1 <= lam"),
+        ("Δ ≠ δ", "Delta != delta"),
+        ("α×β·γ", "alpha*beta*gamma"),
+        ("η − ξ", "eta - xi"),
+        ("θ + μ/ν - ρ", "theta + mu/nu - rho"),
+        ("τ⋅φ - ω", "tau*phi - omega"),
+        ("ζ_1 ⩾ ϵ", "zeta_1 >= eps"),
+        ("µ + \N{OHM SIGN}", "mu + Omega"),
+    ],
+)
+def test_other_spellings(written: str, plain: str) -> None:
+    assert expression(written) == expression(plain)
+
+
+def test_other_spellings_of_primes() -> None:
+    assert guard("q′[i] > q’[i]") == guard("q'[i] > q'[i]")
+
+
+def test_spans_refer_to_the_text_as_it_is_written() -> None:
+    source = Source("m.dp", HEAD + "program\n  x = (ε₁  ≥ σ) == (ξ × 2)\n")
+    (assigned,) = parse(source).body
+    assert isinstance(assigned, n.Assign)
+    assert source.text_of(assigned.span) == "x = (ε₁  ≥ σ) == (ξ × 2)"
+    value = assigned.value
+    assert isinstance(value, n.Compare)
+    assert source.text_of(value.left.span) == "(ε₁  ≥ σ)"
+    assert source.text_of(value.right.span) == "(ξ × 2)"
+
+
+def test_the_links_of_a_chain_have_their_own_spans() -> None:
+    source = Source("m.dp", HEAD + "program\n  x = 0 < a < 1\n")
+    (assigned,) = parse(source).body
+    assert isinstance(assigned, n.Assign)
+    assert isinstance(assigned.value, n.Logic)
+    assert [source.text_of(link.span) for link in assigned.value.args] == ["0 < a", "a < 1"]
+
+
+# --- inputs -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a : real", n.Parameter("a", n.Sort.REAL)),
+        ("a : int where a >= 1", n.Parameter("a", n.Sort.INT, n.Compare(">=", A, ONE))),
+        ("a : bool", n.Parameter("a", n.Sort.BOOL)),
+        ("a : vector", n.PublicVector("a", n.Sort.REAL)),
+        ("a : int vector", n.PublicVector("a", n.Sort.INT)),
+        ("a : real vector", n.PublicVector("a", n.Sort.REAL)),
+        ("a : query, sensitivity 1", n.Queries(("a",), False, n.Sort.REAL, n.Adjacency.ALL, ONE)),
+        (
+            "a, b : int queries, adjacency one, sensitivity c[i], lattice 2",
+            n.Queries(("a", "b"), True, n.Sort.INT, n.Adjacency.ONE, n.Index("c", n.Name("i")), TWO),
+        ),
+        (
+            "a : queries, sensitivity 1, adjacency L1",
+            n.Queries(("a",), True, n.Sort.REAL, n.Adjacency.L1, ONE),
+        ),
+        (
+            "a : query, adjacency any, range [-1, 1]",
+            n.Queries(("a",), False, n.Sort.REAL, n.Adjacency.ANY, None, None, (n.Unary("-", ONE), ONE)),
+        ),
+        (
+            "a : queries, sensitivity 1, adjacency moved where len(a) > 1",
+            n.Queries(
+                ("a",),
+                True,
+                n.Sort.REAL,
+                n.Adjacency.MOVED,
+                ONE,
+                where=n.Compare(">", n.Call("len", (A,)), ONE),
+            ),
+        ),
+        (
+            "a : queries, sensitivity 1, where len(a) > 1, adjacency all",
+            n.Queries(
+                ("a",),
+                True,
+                n.Sort.REAL,
+                n.Adjacency.ALL,
+                ONE,
+                where=n.Compare(">", n.Call("len", (A,)), ONE),
+            ),
+        ),
+    ],
+)
+def test_inputs(text: str, expected: n.Input) -> None:
+    assert inputs(text) == (expected,)
+
+
+def test_several_parameters_on_a_line_share_one_clause() -> None:
+    low, high = inputs("a, b : real where a < b")
+    assert low == n.Parameter("a", n.Sort.REAL)
+    assert high == n.Parameter("b", n.Sort.REAL, n.Compare("<", A, B))
+
+
+# --- statements ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("eta ~ Lap(2)", n.Sample("eta", None, n.Family.LAPLACE, (TWO,))),
+        ("xi[a] ~ Laplace(scale = 2)", n.Sample("xi", A, n.Family.LAPLACE, (TWO,))),
+        ("eta ~ Exponential(2)", n.Sample("eta", None, n.Family.EXPONENTIAL, (TWO,))),
+        ("eta ~ Geo(p=0.5)", n.Sample("eta", None, n.Family.GEOMETRIC, (number("1/2"),))),
+        ("eta ~ DLap(2)", n.Sample("eta", None, n.Family.DISCRETE_LAPLACE, (TWO, ONE))),
+        (
+            "eta ~ DiscreteLaplace(step=3, scale=2)",
+            n.Sample("eta", None, n.Family.DISCRETE_LAPLACE, (TWO, THREE)),
+        ),
+        ("emit top", n.Emit("top", ())),
+        ("emit top()", n.Emit("top", ())),
+        ("emit top(a)", n.Emit("top", (n.EmitField("value", A),))),
+        ("emit top(gap = a, used = b)", n.Emit("top", (n.EmitField("gap", A), n.EmitField("used", B)))),
+        ("break", n.Break()),
+        ("pass", n.Pass()),
+    ],
+)
+def test_simple_statements(text: str, expected: n.Stmt) -> None:
+    assert statement(text) == expected
+
+
+def test_loops() -> None:
+    passing = (n.Pass(),)
+    assert statement("for i, x in q: pass") == n.For("i", n.OverQueries("q", "x"), passing)
+    assert statement("for x in q: pass") == n.For(None, n.OverQueries("q", "x"), passing)
+    assert statement("for i in range(3): pass") == n.For("i", n.OverRange(number(0), THREE), passing)
+    assert statement("for i in range(1, 3): pass") == n.For("i", n.OverRange(ONE, THREE), passing)
+    assert statement("while a < b: pass") == n.While(n.Compare("<", A, B), passing)
+
+
+def test_invariants_come_first_in_a_loop() -> None:
+    loop = statement("for x in q:", "  invariant a > 1", "  invariant b > 1; a = b")
+    invariants = (n.Compare(">", A, ONE), n.Compare(">", B, ONE))
+    assert loop == n.For(None, n.OverQueries("q", "x"), (n.Assign("a", B),), invariants)
+    for lines in (
+        ["invariant a > 1"],
+        ["while a:", "  a = b", "  invariant a > 1"],
+        ["if a:", "  invariant a"],
+    ):
+        with pytest.raises(SpecError) as caught:
+            program(*lines)
+        assert caught.value.diagnostic.code == "misplaced-invariant"
+
+
+def test_branches() -> None:
+    expected = n.If(
+        (n.Branch(A, (n.Assign("x", ONE), n.Break())), n.Branch(B, (n.Pass(),))), (n.Emit("t", ()),)
+    )
+    assert statement("if a: x = 1; break", "elif b:", "    pass", "else: emit t") == expected
+    assert statement("if a:", "  x = 1", "  break;", "elif b: pass", "else:", " emit t") == expected
+
+
+WORDS_WITH_A_PLACE = (
+    *("top", "below", "case", "count", "cost", "sum", "gap", "out", "range", "when", "where", "emit"),
+    *("otherwise", "invariant", "input", "align", "real", "query"),
+)
+
+
+@pytest.mark.parametrize("word", WORDS_WITH_A_PLACE)
+def test_words_that_are_free(word: str) -> None:
+    """Tags may be almost any word, and so may names where the grammar has no other use for the word."""
+    assert statement(f"emit {word}({word} = 1)") == n.Emit(word, (n.EmitField(word, ONE),))
+    assert statement(f"{word} = 1") == n.Assign(word, ONE)
+    assert guard(f"out[0].{word} > 0 and out is {word}") == n.Logic(
+        "and", (n.Compare(">", n.OutField(number(0), word), number(0)), n.OutIs(number(0), word))
+    )
+    if word != "out":
+        assert statement(f"x = {word}[{word}] + {word}") == n.Assign(
+            "x", n.Binary("+", n.Index(word, n.Name(word)), n.Name(word))
+        )
+    if word not in ("emit", "case", "otherwise", "invariant"):
+        assert aligned(f"{word} += {word} when {word} > 0")
+
+
+# --- alignment ----------------------------------------------------------------------------------------------
+
+
+def test_shifts() -> None:
+    assert aligned("eta -= 1", "xi[i] += a when b", "eta = 2") == (
+        n.Shift("eta", None, "-=", ONE),
+        n.Shift("xi", n.Name("i"), "+=", A, B),
+        n.Shift("eta", None, "=", TWO),
+    )
+
+
+def test_case_splits() -> None:
+    up, down = n.Shift("eta", None, "+=", ONE), n.Shift("eta", None, "-=", ONE)
+    assert aligned("case a:", "  eta += 1", "case b: eta -= 1", "otherwise: pass", "eta += 1") == (
+        n.CaseSplit((n.Case(A, (up,)), n.Case(B, (down,))), ()),
+        up,
+    )
+
+
+def test_an_empty_alignment_is_none() -> None:
+    text = HEAD + "program\n  pass\n"
+    assert mechanism(text) == mechanism(text + "align\n") == mechanism(text + "align   # nothing\n  pass\n")
+
+
+# --- the whole ----------------------------------------------------------------------------------------------
+
+
+def test_remarks_and_description() -> None:
+    text = (
+        "# far away\n\n# from a paper\n# by somebody\nmechanism m   # Algorithm 1\n  # below\n"
+        '  "One line,"\n  "and  another\n   one."\n  # no remark\n'
+        + HEAD.partition("\n")[2]
+        + "program\n  pass\n"
+    )
+    read = mechanism(text)
+    assert read.remarks == ("from a paper", "by somebody", "Algorithm 1", "below")
+    assert read.doc == "One line, and another one."
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("expect verified", n.Expectation("verified")),
+        ("expect alignment fails at cost", n.Expectation("alignment fails", "cost")),
+        ("expect refuted  # by an event", n.Expectation("refuted")),
+        ("expect unknown at terminates", n.Expectation("unknown", "terminates")),
+        ("expect error at contradictory-where", n.Expectation("error", "contradictory-where")),
+        ("expect error at not-utf8", n.Expectation("error", "not-utf8")),
+    ],
+)
+def test_expectations(line: str, expected: n.Expectation) -> None:
+    assert mechanism(HEAD + "program\n  pass\n" + line).expect == expected
+
+
+def test_comments_and_blank_lines_may_stand_anywhere() -> None:
+    plain = HEAD + "program\n  if 1 > 2:\n    emit a\n    emit b\n  else:\n    emit c\n"
+    airy = (
+        "\n# a\n\nmechanism m\n\n# b\nprivacy 1 # c\n\nprogram # d\n\n  if 1 > 2: # e\n# f\n    emit a\n\n"
+        "          # g\n    emit b\n\n\n  # h\n  else:\n\t\n    emit c # i\n\n # j"
+    )
+    assert mechanism(airy).body == mechanism(plain).body
+
+
+def test_parentheses_join_lines() -> None:
+    assert program("x = (1 +", "", "# no", "2", "  )", "emit t(a = 1,", "       b = 2,)") == program(
+        "x = 1 + 2", "emit t(a = 1, b = 2)"
+    )
+
+
+def test_tabs_are_as_good_as_spaces() -> None:
+    text = HEAD + "program\n  if 1 > 2:\n      emit a\n  emit b\n"
+    tabs = text.replace("      ", "\t\t").replace("  ", "\t")
+    assert mechanism(text) == mechanism(tabs)
+
+
+# --- back to text -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_specs_come_back_from_their_text(path: Path) -> None:
+    read = mechanism(path.read_text("utf-8"))
+    text = unparse(read)
+    assert mechanism(text) == read
+    assert unparse(mechanism(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a + b*c",
+        "(a + b)*c",
+        "a - (b - c)",
+        "a - b - c",
+        "a/(b*c)",
+        "a/b*c",
+        "-(a + b)",
+        "-a**2",
+        "(-a)**2",
+        "a*-b",
+        "not (a and b)",
+        "not a == b",
+        "(a or b) and c",
+        "a and b or c",
+        "a and (b and c)",
+        "0 < a < 1 and b > 0",
+        "(a < b) == (b < c)",
+        "(a if b else c) + 1",
+        "a if b else c if a else b",
+        "(a if b else c) if a else b",
+        "0.1 + 12.5 + 0.0001",
+        "max(a, b if c else a)",
+        "a[b + 1]",
+    ],
+)
+def test_no_parentheses_that_are_not_needed(text: str) -> None:
+    assert unparse_expr(expression(text)) == text
+
+
+def test_numbers_that_are_no_decimals() -> None:
+    third = n.Number(Fraction(1, 3))
+    assert unparse_expr(third) == "1/3"
+    assert unparse_expr(n.Binary("*", A, third)) == "a*(1/3)"
+    assert unparse_expr(n.Number(Fraction(-1, 2))) == "-0.5"
+    assert unparse_expr(n.Binary("**", n.Number(Fraction(-2)), TWO)) == "(-2)**2"
+
+
+# --- the parser's own parts ---------------------------------------------------------------------------------
+
+
+def test_the_tables_belong_to_the_grammar() -> None:
+    """After a change of the grammar: `python -m aligncheck.syntax.tables`."""
+    assert (PROJECT / "aligncheck/syntax/tables.json").read_text("utf-8") == kept_text()
+
+
+def test_every_node_has_a_rule_of_its_name() -> None:
+    grammar = (PROJECT / "aligncheck/syntax/grammar.lark").read_text("utf-8")
+    rules = set(re.findall(r"^\??([a-z_]+):", grammar, re.MULTILINE)) | set(
+        re.findall(r"-> ([a-z_]+)", grammar)
+    )
+    spread = {
+        # An input is known by its sort, which the rule does not see.
+        "parameter": "declaration",
+        "public_vector": "declaration",
+        "queries": "declaration",
+        # Parts of another node's rule.
+        "branch": "branches",
+        "case": "cases",
+        "over_queries": "for_queries",
+        "over_range": "for_range",
+        "for": "for_queries",
+        "emit_field": "argument",
+    }
+    for node in n.Node.__subclasses__():
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", node.__name__).lower()
+        assert {name, f"{name}_", spread.get(name)} & rules, f"no rule makes {node.__name__}"
+
+
+def test_lexemes_cover_the_text() -> None:
+    text = (PROJECT / "specs/adaptive_svt.dp").read_text("utf-8")
+    laid_out = layout(Source("m.dp", text))
+    end = 0
+    for lexeme in laid_out.lexemes:
+        assert end <= lexeme.start <= lexeme.end <= len(text)
+        if lexeme.type in ("NAME", "NUMBER"):
+            assert text[lexeme.start : lexeme.end] == lexeme.text
+        end = max(end, lexeme.end if lexeme.type != "DEDENT" else end)
+    assert laid_out.lexemes[-1].type == "$END"
+    depth = [{"INDENT": 1, "DEDENT": -1}.get(each.type, 0) for each in laid_out.lexemes]
+    assert sum(depth) == 0
+
+
+def test_headers_are_the_spans_of_blocks() -> None:
+    source = Source("m.dp", HEAD + "program\n  for i, x in q:\n    if x > 1:\n      break\n")
+    (loop,) = parse(source).body
+    assert isinstance(loop, n.For)
+    (branching,) = loop.body
+    assert source.text_of(loop.span) == "for i, x in q"
+    assert source.text_of(branching.span) == "if x > 1"
+    assert loop.span != Span(0, 0)

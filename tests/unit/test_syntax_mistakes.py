@@ -1,0 +1,257 @@
+"""Every mistake that the front end knows by name: its code, and what the caret stands under."""
+
+from __future__ import annotations
+
+import pytest
+
+from aligncheck.diagnostics import SpecError
+from aligncheck.source import Source
+from aligncheck.syntax.parse import parse
+
+SPEC = """\
+mechanism m
+input
+  q : queries, sensitivity 1
+  eps : real where eps > 0
+privacy eps
+program
+  eta ~ Lap(1/eps)
+  s = 0
+  for i, x in q:
+    xi[i] ~ Lap(1/eps)
+    if x + xi[i] > s:
+      emit top(gap = x + xi[i])
+    else:
+      emit below
+    s = s + 1
+align
+  eta += 1
+  xi[i] += 1 when out[i] is top
+expect verified
+"""
+
+
+def mistake(old: str, new: str) -> SpecError:
+    """What is said of the spec above after one change."""
+    assert old in SPEC
+    with pytest.raises(SpecError) as caught:
+        parse(Source("m.dp", SPEC.replace(old, new, 1)))
+    return caught.value
+
+
+def assert_caret(error: SpecError, code: str, caret: str) -> None:
+    diagnostic = error.diagnostic
+    assert diagnostic.code == code, diagnostic.message
+    assert error.source.text_of(diagnostic.primary.span) == caret, diagnostic.message
+
+
+SECTIONS = [
+    ("mechanism m\n", "", "missing-section", "input"),
+    ("privacy eps\n", "", "missing-section", "program"),
+    ("program\n", "", "missing-section", "align"),
+    ("privacy eps", "privcy eps", "unknown-section", "privcy"),
+    ("align\n", "program\n", "duplicate-section", "program"),
+    (
+        "eps > 0\nprivacy eps\nprogram\n",
+        "eps > 0\nprogram\n  pass\nprivacy eps\n",
+        "section-order",
+        "privacy",
+    ),
+    ("input\n  q : queries, sensitivity 1\n", "privacy 1\ninput\n", "section-order", "input"),
+    ("program\n", "program:\n", "unexpected-colon", ":"),
+    ("mechanism m\n", "mechanism m\n  free text\n", "unexpected-line", "free"),
+    ("mechanism m\n", 'mechanism m\n  "no end\n', "unclosed-string", '"'),
+    ("mechanism m", "mechanism m(q)", "bad-name", "("),
+    ("mechanism m", "mechanism my-mech", "bad-name", "-"),
+    ("expect verified", "expect verifed", "bad-expect", "verifed"),
+    ("expect verified", "expect verified at cost", "bad-expect", "verified at cost"),
+    ("expect verified", "expect unknown at costs", "bad-expect", "unknown at costs"),
+    ("expect verified", "expect error at No Code", "bad-expect", "error at No Code"),
+    ("expect verified", "expect", "bad-expect", "\n"),
+]
+
+LAYOUT = [
+    ("    s = s + 1", "\ts = s + 1", "mixed-indentation", "\t"),
+    ("    s = s + 1", " \ts = s + 1", "mixed-indentation", " \t"),
+    ("    s = s + 1", " s = s + 1", "inconsistent-indentation", " "),
+    ("    s = s + 1", "        s = s + 1", "unexpected-indent", "        "),
+    ("mechanism m", "  mechanism m", "unexpected-indent", "  "),
+    ("  eta += 1", "eta += 1", "missing-indent", "eta"),
+    ("      emit below\n", "", "missing-indent", ":"),
+    ("x + xi[i] > s:", "x + xi[i] > s", "missing-colon", "\n"),
+    ("x + xi[i] > s:", "x + xi[i] > s emit top", "missing-colon", " "),
+    ("    else:\n", "    else\n", "missing-colon", "\n"),
+    ("    else:\n", "    else if s > 0:\n", "missing-colon", "else if"),
+    ("    else:\n", "  else:\n", "misplaced-else", "else"),
+    ("    else:\n", "    otherwise:\n", "misplaced-else", "otherwise"),
+    ("else:\n      emit below", "else: if s > 1: emit below", "nested-block", "if"),
+    ("s = s + 1", "s = (s + 1", "unclosed-bracket", "("),
+    ("s = s + 1", "s = s + 1)", "unmatched-bracket", ")"),
+    ("s = s + 1", "s = (s + 1]", "unmatched-bracket", "]"),
+]
+
+LEXEMES = [
+    ("s = 0", "s = 1 && 2", "unexpected-character", "&&"),
+    ("s = 0", "s = a != !b", "unexpected-character", "!"),
+    ("s = 0", "s := 0", "unexpected-character", ":="),
+    ("s = 0", "s = 1 ≈ 2", "unexpected-character", "≈"),
+    ("s = 0", "s = ж", "unexpected-character", "ж"),
+    ("s = 0", "s =\u00a00", "unexpected-character", "\u00a0"),
+    ("s = 0", "s = 0\u200b", "unexpected-character", "\u200b"),
+    ("s = 0", "s = 0 \\", "unexpected-character", "\\"),
+    ("s = 0", "s = 1_000", "bad-number", "1_000"),
+    ("s = 0", "s = 2s", "bad-number", "2s"),
+    ("s = 0", "s = 1e", "bad-number", "1e"),
+]
+
+INPUTS = [
+    ("queries, sens", "queeries, sens", "unknown-sort", "queeries"),
+    ("queries, sens", "bool query, sens", "bad-sort", "bool query"),
+    ("queries, sens", "queries sens", "missing-comma", "sensitivity"),
+    ("sensitivity 1", "sensitive 1", "unknown-attribute", "sensitive"),
+    ("sensitivity 1", "sensitivity 1, sensitivity 2", "duplicate-attribute", "sensitivity 2"),
+    ("sensitivity 1", "sensitivity 1, adjacency al", "unknown-adjacency", "al"),
+    ("sensitivity 1", "adjacency one", "missing-sensitivity", "queries"),
+    ("sensitivity 1", "adjacency any", "missing-range", "adjacency any"),
+    ("sensitivity 1", "adjacency any, range [0, 1], sensitivity 1", "unexpected-attribute", "sensitivity 1"),
+    ("real where", "real, lattice 1 where", "unexpected-attribute", "lattice 1"),
+    ("q : queries", "q queries", "missing-colon", "queries"),
+    ("eps : real where eps > 0", "eps :", "missing-sort", "eps"),
+    ("real where eps > 0", "real eps > 0", "missing-where", "eps"),
+    ("real where eps > 0", "real > 0", "missing-where", ">"),
+    ("real where eps > 0", "real where eps = 0", "equals-in-condition", "="),
+    ("eps : real where eps > 0", "eps = 1", "unexpected-equals", "="),
+]
+
+STATEMENTS = [
+    ("if x + xi[i] > s", "if x = 0", "equals-in-condition", "="),
+    ("s = s + 1", "s += 1", "augmented-assignment", "+="),
+    ("s = s + 1", "s = t = 1", "unexpected-equals", "="),
+    ("s = s + 1", "s = max(a = 1)", "unexpected-equals", "="),
+    ("s = s + 1", "s[i] = 1", "bad-target", "s[i]"),
+    ("s = s + 1", "s' = 1", "bad-prime", "'"),
+    ("s = s + 1", "s = q[i]'", "bad-prime", "'"),
+    ("s = s + 1", "return s", "unknown-statement", "return"),
+    ("s = s + 1", "let s = 1", "unknown-statement", "let"),
+    ("s = s + 1", "s = 1 when s", "unknown-statement", "when"),
+    ("s = s + 1", "in = 3", "keyword-as-name", "in"),
+    ("s = s + 1", "f(3)", "no-statement", "f"),
+    ("s = s + 1", "s", "no-statement", "s"),
+    ("s = s + 1", "5 = 3", "syntax", "5"),
+    ("s = s + 1", "s = 1;;", "syntax", ";"),
+    ("s = s + 1", "emit", "syntax", "\n"),
+    ("s = s + 1", "emit t(1, 2)", "unnamed-field", "1"),
+    ("s = s + 1", "emit t(a = 1, a = 2)", "duplicate-field", "a = 2"),
+    ("s = s + 1", 's = "a"', "unexpected-string", '"a"'),
+    ("for i, x in q:", "for i in len(q):", "bad-loop", "("),
+    ("for i, x in q:", "for i = 0:", "bad-loop", "="),
+    ("for i, x in q:", "for i, x, y in q:", "bad-loop", ","),
+    ("Lap(1/eps)", "Lpa(1/eps)", "unknown-family", "Lpa"),
+    ("Lap(1/eps)", "Lap()", "bad-arguments", "Lap"),
+    ("Lap(1/eps)", "Lap(1, 2)", "bad-arguments", "2"),
+    ("Lap(1/eps)", "Lap(scal = 2)", "bad-arguments", "scal = 2"),
+    ("Lap(1/eps)", "DLap(1, scale = 2)", "bad-arguments", "scale = 2"),
+]
+
+EXPRESSIONS = [
+    ("s = s + 1", "s = s +", "incomplete", "\n"),
+    ("s = s + 1", "s =", "incomplete", "\n"),
+    ("s = s + 1", "s = * 1", "incomplete", "*"),
+    ("s = s + 1", "s = max(1,)*()", "incomplete", ")"),
+    ("s = s + 1", "s = 2 s", "missing-operator", "s"),
+    ("s = s + 1", "s = s s", "missing-operator", "s"),
+    ("s = s + 1", "s = 0 if s", "missing-else", "\n"),
+    ("out[i] is top", "out.number(top) > 1", "bad-output", "out.number(top)"),
+]
+
+ALIGNMENT = [
+    ("  eta += 1\n", "  if q[0] > 1:\n    eta += 1\n", "unknown-statement", "if"),
+    ("  eta += 1\n", "  for i in q:\n    eta += 1\n", "unknown-statement", "for"),
+    ("  eta += 1\n", "  else:\n    eta += 1\n", "misplaced-else", "else"),
+    ("  eta += 1\n", "  eta ~ Lap(1)\n", "bad-shift", "~"),
+    ("  eta += 1\n", "  eta' += 1\n", "bad-prime", "'"),
+    ("  eta += 1\n", "  eta\n", "no-statement", "eta"),
+    ("  eta += 1\n", "  case q <= q'\n    eta += 1\n", "missing-colon", "\n"),
+    ("  eta += 1\n", "  eta += 1 if q[0] > 1\n", "missing-else", "\n"),
+]
+
+SCOPE = [
+    ("privacy eps", "privacy eps, delta", "delta"),
+    ("privacy eps", "privacy (ε, δ)", "δ"),
+    ("privacy eps", "privacy eps, 1e-5", "1e-5"),
+    ("privacy eps", "privacy eps * out.count / k", "out"),
+    ("eta ~ Lap(1/eps)", "eta ~ Gauss(1)", "Gauss"),
+    ("eta ~ Lap(1/eps)", "eta ~ Normal(0, 1)", "Normal"),
+    ("eta ~ Lap(1/eps)", "eta ~ Bernoulli(1/2)", "Bernoulli"),
+    ("eta ~ Lap(1/eps)", "eta ~ Uniform(0, 1)", "Uniform"),
+    ("eta ~ Lap(1/eps)", "eta ~ Gumbel(1)", "Gumbel"),
+    ("eta ~ Lap(1/eps)", "eta ~ Cauchy(1)", "Cauchy"),
+    ("eta ~ Lap(1/eps)", "a, b ~ Lap(1)", "a, b"),
+    ("eta ~ Lap(1/eps)", "(a, b) ~ Lap(1)", "(a, b)"),
+    ("s = 0", "assume s > 0", "assume"),
+    ("s = 0", "trust s > 0", "trust"),
+    ("s = 0", "fun next(x) : real", "fun"),
+    ("s = 0", "s = argmax(q[i] for i in q)", "argmax"),
+    ("s = 0", "s = top(k, q[i] for i)", "top"),
+    ("  eta += 1", "  assume q[0] > 1\n  eta += 1", "assume"),
+    ("program\n", "assume eps > 1\nprogram\n", "assume"),
+    ("input\n", "fun next(history) : real\ninput\n", "fun"),
+]
+
+ALL = [*SECTIONS, *LAYOUT, *LEXEMES, *INPUTS, *STATEMENTS, *EXPRESSIONS, *ALIGNMENT]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "caret"), ALL, ids=[f"{case[2]}: {case[1]!r}" for case in ALL]
+)
+def test_mistakes(old: str, new: str, code: str, caret: str) -> None:
+    assert_caret(mistake(old, new), code, caret)
+
+
+@pytest.mark.parametrize(("old", "new", "caret"), SCOPE, ids=[case[1] for case in SCOPE])
+def test_what_is_refused_by_name(old: str, new: str, caret: str) -> None:
+    error = mistake(old, new)
+    assert_caret(error, "scope", caret)
+    assert error.diagnostic.notes, "a refusal gives its reason"
+    assert error.diagnostic.help
+
+
+def test_the_spec_is_sound_without_a_mistake() -> None:
+    parse(Source("m.dp", SPEC))
+
+
+def test_messages_follow_the_house_style() -> None:
+    """Lower case where no code begins it, no final stop; help where there is something to say."""
+    for old, new, *_ in [*ALL, *SCOPE]:
+        diagnostic = mistake(old, new).diagnostic
+        assert diagnostic.message[0].islower() or diagnostic.message[0] == "`", diagnostic.message
+        assert not diagnostic.message.endswith("."), diagnostic.message
+        assert diagnostic.help is None or not diagnostic.help.endswith("."), diagnostic.help
+
+
+def test_the_first_fault_is_reported() -> None:
+    """A fault of the layout further down does not hide one further up."""
+    text = SPEC.replace("s = 0", "s += 0").replace("s = s + 1", "s = ((s")
+    with pytest.raises(SpecError) as caught:
+        parse(Source("m.dp", text))
+    assert caught.value.diagnostic.code == "augmented-assignment"
+
+
+@pytest.mark.parametrize(
+    ("new", "hint"),
+    [
+        ("eta ~ Lapp(1)", "did you mean `Lap` or `DLap`?"),
+        ("eta ~ geo(1)", "did you mean `Geo`?"),
+    ],
+)
+def test_near_names(new: str, hint: str) -> None:
+    assert mistake("eta ~ Lap(1/eps)", new).diagnostic.help == hint
+
+
+def test_related_places() -> None:
+    error = mistake("s = s + 1", "s = (s + 1]")
+    (opened,) = error.diagnostic.related
+    assert error.source.text_of(opened.span) == "("
+    error = mistake("    s = s + 1", "\ts = s + 1")
+    (first,) = error.diagnostic.related
+    assert error.source.position(first.span.start) == (3, 1)
