@@ -1,9 +1,17 @@
-"""Settings for all tests: Hypothesis repeats itself, and golden files can be rewritten."""
+"""Settings for all tests: Hypothesis repeats itself, golden files can be rewritten, a checker can be made up."""
 
 from __future__ import annotations
 
+import sys
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
 import pytest
 from hypothesis import settings
+
+from aligncheck.verdict import Result
 
 # Everybody sees the same examples, and a loaded machine fails no test. `--hypothesis-profile=explore` digs.
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
@@ -15,7 +23,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files; read the diff")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def update_golden(request: pytest.FixtureRequest) -> bool:
     """Whether golden files are to be rewritten instead of compared."""
     return bool(request.config.getoption("--update-golden"))
+
+
+@dataclass(frozen=True)
+class ToyOptions:
+    """What the real checker is given too."""
+
+    timeout: float
+    verbose: bool
+
+
+ToyChecker: TypeAlias = Callable[[str, ToyOptions], Result]
+
+
+@pytest.fixture
+def install_checker(monkeypatch: pytest.MonkeyPatch) -> Callable[[ToyChecker], None]:
+    """Puts a function in the place of `aligncheck.pipeline.verify_file`, for commands run in this process."""
+
+    def install(checker: ToyChecker) -> None:
+        module: Any = types.ModuleType("aligncheck.pipeline")
+        module.Options, module.verify_file = ToyOptions, checker
+        monkeypatch.setitem(sys.modules, "aligncheck.pipeline", module)
+
+    return install
