@@ -30,7 +30,8 @@ class Houdini:
     kept: dict[int, list[Term]] = field(default_factory=dict)
 
     def run(self, given: dict[int, list[Term]]) -> Invariants:
-        """The inductive subset of the candidates. `given` are the author's invariants, tried like all others.
+        """The inductive subset of the candidates. `given` are the author's invariants, tried like all others, in
+        every stage since they may need what a later one finds.
 
         In stages, so that what one equality implies is never tried: values, then equal distances, then bounds on the
         distances that are left, then costs.
@@ -38,7 +39,7 @@ class Houdini:
         loops = [cut for cut in self.analysis.cuts if cut.loop is not None]
         pools = {cut.number: Pool(self.analysis, cut) for cut in loops}
         stages: list[Callable[[int], list[Term]]] = [
-            lambda n: [*given.get(n, []), *pools[n].values()],
+            lambda n: pools[n].values(),
             lambda n: pools[n].equal_distances(),
             lambda n: pools[n].bounded_distances(self.kept[n]),
             lambda n: pools[n].costs(self.kept[n]),
@@ -47,7 +48,8 @@ class Houdini:
             self.kept[cut.number] = []
         for stage in stages:
             for cut in loops:
-                new = dict.fromkeys(canonical(c) for c in stage(cut.number)[:LIMIT])
+                tried = [*given.get(cut.number, []), *stage(cut.number)[:LIMIT]]
+                new = dict.fromkeys(canonical(c) for c in tried)
                 self.kept[cut.number] = list(dict.fromkeys([*self.kept[cut.number], *new]))
             self._sweep()
         return {number: tuple(terms) for number, terms in self.kept.items()}

@@ -7,13 +7,14 @@ VERIFIED.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from aligncheck.discharge.algebra import dependencies, is_integral, leaves, value_dependencies
 from aligncheck.discharge.smt import Answer, Smt
 from aligncheck.obligations.obligation import Impossible, Independent, Integral, Obligation
-from aligncheck.relational.terms import FALSE, Term, Truth
+from aligncheck.relational.terms import FALSE, Term, Truth, and_, implies
 
 MILLISECONDS = 2_000
 """How long the solver may think about one obligation."""
@@ -60,6 +61,46 @@ def decide(obligation: Obligation, smt: Smt) -> Outcome:
             refuted = reply.answer is Answer.INVALID
     seconds = time.perf_counter() - start
     return Proved(obligation, how, seconds) if proved else Open(obligation, refuted, seconds)
+
+
+def decide_all(obligations: Iterable[Obligation], smt: Smt) -> list[Outcome]:
+    """Decides many obligations, those with common hypotheses together.
+
+    Why sound: `H implies (E1 implies G1) and (E2 implies G2)` holds exactly if `H, E1` imply `G1` and `H, E2` imply `G2`.
+    If the conjunction is not proved, every obligation is decided on its own.
+    """
+    distinct = list(dict.fromkeys(obligations))
+    groups: dict[tuple[Term, ...], list[Obligation]] = {}
+    for o in distinct:
+        groups.setdefault(o.hypotheses[: o.shared], []).append(o)
+    decided: dict[Obligation, Outcome] = {}
+    for hypotheses, members in groups.items():
+        implications = [o for o in members if _is_implication(o)]
+        together = _together(hypotheses, implications, smt) if len(implications) > 1 else None
+        for o in members:
+            if together is not None and _is_implication(o):
+                decided[o] = Proved(o, "Z3", together)
+            else:
+                decided[o] = decide(o, smt)
+    return [decided[o] for o in distinct]
+
+
+def _is_implication(obligation: Obligation) -> bool:
+    return not isinstance(obligation.goal, Impossible | Independent | Integral | Truth)
+
+
+def _together(hypotheses: tuple[Term, ...], members: list[Obligation], smt: Smt) -> float | None:
+    """Seconds per obligation if all were proved at once, else None."""
+    goal = and_(
+        implies(and_(o.hypotheses[o.shared :]), o.goal)
+        for o in members
+        if not isinstance(o.goal, Impossible | Independent | Integral)
+    )
+    start = time.perf_counter()
+    reply = smt.implied(hypotheses, goal, MILLISECONDS)
+    if reply.answer is not Answer.VALID:
+        return None
+    return (time.perf_counter() - start) / len(members)
 
 
 def _integral(term: Term, hypotheses: tuple[Term, ...], smt: Smt) -> bool:

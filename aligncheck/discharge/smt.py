@@ -155,6 +155,7 @@ class Smt:
     def _closed(self, terms: list[Term]) -> list[Term]:
         """The terms, the base facts, and the facts about every atom in them, until nothing new occurs."""
         done: dict[Term, None] = {}
+        seen: set[Term] = set()
         atoms: dict[Term, None] = {}
         queue: list[Term] = [*terms, *(canonical(b) for b in self.theory.base)]
         while True:
@@ -162,17 +163,18 @@ class Smt:
                 term = queue.pop()
                 if isinstance(term, Truth) and term.value:
                     continue
+                if term in seen:
+                    continue
+                seen.add(term)
                 if isinstance(term, And):
                     queue.extend(term.args)
-                    continue
-                if term in done:
                     continue
                 done[term] = None
                 for atom in subterms((term,)):
                     if isinstance(atom, Sym | App | Fn | Ite) and atom not in atoms:
                         atoms[atom] = None
                         queue.extend(self._facts_of(atom))
-            extra = [t for t in self._pair_facts(list(atoms)) if t not in done]
+            extra = [t for t in self._pair_facts(list(atoms)) if t not in seen and t != Truth(True)]
             if not extra:
                 return list(done)
             queue.extend(extra)

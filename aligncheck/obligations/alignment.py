@@ -63,7 +63,8 @@ def stays_in_support(analysis: Analysis, invariants: Invariants, source: Source)
                         f"the aligned `{_variable(event)}` {what}",
                         event.lines[0] if event.lines else event.span,
                         "stays_in_support",
-                        ((event.span, "drawn here"),),
+                        len(known),
+                        related=((event.span, "drawn here"),),
                     )
                 )
     return found
@@ -108,7 +109,7 @@ def in_order(analysis: Analysis, source: Source) -> list[Obligation]:
                         f"the shift of `{_variable(event)}` does not depend on its own draw or a later one",
                         event.lines[0] if event.lines else event.span,
                         "in_order",
-                        ((event.span, "drawn here"),),
+                        related=((event.span, "drawn here"),),
                     )
                 )
             elif event.lines:
@@ -165,7 +166,7 @@ def _no_foreign(event: Drawing, foreign: frozenset[Term]) -> Obligation:
         f"the shift of `{_variable(event)}` depends on no noise that is drawn in a later round",
         event.lines[0] if event.lines else event.span,
         "one_to_one",
-        ((event.span, "drawn here"),),
+        related=((event.span, "drawn here"),),
     )
 
 
@@ -201,7 +202,7 @@ def _injective(
         "two noise vectors with the same output and the same image are equal",
         line.lines[0] if line.lines else line.span,
         "one_to_one",
-        ((line.span, "drawn here"),),
+        related=((line.span, "drawn here"),),
     )
 
 
@@ -241,7 +242,8 @@ def within_claim(analysis: Analysis, claim: Term, invariants: Invariants, source
             f"the alignment costs at most `{quoted(source, mechanism.privacy.span)}`",
             mechanism.privacy.span,
             "within_claim",
-            tuple((e.span, "adds to the cost") for e in path.drawings() if e.lines),
+            len(context(analysis, path, invariants)) + len(run_on_d(path)),
+            related=tuple((e.span, "adds to the cost") for e in path.drawings() if e.lines),
         )
         for path in analysis.paths
         if path.target is None
@@ -275,7 +277,7 @@ def countably_many(analysis: Analysis, source: Source) -> list[Obligation]:
                         f"the shift of `{_variable(event)}` contains no released number",
                         event.lines[0] if event.lines else event.span,
                         "countably_many",
-                        ((event.span, "drawn here"),),
+                        related=((event.span, "drawn here"),),
                     )
                 )
     if not found:

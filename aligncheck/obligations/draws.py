@@ -86,6 +86,7 @@ def same_index(analysis: Analysis, invariants: Invariants, source: Source) -> li
                         f"`{quoted(source, event.span)}` draws at the same index on D and D'",
                         event.span,
                         "same_index",
+                        len(known),
                     )
                 )
     return found
@@ -112,7 +113,8 @@ def drawn_once(analysis: Analysis, invariants: Invariants, source: Source) -> li
             if sort_of(event.position) is not Sort.INT:
                 goals.append(Integral(event.position))
             found += [
-                Obligation(Condition.FRESH, hypotheses, g, text, event.span, "drawn_once") for g in goals
+                Obligation(Condition.FRESH, hypotheses, g, text, event.span, "drawn_once", len(start))
+                for g in goals
             ]
     return found
 
@@ -138,7 +140,9 @@ def scales_are_public(
             name = quoted(source, event.span)
             positive = f"the scale in `{name}` is positive"
             found += [
-                Obligation(Condition.SCALES, before, valid, positive, event.span, "scales_are_public")
+                Obligation(
+                    Condition.SCALES, before, valid, positive, event.span, "scales_are_public", len(start)
+                )
                 for valid in event.left.valid
             ]
             for arg in event.args:
@@ -166,6 +170,7 @@ def _argument(
                 f"the scale in `{name}` is the same on D and D'",
                 event.span,
                 "scales_are_public",
+                len(whole),
             )
         )
     hidden = visible.unknown_in(left, path)

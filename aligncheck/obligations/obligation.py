@@ -44,7 +44,8 @@ class Obligation:
     """`hypotheses` imply `goal`.
 
     `text` says the goal in the spec's words, `rule` names the inference rule (its reason is the docstring of the
-    function of that name under `obligations`), `span` is what to point at when it fails, `related` further places.
+    function of that name under `obligations`), `span` is what to point at when it fails, `related` further places. The
+    first `shared` hypotheses are those of all obligations of the same path, so that they can be decided together.
     """
 
     condition: Condition
@@ -53,6 +54,7 @@ class Obligation:
     text: str
     span: Span
     rule: str
+    shared: int = 0
     related: tuple[tuple[Span, str], ...] = ()
 
 

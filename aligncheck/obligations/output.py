@@ -34,17 +34,17 @@ def same_arms_and_records(analysis: Analysis, invariants: Invariants, source: So
             match event:
                 case Decision():
                     hypotheses = (*known, *run_on_d_prime(path, place))
-                    found.append(_test(event, hypotheses, source))
+                    found.append(_test(event, hypotheses, source, len(known)))
                 case Emission():
                     hypotheses = (*known, *run_on_d_prime(path, place))
-                    found += _record(event, hypotheses, source)
+                    found += _record(event, hypotheses, len(known))
                 case _:
                     pass
-        found += _shared(analysis, path, (*known, *run_on_d_prime(path)), source)
+        found += _shared(analysis, path, (*known, *run_on_d_prime(path)), len(known))
     return found
 
 
-def _test(event: Decision, hypotheses: tuple[Term, ...], source: Source) -> Obligation:
+def _test(event: Decision, hypotheses: tuple[Term, ...], source: Source, shared: int) -> Obligation:
     what = "holds" if event.taken else "fails"
     return Obligation(
         Condition.OUTPUT,
@@ -53,10 +53,11 @@ def _test(event: Decision, hypotheses: tuple[Term, ...], source: Source) -> Obli
         f"where `{quoted(source, event.span)}` {what} on D it {what} on D'",
         event.span,
         "same_arms_and_records",
+        shared,
     )
 
 
-def _record(event: Emission, hypotheses: tuple[Term, ...], source: Source) -> list[Obligation]:
+def _record(event: Emission, hypotheses: tuple[Term, ...], shared: int) -> list[Obligation]:
     found = []
     for name, pair, span in event.fields:
         same = iff(pair.left, pair.right) if sort_of(pair.left) is Sort.BOOL else eq(pair.left, pair.right)
@@ -68,13 +69,14 @@ def _record(event: Emission, hypotheses: tuple[Term, ...], source: Source) -> li
                 f"`{event.tag}` releases the same `{name}` on D and D'",
                 span,
                 "same_arms_and_records",
-                ((event.span, "released here"),),
+                shared,
+                related=((event.span, "released here"),),
             )
         )
     return found
 
 
-def _shared(analysis: Analysis, path: Path, hypotheses: tuple[Term, ...], source: Source) -> list[Obligation]:
+def _shared(analysis: Analysis, path: Path, hypotheses: tuple[Term, ...], shared: int) -> list[Obligation]:
     """A loop's index starts, and the proof's own counters stand, at the same number in both runs."""
     if path.target is None:
         return []
@@ -91,6 +93,7 @@ def _shared(analysis: Analysis, path: Path, hypotheses: tuple[Term, ...], source
                     "the loop's index is the same on D and D'",
                     cut.loop.span,
                     "same_arms_and_records",
+                    shared,
                 )
             )
     return found

@@ -32,6 +32,7 @@ from aligncheck.relational.terms import (
     sub,
     substitute,
 )
+from aligncheck.relational.theory import Theory
 from aligncheck.source import Source
 from aligncheck.syntax.nodes import Family, While
 
@@ -49,8 +50,9 @@ def operations_defined(analysis: Analysis, invariants: Invariants, source: Sourc
         for place, event in enumerate(path.events):
             if not isinstance(event, Required):
                 continue
+            whole = (*start, *run_on_d(path))
             if event.primed:
-                hypotheses = (*start, *run_on_d(path), *run_on_d_prime(path, place))
+                hypotheses = (*whole, *run_on_d_prime(path, place))
             else:
                 hypotheses = (*start, *run_on_d(path, place))
             found.append(
@@ -62,8 +64,33 @@ def operations_defined(analysis: Analysis, invariants: Invariants, source: Sourc
                     + (" (on D')" if event.primed else ""),
                     event.partial.span,
                     "operations_defined",
+                    len(whole) if event.primed else len(start),
                 )
             )
+    return found
+
+
+def clauses_make_sense(theory: Theory) -> list[Obligation]:
+    """The input clauses: defined, no negative sensitivity, a positive lattice step, no empty range.
+
+    Claim: for all parameters that satisfy the `where` clauses.
+    Why needed: a clause that cannot hold would leave no neighbours, and the proof would be about nothing (rule 2).
+    """
+    found = [
+        Obligation(
+            Condition.DEFINED,
+            theory.base,
+            p.condition,
+            f"an input clause: {p.what}",
+            p.span,
+            "clauses_make_sense",
+        )
+        for p in theory.partial
+    ]
+    found += [
+        Obligation(Condition.HYPOTHESES, theory.base, goal, text, span, "clauses_make_sense")
+        for goal, text, span in theory.sensible
+    ]
     return found
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
-from aligncheck.relational.evaluate import Evaluator
+from aligncheck.relational.evaluate import Evaluator, Partial
 from aligncheck.relational.terms import (
     TRUE,
     ZERO,
@@ -139,6 +139,41 @@ class Theory:
             if self.is_vector(name):
                 found.append(le(ZERO, self.length(name)))
         return tuple(f for f in found if f != TRUE)
+
+    @cached_property
+    def partial(self) -> tuple[Partial, ...]:
+        """What must be defined for the input clauses and the claim to mean anything."""
+        generic = Sym("i", Sort.INT, Kind.GHOST)
+        found: list[Partial] = []
+        clauses: list[Expr] = [self.mechanism.privacy]
+        for item in self.mechanism.inputs:
+            clauses += [item.where] if item.where is not None else []
+            if isinstance(item, Queries):
+                clauses += [e for e in (item.sensitivity, item.lattice, *(item.range or ())) if e is not None]
+        for clause in clauses:
+            evaluator = Evaluator(InputScope(self, generic))
+            evaluator.term(clause)
+            found += evaluator.partial
+        return tuple(found)
+
+    @cached_property
+    def sensible(self) -> tuple[tuple[Term, str, Span], ...]:
+        """Conditions on the clauses themselves: (condition, its text, where)."""
+        generic = Sym("i", Sort.INT, Kind.GHOST)
+        found = [(le(ZERO, s), "the sensitivity is never negative", span) for s, span in self.sensitivities]
+        for item in self.mechanism.inputs:
+            if isinstance(item, Queries) and item.lattice is not None:
+                step = self.input_term(item.lattice, generic)
+                found.append((lt(ZERO, step), "the lattice's step is positive", item.lattice.span))
+            if isinstance(item, Queries) and item.range is not None:
+                low, high = (self.input_term(e, generic) for e in item.range)
+                found.append((le(low, high), "the range is not empty", item.range[0].span))
+        return tuple(found)
+
+    @cached_property
+    def claim(self) -> Term:
+        """The claimed privacy."""
+        return self.input_term(self.mechanism.privacy, None)
 
     @cached_property
     def sensitivities(self) -> tuple[tuple[Term, Span], ...]:

@@ -1,0 +1,151 @@
+"""From a checked spec to outcomes: every obligation of every condition, decided."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from aligncheck.conditions import Condition
+from aligncheck.discharge.algebra import canonical
+from aligncheck.discharge.houdini import Houdini
+from aligncheck.discharge.prove import Open, Outcome, Proved, decide, decide_all
+from aligncheck.discharge.smt import Smt
+from aligncheck.obligations import obligations_of, one_to_one
+from aligncheck.obligations.obligation import Impossible, Invariants, Obligation, known_at
+from aligncheck.obligations.running import clauses_make_sense, loops_end
+from aligncheck.relational.evaluate import Evaluator
+from aligncheck.relational.paths import Analysis, Cut, ProgramScope, analyse
+from aligncheck.relational.terms import Term
+from aligncheck.relational.theory import Theory
+from aligncheck.source import Source, Span
+from aligncheck.syntax.nodes import Mechanism
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything that was established about one mechanism; `seconds_searching` is what invariants took."""
+
+    theory: Theory
+    analysis: Analysis
+    invariants: Invariants
+    outcomes: tuple[Outcome, ...]
+    route: str
+    seconds_searching: float
+
+    def open(self) -> tuple[Open, ...]:
+        """The obligations that were not proved."""
+        return tuple(o for o in self.outcomes if isinstance(o, Open))
+
+
+def establish(mechanism: Mechanism, source: Source, deadline: float | None = None) -> Findings:
+    """Decides all conditions of Lemma 1 for a checked mechanism; `deadline` is a `time.monotonic()` value.
+
+    Raises TooManyPaths.
+    """
+    theory = Theory(mechanism)
+    smt = Smt(theory, deadline=deadline)
+    analysis = analyse(theory)
+    start = time.perf_counter()
+    lines = _author_lines(analysis)
+    invariants = Houdini(analysis, smt).run({n: [t for t, _ in ts] for n, ts in lines.items()})
+    searching = time.perf_counter() - start
+    wanted = [*clauses_make_sense(theory), *obligations_of(analysis, theory.claim, invariants, source)]
+    outcomes = decide_all(wanted, smt)
+    route, outcomes = _routed(outcomes, analysis, invariants, source, smt)
+    outcomes += _termination(analysis, invariants, source, smt)
+    outcomes += _author_outcomes(analysis, lines, invariants, smt)
+    return Findings(theory, analysis, invariants, tuple(outcomes), route, searching)
+
+
+def _routed(
+    outcomes: list[Outcome], analysis: Analysis, invariants: Invariants, source: Source, smt: Smt
+) -> tuple[str, list[Outcome]]:
+    """Lemma 1 where every shift depends on earlier noise only; else Theorem 4, if the alignment is one-to-one."""
+    if not any(isinstance(o, Open) and o.obligation.condition is Condition.ACYCLIC for o in outcomes):
+        return "acyclic", outcomes
+    general = decide_all(one_to_one(analysis, invariants, source), smt)
+    if all(isinstance(o, Proved) for o in general):
+        outcomes = [o for o in outcomes if o.obligation.condition is not Condition.ACYCLIC]
+    return "injective", [*outcomes, *general]
+
+
+def _termination(analysis: Analysis, invariants: Invariants, source: Source, smt: Smt) -> list[Outcome]:
+    """For each `while` loop the first way that is proved in full; open if there is none."""
+    found: list[Outcome] = []
+    for cut, ways in loops_end(analysis, invariants, source):
+        best: list[Outcome] = []
+        for way in ways:
+            best = [decide(o, smt) for o in way]
+            if all(isinstance(o, Proved) for o in best):
+                break
+        else:
+            best = [_undecided_end(cut)]
+        found += best
+    if not found:
+        span = analysis.theory.mechanism.span
+        goal = Impossible(True, "every loop runs over a finite input")
+        obligation = Obligation(Condition.TERMINATES, (), goal, "every loop ends", span, "loops_end")
+        found.append(decide(obligation, smt))
+    return found
+
+
+def _undecided_end(cut: Cut) -> Open:
+    assert cut.loop is not None
+    obligation = Obligation(
+        Condition.TERMINATES,
+        (),
+        Impossible(False, "no argument was found"),
+        "the loop ends with probability 1",
+        cut.loop.span,
+        "loops_end",
+    )
+    return Open(obligation, False, 0.0)
+
+
+def _author_lines(analysis: Analysis) -> dict[int, list[tuple[Term, Span]]]:
+    """The author's invariants at each loop head."""
+    found: dict[int, list[tuple[Term, Span]]] = {}
+    for cut in analysis.cuts:
+        if cut.loop is not None and cut.loop.invariants:
+            scope = ProgramScope(analysis.theory, cut.env, False)
+            found[cut.number] = [(Evaluator(scope).term(e), e.span) for e in cut.loop.invariants]
+    return found
+
+
+def _author_outcomes(
+    analysis: Analysis,
+    lines: dict[int, list[tuple[Term, Span]]],
+    invariants: Invariants,
+    smt: Smt,
+) -> list[Outcome]:
+    """An author's invariant is proved if it is among the inductive ones; otherwise it stays open."""
+    found: list[Outcome] = []
+    for number, given in lines.items():
+        cut = analysis.cuts[number]
+        for term, span in given:
+            kept = canonical(term) in invariants[number]
+            obligation = Obligation(
+                Condition.INVARIANT,
+                known_at(analysis, cut, invariants),
+                canonical(term),
+                "the invariant holds whenever the loop's test is reached",
+                span,
+                "Houdini",
+            )
+            found.append(decide(obligation, smt) if kept else Open(obligation, False, 0.0))
+        scope = ProgramScope(analysis.theory, cut.env, False)
+        assert cut.loop is not None
+        for expr in cut.loop.invariants:
+            evaluator = Evaluator(scope)
+            evaluator.term(expr)
+            for p in evaluator.partial:
+                wanted = Obligation(
+                    Condition.DEFINED,
+                    known_at(analysis, cut, invariants),
+                    p.condition,
+                    f"the invariant: {p.what}",
+                    p.span,
+                    "operations_defined",
+                )
+                found.append(decide(wanted, smt))
+    return found
