@@ -1,4 +1,4 @@
-"""Settings for all tests: Hypothesis repeats itself, golden files can be rewritten, a checker can be made up."""
+"""Settings for all tests: Hypothesis repeats itself, golden files can be rewritten, a checker made up."""
 
 from __future__ import annotations
 

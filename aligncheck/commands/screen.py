@@ -12,11 +12,17 @@ from aligncheck.source import Source
 from aligncheck.verdict import Result
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leaves a closed pipe to `main`; the original exits with status 1, which is a verdict's."""
+        raise BrokenPipeError
+
+
 class Screen:
     """Standard output or standard error. Wide lines are left alone, so a report reads the same everywhere."""
 
     def __init__(self, *, error: bool = False) -> None:
-        self._console = Console(stderr=error, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        self._console = _Console(stderr=error, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
     def show(self, what: RenderableType) -> None:
         self._console.print(what)

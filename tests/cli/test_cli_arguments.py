@@ -12,6 +12,7 @@ import pytest
 from aligncheck import __version__
 from aligncheck.conditions import Condition
 
+SPEC = str(Path(__file__).parents[2] / "specs" / "svt.dp")
 COMMANDS = ("verify", "compile", "run", "show", "explain")
 
 
@@ -116,7 +117,9 @@ def test_a_folder_where_a_file_is_wanted(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="shell pipes")
-@pytest.mark.parametrize("arguments", [["explain"], ["--help"], ["verify", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["explain"], ["--help"], ["verify", "--help"], ["show", SPEC], ["verify", SPEC]]
+)
 def test_a_closed_pipe_is_no_error(arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
