@@ -16,6 +16,7 @@ from aligncheck.diagnostics import Label
 from aligncheck.source import Span
 from aligncheck.syntax import nodes as n
 from aligncheck.syntax.faults import nearest
+from aligncheck.syntax.layout import word_in
 from aligncheck.syntax.walk import names_in, shifts_in, statements_in
 
 
@@ -202,7 +203,7 @@ class ProgramFlow:
             self._reader.fail(
                 "assigned-loop-variable",
                 f"`{name}` belongs to the loop around this: only the loop changes it",
-                span,
+                word_in(self._reader.source, span, name),
                 help="use another name",
             )
 

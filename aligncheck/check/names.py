@@ -102,8 +102,10 @@ class Reader:
                 self._plain(expr, place)
             case n.Index():
                 self._indexed(expr, place)
+            case n.Call("len", (n.Name(ident),)) if self.symbols.is_list(ident):
+                self._length(expr.args[0])
             case n.Call(args=args):
-                self._function(expr, place)
+                self._function(expr)
                 for arg in args:
                     self.read(arg, place)
             case n.Unary(operand=operand):
@@ -191,12 +193,11 @@ class Reader:
         if name in place.assigned or (name in self.symbols.noise and self.symbols.is_indexed(name)):
             return
         first = self.symbols.variables.get(name) or self.symbols.noise[name][0].span
-        later = first.start >= span.start
         self.fail(
             "maybe-unassigned",
             f"`{name}` may have no value {place.where}",
             span,
-            related=(Label(first, "its first value comes from here" if later else "not on every path"),),
+            related=(Label(first, "it gets a value here"),),
             help=f"give `{name}` a value on every path that leads here",
         )
 
@@ -251,7 +252,12 @@ class Reader:
 
     # --- functions and the output ---
 
-    def _function(self, call: n.Call, place: Place) -> None:
+    def _length(self, arg: n.Expr) -> None:
+        """How long a list is is public, and the same on D and D'."""
+        if isinstance(arg, n.Name) and arg.primed:
+            self._fail_prime(f"`{arg.ident}` is as long on D' as on D", arg.ident, arg.span)
+
+    def _function(self, call: n.Call) -> None:
         name = call.function
         span = self.word_at(call.span)
         if name not in n.FUNCTIONS:

@@ -35,7 +35,7 @@ def check_redraws(source: Source, mechanism: n.Mechanism) -> None:
     """
     for statement in statements_in(mechanism.body):
         if isinstance(statement, n.While) and _redraws(statement):
-            raise scope_fault(source, "redraw until", REDRAW, statement.span)
+            raise scope_fault(source, "drawing until the noise fits", REDRAW, statement.span)
 
 
 def _redraws(loop: n.While) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Never, assert_never
 from aligncheck.diagnostics import Label, fault
 from aligncheck.source import Source, Span
 from aligncheck.syntax import nodes as n
+from aligncheck.syntax.layout import word_in
 from aligncheck.syntax.walk import statements_in
 
 ALIGNMENT_COST = "alignment_cost"
@@ -89,7 +90,7 @@ class _Collector:
                 self._raise(
                     "reserved-name",
                     "`i` is the index of an answer in `sensitivity`: no input can have this name",
-                    item.span,
+                    word_in(self._source, item.span, name),
                     help="choose another name",
                 )
             if name in self._inputs:
@@ -126,7 +127,7 @@ class _Collector:
             self._raise(
                 "assigned-input",
                 f"`{name}` is an input and keeps its value",
-                span,
+                word_in(self._source, span, name),
                 related=(Label(self._inputs[name].span, "declared here"),),
                 help="use another name",
             )
@@ -134,7 +135,7 @@ class _Collector:
             self._raise(
                 "assigned-noise",
                 f"`{name}` is a noise variable: it gets its value from its draw",
-                span,
+                word_in(self._source, span, name),
                 related=(Label(self._noise[name][0].span, "drawn here"),),
                 help="use another name for what is computed from it",
             )
@@ -175,7 +176,7 @@ class _Collector:
             self._raise(
                 "reserved-name",
                 f"`{name}` is {RESERVED_NAMES[name]}: nothing else can have this name",
-                span,
+                word_in(self._source, span, name),
                 help="choose another name",
             )
 
@@ -183,7 +184,7 @@ class _Collector:
         self._raise(
             "duplicate-name",
             f"`{name}` has a meaning already",
-            span,
+            word_in(self._source, span, name),
             related=(Label(first, "first here"),),
             help="choose another name",
         )

@@ -204,6 +204,7 @@ class _Scanner:
             if kind == "comment":
                 alone = not text[self.line_start : match.start()].strip()
                 self.comments.append(Comment(match.group()[1:].strip(), self.line, alone))
+                self._not_too_many(match)
                 continue
             self._begin_line(match)
             assert kind is not None
@@ -221,11 +222,11 @@ class _Scanner:
     def _not_too_many(self, match: re.Match[str]) -> None:
         """Stops early, so that no later stage meets a line or a file of any length."""
         count = len(self.lexemes)
-        if count > MAX_LEXEMES:
+        if count + len(self.comments) > MAX_LEXEMES:
             raise fault(
                 self.source,
                 "too-large",
-                f"this file has more than {MAX_LEXEMES} words and symbols",
+                f"this file has more than {MAX_LEXEMES} words, symbols and comments",
                 match_span(match),
                 help="a spec holds one small mechanism; a real one has a few hundred",
             )

@@ -68,8 +68,11 @@ def _expressions(mechanism: n.Mechanism, statements: list[n.Stmt]) -> Iterator[n
 
 
 def _check_shape(source: Source, expr: n.Expr) -> None:
-    """Depth, and the length of sums and products: `a + b + …` nests to the left, but reads as one level."""
-    pending: list[tuple[n.Expr, int, int, int]] = [(expr, 1, 1, 1)]
+    """Depth, and the length of sums and products: `a + b + …` nests to the left, but reads as one level.
+
+    `terms` counts the operands of such a chain from its end to the present node.
+    """
+    pending: list[tuple[n.Expr, int, int, int]] = [(expr, 1, 1, 2)]
     while pending:
         node, depth, nesting, terms = pending.pop()
         parts = parts_of(node)
@@ -93,7 +96,7 @@ def _check_shape(source: Source, expr: n.Expr) -> None:
             if part is parts[0] and _continues(node, part):
                 pending.append((part, depth + 1, nesting, terms + 1))
             else:
-                pending.append((part, depth + 1, nesting + 1, 1))
+                pending.append((part, depth + 1, nesting + 1, 2))
 
 
 def _continues(node: n.Expr, part: n.Expr) -> bool:
