@@ -1,4 +1,4 @@
-"""Generated code beside the exact interpreter: both get the same inputs and the same noise, and must agree."""
+"""Generated code beside the exact interpreter: on the same inputs and noise both must agree."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Case:
     raw: tuple[int, ...]
 
 
-class TapeEnded(Exception):
+class TapeEnded(Exception):  # noqa: N818 - not an error of the program
     """The program wants more draws than the case has."""
 
 
@@ -88,7 +88,7 @@ def run_generated(
 
 
 def check_agreement(mechanism: nodes.Mechanism, cls: type[Mechanism], case: Case) -> bool:
-    """Compares both runs: outputs, draws, their order and their scales. False where the spec itself has no run here.
+    """Compares outputs, draws, their order and scales. False where the spec itself has no run here.
 
     Raises `AssertionError` where they differ.
     """

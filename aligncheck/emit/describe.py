@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 from aligncheck.emit.layout import STEP
+from aligncheck.emit.units import Units
 from aligncheck.syntax import nodes
 from aligncheck.syntax.unparse import unparse_alignment, unparse_expr
-from aligncheck.syntax.walk import names_in
 from aligncheck.verdict import Verified
 
 _WIDTH = 88
@@ -117,14 +117,7 @@ def _queries(mechanism: nodes.Mechanism) -> Iterator[nodes.Queries]:
 
 def _parameters(mechanism: nodes.Mechanism) -> Iterator[tuple[str, str]]:
     """Each public input with what it is, its unit, and its range."""
-    budget = names_in(mechanism.privacy)
-    moves = {
-        n
-        for q in _queries(mechanism)
-        for e in (q.sensitivity, q.lattice)
-        if e is not None
-        for n in names_in(e)
-    }
+    units = Units(mechanism)
     for item in mechanism.inputs:
         match item:
             case nodes.Parameter(name=name, sort=sort, where=where):
@@ -135,10 +128,10 @@ def _parameters(mechanism: nodes.Mechanism) -> Iterator[tuple[str, str]]:
                 continue
             case _:
                 assert_never(item)
-        if name in budget:
-            what += " (privacy loss: a pure number, in natural-logarithm units)"
-        elif name in moves and sort is not nodes.Sort.BOOL:
-            what += " (bounds how far answers move: in their unit)"
+        if units.is_budget(name):
+            what += " (a privacy loss: a pure number, in natural-logarithm units)"
+        elif sort is not nodes.Sort.BOOL and (answers := units.answers(name)) is not None:
+            what += f" (in the unit of `{answers}`)"
         yield name, f"{what}, public" + (f", where `{unparse_expr(where)}`." if where is not None else ".")
 
 

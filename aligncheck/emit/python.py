@@ -41,6 +41,8 @@ _RUNTIME = RUNTIME_FUNCTIONS | {
     "boolean_answer",
     "boolean_answers",
     "booleans",
+    "exact_answer",
+    "exact_answers",
     "integer",
     "integer_answer",
     "integer_answers",
@@ -254,9 +256,9 @@ class _Module:
         for item in self.queries:
             for name in item.names:
                 python = self.names[name]
-                check = f"{_CHECKS[item.sort]}_answer{'s' if item.vector else ''}"
-                real = item.sort is nodes.Sort.REAL
-                passed.append(call(check, [quoted(name), python, *(["noise"] if real else [])]))
+                check = f"{_reader(item)}_answer{'s' if item.vector else ''}"
+                arguments = [quoted(name), python, *(["noise"] if check.startswith("real") else [])]
+                passed.append(call(check, arguments))
                 given.append(f"{python}: {'Answers' if item.vector else _scalar_answer(item.sort)}")
                 labels += [f"{quoted(name)}: labels_of({python})"] if item.vector else []
                 self.used.update({check, "Answers" if item.vector else _scalar_answer(item.sort)})
@@ -411,6 +413,11 @@ def _idents(mechanism: nodes.Mechanism) -> Iterator[str]:
                 pass
 
 
+def _reader(item: nodes.Queries) -> str:
+    """How answers are read: reals as the noise computes with them, exactly where they lie on a lattice."""
+    return "exact" if item.lattice is not None and item.sort is nodes.Sort.REAL else _CHECKS[item.sort]
+
+
 def _scalar_answer(sort: nodes.Sort) -> str:
     return "Real" if sort is nodes.Sort.REAL else _GIVEN[sort]
 
@@ -422,7 +429,7 @@ def _import_order(name: str) -> tuple[bool, str]:
 def _conditions(where: nodes.Expr | None, private: set[str]) -> tuple[nodes.Expr, ...]:
     """The parts of a `where` clause that are checked one by one.
 
-    That is the whole, unless it mentions answers: then each part of a conjunction, as some have to wait.
+    That is the whole, unless it mentions answers: then each part of a conjunction, since some must wait.
     """
     match where:
         case None:

@@ -143,9 +143,10 @@ def _columns(table: Table, wanted: list[QueryInfo], column: str | None) -> dict[
             table.index(name)
             return {query.name: name}
         return {query.name: query.name if query.name in table.header else table.default_column()}
-    chosen = _assignments(wanted, column)
+    assigned = _assignments(wanted, column)
+    chosen = {query.name: assigned.get(query.name, query.name) for query in wanted}
     for query in wanted:
-        name = chosen.setdefault(query.name, query.name)
+        name = chosen[query.name]
         if name not in table.header:
             example = ",".join(f"{q.name}=…" for q in wanted)
             raise RunError(

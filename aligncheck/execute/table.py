@@ -61,7 +61,7 @@ class Table:
         )
 
     def label_column(self, besides: str) -> str | None:
-        """The column that names the rows: the first without numbers, else the first with a header that says so.
+        """The column that names the rows: the first that is not numeric, else the first whose header says so.
 
         The names of the rows are taken to be public, as their number is.
         """

@@ -59,6 +59,17 @@ def real_answers(name: str, values: Answers, noise: Noise) -> list[Real]:
     return [noise.answer(_real(f"{name}[{i}]", value)) for i, value in enumerate(_entries(name, values))]
 
 
+def exact_answers(name: str, values: Answers) -> list[Real]:
+    """A vector of answers on a lattice, as fractions.
+
+    A float is read as its shortest decimal, so that 0.3 is 3/10.
+
+    Raises:
+        AnswersError: as `real_answers` does.
+    """
+    return [exact_answer(f"{name}[{i}]", value) for i, value in enumerate(_entries(name, values))]
+
+
 def integer_answers(name: str, values: Answers) -> list[int]:
     """A vector of integer answers; floats without a fraction are accepted.
 
@@ -71,6 +82,12 @@ def integer_answers(name: str, values: Answers) -> list[int]:
 def real_answer(name: str, value: object, noise: Noise) -> Real:
     """One real answer. Raises `AnswersError` where it is no finite number."""
     return noise.answer(_real(name, value))
+
+
+def exact_answer(name: str, value: object) -> Real:
+    """One answer on a lattice, as a fraction. Raises `AnswersError` where it is no finite number."""
+    number = _real(name, value)
+    return Fraction(repr(float(number)) if isinstance(number, float) else number)
 
 
 def integer_answer(name: str, value: object) -> int:

@@ -1,4 +1,4 @@
-"""Generated mechanisms: agreement with the interpreter on the corpus, form, types, names, labels, arguments."""
+"""Generated mechanisms: agreement with the interpreter, form, types, names, arguments, labels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from oracle import Case, as_if_verified, check_agreement, compiled, load
 
 from aligncheck.emit.python import emit_python
-from aligncheck.runtime import AnswersError, ArgumentError, Mechanism, ParameterError, row_of
+from aligncheck.runtime import AnswersError, ArgumentError, ParameterError, row_of
 from aligncheck.source import Source
 from aligncheck.syntax import nodes
 from aligncheck.syntax.parse import parse, read_source
@@ -85,3 +85,329 @@ def test_generated_code_agrees_with_the_interpreter(path: Path) -> None:
         if agreed == 20:
             return
     assert agreed >= 5, "too few cases satisfy the declarations"
+
+
+def test_an_int_in_a_real_variable_is_divided_exactly() -> None:
+    """`int / int` is a float in Python; a variable that starts at 0 must not fall into that."""
+    mechanism = spec(
+        """
+        mechanism thirds
+        input
+          k : int
+        privacy 1
+        program
+          x = 1
+          if k > 0: x = x / 3
+          y = k / 3
+          emit parts(x = x / 3, y = y, z = min(k, 1/2), w = (k if k > 0 else 1/2) / 3)
+        """
+    )
+    (record,) = compiled(mechanism)(k=2)().records  # type: ignore[call-arg, operator]
+    third = Fraction(1, 3)
+    expected = {"x": third / 3, "y": 2 * third, "z": Fraction(1, 2), "w": 2 * third}
+    assert row_of(record) == expected
+    assert all(type(value) is Fraction for value in row_of(record).values())
+
+
+def test_integer_draws_and_answers_stay_integers() -> None:
+    mechanism = spec(
+        """
+        mechanism counts
+        input
+          q : int queries, sensitivity 1
+        privacy 1
+        program
+          for x in q:
+            a = x
+          eta ~ Geo(1/2)
+          xi ~ DLap(3, 2)
+          emit all(total = a + eta + xi)
+        """
+    )
+    (record,) = compiled(mechanism)(seed=1)([2**70]).records  # type: ignore[operator]
+    total = row_of(record)["total"]
+    assert type(total) is int
+    assert abs(total - 2**70) < 200
+
+
+# --- form ---------------------------------------------------------------------------------------------------
+
+
+def test_the_corpus_compiles_to_formatted_files(tmp_path: Path) -> None:
+    for path in SPECS:
+        (tmp_path / f"{path.stem}.py").write_text(emit_python(as_if_verified(of_path(path))), "utf-8")
+    for length in ("110", "88"):
+        options = ["--isolated", "--line-length", length, "--diff", "."]
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", "format", *options], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout
+
+
+def test_generated_code_is_typed(tmp_path: Path) -> None:
+    """Under `mypy --strict`, results included: a user sees which fields a record has."""
+    for stem in ("adaptive_svt", "smart_sum", "svt_discrete", "deviation"):
+        text = emit_python(as_if_verified(of_path(ROOT / "specs" / f"{stem}.dp")))
+        (tmp_path / f"{stem}.py").write_text(text, "utf-8")
+    (tmp_path / "use.py").write_text(
+        dedent(
+            """
+            from fractions import Fraction
+
+            from adaptive_svt import AdaptiveSvtWithGap, Top
+
+            result = AdaptiveSvtWithGap(T="1/2", k=1, eps=0.5, seed=1)([1.0, 2.0])
+            gaps: list[Fraction | float] = [r.gap for r in result.records if isinstance(r, Top)]
+            """
+        )
+    )
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "."]
+    environment = {"PYTHONPATH": str(ROOT), "MYPYPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stdout
+
+
+def test_only_the_runtime_is_imported() -> None:
+    """And importing a mechanism is cheap: nothing heavy comes with it."""
+    text = emit_python(as_if_verified(of_path(ROOT / "specs" / "adaptive_svt.dp")))
+    imported = {line.split()[1] for line in text.split("\n") if line.startswith(("import ", "from "))}
+    assert imported == {"dataclasses", "typing", "aligncheck.runtime"}
+    code = f"import sys\n{text}\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    heavy = {"numpy", "pandas", "scipy", "z3", "sympy", "flint", "lark", "rich", "aligncheck.syntax"}
+    assert not heavy & set(done.stdout.split())
+
+
+def test_the_same_spec_gives_the_same_text() -> None:
+    path = ROOT / "specs" / "smart_sum.dp"
+    command = (
+        "import sys; from oracle import as_if_verified;"
+        "from aligncheck.syntax.parse import parse, read_source;"
+        "from aligncheck.emit.python import emit_python;"
+        "sys.stdout.write(emit_python(as_if_verified(parse(read_source(sys.argv[1])))))"
+    )
+    texts = set()
+    for seed in ("1", "2"):
+        environment = {
+            "PYTHONHASHSEED": seed,
+            "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}",
+            "PYTHONIOENCODING": "utf-8",
+        }
+        arguments = [sys.executable, "-c", command, str(path)]
+        done = subprocess.run(arguments, capture_output=True, check=True, env=environment)
+        texts.add(done.stdout.decode())
+    assert texts == {emit_python(as_if_verified(of_path(path)))}
+
+
+def test_nothing_unproved_is_compiled() -> None:
+    with pytest.raises(TypeError):
+        emit_python(of_path(SPECS[0]))  # type: ignore[arg-type]
+
+
+def test_the_docstring_says_what_was_proved() -> None:
+    verified = as_if_verified(of_path(ROOT / "specs" / "adaptive_svt.dp"), route="injective")
+    doc = " ".join((load(emit_python(verified)).__doc__ or "").split())
+    for part in (
+        "Sparse vector that spends less budget on queries far above the threshold.",
+        "one run is `eps`-differentially private",
+        "each answer of `q` differs by at most `1` (adjacency `all`)",
+        "one-to-one",
+        "computes in floating point: it is for experiments",
+        "T: a real number (in the unit of `q`), public.",
+        "k: an integer, public, where `k >= 1`.",
+        "eps: a real number (a privacy loss",
+        "zeta[i] += 1 + q[i] - q'[i] when out[i] is mid",
+        "VLDB paper, Algorithm 4",
+    ):
+        assert part in doc
+    assert load(emit_python(verified)).floating_point is True
+
+
+def test_texts_of_a_spec_cannot_break_out_of_the_file() -> None:
+    mechanism = of_path(ROOT / "specs" / "laplace.dp")
+    evil = nodes.Mechanism(
+        name="def",
+        doc='ends """ and \\" with \\ and "',
+        remarks=('"""; import os; """', "\u2028 \x00 ε"),
+        inputs=mechanism.inputs,
+        privacy=mechanism.privacy,
+        body=mechanism.body,
+        align=mechanism.align,
+    )
+    cls = compiled(evil)
+    assert 'ends """ and \\" with \\ and "' in (cls.__doc__ or "")
+    assert '"""; import os; """' in (cls.__doc__ or "")
+
+
+def test_names_that_python_takes_are_changed_and_still_known() -> None:
+    mechanism = spec(
+        """
+        mechanism class
+        input
+          lambda : real where lambda > 0
+          seed : int
+          sum : queries, sensitivity 1
+        privacy lambda
+        program
+          self = 0
+          for noise, range in sum:
+            print[noise] ~ Lap(1/lambda)
+            self = self + range + print[noise]
+          emit none(lambda = self, tag = seed)
+        """
+    )
+    cls: Any = compiled(mechanism)
+    result = cls(lambda_="1/2", seed_=3, seed=0)([1, 2])
+    (record,) = result.records
+    assert (cls.__name__, type(record).__name__, record.tag) == ("Class", "None_", "none")
+    assert list(row_of(record)) == ["lambda", "tag"]
+    assert record.tag_ == 3
+    assert [p.name for p in cls.spec.parameters] == ["lambda", "seed"]
+
+
+# --- arguments and results ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def adaptive() -> Any:
+    return compiled(of_path(ROOT / "specs" / "adaptive_svt.dp"))
+
+
+def test_lists_arrays_and_series_give_the_same_run(adaptive: Any) -> None:
+    series = pd.Series([30, 10, 50], index=["a", "b", "c"], name="count")
+    runs = [
+        adaptive(T=20, k=2, eps=1, seed=5)(values)
+        for values in ([30, 10, 50], (30.0, 10.0, 50.0), np.array([30, 10, 50]), series)
+    ]
+    assert len({run.records for run in runs}) == 1
+    assert runs[0].spent == Fraction(1)
+    assert list(series) == [30, 10, 50]
+    assert runs[0].labels == (None,) * len(runs[0].records)
+    assert runs[3].labels == ("a", "b", "c")[: len(runs[3].records)]
+
+
+def test_a_seeded_run_is_marked(adaptive: Any) -> None:
+    seeded, private = adaptive(T=20, k=2, eps=1, seed=5)([1]), adaptive(T=20, k=2, eps=1)([1])
+    assert "not private (seeded)" in seeded.notes
+    assert (seeded.private, private.private) == (False, True)
+    assert any("not for the release" in note for note in private.notes)
+    assert private.floating_point
+
+
+def test_the_result_as_a_frame(adaptive: Any) -> None:
+    series = pd.Series([1e6, -1e6, 1e6], index=["a", "b", "c"])
+    frame = adaptive(T=0, k=5, eps=1, seed=1)(series).to_frame()
+    assert list(frame.columns) == ["tag", "gap", "used"]
+    assert list(frame.index) == ["a", "b", "c"]
+    assert list(frame["tag"]) == ["top", "below", "top"]
+    assert frame["gap"].isna().tolist() == [False, True, False]
+    assert frame["used"].dtype == float
+
+
+def test_without_pandas_the_frame_says_how_to_get_it(adaptive: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"aligncheck\[pandas\]"):
+        adaptive(T=0, k=5, eps=1)([1]).to_frame()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"k": 0}, r"`k` must satisfy `k >= 1`, but is 0"),
+        ({"k": 2.0}, r"`k` must be an integer, not a float"),
+        ({"k": True}, r"`k` must be an integer, not a truth value"),
+        ({"eps": 0}, r"`eps` must satisfy `eps > 0`"),
+        ({"eps": float("nan")}, r"`eps` must be finite"),
+        ({"eps": "one"}, r"`eps` must be a number such as"),
+        ({"T": None}, r"`T` must be a number, not None"),
+    ],
+)
+def test_parameters_outside_of_their_declaration(
+    adaptive: Any, changed: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ParameterError, match=message) as caught:
+        adaptive(**{"T": 1, "k": 1, "eps": 1, **changed})
+    assert caught.value.argument == next(iter(changed))
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ([], r"`q` is empty"),
+        ([1, float("nan")], r"`q\[1\]` must be finite"),
+        ([float("inf")], r"`q\[0\]` must be finite"),
+        ([1, "2"], r"`q\[1\]` must be a number, not a str"),
+        ([[1], [2]], r"`q\[0\]` must be a number, not a list"),
+        (np.ones((2, 2)), r"`q` must be one-dimensional, but has 2 dimensions"),
+        (np.array(["a"]), r"`q\[0\]` must be a number"),
+        (np.array([True]), r"`q\[0\]` must be a number, not a truth value"),
+        (pd.Series([1, None], dtype="Int64"), r"`q\[1\]` must be a number"),
+        (pd.DataFrame({"a": [1]}), r"`q` must be one column"),
+        ({1, 2}, r"`q` must be a list of numbers, not a set"),
+        ("12", r"`q` must be a list of numbers, not a str"),
+        (7, r"`q` must be a list of numbers, not a int"),
+        ([10**400], r"too large"),
+    ],
+)
+def test_answers_that_cannot_be_used(adaptive: Any, answers: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        adaptive(T=1, k=1, eps=1)(answers)
+
+
+def test_declared_domains_are_checked() -> None:
+    local: Any = compiled(of_path(ROOT / "specs" / "local_report.dp"))
+    with pytest.raises(AnswersError, match=r"`x` must satisfy `-R <= x <= R`"):
+        local(R=1, low=0, high=1, eps=1)(2)
+    discrete: Any = compiled(of_path(ROOT / "specs" / "svt_discrete.dp"))
+    lattice = discrete(m=1, g="0.1", t=1, k=1, eps=1)
+    lattice([0.3, 1.2])
+    with pytest.raises(AnswersError, match="multiple of g"):
+        lattice([0.25])
+    weighted: Any = compiled(of_path(ROOT / "specs" / "weighted_histogram.dp"))
+    with pytest.raises(ParameterError, match=r"`b` must satisfy `b\[i\] > 0`"):
+        weighted(b=[1, 0], eps=1)
+    with pytest.raises(ParameterError, match=r"`b\[1\]` must be a number"):
+        weighted(b=[1, None], eps=1)
+
+
+# --- labels -------------------------------------------------------------------------------------------------
+
+
+def labels_with(body: str) -> tuple[object, ...]:
+    """The labels of a run on two answers, 1 and -1, without noise that matters."""
+    head = "mechanism m\ninput\n  q : queries, sensitivity 1\nprivacy 1\nprogram\n"
+    mechanism = parse(
+        Source("test.dp", head + "".join(f"  {line}\n" for line in dedent(body).strip().split("\n")))
+    )
+    cls: Any = compiled(mechanism)
+    result = cls(seed=1)(pd.Series([1, -1], index=["plus", "minus"]))
+    labels: tuple[object, ...] = result.labels
+    return labels
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("for x in q:\n  emit a(x)", ("plus", "minus")),
+        (
+            "emit start\nfor x in q:\n  emit a\n  emit b\nemit end",
+            (None, "plus", "plus", "minus", "minus", None),
+        ),
+        ("for x in q:\n  if x > 0: emit a\n  else: emit b", ("plus", "minus")),
+        ("for i in range(len(q)):\n  emit a(q[i])", ("plus", "minus")),
+        ("for x in q:\n  if x < 0: break\n  emit a", ("plus",)),
+        # The record holds the index: it may be named even where not every round emits.
+        ("for i, x in q:\n  if x < 0: emit a(i)", ("minus",)),
+        # Here nothing in the output tells which answer it was.
+        ("for x in q:\n  if x < 0: emit a", (None,)),
+        ("for i, x in q:\n  if x < 0: emit a(i + 1)", (None,)),
+        ("for x in q:\n  emit a\n  if x < 0:\n    emit b\n    break", (None, None, None)),
+        ("for k in range(2):\n  for x in q:\n    emit a", (None,) * 4),
+        (
+            "n = 0\nfor x in q:\n  if x > 0: n = n + 1\nfor k in range(n): emit a\nfor x in q: emit a",
+            (None,) * 3,
+        ),
+    ],
+)
+def test_labels_are_shown_only_where_the_output_tells_them(body: str, expected: tuple[object, ...]) -> None:
+    assert labels_with(body) == expected

@@ -1,0 +1,205 @@
+"""`aligncheck run` without its command line: data in, records out, and every way to get it wrong."""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from oracle import as_if_verified
+
+from aligncheck.conditions import Condition
+from aligncheck.diagnostics import Label
+from aligncheck.emit.python import emit_python
+from aligncheck.execute import Execution, NotVerified, RunError, run_file
+from aligncheck.source import Span
+from aligncheck.syntax.parse import parse, read_source
+from aligncheck.verdict import AlignmentFails, Verdict
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests" / "data"
+ADAPTIVE = str(ROOT / "specs" / "adaptive_svt.dp")
+SETTINGS = {"T": "1000", "k": "5", "eps": "1"}
+
+
+def trusting(path: str) -> Verdict:
+    return as_if_verified(parse(read_source(path)))
+
+
+def refusing(path: str) -> Verdict:
+    mechanism = parse(read_source(path))
+    return AlignmentFails(mechanism, Condition.COST, "", Label(Span(0, 0)), (), None, ())
+
+
+def adaptive(data: str | Path | None, column: str | None = None, **changed: str) -> Execution:
+    settings = {name: text for name, text in {**SETTINGS, **changed}.items() if text}
+    return run_file(ADAPTIVE, None if data is None else str(data), column, settings, 1, verify=trusting)
+
+
+def csv(folder: Path, text: str | bytes) -> str:
+    path = folder / "counts.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(path)
+
+
+def test_a_spec_runs_on_real_data() -> None:
+    execution = adaptive(DATA / "groceries_counts.csv")
+    assert execution.mechanism == "adaptive_svt_with_gap"
+    assert execution.parameters == (("T", Fraction(1000)), ("k", 5), ("eps", Fraction(1)))
+    assert execution.columns == (("q", "count"),)
+    assert execution.answers == (("q", 169),)
+    assert (execution.claim, execution.spent, execution.private) == ("eps", Fraction(1), False)
+    found = {record.label for record in execution.records if record.tag != "below"}
+    assert {"other vegetables", "rolls/buns", "soda"} <= found
+    gap = next(dict(r.fields)["gap"] for r in execution.records if r.label == "other vegetables")
+    assert 500 < gap < 1500
+    assert any("not for the release" in note for note in execution.notes)
+    assert "not private (seeded)" in execution.notes
+
+
+def test_numbers_that_name_items_are_no_answers() -> None:
+    execution = adaptive(DATA / "T10I4D100K_counts.csv")
+    assert execution.columns == (("q", "count"),)
+    assert execution.labels[:3] == ("0", "1", "2")
+
+
+def test_a_generated_file_runs_without_being_verified_again(tmp_path: Path) -> None:
+    out = (
+        tmp_path / "random.py"
+    )  # a name that would hide a module of the standard library, were it importable
+    out.write_text(emit_python(trusting(ADAPTIVE)), "utf-8")  # type: ignore[arg-type]
+    modules, path = set(sys.modules), list(sys.path)
+    data = str(DATA / "groceries_counts.csv")
+    execution = run_file(str(out), data, None, SETTINGS, 1, verify=refusing)
+    assert execution == adaptive(data)
+    assert (set(sys.modules), sys.path) == (modules, path)
+
+
+def test_unverified_specs_do_not_run() -> None:
+    with pytest.raises(NotVerified, match="ALIGNMENT FAILS") as caught:
+        run_file(ADAPTIVE, str(DATA / "groceries_counts.csv"), None, SETTINGS, 1, verify=refusing)
+    assert isinstance(caught.value, RunError)
+    assert (caught.value.exit_status, caught.value.verdict) == (2, refusing(ADAPTIVE))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import nothing_of_this_name", "ModuleNotFoundError"),
+        ("x = (", r"out.py:1: "),
+        ("x = 1", "holds no mechanism"),
+        ("raise SystemExit(0)", "SystemExit"),
+        ("from aligncheck.runtime import Mechanism", "holds no mechanism"),
+    ],
+)
+def test_files_that_hold_no_mechanism(tmp_path: Path, text: str, message: str) -> None:
+    out = tmp_path / "out.py"
+    out.write_text(text)
+    with pytest.raises(RunError, match=message):
+        run_file(str(out), None, None, {}, None, verify=trusting)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message", "advice"),
+    [
+        ({"T": "", "k": ""}, "no value for `T`, `k`", "k (int where k >= 1), eps (real where eps > 0)"),
+        ({"ep": "1"}, "no parameter `ep`", "did you mean `eps`?"),
+        ({"k": "1.5"}, "`k` must be an integer, not `1.5`", None),
+        ({"k": "0"}, "`k` must satisfy `k >= 1`, but is 0", "--set NAME=VALUE"),
+        ({"eps": "lots"}, "`eps` must be a number such as", None),
+    ],
+)
+def test_settings_that_do_not_fit(changed: dict[str, str], message: str, advice: str | None) -> None:
+    with pytest.raises(RunError) as caught:
+        adaptive(DATA / "groceries_counts.csv", **changed)
+    assert message in caught.value.message
+    assert advice is None or advice in str(caught.value.help)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message", "advice"),
+    [
+        ("item,count\na,1\n", "coutn", "counts.csv:1: no column `coutn`", "did you mean `count`?"),
+        ("a,b\n1,2\n", None, "several columns hold numbers: `a`, `b`", "--column"),
+        ("a,b\nx,y\n", None, "no column of numbers", "--column"),
+        (
+            "item,count\na,1\nb,two\n",
+            "count",
+            "counts.csv:3: column `count`: `two` is no finite number",
+            None,
+        ),
+        ('item,count\na,1\nb,"1,000"\n', "count", "`1,000` is no finite number", "separators for thousands"),
+        ("item,count\na,1\n\nb,\n", None, "counts.csv:4: column `count`: the value is missing", "fill it in"),
+        ("item,count\na,1\nb,nan\n", None, "counts.csv:3: column `count`: the value is missing", None),
+        ("item,count\na,inf\n", "count", "`inf` is no finite number", None),
+        ("item,count\na,1e999\n", None, "`1e999` is too large for a float", None),
+        ("item,count\na,1,2\n", None, "counts.csv:2: 3 values, but the header names 2 columns", None),
+        ("count,count\n1,2\n", None, "counts.csv:1: two columns are called `count`", None),
+        ("item;count\na;1\n", None, "no commas in the header", "separated by commas"),
+        ("item,count\n", None, "has a header but no rows", None),
+        ("", None, "is empty", "must name the columns"),
+        (b"item,count\n\xff\xfe,1\n", None, "counts.csv:2: not UTF-8 text", "save the file as UTF-8"),
+        ("item,count\na\0,1\n", None, "counts.csv:2: holds a null byte", None),
+        ('item,count\n"a,1\n', None, "counts.csv:2: ", None),
+    ],
+)
+def test_data_that_cannot_be_read(
+    tmp_path: Path, text: str | bytes, column: str | None, message: str, advice: str | None
+) -> None:
+    with pytest.raises(RunError) as caught:
+        adaptive(csv(tmp_path, text), column)
+    assert message in caught.value.message
+    assert advice is None or advice in str(caught.value.help)
+
+
+def test_files_as_pandas_and_spreadsheets_write_them(tmp_path: Path) -> None:
+    for text in (
+        ",hits\nx,9\ny,8\n",
+        "\ufeffname,hits\r\nx,9\r\ny,8",
+        'item,hits\n"x", 9\n\n"y",8.0\n\n',
+        "0,hits\nx,9\ny,8\n",
+    ):
+        execution = adaptive(csv(tmp_path, text), T="0", eps="1000")
+        assert execution.columns == (("q", "hits"),)
+        assert execution.labels == ("x", "y")
+        assert [record.tag for record in execution.records] == ["top", "top"]
+
+
+def test_data_is_needed_and_may_be_given_by_hand() -> None:
+    with pytest.raises(RunError, match="no data for `q`"):
+        adaptive(None)
+    with pytest.raises(RunError, match="cannot read"):
+        adaptive("no-such-file.csv")
+    execution = adaptive(None, q="5000, -5000", eps="100")
+    assert [record.tag for record in execution.records] == ["top", "below"]
+    assert execution.labels == (None, None)
+    salary = str(ROOT / "specs" / "threshold_salary.dp")
+    execution = run_file(salary, None, None, {"eps": "10", "q": "20000"}, 1, verify=trusting)
+    assert [record.tag for record in execution.records] == ["above"]
+    with pytest.raises(RunError, match="`q` is one answer, but column `count` has 169 rows"):
+        run_file(salary, str(DATA / "groceries_counts.csv"), None, {"eps": "10"}, 1, verify=trusting)
+
+
+def test_several_inputs_have_a_column_each(tmp_path: Path) -> None:
+    spec = str(ROOT / "specs" / "two_histograms.dp")
+    data = csv(tmp_path, "item,p,late\na,1,10\nb,2,20\n")
+    settings = {"Delta": "1", "eps": "1000"}
+    with pytest.raises(RunError, match="no column `r` for `r`") as caught:
+        run_file(spec, data, None, settings, 1, verify=trusting)
+    assert "--column p=…,r=…" in str(caught.value.help)
+    with pytest.raises(RunError, match="does not say whose column"):
+        run_file(spec, data, "late", settings, 1, verify=trusting)
+    execution = run_file(spec, data, "r=late", settings, 1, verify=trusting)
+    assert execution.columns == (("p", "p"), ("r", "late"))
+    values = [(record.tag, round(record.fields[0][1]), record.label) for record in execution.records]
+    assert values == [("first", 1, "a"), ("first", 2, "b"), ("second", 10, "a"), ("second", 20, "b")]
+
+
+def test_vectors_and_truth_values_are_set_as_text(tmp_path: Path) -> None:
+    spec = str(ROOT / "specs" / "masked_histogram.dp")
+    data = csv(tmp_path, "item,count\na,1\nb,2\n")
+    execution = run_file(spec, data, None, {"wanted": "true,False", "eps": "1"}, 1, verify=trusting)
+    assert [record.tag for record in execution.records] == ["noisy", "hidden"]
+    with pytest.raises(RunError, match=r"`wanted\[1\]` must be `true` or `false`, not `1`"):
+        run_file(spec, data, None, {"wanted": "true,1", "eps": "1"}, 1, verify=trusting)
