@@ -9,7 +9,8 @@ from aligncheck.conditions import Condition
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.houdini import Houdini
 from aligncheck.discharge.prove import Open, Outcome, Proved, decide, decide_all
-from aligncheck.discharge.smt import Smt
+from aligncheck.discharge.search import satisfying
+from aligncheck.discharge.smt import Answer, Smt
 from aligncheck.obligations import obligations_of, one_to_one
 from aligncheck.obligations.obligation import Impossible, Invariants, Obligation, known_at
 from aligncheck.obligations.running import clauses_make_sense, loops_end
@@ -18,7 +19,7 @@ from aligncheck.relational.paths import Analysis, Cut, ProgramScope, analyse
 from aligncheck.relational.terms import Term
 from aligncheck.relational.theory import Theory
 from aligncheck.source import Source, Span
-from aligncheck.syntax.nodes import Mechanism
+from aligncheck.syntax.nodes import Expr, Mechanism
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,29 @@ class Findings:
         return tuple(o for o in self.outcomes if isinstance(o, Open))
 
 
+def contradiction(mechanism: Mechanism) -> Expr | None:
+    """A `where` clause that cannot hold together with the other ones (rule 2), or None if none is known to."""
+    clauses = [item.where for item in mechanism.inputs if item.where is not None]
+    return clauses[-1] if clauses and _satisfiable(Theory(mechanism)) is False else None
+
+
+def _satisfiable(theory: Theory) -> bool | None:
+    """Whether some parameters satisfy every clause: small numbers do, or Z3 finds or excludes others; None if undecided."""
+    if satisfying(theory) is not None:
+        return True
+    answer = Smt(theory, whole=True).satisfiable((), 2_000).answer
+    return {Answer.INVALID: True, Answer.VALID: False}.get(answer)
+
+
+def _hypotheses(theory: Theory) -> Obligation:
+    """Rule 2: the hypotheses are satisfiable; an undecided question stays open."""
+    span = next((i.where.span for i in theory.mechanism.inputs if i.where is not None), theory.mechanism.span)
+    holds = _satisfiable(theory) is True
+    goal = Impossible(holds, "parameters that satisfy them were found")
+    text = "some parameters satisfy every `where` clause"
+    return Obligation(Condition.HYPOTHESES, (), goal, text, span, "_hypotheses")
+
+
 def establish(mechanism: Mechanism, source: Source, deadline: float | None = None) -> Findings:
     """Decides all conditions of Lemma 1 for a checked mechanism; `deadline` is a `time.monotonic()` value.
 
@@ -52,6 +76,7 @@ def establish(mechanism: Mechanism, source: Source, deadline: float | None = Non
     wanted = [*clauses_make_sense(theory), *obligations_of(analysis, theory.claim, invariants, source)]
     outcomes = decide_all(wanted, smt)
     route, outcomes = _routed(outcomes, analysis, invariants, source, smt)
+    outcomes.append(decide(_hypotheses(theory), smt))
     outcomes += _termination(analysis, invariants, source, smt)
     outcomes += _author_outcomes(analysis, lines, invariants, smt)
     return Findings(theory, analysis, invariants, tuple(outcomes), route, searching)

@@ -25,6 +25,7 @@ from aligncheck.relational.terms import (
     App,
     Cmp,
     Fn,
+    IsInt,
     Ite,
     Kind,
     Not,
@@ -242,6 +243,8 @@ class Smt:
                 return z3.If(self._truth(test), self._truth(then), self._truth(otherwise))
             case Cmp():
                 return self._comparison(term)
+            case IsInt(arg) if self.whole:
+                return z3.IsInt(self._cleared(quotient(arg)))
             case Sym() | App():
                 return self._variable(term)
             case _:

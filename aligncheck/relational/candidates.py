@@ -395,12 +395,12 @@ class Pool:
         choices = []
         for event in events:
             rate = event.left.inverse_alpha
-            sizes = self._shift_sizes(_simplified(substitute(event.shift, known)), path)
+            sizes = self.shift_sizes(_simplified(substitute(event.shift, known)), path)
             choices.append([mul(s, rate) for s in sizes] or [ZERO])
         combined = [add(*parts) for parts in product(*choices)] if len(choices) <= 4 else []
         return _distinct(c for c in combined if self._stable(c) and not _noisy(c))[:8] or [ZERO]
 
-    def _shift_sizes(self, shift: Term, path: Path) -> list[Term]:
+    def shift_sizes(self, shift: Term, path: Path) -> list[Term]:
         """Public bounds on |shift|: for each case the constant part, the sensitivities, their sum."""
         out = self.cut.fresh.get(OUT)
         truths = _assumed_truths(path)

@@ -155,7 +155,15 @@ class Assumed:
     fact: Term
 
 
-Event: TypeAlias = Decision | Drawing | Emission | Required | Assumed
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """An author's invariant at the start of a concrete round; only when unrolled."""
+
+    fact: Term
+    span: Span
+
+
+Event: TypeAlias = Decision | Drawing | Emission | Required | Assumed | Claimed
 Env: TypeAlias = dict[str, Pair]
 
 
@@ -657,10 +665,16 @@ class _Machine:
             self.broken.append([])
             for i in range(int(low.value), int(high.value)):
                 for s in current:
+                    self._claim(stmt, s)
                     self._enter(stmt, s, const(i))
                 current = self.block(stmt.body, current)
             leaving += current + self.broken.pop()
         return [self._left(stmt, s) for s in leaving]
+
+    def _claim(self, stmt: For | While, state: _State) -> None:
+        for expr in stmt.invariants:
+            fact = Evaluator(ProgramScope(self.theory, state.env, False)).term(expr)
+            state.events.append(Claimed(fact, expr.span))
 
     def _rounds_while(self, stmt: While, states: list[_State]) -> list[_State]:
         assert self.unroll is not None
@@ -670,6 +684,7 @@ class _Machine:
         for _ in range(self.unroll.rounds + 1):
             inside: list[_State] = []
             for state in current:
+                self._claim(stmt, state)
                 yes, no = self.decide(stmt.test, state)
                 inside += [yes] if yes is not None else []
                 leaving += [no] if no is not None else []

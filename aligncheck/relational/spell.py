@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import lcm
 
 from aligncheck.relational.terms import (
     Add,
@@ -21,6 +22,7 @@ from aligncheck.relational.terms import (
     Sym,
     Term,
     Truth,
+    scaled,
 )
 
 _SUM, _PRODUCT, _ATOM = 1, 2, 3
@@ -59,7 +61,7 @@ def _spelled(term: Term) -> tuple[str, int]:
         case Mul(args):
             return _product(args), _PRODUCT
         case Div(left, right):
-            return f"{_at(left, _PRODUCT)}/{_at(right, _ATOM)}", _PRODUCT
+            return _quotient(left, right), _PRODUCT
         case Fn("mod", (a, b)):
             return f"{_at(a, _ATOM)} % {_at(b, _ATOM)}", _PRODUCT
         case Fn(name, args):
@@ -150,6 +152,37 @@ def _product(args: tuple[Term, ...]) -> str:
             return "-" + _scaled(rest, -first.value)
         return _scaled(rest, first.value)
     return "*".join(_at(a, _ATOM) for a in args)
+
+
+def _quotient(left: Term, right: Term) -> str:
+    """Rational factors are gathered: eps/4 over k is eps/(4*k)."""
+    factor, top = _factored(left)
+    below, bottom = _factored(right)
+    factor /= below
+    numerator = (
+        str(abs(factor.numerator)) if top is None else _at(scaled(top, abs(factor.numerator)), _PRODUCT)
+    )
+    parts = [str(factor.denominator)] if factor.denominator != 1 else []
+    if bottom is not None:
+        parts += [_at(b, _ATOM) for b in (bottom.args if isinstance(bottom, Mul) else (bottom,))]
+    if not parts:
+        return numerator
+    denominator = parts[0] if len(parts) == 1 else f"({'*'.join(parts)})"
+    return ("-" if factor < 0 else "") + f"{numerator}/{denominator}"
+
+
+def _factored(term: Term) -> tuple[Fraction, Term | None]:
+    """A rational factor and the rest (None for a number)."""
+    match term:
+        case Const(value):
+            return value, None
+        case Mul(args) if isinstance(args[0], Const):
+            return args[0].value, args[1] if len(args) == 2 else Mul(args[1:])
+        case Add(parts, constant):
+            common = lcm(*(k.denominator for _, k in parts), constant.denominator)
+            return Fraction(1, common), scaled(term, common)
+        case _:
+            return Fraction(1), term
 
 
 def _comparison(op: str, left: Term, right: Term) -> str:

@@ -346,8 +346,9 @@ def div(left: Term, right: Term) -> Term:
     """`left / right`; the caller proves that `right` is not 0."""
     if isinstance(right, Fn) and right.name == "exp":
         return mul(left, fn("exp", neg(right.args[0])))
-    if isinstance(right, Const) and right.value:
-        return scaled(left, 1 / right.value)
+    if isinstance(right, Const):
+        # A division by 0 fails its `defined` obligation; here it is a number of which nothing is known.
+        return scaled(left, 1 / right.value) if right.value else Fn("undefined", (left,))
     if left == ZERO:
         return ZERO
     return Div(left, right)

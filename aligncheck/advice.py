@@ -1,0 +1,98 @@
+"""What would pass instead, when an alignment fails: each piece of advice is itself verified."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from aligncheck.conditions import Condition
+from aligncheck.discharge.algebra import canonical
+from aligncheck.discharge.establish import Findings, establish
+from aligncheck.discharge.prove import Proved, decide
+from aligncheck.discharge.smt import Smt
+from aligncheck.obligations.alignment import within_claim
+from aligncheck.relational.paths import TooManyPaths
+from aligncheck.relational.spell import spell
+from aligncheck.relational.terms import Sort, Term, compare, const, scaled
+from aligncheck.source import Source
+from aligncheck.syntax.nodes import Adjacency, Mechanism, Parameter, Queries
+
+_FACTORS = (
+    Fraction(5, 4),
+    Fraction(4, 3),
+    Fraction(3, 2),
+    Fraction(2),
+    Fraction(5, 2),
+    Fraction(3),
+    Fraction(4),
+)
+_NARROWER = {
+    Adjacency.ALL: (Adjacency.MONOTONE, Adjacency.ONE),
+    Adjacency.L1: (Adjacency.ONE,),
+    Adjacency.MOVED: (Adjacency.ONE,),
+    Adjacency.MONOTONE: (Adjacency.ONE,),
+}
+SECONDS = 3.0
+
+
+def advice_for(mechanism: Mechanism, source: Source, findings: Findings, deadline: float) -> tuple[str, ...]:
+    """Other claims, parameter ranges and adjacencies under which this spec would be verified."""
+    until = min(deadline, time.monotonic() + SECONDS)
+    unproved = {o.obligation.condition for o in findings.open()}
+    found: list[str] = []
+    if unproved == {Condition.COST}:
+        found += _other_claims(findings, source)
+    for name, changed in _other_adjacencies(mechanism):
+        if time.monotonic() > until:
+            break
+        try:
+            if not establish(changed, source, until).open():
+                found.append(f"verified for adjacency `{name.value}`")
+        except TooManyPaths:
+            continue
+    return tuple(found)
+
+
+def _other_claims(findings: Findings, source: Source) -> Iterator[str]:
+    """The least multiple of the claim, and a parameter range, for which the cost obligation is proved."""
+    smt = Smt(findings.theory)
+    claim = findings.theory.claim
+    for factor in _FACTORS:
+        larger = scaled(claim, factor)
+        if _holds(findings, larger, (), smt, source):
+            yield f"needs `privacy {spell(canonical(larger))}`"
+            break
+    for parameter in findings.theory.mechanism.inputs:
+        if isinstance(parameter, Parameter) and parameter.sort.value != Sort.BOOL.value:
+            value = findings.theory.parameter(parameter.name)
+            for op, word in ((">=", ">="), ("<=", "<=")):
+                for bound in (1, 2):
+                    if _holds(findings, claim, (compare(op, value, const(bound)),), smt, source):
+                        yield f"verified where `{parameter.name} {word} {bound}`"
+                        return
+
+
+def _holds(findings: Findings, claim: Term, extra: tuple[Term, ...], smt: Smt, source: Source) -> bool:
+    """Whether the cost stays within a claim, under an extra condition that some parameters satisfy."""
+    if extra and not smt.satisfiable(extra, 500).model:
+        return False
+    wanted = within_claim(findings.analysis, claim, findings.invariants, source)
+    return all(
+        isinstance(decide(replace(o, hypotheses=(*o.hypotheses, *extra)), smt), Proved) for o in wanted
+    )
+
+
+def _other_adjacencies(mechanism: Mechanism) -> Iterator[tuple[Adjacency, Mechanism]]:
+    """The mechanism with each narrower adjacency, for all groups of queries alike."""
+    groups = [item for item in mechanism.inputs if isinstance(item, Queries)]
+    kinds = {g.adjacency for g in groups}
+    if len(kinds) != 1:
+        return
+    for narrower in _NARROWER.get(kinds.pop(), ()):
+        inputs = tuple(
+            replace(item, adjacency=narrower) if isinstance(item, Queries) else item
+            for item in mechanism.inputs
+        )
+        yield narrower, replace(mechanism, inputs=inputs)

@@ -1,0 +1,63 @@
+"""The cost as a person reads it: one part per aligned draw, as a share of the claim."""
+
+from __future__ import annotations
+
+from aligncheck.discharge.algebra import canonical, ratio
+from aligncheck.discharge.establish import Findings
+from aligncheck.discharge.smt import Answer, Smt
+from aligncheck.obligations.obligation import context, run_on_d, run_on_d_prime
+from aligncheck.relational.candidates import Pool
+from aligncheck.relational.paths import Drawing, Path
+from aligncheck.relational.spell import spell
+from aligncheck.relational.terms import ZERO, Term, fn, le, mul
+from aligncheck.source import Source
+from aligncheck.verdict import CostPart
+
+_MILLISECONDS = 300
+
+
+def cost_parts(findings: Findings, source: Source) -> tuple[tuple[CostPart, ...], str]:
+    """The parts of the cost, and the bound that was to be proved.
+
+    Each part's amount is the smallest of a few public bounds on |shift|/α that is proved on its path; a draw for which
+    none is proved is left out. The parts explain the bound; the proof itself is the `cost` obligation.
+    """
+    smt = Smt(findings.theory)
+    parts: dict[tuple[str, str, str], CostPart] = {}
+    for path in findings.analysis.paths:
+        for place, event in enumerate(path.events):
+            if isinstance(event, Drawing) and event.lines:
+                amount = _amount(findings, path, place, event, smt)
+                if amount is None or amount == ZERO:
+                    continue
+                part = _part(findings, path, event, amount)
+                parts.setdefault((part.name, part.amount, part.times), part)
+    return tuple(parts.values()), spell(canonical(findings.theory.claim))
+
+
+def _amount(findings: Findings, path: Path, place: int, event: Drawing, smt: Smt) -> Term | None:
+    pool = Pool(findings.analysis, findings.analysis.cuts[path.origin])
+    hypotheses = (
+        *context(findings.analysis, path, findings.invariants),
+        *run_on_d(path),
+        *run_on_d_prime(path, place),
+    )
+    size = fn("abs", event.shift)
+    for bound in (ZERO, *pool.shift_sizes(event.shift, path)):
+        if smt.implied(hypotheses, le(size, bound), _MILLISECONDS).answer is Answer.VALID:
+            return canonical(mul(bound, event.left.inverse_alpha))
+    return None
+
+
+def _part(findings: Findings, path: Path, event: Drawing, amount: Term) -> CostPart:
+    loop = findings.analysis.cuts[path.origin].loop
+    tags = [e.tag for e in path.emissions()]
+    if loop is None:
+        times = "once"
+    elif tags:
+        times = f"per `{tags[-1]}`"
+    else:
+        times = "per round"
+    name = event.name if event.index is None else f"{event.name}[{spell(event.index.left)}]"
+    share = spell(ratio(amount, findings.theory.claim))
+    return CostPart(name, spell(amount), share, times, event.span)

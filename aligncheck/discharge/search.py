@@ -1,0 +1,467 @@
+"""The search for a small concrete violation, when an obligation was not proved.
+
+Bounded and incomplete on purpose: parameters, lengths and rounds are small numbers here. It never makes a proof; it
+only turns "not proved" into a run that a person can follow. `replay` must confirm every run before it is used.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import islice, product
+
+from aligncheck.conditions import Condition
+from aligncheck.discharge.algebra import canonical
+from aligncheck.discharge.smt import Answer, Smt
+from aligncheck.discharge.values import value_of
+from aligncheck.obligations import obligations_of, one_to_one
+from aligncheck.obligations.obligation import (
+    Impossible,
+    Independent,
+    Integral,
+    Obligation,
+    run_on_d,
+    run_on_d_prime,
+)
+from aligncheck.relational.paths import (
+    Analysis,
+    Claimed,
+    Drawing,
+    Path,
+    TooManyPaths,
+    Unroll,
+    unrolled,
+)
+from aligncheck.relational.terms import (
+    FALSE,
+    App,
+    Const,
+    Fn,
+    IsInt,
+    Kind,
+    Sort,
+    Sym,
+    Term,
+    Truth,
+    and_,
+    atoms,
+    const,
+    eq,
+    iff,
+    not_,
+    or_,
+    sort_of,
+    substitute,
+    subterms,
+)
+from aligncheck.relational.theory import Ground, Grounding, Theory
+from aligncheck.replay import Scenario, ScenarioError, Undecided, aligned, draw_count, replay, same_output
+from aligncheck.source import Source, Span
+from aligncheck.syntax import nodes
+from aligncheck.syntax.nodes import Mechanism, Parameter, PublicVector, Queries
+from aligncheck.verdict import Counterexample
+
+_REALS = (Fraction(1), Fraction(0), Fraction(2), Fraction(1, 2), Fraction(4), Fraction(1, 4), Fraction(-1))
+_INTEGERS = (Fraction(1), Fraction(2), Fraction(0), Fraction(3), Fraction(-1))
+_LENGTHS = (1, 2, 3, 4)
+_LIMITS = ((1, 1), (2, 1), (4, 1), (4, 2), (16, 4), (1000, 16))
+"""Readable models are asked for within these bounds in turn: (greatest size, denominator)."""
+_PATHS = 400
+_MILLISECONDS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A confirmed violation: the condition, where, in what words, and the runs."""
+
+    condition: Condition
+    span: Span
+    message: str
+    counterexample: Counterexample
+
+
+def find_violation(
+    mechanism: Mechanism,
+    source: Source,
+    condition: Condition,
+    until: float,
+    around: tuple[dict[str, Ground], ...] = (),
+) -> Violation | None:
+    """A confirmed violation of one condition, or None where none was found before `until` (`time.monotonic()`).
+
+    `around` are parameter values to try first.
+    """
+    theory = Theory(mechanism)
+    vectors = [name for name in theory.inputs if theory.is_vector(name)]
+    groundings = list(islice(_groundings(theory, around), 8))
+    for length in _LENGTHS if vectors else (0,):
+        for parameters in groundings:
+            if time.monotonic() > until:
+                return None
+            ground = Grounding(parameters, dict.fromkeys(vectors, length))
+            found = _Search(Theory(mechanism, ground), source, condition, until, length).run()
+            if found is not None:
+                return found
+    return None
+
+
+def satisfying(theory: Theory) -> dict[str, Ground] | None:
+    """Small parameters that satisfy every `where` clause, if some are found."""
+    return next(_groundings(theory, ()), None)
+
+
+def _groundings(theory: Theory, around: tuple[dict[str, Ground], ...]) -> Iterator[dict[str, Ground]]:
+    """Small parameter values that satisfy the `where` clauses, the simplest first."""
+    parameters = [item for item in theory.mechanism.inputs if isinstance(item, Parameter)]
+    pools = [_pool(p) for p in parameters]
+    chosen = [dict(a) for a in around]
+    ranked = sorted(
+        product(*(range(len(p)) for p in pools)), key=lambda ranks: (sum(ranks), max(ranks, default=0))
+    )
+    chosen += [
+        {p.name: pool[r] for p, pool, r in zip(parameters, pools, ranks, strict=True)}
+        for ranks in islice(ranked, 4000)
+    ]
+    for values in chosen:
+        grounded = Theory(theory.mechanism, Grounding(values, {}))
+        if all(value_of(canonical(_plain(f)), {}) is not False for f in grounded.base):
+            yield values
+
+
+def _pool(parameter: Parameter) -> tuple[Ground, ...]:
+    match parameter.sort:
+        case nodes.Sort.BOOL:
+            return (True, False)
+        case nodes.Sort.INT:
+            return _INTEGERS
+        case nodes.Sort.REAL:
+            return _REALS[:5]
+
+
+def _plain(term: Term) -> Term:
+    """Irrational constants replaced by near rationals: the search needs numbers, and `replay` decides exactly."""
+
+    table: dict[Term, Term] = {}
+    for t in subterms((term,)):
+        if isinstance(t, Fn) and t.name in ("sqrt", "exp", "ln", "log2"):
+            arg = _plain(t.args[0])
+            if isinstance(arg, Const):
+                function = {"sqrt": math.sqrt, "exp": math.exp, "ln": math.log, "log2": math.log2}[t.name]
+                try:
+                    near = function(float(arg.value))
+                except (ValueError, OverflowError):
+                    continue
+                table[t] = Const(Fraction(near).limit_denominator(1 << 20))
+    return substitute(term, table)
+
+
+class _Numbers(dict[Term, Fraction | bool]):
+    """A model in which what it leaves open is 0 or false."""
+
+    def get(self, key: Term, default: object = None) -> Fraction | bool:
+        if key in self:
+            return self[key]
+        if isinstance(key, App) and key.kind is Kind.PARAMETER and sort_of(key) is not Sort.BOOL:
+            return Fraction(1)
+        return False if sort_of(key) is Sort.BOOL else Fraction(0)
+
+
+@dataclass
+class _Search:
+    """The search for fixed parameters and lengths."""
+
+    theory: Theory
+    source: Source
+    condition: Condition
+    until: float
+    length: int
+
+    def run(self) -> Violation | None:
+        """The first confirmed violation, on the shortest path."""
+        try:
+            analysis = unrolled(self.theory, Unroll(self.length + 2, _PATHS))
+        except (TooManyPaths, ZeroDivisionError):
+            return None
+        smt = Smt(self.theory, whole=True, deadline=self.until)
+        paths = sorted(analysis.paths, key=lambda p: len(p.events))
+        for path in paths:
+            for question in self._questions(path, analysis):
+                found = self._answer(question, path, smt)
+                if found is not None:
+                    return found
+        if self.condition is Condition.DRAWS:
+            return self._confused(paths, smt)
+        return None
+
+    # --- what to ask --------------------------------------------------------------------------------------
+
+    def _questions(self, path: Path, analysis: Analysis) -> Iterator[tuple[Term, ...]]:
+        """Conjunctions whose models are candidate violations on one path."""
+        alone = replace(analysis, paths=(path,))
+        match self.condition:
+            case Condition.ACYCLIC | Condition.INJECTIVE:
+                wanted = one_to_one(alone, {}, self.source)
+            case Condition.COUNTABLE:
+                yield from self._moved_by_output(path)
+                return
+            case Condition.INVARIANT:
+                yield from _false_claims(path)
+                return
+            case _:
+                wanted = obligations_of(alone, self.theory.claim, {}, self.source)
+        asked = [o for o in wanted if self._concerns(o)]
+        groups: dict[tuple[Term, ...], list[Term]] = {}
+        for o in asked:
+            negated = _negated(o)
+            if negated is not None:
+                extra = and_((*o.hypotheses[o.shared :], negated))
+                groups.setdefault(o.hypotheses[: o.shared], []).append(extra)
+        for hypotheses, failures in groups.items():
+            yield (*hypotheses, or_(failures))
+        if self.condition is Condition.SCALES:
+            yield from self._hidden_scale(path)
+
+    def _concerns(self, obligation: Obligation) -> bool:
+        if self.condition is Condition.ACYCLIC:
+            return obligation.condition is Condition.INJECTIVE
+        return obligation.condition is self.condition
+
+    def _moved_by_output(self, path: Path) -> Iterator[tuple[Term, ...]]:
+        """A run in which a released number really enters a shift."""
+        for event in path.drawings():
+            if any(a.kind is Kind.OMEGA and a.name.startswith("out:field:") for a in atoms((event.shift,))):
+                yield (*run_on_d(path), not_(eq(event.shift, const(0))))
+
+    def _hidden_scale(self, path: Path) -> Iterator[tuple[Term, ...]]:
+        """Two runs on the same path with the same records and different scales."""
+        twin = _twin(path)
+        for event in path.drawings():
+            for arg in event.args:
+                other = substitute(arg.left, twin)
+                if other != arg.left:
+                    yield (*_both(path, path, twin), not_(eq(arg.left, other)))
+
+    # --- what the answer means ----------------------------------------------------------------------------
+
+    def _answer(self, question: tuple[Term, ...], path: Path, smt: Smt) -> Violation | None:
+        facts = [canonical(_plain(t)) for t in question]
+        if FALSE in facts or time.monotonic() > self.until:
+            return None
+        if smt.satisfiable(facts, _MILLISECONDS).answer is not Answer.INVALID:
+            return None
+        for limits in (*_LIMITS, None):
+            reply = smt.satisfiable(facts, _MILLISECONDS, limits)
+            if reply.answer is Answer.INVALID and reply.model is not None:
+                found = self._confirmed(_Numbers(reply.model), path)
+                if found is not None:
+                    return found
+        return None
+
+    def _confirmed(self, model: _Numbers, path: Path) -> Violation | None:
+        scenario = self._scenario(model, path, {})
+        if scenario is None:
+            return None
+        try:
+            match self.condition:
+                case Condition.ACYCLIC | Condition.INJECTIVE:
+                    return self._two_with_one_image(scenario, model, path)
+                case Condition.COUNTABLE:
+                    return self._uncountable(scenario, path)
+                case _:
+                    pass
+            replayed = replay(self.theory.mechanism, scenario)
+            for violation in replayed.violations:
+                if violation.condition is self.condition:
+                    shown = Counterexample(scenario, replayed)
+                    return Violation(self.condition, violation.span, violation.message, shown)
+            if self.condition is Condition.SCALES:
+                return self._two_scales(scenario, model, path)
+        except (ScenarioError, Undecided):
+            return None
+        return None
+
+    def _two_with_one_image(self, scenario: Scenario, model: _Numbers, path: Path) -> Violation | None:
+        """Both noise vectors give the same output on D and have the same image."""
+        other = self._scenario(model, path, _twin_noise(path))
+        if other is None:
+            return None
+        first, second = (replay(self.theory.mechanism, s) for s in (scenario, other))
+        if not same_output(first.run_d, second.run_d) or dict(scenario.noise) == dict(other.noise):
+            return None
+        if aligned(first) != aligned(second):
+            return None
+        moved = next((e for e in path.drawings() if e.lines), None)
+        span = moved.lines[0] if moved is not None else self.theory.mechanism.span
+        message = "two noise vectors with the same output have the same image under the alignment"
+        return Violation(Condition.INJECTIVE, span, message, Counterexample(scenario, first, other))
+
+    def _uncountable(self, scenario: Scenario, path: Path) -> Violation | None:
+        event = next(
+            e for e in path.drawings() if any(a.name.startswith("out:field:") for a in atoms((e.shift,)))
+        )
+        replayed = replay(self.theory.mechanism, scenario)
+        message = "the shift contains a released number: a different alignment for each of its values"
+        return Violation(self.condition, event.lines[0], message, Counterexample(scenario, replayed))
+
+    def _two_scales(self, scenario: Scenario, model: _Numbers, path: Path) -> Violation | None:
+        """Two runs with the same output draw from different distributions."""
+        twin = _twin(path)
+        other = self._scenario(model, path, twin, data_too=True)
+        if other is None:
+            return None
+        first, second = (replay(self.theory.mechanism, s) for s in (scenario, other))
+        if not same_output(first.run_d, second.run_d):
+            return None
+        for a, b in zip(first.run_d.draws, second.run_d.draws, strict=False):
+            if a.args != b.args:
+                event = next(e for e in path.drawings() if e.name == a.name)
+                message = f"the scale of `{a.name}` depends on what the output does not show"
+                return Violation(self.condition, event.span, message, Counterexample(scenario, first, other))
+        return None
+
+    def _confused(self, paths: list[Path], smt: Smt) -> Violation | None:
+        """Two runs on one database with the same output and different numbers of draws."""
+        for i, p in enumerate(paths):
+            for q in paths[i + 1 :]:
+                if time.monotonic() > self.until:
+                    return None
+                if _shape(p) != _shape(q) or len(p.drawings()) == len(q.drawings()):
+                    continue
+                found = self._confused_pair(p, q, smt)
+                if found is not None:
+                    return found
+        return None
+
+    def _confused_pair(self, p: Path, q: Path, smt: Smt) -> Violation | None:
+        twin = _twin_noise(q)
+        facts = [canonical(_plain(t)) for t in _both(p, q, twin)]
+        for limits in (*_LIMITS, None):
+            reply = smt.satisfiable(facts, _MILLISECONDS, limits)
+            if reply.answer is not Answer.INVALID or reply.model is None:
+                continue
+            model = _Numbers(reply.model)
+            one, two = self._scenario(model, p, {}), self._scenario(model, q, twin)
+            if one is None or two is None:
+                continue
+            try:
+                first, second = (replay(self.theory.mechanism, s) for s in (one, two))
+            except (ScenarioError, Undecided):
+                continue
+            if not same_output(first.run_d, second.run_d):
+                continue
+            counts = draw_count(first.run_d), draw_count(second.run_d)
+            if counts[0] != counts[1]:
+                span = _parting(p, q) or self.theory.mechanism.span
+                message = f"the same output after {min(counts)} and after {max(counts)} draws"
+                return Violation(self.condition, span, message, Counterexample(one, first, two))
+        return None
+
+    def _scenario(
+        self, model: _Numbers, path: Path, twin: dict[Term, Term], data_too: bool = False
+    ) -> Scenario | None:
+        """The numbers of a model as a run; with `twin`, those of the second run."""
+        theory = self.theory
+
+        def number(term: Term, table: dict[Term, Term]) -> Fraction | bool:
+            value = value_of(_plain(substitute(term, table)), model)
+            if value is None:
+                raise ArithmeticError
+            return value
+
+        try:
+            parameters: list[tuple[str, object]] = []
+            data: list[tuple[str, object]] = []
+            prime: list[tuple[str, object]] = []
+            table = twin if data_too else {}
+            for name, item in theory.inputs.items():
+                size = theory.grounding.lengths.get(name, 0)
+                match item:
+                    case Parameter():
+                        parameters.append((name, number(theory.parameter(name), {})))
+                    case PublicVector():
+                        entries = tuple(number(theory.entry(name, const(i), False), {}) for i in range(size))
+                        parameters.append((name, entries))
+                    case Queries():
+                        for primed, side in ((False, data), (True, prime)):
+                            if item.vector:
+                                value: object = tuple(
+                                    number(theory.answer(name, const(i), primed), table) for i in range(size)
+                                )
+                            else:
+                                value = number(theory.answer(name, None, primed), table)
+                            side.append((name, value))
+            noise = tuple(
+                (
+                    (e.name, None if e.index is None else int(number(e.index.left, twin))),
+                    number(e.left.value, twin),
+                )
+                for e in path.drawings()
+            )
+        except (ArithmeticError, ValueError):
+            return None
+        return Scenario(tuple(parameters), tuple(data), tuple(prime), noise)  # type: ignore[arg-type]
+
+
+# --- small functions --------------------------------------------------------------------------------------
+
+
+def _negated(obligation: Obligation) -> Term | None:
+    match obligation.goal:
+        case Impossible() | Independent():
+            return None
+        case Integral(term=term):
+            return not_(IsInt(term))
+        case goal:
+            return None if canonical(goal) == Truth(True) else not_(goal)
+
+
+def _false_claims(path: Path) -> Iterator[tuple[Term, ...]]:
+    for place, event in enumerate(path.events):
+        if isinstance(event, Claimed):
+            yield (*run_on_d(path, place), *run_on_d_prime(path, place), not_(event.fact))
+
+
+def _twin_noise(path: Path) -> dict[Term, Term]:
+    """The noise of a second run on the same database."""
+    return _renaming(path, (Kind.NOISE,))
+
+
+def _twin(path: Path) -> dict[Term, Term]:
+    """The noise and the answers of a second run."""
+    return _renaming(path, (Kind.NOISE, Kind.DATA))
+
+
+def _renaming(path: Path, kinds: tuple[Kind, ...]) -> dict[Term, Term]:
+    terms = [t for e in path.events if isinstance(e, Drawing) for t in (e.left.value, e.shift)]
+    terms += list(run_on_d(path)) + [pair.left for e in path.emissions() for _, pair, _ in e.fields]
+    table: dict[Term, Term] = {}
+    for a in atoms(terms):
+        if a.kind in kinds:
+            name = f"{a.name}~"
+            table[a] = Sym(name, a.sort, a.kind) if isinstance(a, Sym) else App(name, a.args, a.sort, a.kind)
+    return table
+
+
+def _both(p: Path, q: Path, twin: dict[Term, Term]) -> tuple[Term, ...]:
+    """The first run takes `p`, the second (renamed by `twin`) takes `q`, with equal records."""
+    same: list[Term] = []
+    for a, b in zip(p.emissions(), q.emissions(), strict=True):
+        others = {name: substitute(pair.left, twin) for name, pair, _ in b.fields}
+        for name, pair, _ in a.fields:
+            equal: Callable[[Term, Term], Term] = iff if sort_of(pair.left) is Sort.BOOL else eq
+            same.append(equal(pair.left, others[name]))
+    return (*run_on_d(p), *(substitute(t, twin) for t in run_on_d(q)), *same)
+
+
+def _shape(path: Path) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple((e.tag, tuple(name for name, _, _ in e.fields)) for e in path.emissions())
+
+
+def _parting(p: Path, q: Path) -> Span | None:
+    for a, b in zip(p.decisions(), q.decisions(), strict=False):
+        if a.taken != b.taken:
+            return a.span
+    return None

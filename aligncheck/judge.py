@@ -1,0 +1,224 @@
+"""From outcomes to a verdict: VERIFIED if everything was proved; otherwise a confirmed violation, or UNKNOWN."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from aligncheck.advice import advice_for
+from aligncheck.conditions import Condition
+from aligncheck.diagnostics import Diagnostic, Label, SpecError
+from aligncheck.discharge.costs import cost_parts
+from aligncheck.discharge.establish import Findings, contradiction, establish
+from aligncheck.discharge.prove import Open, Outcome, Proved
+from aligncheck.discharge.search import Violation, find_violation
+from aligncheck.obligations import ORDER
+from aligncheck.relational.paths import TooManyPaths
+from aligncheck.relational.spell import spell
+from aligncheck.source import Source
+from aligncheck.syntax.nodes import Mechanism
+from aligncheck.verdict import (
+    AlignmentFails,
+    ConditionReport,
+    ObligationReport,
+    Proof,
+    Status,
+    Unknown,
+    Verdict,
+    Verified,
+)
+
+SEARCH_SECONDS = 4.0
+"""How long to look for a concrete violation of one condition."""
+
+
+def judge(mechanism: Mechanism, source: Source, deadline: float) -> Verdict:
+    """The verdict on a checked mechanism; `deadline` is a `time.monotonic()` value.
+
+    Raises SpecError for contradictory `where` clauses (rule 2) and for programs with too many paths.
+    """
+    _refuse_contradiction(mechanism, source)
+    try:
+        findings = establish(mechanism, source, deadline)
+    except TooManyPaths as error:
+        raise SpecError(source, _too_many_paths(mechanism, error)) from None
+    if not findings.open():
+        return Verified(mechanism, _reports(findings, None), _proof(findings, source))
+    violation = _first_violation(mechanism, source, findings, deadline)
+    if violation is None:
+        return _unknown(mechanism, findings, source)
+    return _fails(mechanism, findings, violation, source, deadline)
+
+
+def _refuse_contradiction(mechanism: Mechanism, source: Source) -> None:
+    clause = contradiction(mechanism)
+    if clause is not None:
+        raise SpecError(
+            source,
+            Diagnostic(
+                "contradictory-where",
+                "no parameters satisfy the `where` clauses",
+                Label(clause.span, "cannot hold together with the other clauses"),
+                notes=("a proof about no inputs at all would prove nothing",),
+                help="widen one of the ranges",
+            ),
+        )
+
+
+def _too_many_paths(mechanism: Mechanism, error: TooManyPaths) -> Diagnostic:
+    return Diagnostic(
+        "too-many-paths",
+        f"the program has more than {error.args[0]} paths",
+        Label(mechanism.span),
+        help="split the mechanism, or merge branches that only assign",
+    )
+
+
+# --- violations -------------------------------------------------------------------------------------------
+
+
+def _first_violation(
+    mechanism: Mechanism, source: Source, findings: Findings, deadline: float
+) -> Violation | None:
+    """A confirmed violation of the first condition, in `ORDER`, that has one."""
+    unproved = {o.obligation.condition for o in findings.open()}
+    for condition in ORDER:
+        if condition in unproved and condition is not Condition.TERMINATES:
+            until = min(deadline, time.monotonic() + SEARCH_SECONDS)
+            found = find_violation(mechanism, source, condition, until)
+            if found is not None:
+                return found
+    return None
+
+
+def _fails(
+    mechanism: Mechanism, findings: Findings, violation: Violation, source: Source, deadline: float
+) -> AlignmentFails:
+    open_here = [o for o in findings.open() if o.obligation.condition is violation.condition]
+    related = tuple(
+        Label(span, text)
+        for o in open_here[:1]
+        for span, text in o.obligation.related
+        if span != violation.span
+    )
+    notes = []
+    if open_here:
+        notes.append(f"to prove: {open_here[0].obligation.text}")
+    return AlignmentFails(
+        mechanism,
+        violation.condition,
+        violation.message,
+        Label(violation.span),
+        related,
+        violation.counterexample,
+        _reports(findings, violation.condition),
+        _proof(findings, source),
+        advice_for(mechanism, source, findings, deadline),
+        tuple(notes),
+    )
+
+
+def _unknown(mechanism: Mechanism, findings: Findings, source: Source) -> Unknown:
+    worst = min(findings.open(), key=lambda o: ORDER.index(o.obligation.condition))
+    obligation = worst.obligation
+    return Unknown(
+        mechanism,
+        obligation.condition,
+        f"not decided: {obligation.text}",
+        Label(obligation.span),
+        _reports(findings, None),
+        _proof(findings, source),
+        help=_help(obligation.condition),
+    )
+
+
+def _help(condition: Condition) -> str:
+    match condition:
+        case Condition.TERMINATES:
+            return (
+                "give the loop a bound that counts down (`while i < len(q) and ...`), "
+                "or a test that fresh noise decides against fixed numbers"
+            )
+        case Condition.COST | Condition.OUTPUT | Condition.DEFINED | Condition.SCALES:
+            return "an `invariant` line at the head of the loop may supply the missing fact"
+        case Condition.INVARIANT:
+            return "strengthen the invariant until every round preserves it, or remove it"
+        case _:
+            return "simplify the alignment, or allow more time with `--timeout`"
+
+
+# --- reports ----------------------------------------------------------------------------------------------
+
+
+def _reports(findings: Findings, failed: Condition | None) -> tuple[ConditionReport, ...]:
+    """One report per condition that had obligations, in the order of the lemma."""
+    groups: dict[Condition, list[Outcome]] = {c: [] for c in Condition}
+    for outcome in findings.outcomes:
+        groups[outcome.obligation.condition].append(outcome)
+    return tuple(_report(condition, outcomes, failed) for condition, outcomes in groups.items() if outcomes)
+
+
+def _report(condition: Condition, outcomes: list[Outcome], failed: Condition | None) -> ConditionReport:
+    if all(isinstance(o, Proved) for o in outcomes):
+        status = Status.PROVED
+    else:
+        general = {Condition.ACYCLIC, Condition.INJECTIVE}
+        gone = condition is failed or (condition in general and failed in general)
+        status = Status.FAILED if gone else Status.UNKNOWN
+    return ConditionReport(
+        condition,
+        status,
+        _how(outcomes),
+        sum(o.seconds for o in outcomes),
+        tuple(_obligation(o, status) for o in outcomes),
+    )
+
+
+def _how(outcomes: Iterable[Outcome]) -> str:
+    counts: dict[str, int] = {}
+    for o in outcomes:
+        how = o.how if isinstance(o, Proved) else "open"
+        counts[how] = counts.get(how, 0) + 1
+    return ", ".join(how if n == 1 else f"{how} ({n})" for how, n in counts.items())
+
+
+def _obligation(outcome: Outcome, status: Status) -> ObligationReport:
+    o = outcome.obligation
+    match outcome:
+        case Proved(how=how, seconds=seconds):
+            return ObligationReport(o.condition, o.text, o.span, Status.PROVED, how, seconds)
+        case Open(refuted=refuted, seconds=seconds):
+            how = "does not follow" if refuted else "not decided"
+            left = Status.FAILED if status is Status.FAILED else Status.UNKNOWN
+            return ObligationReport(o.condition, o.text, o.span, left, how, seconds)
+
+
+def _proof(findings: Findings, source: Source) -> Proof:
+    parts, bound = cost_parts(findings, source)
+    return Proof(
+        findings.route,
+        parts,
+        bound,
+        tuple(
+            f"loop {number}: {spell(term)}" for number, terms in findings.invariants.items() for term in terms
+        ),
+        tuple(_path_text(findings, index, source) for index in range(len(findings.analysis.paths))),
+        tuple(dict.fromkeys(o.obligation.rule for o in findings.outcomes)),
+    )
+
+
+def _path_text(findings: Findings, index: int, source: Source) -> str:
+    path = findings.analysis.paths[index]
+    cuts = findings.analysis.cuts
+    target = "end" if path.target is None else cuts[path.target].label
+    tests = [
+        ("" if d.taken else "not ") + f"({' '.join(source.text_of(d.span).split())})"
+        if d.span not in {c.loop.span for c in cuts if c.loop is not None}
+        else ("next round" if d.taken else "input at its end")
+        for d in path.decisions()
+    ]
+    emitted = [e.tag for e in path.emissions()]
+    text = f"{cuts[path.origin].label} to {target}"
+    if tests:
+        text += ": " + ", ".join(tests)
+    return text + (f"; emits {', '.join(emitted)}" if emitted else "")

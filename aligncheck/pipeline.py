@@ -1,0 +1,52 @@
+"""The stages in order: text, tree, AST, paths, obligations, outcomes, verdict."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aligncheck.diagnostics import SpecError
+from aligncheck.verdict import Error, Result, Verdict
+
+if TYPE_CHECKING:
+    from aligncheck.source import Source
+    from aligncheck.syntax.nodes import Mechanism
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to check: seconds for one file, and whether the report shows paths and obligations."""
+
+    timeout: float = 30.0
+    verbose: bool = False
+
+
+def verify_file(path: str, options: Options) -> Result:
+    """Reads and checks one spec; bad input becomes the verdict ERROR."""
+    from aligncheck.syntax.read import read_source
+
+    start = time.perf_counter()
+    text = ""
+    try:
+        source = read_source(path)
+        text = source.text
+        verdict = verify_source(source, options)
+    except SpecError as error:
+        verdict = Error(error.diagnostic)
+    return Result(path, verdict, time.perf_counter() - start, text)
+
+
+def verify_source(source: Source, options: Options) -> Verdict:
+    """Parses and checks a spec. Raises SpecError for bad input."""
+    from aligncheck.check import check
+    from aligncheck.syntax.parse import parse
+
+    return verify(check(source, parse(source)), source, options)
+
+
+def verify(mechanism: Mechanism, source: Source, options: Options) -> Verdict:
+    """The verdict on a checked mechanism. Raises SpecError for what only the proof can see (contradictory `where` clauses)."""
+    from aligncheck.judge import judge
+
+    return judge(mechanism, source, time.monotonic() + options.timeout)
