@@ -39,14 +39,14 @@ def answered_queries(mechanism: nodes.Mechanism) -> Mapping[int, Answered]:
 
     Two rules. The record holds the index itself: `emit top(index = i)`. Or the loop over the queries is part
     of no other loop, each of its rounds emits the same positive number of records (a last round that breaks,
-    at most as many), and the numbers of records before and after it are fixed: its place tells the round.
+    at most as many), and how many records come before and after it is public: its place tells the round.
     """
     vectors = {n for q in mechanism.inputs if isinstance(q, nodes.Queries) and q.vector for n in q.names}
     found: dict[int, Answered] = {}
     for position, statement in enumerate(mechanism.body):
         if isinstance(statement, nodes.For) and (base := _vector_of(statement, vectors)) is not None:
             around = (*mechanism.body[:position], *mechanism.body[position + 1 :])
-            if _count(around).ends is not None and _paced(statement.body):
+            if all(map(_is_public, around)) and _paced(statement.body):
                 answered = Answered(base, statement)
                 found.update(
                     (id(s), answered) for s in statements_in(statement.body) if isinstance(s, nodes.Emit)
@@ -94,6 +94,18 @@ def _paced(body: tuple[nodes.Stmt, ...]) -> bool:
     """Whether the number of records so far tells the round."""
     count = _count(body)
     return bool(count.ends) and count.breaks is not None and count.breaks <= (count.ends or 0)
+
+
+def _is_public(statement: nodes.Stmt) -> bool:
+    """Whether the number of records a statement emits is public: fixed, or fixed for each entry of a list."""
+    match statement:
+        case nodes.For(over=nodes.OverQueries(), body=body):
+            breaks = any(isinstance(s, nodes.Break) for s in statements_in(body))
+            return not any(isinstance(s, nodes.Emit) for s in statements_in(body)) or (
+                _count(body).ends is not None and not breaks
+            )
+        case _:
+            return _of_statement(statement).ends is not None
 
 
 def _count(body: Iterable[nodes.Stmt]) -> _Count:

@@ -150,7 +150,7 @@ def at_least(x: Real) -> float:
         nearest *= 1 + _COMPUTED_SCALE_SLACK
         _check_positive(nearest)
         return nearest
-    return nearest if Fraction(nearest) >= x else math.nextafter(nearest, math.inf)
+    return nearest if _above(nearest, x) >= 0 else math.nextafter(nearest, math.inf)
 
 
 def at_most(x: Real) -> float:
@@ -159,7 +159,13 @@ def at_most(x: Real) -> float:
     nearest = _float(x)
     if isinstance(x, float):
         return nearest * (1 - _COMPUTED_SCALE_SLACK)
-    return nearest if Fraction(nearest) <= x else math.nextafter(nearest, 0.0)
+    return nearest if _above(nearest, x) <= 0 else math.nextafter(nearest, 0.0)
+
+
+def _above(nearest: float, x: Fraction) -> int:
+    """A number with the sign of nearest - x, exactly; much faster than subtracting fractions."""
+    top, bottom = nearest.as_integer_ratio()
+    return top * x.denominator - x.numerator * bottom
 
 
 def _check_positive(x: Real) -> None:

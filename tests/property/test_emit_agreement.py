@@ -218,7 +218,7 @@ class Programs:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow])
 def test_generated_code_agrees_with_the_interpreter(seed: int) -> None:
     programs = Programs(seed)
     mechanism = programs.mechanism()

@@ -396,12 +396,14 @@ def labels_with(body: str) -> tuple[object, ...]:
         ("for x in q:\n  if x > 0: emit a\n  else: emit b", ("plus", "minus")),
         ("for i in range(len(q)):\n  emit a(q[i])", ("plus", "minus")),
         ("for x in q:\n  if x < 0: break\n  emit a", ("plus",)),
+        ("for x in q:\n  emit a\nfor y in q:\n  emit a", ("plus", "minus") * 2),
         # The record holds the index: it may be named even where not every round emits.
         ("for i, x in q:\n  if x < 0: emit a(i)", ("minus",)),
         # Here nothing in the output tells which answer it was.
         ("for x in q:\n  if x < 0: emit a", (None,)),
         ("for i, x in q:\n  if x < 0: emit a(i + 1)", (None,)),
         ("for x in q:\n  emit a\n  if x < 0:\n    emit b\n    break", (None, None, None)),
+        ("for x in q:\n  if x < 0: break\n  emit a\nfor y in q:\n  emit b", ("plus", None, None)),
         ("for k in range(2):\n  for x in q:\n    emit a", (None,) * 4),
         (
             "n = 0\nfor x in q:\n  if x > 0: n = n + 1\nfor k in range(n): emit a\nfor x in q: emit a",
