@@ -33,7 +33,8 @@ def verify_file(path: str, options: Options) -> Result:
         text = source.text
         verdict = verify_source(source, options)
     except SpecError as error:
-        verdict = Error(error.diagnostic)
+        # Its source is what could be read of a file that is no UTF-8.
+        verdict, text = Error(error.diagnostic), error.source.text
     return Result(path, verdict, time.perf_counter() - start, text)
 
 

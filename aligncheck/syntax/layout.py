@@ -470,7 +470,7 @@ class _Scanner:
         return fault(
             self.source,
             "unexpected-character",
-            f"the {kind} `{character}` ({code}{', ' + name if name else ''}) cannot stand here",
+            f"the {kind} `{character}` ({code}{', ' + name if name and kind == 'character' else ''}) cannot stand here",
             span,
             help=advice,
         )
