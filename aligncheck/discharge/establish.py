@@ -15,7 +15,7 @@ from aligncheck.obligations import obligations_of, one_to_one
 from aligncheck.obligations.obligation import Impossible, Invariants, Obligation, known_at
 from aligncheck.obligations.running import clauses_make_sense, loops_end
 from aligncheck.relational.evaluate import Evaluator
-from aligncheck.relational.paths import Analysis, Cut, ProgramScope, analyse
+from aligncheck.relational.paths import Analysis, Cut, analyse, at_head
 from aligncheck.relational.terms import Term
 from aligncheck.relational.theory import Theory
 from aligncheck.source import Source, Span
@@ -77,7 +77,7 @@ def establish(mechanism: Mechanism, source: Source, deadline: float | None = Non
     outcomes = decide_all(wanted, smt)
     route, outcomes = _routed(outcomes, analysis, invariants, source, smt)
     outcomes.append(decide(_hypotheses(theory), smt))
-    outcomes += _termination(analysis, invariants, source, smt)
+    outcomes += _termination(analysis, invariants, smt)
     outcomes += _author_outcomes(analysis, lines, invariants, smt)
     return Findings(theory, analysis, invariants, tuple(outcomes), route, searching)
 
@@ -94,10 +94,10 @@ def _routed(
     return "injective", [*outcomes, *general]
 
 
-def _termination(analysis: Analysis, invariants: Invariants, source: Source, smt: Smt) -> list[Outcome]:
+def _termination(analysis: Analysis, invariants: Invariants, smt: Smt) -> list[Outcome]:
     """For each `while` loop the first way that is proved in full; open if there is none."""
     found: list[Outcome] = []
-    for cut, ways in loops_end(analysis, invariants, source):
+    for cut, ways in loops_end(analysis, invariants):
         best: list[Outcome] = []
         for way in ways:
             best = [decide(o, smt) for o in way]
@@ -132,7 +132,7 @@ def _author_lines(analysis: Analysis) -> dict[int, list[tuple[Term, Span]]]:
     found: dict[int, list[tuple[Term, Span]]] = {}
     for cut in analysis.cuts:
         if cut.loop is not None and cut.loop.invariants:
-            scope = ProgramScope(analysis.theory, cut.env, False)
+            scope = at_head(analysis.theory, cut.loop, cut.env, cut.counter)
             found[cut.number] = [(Evaluator(scope).term(e), e.span) for e in cut.loop.invariants]
     return found
 
@@ -158,8 +158,8 @@ def _author_outcomes(
                 "Houdini",
             )
             found.append(decide(obligation, smt) if kept else Open(obligation, False, 0.0))
-        scope = ProgramScope(analysis.theory, cut.env, False)
         assert cut.loop is not None
+        scope = at_head(analysis.theory, cut.loop, cut.env, cut.counter)
         for expr in cut.loop.invariants:
             evaluator = Evaluator(scope)
             evaluator.term(expr)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from aligncheck.conditions import Condition
-from aligncheck.relational.paths import Analysis, Assumed, Cut, Decision, Drawing, Path
-from aligncheck.relational.terms import Term
+from aligncheck.relational.paths import Analysis, Assumed, Cut, Decision, Drawing, Emission, Path
+from aligncheck.relational.terms import Pair, Sort, Term, eq, iff, sort_of
 from aligncheck.source import Span
 
 
@@ -92,8 +92,25 @@ def run_on_d(path: Path, stop: int | None = None) -> tuple[Term, ...]:
 
 
 def run_on_d_prime(path: Path, stop: int | None = None) -> tuple[Term, ...]:
-    """That the run on D' takes the same arms (up to event `stop`)."""
-    return tuple(e.holds(True) for e in path.events[:stop] if isinstance(e, Decision))
+    """That the run on D' takes the same visible arms and emits the same numbers (up to event `stop`).
+
+    Sound: the `output` obligations prove both, in order, each from the ones before it.
+    """
+    found: list[Term] = []
+    for event in path.events[:stop]:
+        match event:
+            case Decision(hidden=False):
+                found.append(event.holds(True))
+            case Emission(fields=fields):
+                found += [same_value(pair) for _, pair, _ in fields if pair.left != pair.right]
+            case _:
+                pass
+    return tuple(found)
+
+
+def same_value(pair: Pair) -> Term:
+    """That both runs have the same value."""
+    return (iff if sort_of(pair.left) is Sort.BOOL else eq)(pair.left, pair.right)
 
 
 def context(analysis: Analysis, path: Path, invariants: Invariants) -> tuple[Term, ...]:

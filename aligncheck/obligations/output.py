@@ -9,9 +9,10 @@ from aligncheck.obligations.obligation import (
     context,
     run_on_d,
     run_on_d_prime,
+    same_value,
 )
 from aligncheck.relational.paths import Analysis, Decision, Emission, Path
-from aligncheck.relational.terms import Sort, Term, eq, iff, sort_of
+from aligncheck.relational.terms import Term, eq
 from aligncheck.source import Source, Span
 
 
@@ -32,7 +33,7 @@ def same_arms_and_records(analysis: Analysis, invariants: Invariants, source: So
         known = (*context(analysis, path, invariants), *run_on_d(path))
         for place, event in enumerate(path.events):
             match event:
-                case Decision():
+                case Decision(hidden=False):
                     hypotheses = (*known, *run_on_d_prime(path, place))
                     found.append(_test(event, hypotheses, source, len(known)))
                 case Emission():
@@ -60,12 +61,11 @@ def _test(event: Decision, hypotheses: tuple[Term, ...], source: Source, shared:
 def _record(event: Emission, hypotheses: tuple[Term, ...], shared: int) -> list[Obligation]:
     found = []
     for name, pair, span in event.fields:
-        same = iff(pair.left, pair.right) if sort_of(pair.left) is Sort.BOOL else eq(pair.left, pair.right)
         found.append(
             Obligation(
                 Condition.OUTPUT,
                 hypotheses,
-                same,
+                same_value(pair),
                 f"`{event.tag}` releases the same `{name}` on D and D'",
                 span,
                 "same_arms_and_records",

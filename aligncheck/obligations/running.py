@@ -18,6 +18,7 @@ from aligncheck.obligations.obligation import (
 from aligncheck.obligations.output import quoted
 from aligncheck.relational.paths import Analysis, Cut, Drawing, Path, Required
 from aligncheck.relational.terms import (
+    FALSE,
     ONE,
     Add,
     And,
@@ -97,9 +98,7 @@ def clauses_make_sense(theory: Theory) -> list[Obligation]:
 # --- termination ------------------------------------------------------------------------------------------
 
 
-def loops_end(
-    analysis: Analysis, invariants: Invariants, source: Source
-) -> list[tuple[Cut, list[list[Obligation]]]]:
+def loops_end(analysis: Analysis, invariants: Invariants) -> list[tuple[Cut, list[list[Obligation]]]]:
     """Condition i: for each `while` loop, ways to show that it ends; each way is a list of obligations.
 
     `for` loops run over a finite input, so they end. For a `while` loop one way must be proved in full.
@@ -108,15 +107,12 @@ def loops_end(
     for cut in analysis.cuts:
         if isinstance(cut.loop, While):
             rounds = [p for p in analysis.paths if p.target == cut.number and _inside(analysis, cut, p)]
-            ways = [
-                way
-                for measure in _measures(cut, rounds)
-                for way in (
-                    _counts_down(analysis, cut, rounds, measure, invariants, source),
-                    _leaves_with_some_probability(analysis, cut, rounds, measure, invariants, source),
-                )
-                if way is not None
-            ]
+            measures = _measures(rounds)
+            ways = [_counts_down(analysis, cut, rounds, m, invariants) for m in measures]
+            for measure in (None, *measures):
+                way = _leaves_with_some_probability(analysis, cut, rounds, measure, invariants)
+                if way is not None:
+                    ways.append(way)
             found.append((cut, ways))
     return found
 
@@ -131,7 +127,7 @@ def _inside(analysis: Analysis, cut: Cut, path: Path) -> bool:
     return False
 
 
-def _measures(cut: Cut, rounds: list[Path]) -> list[Term]:
+def _measures(rounds: list[Path]) -> list[Term]:
     """What may count down: `b - a` for every conjunct `a < b` or `a <= b` under which the loop goes on."""
     found: list[Term] = []
     for path in rounds:
@@ -164,7 +160,6 @@ def _counts_down(
     rounds: list[Path],
     measure: Term,
     invariants: Invariants,
-    source: Source,
 ) -> list[Obligation]:
     """Every round lowers the measure by at least 1, and the loop goes on only while it is not negative.
 
@@ -189,12 +184,11 @@ def _leaves_with_some_probability(
     analysis: Analysis,
     cut: Cut,
     rounds: list[Path],
-    measure: Term,
+    measure: Term | None,
     invariants: Invariants,
-    source: Source,
 ) -> list[Obligation] | None:
-    """No round raises the measure, and some round lowers it (or leaves the loop) with a probability that is bounded away
-    from 0.
+    """No round raises the measure, and some round lowers it (or, with no measure, leaves the loop or makes its test false)
+    with a probability that is bounded away from 0.
 
     Claim: the loop ends with probability 1.
     Why sound: on one path (lowering the measure by 1 or more, or leaving the loop) every test is public and fixed during the
@@ -208,9 +202,13 @@ def _leaves_with_some_probability(
     """
     assert cut.loop is not None
     changing = _changing_symbols(cut)
-    good = [p for p in _exits(analysis, cut) if _likely(p, changing)]
-    lowering = [p for p in rounds if _likely(p, changing) and _lowers(cut, p, measure)]
-    if not good and not lowering:
+    likely_rounds = [p for p in rounds if _likely(p, changing)]
+    if measure is None:
+        good = [p for p in _exits(analysis, cut) if _likely(p, changing)]
+        good += [p for p in likely_rounds if _ends(cut, p)]
+    else:
+        good = [p for p in likely_rounds if _lowers(cut, p, measure)]
+    if not good:
         return None
     keep = [
         Obligation(
@@ -222,6 +220,7 @@ def _leaves_with_some_probability(
             "_leaves_with_some_probability",
         )
         for path in rounds
+        if measure is not None
     ]
     likely = Obligation(
         Condition.TERMINATES,
@@ -231,7 +230,7 @@ def _leaves_with_some_probability(
         cut.loop.span,
         "_leaves_with_some_probability",
     )
-    return [likely] if good else [likely, *keep]
+    return [likely, *keep]
 
 
 def _changing_symbols(cut: Cut) -> frozenset[Term]:
@@ -249,6 +248,11 @@ def _exits(analysis: Analysis, cut: Cut) -> list[Path]:
         for p in analysis.paths
         if p.origin == cut.number and p.target != cut.number and p.drawings() and len(p.decisions()) > 1
     ]
+
+
+def _ends(cut: Cut, path: Path) -> bool:
+    """Whether the loop's test is false after this round."""
+    return bool(path.decisions()) and _after(cut, path, path.decisions()[0].holds(False)) == FALSE
 
 
 def _lowers(cut: Cut, path: Path, measure: Term) -> bool:

@@ -168,7 +168,14 @@ class Pool:
         """Public numbers that may bound a distance."""
         theory = self.analysis.theory
         found = [s for s, _ in theory.sensitivities if not _mentions_generic(s)]
-        return _distinct([*found, *(scaled(s, 2) for s in found)])
+        paid = [
+            div(theory.claim, d.left.inverse_alpha)
+            for p in self.analysis.paths
+            for d in p.drawings()
+            if d.lines
+        ]
+        paid = [b for b in _distinct(paid) if self._stable(b) and not _noisy(b)][:4]
+        return _distinct([*found, *(scaled(s, 2) for s in found), *paid])
 
     # --- truths and distances -----------------------------------------------------------------------------
 
@@ -301,14 +308,20 @@ class Pool:
         found: list[Term] = []
         for test in self._guards:
             found.append(test)
-            if isinstance(test, Cmp) and test.op == "<":
-                found.append(le(test.left, test.right))
+            match test:
+                case Cmp("<", left, right):
+                    found.append(le(left, right))
+                case Cmp("==", left, right):
+                    found += [le(left, right), lt(left, right), le(right, left), lt(right, left)]
+                case _:
+                    pass
         for name, symbol in self._numbers():
             start = self._start(name)
             if start is not None and self._stable(start.left) and not _noisy(start.left):
                 found += [eq(symbol, start.left), le(start.left, symbol), le(symbol, start.left)]
-            if symbol.sort is Sort.INT:
-                found.append(le(ZERO, symbol))
+            found.append(le(ZERO, symbol))
+            if symbol.sort is Sort.REAL:
+                found.append(lt(ZERO, symbol))
         found += self._relations()
         if self.cut.counter is not None:
             high, low = self.cut.env["#high"].left, self.cut.env["#low"].left
@@ -398,7 +411,7 @@ class Pool:
             sizes = self.shift_sizes(_simplified(substitute(event.shift, known)), path)
             choices.append([mul(s, rate) for s in sizes] or [ZERO])
         combined = [add(*parts) for parts in product(*choices)] if len(choices) <= 4 else []
-        return _distinct(c for c in combined if self._stable(c) and not _noisy(c))[:8] or [ZERO]
+        return _distinct(c for c in combined if not _noisy(c))[:8] or [ZERO]
 
     def shift_sizes(self, shift: Term, path: Path) -> list[Term]:
         """Public bounds on |shift|: for each case the constant part, the sensitivities, their sum."""
@@ -423,7 +436,7 @@ class Pool:
                 if bound is None:
                     return []
                 moved.append(bound)
-            elif isinstance(term, Const) or self._stable(term):
+            elif not _noisy(term):
                 public.append(term)
             else:
                 return []
@@ -471,7 +484,7 @@ class Pool:
             if start is None or _noisy(start.left) or name.startswith("#latest"):
                 continue
             steps = self._steps[name]
-            if all(self._stable(s) and not _noisy(s) for s in steps) and any(s != ZERO for s in steps):
+            if not any(_noisy(s) for s in steps) and any(s != ZERO for s in steps):
                 found.append((sub(symbol, start.left), steps))
         return found
 
@@ -486,6 +499,7 @@ class Pool:
                 for cost in self._round_costs[r]
                 if cost != ZERO
             ]
+            own = [rate for rate in own if self._stable(rate)]
             if not own:
                 return []
             rates.append(_distinct(own)[: 8 if len(chosen) == 1 else 3])
@@ -516,9 +530,9 @@ class Pool:
             match group.adjacency:
                 case Adjacency.ONE | Adjacency.MOVED:
                     passed = [lt(place, t) for place in theory.place(q)]
-                    for rate in self._sums_of_rates():
-                        for b in self._bounds:
-                            found.append(_flag_sum(passed, mul(rate, b)))
+                    paid = [c for costs in self._round_costs for c in costs if c != ZERO and self._stable(c)]
+                    paid += [mul(rate, b) for rate in self._sums_of_rates() for b in self._bounds]
+                    found += [_flag_sum(passed, amount) for amount in _distinct(paid)]
                 case Adjacency.L1:
                     found += [mul(rate, prefix(q, t)) for rate in self._sums_of_rates()]
                 case _:

@@ -5,8 +5,9 @@ terms. A cut point stands at the start, at the head of every loop, and at the en
 the next without passing a third. At a loop head the variables that the loop changes become fresh symbols, so
 that a path from a loop head speaks of *every* round (design, section 2: nothing is unrolled).
 
-An `if` is *visible* if an arm emits, draws, breaks or loops; it forks the path, and both runs must take the
-same arm (obligation `output`). Any other `if` merges: each run takes its own arm, as a conditional term.
+An `if` is *visible* if an arm emits, draws, breaks or loops, or if its test is the same term in both runs; it forks the
+path, and both runs must take the same arm (obligation `output`). Any other `if` is hidden: the path forks over the
+arms that the run on D may take, while the run on D' takes its own arm, as a conditional term.
 
 `Unroll` replaces the loop heads by a fixed number of rounds. It serves only the search for concrete
 counterexamples, never a proof.
@@ -47,6 +48,7 @@ from aligncheck.relational.terms import (
     lt,
     mul,
     not_,
+    order_key,
     same,
     sort_of,
 )
@@ -87,14 +89,17 @@ def latest(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A visible test and the arm that the run on D takes."""
+    """A test and the arm that the run on D takes; the run on D' may take another arm of a hidden one."""
 
     test: Pair
     taken: bool
     span: Span
+    hidden: bool = False
 
     def holds(self, primed: bool) -> Term:
-        """That the run on D (or D') takes this arm."""
+        """That the run on D takes this arm, or that the run on D' does (which a hidden test leaves open)."""
+        if primed and self.hidden:
+            return TRUE
         value = self.test.right if primed else self.test.left
         return value if self.taken else not_(value)
 
@@ -251,6 +256,8 @@ class _State:
 
 
 PATH_LIMIT = 2048
+ARMS_LIMIT = 16
+"""So many arms of one hidden `if` are told apart; beyond that they merge into conditional terms."""
 
 
 def analyse(theory: Theory) -> Analysis:
@@ -351,6 +358,7 @@ class _Machine:
         self.paths: list[Path] = []
         self.omega = frozenset(_omega_labels(self.mechanism))
         self.broken: list[list[_State]] = []
+        self.private = False  # inside an arm that the run on D' may not take
 
     def run(self) -> Analysis:
         start: Env = {COST: same(ZERO), OUT: same(ZERO)}
@@ -428,10 +436,9 @@ class _Machine:
         return Pair(*sides)
 
     def conditional(self, stmt: If, state: _State) -> list[_State]:
-        if is_visible((stmt,)):
-            return self._fork(stmt, state)
-        self._merge(stmt.branches, stmt.otherwise, state, TRUE, TRUE)
-        return [state]
+        if self.private or not is_visible((stmt,)):
+            return self._hidden(stmt.branches, stmt.otherwise, state)
+        return self._fork(stmt, state)
 
     def _fork(self, stmt: If, state: _State) -> list[_State]:
         done: list[_State] = []
@@ -459,32 +466,52 @@ class _Machine:
         other.events.append(Decision(value, False, span))
         return state, other
 
-    def _merge(
+    def _hidden(
+        self, branches: tuple[nodes.Branch, ...], otherwise: tuple[Stmt, ...], state: _State
+    ) -> list[_State]:
+        """Arms that only assign. All states that come back have the same values in the run on D'."""
+        if not branches:
+            return self.block(otherwise, [state])
+        branch = branches[0]
+        test = self.pair(branch.test, state)
+        if test.left == test.right and not self.private:
+            yes, no = self.split(test, branch.test.span, state)
+            done = self.block(branch.body, [yes]) if yes is not None else []
+            return done + (self._hidden(branches[1:], otherwise, no) if no is not None else [])
+        return self._private_arms(test, branch, branches[1:], otherwise, state)
+
+    def _private_arms(
         self,
+        test: Pair,
+        branch: nodes.Branch,
         branches: tuple[nodes.Branch, ...],
         otherwise: tuple[Stmt, ...],
         state: _State,
-        left: Term,
-        right: Term,
-    ) -> None:
-        """Arms that only assign: both are executed, and each run keeps its own arm's values."""
-        if not branches:
-            self.block(otherwise, [state])
-            return
-        test = self.pair(branches[0].test, state)
+    ) -> list[_State]:
+        """The path forks over the arms of the run on D; the run on D' takes its own arm, as a conditional term."""
+        outer, self.private = self.private, True
         yes, no = state.fork(), state.fork()
         yes.events, no.events = [], []
-        self.block(branches[0].body, [yes])
-        self._merge(branches[1:], otherwise, no, left, right)
-        for arm, holds in ((yes, True), (no, False)):
-            for event in arm.events:
-                state.events.append(_guarded(event, test, holds))
-        for name in dict.fromkeys([*yes.env, *no.env]):
-            a, b = yes.env.get(name), no.env.get(name)
-            if a is None or b is None:
-                state.env.pop(name, None)
-            else:
-                state.env[name] = Pair(ite(test.left, a.left, b.left), ite(test.right, a.right, b.right))
+        taken = self.block(branch.body, [yes])
+        passed = self._hidden(branches, otherwise, no)
+        self.private = outer
+        right = {
+            name: ite(test.right, taken[0].env[name].right, passed[0].env[name].right)
+            for name in taken[0].env
+            if name in passed[0].env
+        }
+        primed = [_guarded(e, test.right) for e in taken[0].events if _is_primed(e)]
+        primed += [_guarded(e, not_(test.right)) for e in passed[0].events if _is_primed(e)]
+        if len(taken) + len(passed) > ARMS_LIMIT:
+            return [_merged(test, taken, passed, right, state, primed)]
+        done: list[_State] = []
+        for arms, holds in ((taken, True), (passed, False)):
+            for arm in arms:
+                decision = Decision(test, holds, branch.test.span, hidden=True)
+                own = [e for e in arm.events if not _is_primed(e)]
+                env = {name: Pair(arm.env[name].left, value) for name, value in right.items()}
+                done.append(_State(state.origin, env, [*state.events, decision, *own, *primed]))
+        return done
 
     def sample(self, stmt: Sample, state: _State) -> None:
         index = None if stmt.index is None else self.pair(stmt.index, state)
@@ -506,8 +533,11 @@ class _Machine:
         state.events.append(
             Drawing(stmt.name, stmt.family, index, args, left, right, shift, before, seen, stmt.span, lines)
         )
-        key = stmt.name if index is None else _cell(stmt.name, index.left)
-        state.env[key] = Pair(left.value, add(left.value, shift))
+        drawn = Pair(left.value, add(left.value, shift))
+        if index is None:
+            state.env[stmt.name] = drawn
+        else:
+            state.env[_cell(stmt.name, index.left)] = state.env[_cell(stmt.name, index.right, True)] = drawn
         state.env[latest(stmt.name)] = same(position)
         spent = mul(fn("abs", shift), left.inverse_alpha)
         state.env[COST] = same(add(state.env[COST].left, spent))
@@ -665,15 +695,15 @@ class _Machine:
             self.broken.append([])
             for i in range(int(low.value), int(high.value)):
                 for s in current:
-                    self._claim(stmt, s)
+                    self._claim(stmt, s, const(i))
                     self._enter(stmt, s, const(i))
                 current = self.block(stmt.body, current)
             leaving += current + self.broken.pop()
         return [self._left(stmt, s) for s in leaving]
 
-    def _claim(self, stmt: For | While, state: _State) -> None:
+    def _claim(self, stmt: For | While, state: _State, counter: Term | None = None) -> None:
         for expr in stmt.invariants:
-            fact = Evaluator(ProgramScope(self.theory, state.env, False)).term(expr)
+            fact = Evaluator(at_head(self.theory, stmt, state.env, counter)).term(expr)
             state.events.append(Claimed(fact, expr.span))
 
     def _rounds_while(self, stmt: While, states: list[_State]) -> list[_State]:
@@ -713,13 +743,45 @@ def _established(state: _State) -> tuple[Term, ...]:
     return tuple(dict.fromkeys(facts))
 
 
-def _guarded(event: Event, test: Pair, holds: bool) -> Event:
+def _is_primed(event: Event) -> bool:
+    return isinstance(event, Required) and event.primed
+
+
+def _guarded(event: Event, condition: Term) -> Event:
     """A requirement inside an arm holds only where that arm is taken."""
     assert isinstance(event, Required)
-    value = test.right if event.primed else test.left
-    condition = value if holds else not_(value)
     partial = replace(event.partial, condition=implies(condition, event.partial.condition))
     return replace(event, partial=partial)
+
+
+def _merged(
+    test: Pair,
+    taken: list[_State],
+    passed: list[_State],
+    right: dict[str, Term],
+    state: _State,
+    primed: list[Event],
+) -> _State:
+    """All arms of the run on D in one state, as conditional terms; what must be defined is guarded."""
+
+    def decisions(arm: _State) -> Term:
+        return and_(e.holds(False) for e in arm.events if isinstance(e, Decision))
+
+    cases = [(and_((test.left, decisions(arm))), arm) for arm in taken]
+    cases += [(and_((not_(test.left), decisions(arm))), arm) for arm in passed]
+    env: Env = {}
+    for name, value in right.items():
+        left = cases[-1][1].env[name].left
+        for condition, arm in reversed(cases[:-1]):
+            left = ite(condition, arm.env[name].left, left)
+        env[name] = Pair(left, value)
+    own: list[Event] = [
+        _guarded(e, condition)
+        for condition, arm in cases
+        for e in arm.events
+        if isinstance(e, Required) and not e.primed
+    ]
+    return _State(state.origin, env, [*state.events, *own, *primed])
 
 
 def _field_fact(label: str, position: Term, value: Term) -> Term:
@@ -729,8 +791,9 @@ def _field_fact(label: str, position: Term, value: Term) -> Term:
     return eq(App(label, (position,), Sort.REAL, Kind.OMEGA), value)
 
 
-def _cell(name: str, index: Term) -> str:
-    return f"{name}[{index!r}]"
+def _cell(name: str, index: Term, side: bool = False) -> str:
+    """Where the environment keeps a draw: by its index on D, or (`side`) by its index on D'."""
+    return f"{name}[{order_key(index)}]" + ("'" if side else "")
 
 
 def _index_name(stmt: For | While) -> str:
@@ -779,7 +842,7 @@ class ProgramScope:
     def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
         right = primed or self.side
         if base not in self.theory.inputs:
-            cell = self.env.get(_cell(base, index))
+            cell = self.env.get(_cell(base, index, self.side))
             if cell is None:
                 # A draw of an earlier round, or none at all: nothing is known of it.
                 return App(f"unknown:{base}", (index,), Sort.REAL, Kind.DISTANCE), FALSE
@@ -805,6 +868,13 @@ class ProgramScope:
             case OutCount(tag=tag):
                 label = "out:len" if tag is None else f"out:count:{tag}"
                 return Sym(label, Sort.INT, Kind.OMEGA)
+
+
+def at_head(theory: Theory, loop: For | While, env: Env, counter: Term | None) -> ProgramScope:
+    """Names in an `invariant` line, at the head of its loop: the index is that of the round about to begin."""
+    if isinstance(loop, For) and loop.index is not None and counter is not None:
+        env = {**env, loop.index: same(counter)}
+    return ProgramScope(theory, env, False)
 
 
 @dataclass(frozen=True)

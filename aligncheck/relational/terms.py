@@ -323,6 +323,10 @@ def mul(*terms: Term) -> Term:
                 rest.append(term)
     if not factor:
         return ZERO
+    quotients = [t for t in rest if isinstance(t, Div)]
+    if quotients:
+        above = mul(Const(factor), *(t for t in rest if not isinstance(t, Div)), *(t.left for t in quotients))
+        return div(above, mul(*(t.right for t in quotients)))
     rest = _joined_exponentials(rest)
     if not rest:
         return Const(factor)
@@ -351,7 +355,31 @@ def div(left: Term, right: Term) -> Term:
         return scaled(left, 1 / right.value) if right.value else Fn("undefined", (left,))
     if left == ZERO:
         return ZERO
-    return Div(left, right)
+    if isinstance(right, Div):
+        return div(mul(left, right.right), right.left)
+    if isinstance(left, Div):
+        return div(left.left, mul(left.right, right))
+    return _cancelled(left, right)
+
+
+def _cancelled(left: Term, right: Term) -> Term:
+    """A quotient without the factors that both sides have, and without a rational factor below."""
+    above, below = _factors(left), _factors(right)
+    for factor in list(below):
+        if factor in above:
+            above.remove(factor)
+            below.remove(factor)
+    top, bottom = mul(*above), mul(*below)
+    if isinstance(bottom, Const):
+        return div(top, bottom)
+    if isinstance(bottom, Mul) and isinstance(bottom.args[0], Const):
+        inverse = 1 / bottom.args[0].value
+        return Div(scaled(top, inverse), scaled(bottom, inverse))
+    return Div(top, bottom)
+
+
+def _factors(term: Term) -> list[Term]:
+    return list(term.args) if isinstance(term, Mul) else [term]
 
 
 def fn(name: str, *args: Term) -> Term:
