@@ -201,16 +201,16 @@ class Smt:
 
     def _pair_facts(self, atoms: list[Term]) -> Iterator[Term]:
         """Equal arguments give equal values (Ackermann); exp is increasing; prefix sums grow."""
-        groups: dict[str, list[App]] = {}
+        groups: dict[str, list[App | Fn]] = {}
         for atom in atoms:
-            if isinstance(atom, App):
+            if isinstance(atom, App | Fn) and not (isinstance(atom, Fn) and atom.name in ("abs", "exp")):
                 groups.setdefault(atom.name, []).append(atom)
         for group in groups.values():
             for a, b in combinations(group, 2):
                 alike = and_(eq(x, y) for x, y in zip(a.args, b.args, strict=True))
-                equal = iff(a, b) if a.sort is Sort.BOOL else eq(a, b)
+                equal = iff(a, b) if sort_of(a) is Sort.BOOL else eq(a, b)
                 yield canonical(implies(alike, equal))
-            for fact in self.theory.pairwise(group):
+            for fact in self.theory.pairwise([a for a in group if isinstance(a, App)]):
                 yield canonical(fact)
         powers = [a for a in atoms if isinstance(a, Fn) and a.name == "exp"]
         for one, other in combinations(powers, 2):

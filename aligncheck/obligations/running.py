@@ -20,6 +20,7 @@ from aligncheck.relational.paths import Analysis, Cut, Drawing, Path, Required
 from aligncheck.relational.terms import (
     FALSE,
     ONE,
+    ZERO,
     Add,
     And,
     Cmp,
@@ -264,17 +265,17 @@ def _likely(path: Path, changing: frozenset[Term]) -> bool:
     """Whether the path's tests after the loop's own hold with the same positive probability in every round."""
     draws = {own_symbol(d): d for d in path.drawings()}
     used: set[Term] = set()
-    for place, decision in enumerate(path.decisions()):
+    for decision in path.decisions()[1:]:
         test = decision.holds(False)
-        mentioned = atoms((test,))
-        if place == 0:
-            continue
-        fresh = [a for a in mentioned if a in draws]
+        fresh = [a for a in atoms((test,)) if a in draws]
+        others = atoms((substitute(test, dict.fromkeys(fresh, ZERO)),)) if fresh else atoms((test,))
+        if others & changing:
+            return False
         if not fresh:
-            if mentioned & changing or any(a.kind in (Kind.DATA, Kind.NOISE) for a in mentioned):
+            if any(a.kind in (Kind.DATA, Kind.NOISE) for a in others):
                 return False
             continue
-        if len(fresh) != 1 or fresh[0] in used or (mentioned - {fresh[0]}) & changing:
+        if len(fresh) != 1 or fresh[0] in used:
             return False
         event = draws[fresh[0]]
         if atoms(a.left for a in event.args) & changing or not _unbounded(test, fresh[0], event):

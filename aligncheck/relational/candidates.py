@@ -12,10 +12,24 @@ from functools import cached_property
 from itertools import combinations, product
 
 from aligncheck.relational.evaluate import Evaluator
-from aligncheck.relational.paths import COST, OUT, Analysis, Assumed, Cut, Drawing, Path, ProgramScope
+from aligncheck.relational.paths import (
+    COST,
+    OUT,
+    Analysis,
+    Assumed,
+    Cut,
+    Decision,
+    Drawing,
+    Path,
+    ProgramScope,
+)
 from aligncheck.relational.terms import (
+    FALSE,
+    ONE,
+    TRUE,
     ZERO,
     Add,
+    And,
     App,
     Cmp,
     Const,
@@ -24,6 +38,7 @@ from aligncheck.relational.terms import (
     Kind,
     Mul,
     Not,
+    Or,
     Pair,
     Sort,
     Sym,
@@ -46,6 +61,7 @@ from aligncheck.relational.terms import (
     not_,
     or_,
     rebuilt,
+    same,
     scaled,
     sort_of,
     sub,
@@ -221,7 +237,7 @@ class Pool:
             for (_, symbol), step in zip(self._numbers(), self._growth(path), strict=True):
                 if step is not None and step != ZERO:
                     table[symbol] = sub(symbol, step)
-        known = _assumed_truths(path)
+        known = _decided(path)
         restated = _simplified(substitute(substitute(term, known), table))
         return restated if self._speakable(restated) else None
 
@@ -285,7 +301,8 @@ class Pool:
                 continue
             if isinstance(test, Truth) or any(a.kind is Kind.NOISE for a in atoms((test,))):
                 continue
-            found += [test, not_(test)]
+            for part in (test, *_parts_of(test)):
+                found += [part, not_(part)]
         return _distinct(found)[:24]
 
     def _spoken_tests(self) -> Iterable[Expr]:
@@ -387,9 +404,7 @@ class Pool:
         values = _distinct([p.env[COST].left for p in self.entries])
         if any(not self._stable(v) for v in values):
             return []
-        known = [
-            _simplified(substitute(v, _assumed_truths(p))) for p in self.entries for v in [p.env[COST].left]
-        ]
+        known = [_simplified(substitute(v, _decided(p))) for p in self.entries for v in [p.env[COST].left]]
         found: list[Term] = []
         for value in _distinct([*known, *(b for v in known for b in _cases(v))]):
             found.append(value)
@@ -401,25 +416,67 @@ class Pool:
     @cached_property
     def _round_costs(self) -> list[list[Term]]:
         """For each round, what its draws may cost: a few public bounds, smallest first."""
-        return [self._options([d for d in p.drawings() if d.lines], p) for p in self.rounds]
+        return [
+            [
+                add(own, inner)
+                for own in self._options([d for d in p.drawings() if d.lines], p)
+                for inner in self._inner_costs(p)
+            ]
+            for p in self.rounds
+        ]
+
+    def _inner_costs(self, path: Path) -> list[Term]:
+        """What the loops inside a round may cost together: one draw's cost each, or one for every inner round."""
+        found: list[Term] = [ZERO]
+        here = path.origin
+        while here != self.cut.number:
+            cut = self.analysis.cuts[here]
+            inner = Pool(self.analysis, cut)
+            once = _distinct(c for costs in inner._round_costs for c in costs if c != ZERO)[:4]
+            if cut.counter is not None:
+                rounds = sub(cut.env["#high"].left, cut.env["#low"].left)
+                once += [mul(rounds, c) for c in once]
+            if once:
+                found = [add(a, b) for a in found for b in once]
+            assert cut.parent is not None
+            here = cut.parent
+        return found[:8]
 
     def _options(self, events: list[Drawing], path: Path) -> list[Term]:
-        known = _assumed_truths(path)
         choices = []
         for event in events:
             rate = event.left.inverse_alpha
-            sizes = self.shift_sizes(_simplified(substitute(event.shift, known)), path)
+            sizes = self.shift_sizes(event.shift, path)
             choices.append([mul(s, rate) for s in sizes] or [ZERO])
         combined = [add(*parts) for parts in product(*choices)] if len(choices) <= 4 else []
         return _distinct(c for c in combined if not _noisy(c))[:8] or [ZERO]
 
+    @cached_property
+    def _record_clocks(self) -> list[Term]:
+        """Symbols that always equal the number of records so far: `out[i]` then speaks of this round's record."""
+        if OUT not in self.cut.fresh:
+            return []
+        start, steps = self._start(OUT), self._steps[OUT]
+        return [
+            symbol
+            for name, symbol in self._numbers()
+            if name != OUT and self._start(name) == start and self._steps[name] == steps
+        ]
+
+    def _truths(self, path: Path) -> dict[Term, Term]:
+        """What a path decides about ω and its tests, also said with the loop's own index."""
+        table = _decided(path)
+        out = self.cut.fresh.get(OUT)
+        if out is not None:
+            for clock in self._record_clocks:
+                table |= {substitute(t, {out.left: clock}): v for t, v in table.items()}
+        return table
+
     def shift_sizes(self, shift: Term, path: Path) -> list[Term]:
         """Public bounds on |shift|: for each case the constant part, the sensitivities, their sum."""
-        out = self.cut.fresh.get(OUT)
-        truths = _assumed_truths(path)
-        if out is not None and self.cut.counter is not None:
-            aligned = {substitute(t, {out.left: self.cut.counter}): v for t, v in truths.items()}
-            shift = _simplified(substitute(shift, aligned))
+        shift = _simplified(
+            substitute(_simplified(substitute(shift, self._truths(path))), self._truths(path))
+        )
         found: list[Term] = []
         for leaf in _cases(shift):
             found += self._leaf_sizes(leaf)
@@ -443,7 +500,8 @@ class Pool:
         fixed = fn("abs", add(*public)) if public else ZERO
         fixed = _unsigned(fixed)
         move = add(*moved) if moved else ZERO
-        return _distinct([fixed, move, add(fixed, move)])
+        single = _distinct(moved)[:2]
+        return _distinct([fixed, *single, move, *(add(fixed, m) for m in single), add(fixed, move)])
 
     def _distance_bound(self, term: Term) -> Term | None:
         """A bound on a multiple of one answer's distance, or of one variable's."""
@@ -486,6 +544,24 @@ class Pool:
             steps = self._steps[name]
             if not any(_noisy(s) for s in steps) and any(s != ZERO for s in steps):
                 found.append((sub(symbol, start.left), steps))
+        return [*found, *self._flags()]
+
+    def _flags(self) -> list[tuple[Term, list[Term]]]:
+        """Truths that the loop sets, counted as 0 or 1."""
+        found: list[tuple[Term, list[Term]]] = []
+        for name, pair in self.cut.fresh.items():
+            if (
+                isinstance(pair.left, Sym)
+                and pair.left.sort is Sort.BOOL
+                and self._start(name) == same(FALSE)
+            ):
+                count = ite(pair.left, ONE, ZERO)
+                steps = [
+                    _simplified(substitute(sub(ite(p.env[name].left, ONE, ZERO), count), _decided(p)))
+                    for p in self.rounds
+                ]
+                if any(s != ZERO for s in steps) and not any(_noisy(s) for s in steps):
+                    found.append((count, steps))
         return found
 
     def _combined(self, chosen: tuple[tuple[Term, list[Term]], ...]) -> list[Term]:
@@ -558,6 +634,11 @@ def _distinct(terms: Iterable[Term]) -> list[Term]:
     return [t for t in dict.fromkeys(terms) if not isinstance(t, Truth)]
 
 
+def _parts_of(test: Term) -> tuple[Term, ...]:
+    """The operands of a conjunction or disjunction."""
+    return test.args if isinstance(test, And | Or) else ()
+
+
 def _fixed_by(kept: list[Term]) -> set[Term]:
     """What a kept equality fixes."""
     equations = [t for t in kept if isinstance(t, Cmp) and t.op == "=="]
@@ -593,18 +674,22 @@ def _indexes(expr: Expr) -> bool:
     return any(isinstance(e, Index) or (isinstance(e, Name) and e.primed) for e in subexpressions(expr))
 
 
-def _assumed_truths(path: Path) -> dict[Term, Term]:
-    """The truths about ω that a path establishes."""
+def _decided(path: Path) -> dict[Term, Term]:
+    """The tests that a path decides, and the parts of ω that it fixes."""
     table: dict[Term, Term] = {}
     for event in path.events:
-        if isinstance(event, Assumed):
-            match event.fact:
-                case App(kind=Kind.OMEGA) as atom:
-                    table[atom] = Truth(True)
-                case Not(App(kind=Kind.OMEGA) as atom):
-                    table[atom] = Truth(False)
-                case _:
-                    pass
+        match event:
+            case Decision():
+                table[event.holds(False)] = TRUE
+                table[not_(event.holds(False))] = FALSE
+            case Assumed(Not(arg)):
+                table[arg] = FALSE
+            case Assumed(Cmp("==", App(kind=Kind.OMEGA) as atom, value)):
+                table[atom] = value
+            case Assumed(fact):
+                table[fact] = TRUE
+            case _:
+                pass
     return table
 
 
