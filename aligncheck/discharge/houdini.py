@@ -6,16 +6,15 @@ preserved by every round *under the returned candidates alone* (the last sweep d
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.smt import Answer, Smt
-from aligncheck.discharge.values import value_of
 from aligncheck.obligations.obligation import Invariants, known_at, run_on_d, run_on_d_prime
 from aligncheck.relational.candidates import LIMIT, Pool
 from aligncheck.relational.paths import Analysis, Path
-from aligncheck.relational.terms import Sym, Term, Truth, and_, substitute
+from aligncheck.relational.terms import Sym, Term, Truth, substitute
 
 MILLISECONDS = 300
 """How long to try one candidate on one path; a candidate that takes longer is dropped."""
@@ -28,6 +27,7 @@ class Houdini:
     analysis: Analysis
     smt: Smt
     kept: dict[int, list[Term]] = field(default_factory=dict)
+    settled: dict[int, set[Term]] = field(default_factory=dict)
 
     def run(self, given: dict[int, list[Term]]) -> Invariants:
         """The inductive subset of the candidates. `given` are the author's invariants, tried like all others, in
@@ -55,29 +55,33 @@ class Houdini:
         return {number: tuple(terms) for number, terms in self.kept.items()}
 
     def _sweep(self) -> None:
-        """Drop candidates until every path preserves all that are left."""
+        """Drop new candidates until every path preserves all that are left; what earlier stages kept stays proved."""
         changed = True
         while changed:
             changed = False
             for path in self.analysis.paths:
                 if path.target is not None and self._filter(path):
                     changed = True
+        self.settled = {n: set(terms) for n, terms in self.kept.items()}
 
     def _filter(self, path: Path) -> bool:
-        """Drop the candidates of the path's target that this path does not establish; whether any was dropped."""
+        """Drop the new candidates of the path's target that this path does not establish; whether any was dropped."""
         assert path.target is not None
-        target = self.kept[path.target]
-        if not target:
+        settled = self.settled.get(path.target, set())
+        new = [c for c in self.kept[path.target] if c not in settled]
+        if not new:
             return False
         hypotheses = self._hypotheses(path)
         table = self._end_values(path)
-        claims = {c: canonical(substitute(c, table)) for c in target}
-        false = {c for c, claim in claims.items() if claim == Truth(False)}
-        undecided = [c for c, claim in claims.items() if not isinstance(claim, Truth)]
+        claims = {c: canonical(substitute(c, table)) for c in new}
         assumed = {canonical(h) for h in hypotheses}
-        false |= self._refuted([c for c in undecided if claims[c] not in assumed], claims, hypotheses)
+        undecided = {
+            c: claim for c, claim in claims.items() if not isinstance(claim, Truth) and claim not in assumed
+        }
+        false = {c for c, claim in claims.items() if claim == Truth(False)}
+        false |= self._refuted(undecided, hypotheses)
         if false:
-            self.kept[path.target] = [c for c in target if c not in false]
+            self.kept[path.target] = [c for c in self.kept[path.target] if c not in false]
         return bool(false)
 
     def _hypotheses(self, path: Path) -> tuple[Term, ...]:
@@ -100,30 +104,20 @@ class Houdini:
                     table[pair.distance] = value.distance
         return table
 
-    def _refuted(
-        self, candidates: list[Term], claims: dict[Term, Term], hypotheses: tuple[Term, ...]
-    ) -> set[Term]:
-        """Ask for all at once; each counterexample drops every candidate that it refutes."""
-        false: set[Term] = set()
-        left = list(candidates)
-        while left:
-            goal = and_(claims[c] for c in left)
-            reply = self.smt.implied(hypotheses, goal, 2 * MILLISECONDS, model=True)
-            if reply.answer is Answer.VALID:
-                return false
-            model = reply.model or {}
-            wrong = {c for c in left if value_of(claims[c], model) is False}
-            if reply.answer is Answer.UNKNOWN or not wrong:
-                return false | self._one_by_one(left, claims, hypotheses)
-            false |= wrong
-            left = [c for c in left if c not in wrong]
-        return false
+    def _refuted(self, claims: Mapping[Term, Term], hypotheses: tuple[Term, ...]) -> set[Term]:
+        """The candidates whose claims do not follow: all are asked for at once, then, if need be, one by one."""
+        if not claims:
+            return set()
+        left, implied = self.smt.survivors(hypotheses, claims, 2 * MILLISECONDS)
+        if not implied:
+            left = self._one_by_one(left, claims, hypotheses)
+        return set(claims) - set(left)
 
     def _one_by_one(
-        self, candidates: list[Term], claims: dict[Term, Term], hypotheses: tuple[Term, ...]
-    ) -> set[Term]:
-        return {
+        self, candidates: list[Term], claims: Mapping[Term, Term], hypotheses: tuple[Term, ...]
+    ) -> list[Term]:
+        return [
             c
             for c in candidates
-            if self.smt.implied(hypotheses, claims[c], MILLISECONDS).answer is not Answer.VALID
-        }
+            if self.smt.implied(hypotheses, claims[c], MILLISECONDS).answer is Answer.VALID
+        ]

@@ -8,7 +8,7 @@ facts that define or bound it; so an answer "no counterexample" over the weaker 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -18,8 +18,10 @@ from typing import Any
 import z3
 
 from aligncheck.discharge.algebra import Quotient, as_fraction, canonical, polynomial_term, quotient
+from aligncheck.discharge.values import value_of
 from aligncheck.relational.terms import (
     ONE,
+    TRUE,
     ZERO,
     And,
     App,
@@ -84,6 +86,8 @@ class Smt:
     _variables: dict[Term, Any] = field(default_factory=dict)
     _truths: dict[Term, Any] = field(default_factory=dict)
     _facts: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
+    _atoms: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
+    _pairs: dict[tuple[Term, Term], tuple[Term, ...]] = field(default_factory=dict)
     _signs: dict[str, int] = field(default_factory=dict)
     _sides: list[Any] = field(default_factory=list)
     _sides_of: dict[Term, list[Any]] = field(default_factory=dict)
@@ -116,6 +120,52 @@ class Smt:
         if Truth(False) in wanted:
             return Reply(Answer.VALID, None, 0.0)
         return self._ask(wanted, milliseconds, True, start, limits)
+
+    def survivors(
+        self, hypotheses: Iterable[Term], claims: Mapping[Term, Term], milliseconds: int
+    ) -> tuple[list[Term], bool]:
+        """The keys of the claims that no counterexample found so far refutes, and whether they are all implied.
+
+        One solver is kept: each counterexample drops every claim that it refutes, until there is none.
+        """
+        left = dict(claims)
+        terms = [canonical(h) for h in hypotheses]
+        negated = {key: not_(claim) for key, claim in left.items()}
+        closed = self._closed([*terms, *negated.values()])
+        loose = set(negated.values())
+        solver = z3.Solver()
+        for term in closed:
+            if term not in loose or term in terms:
+                solver.add(self._truth(term))
+            else:
+                self._truth(term)
+            solver.add(*self._sides_of[term])
+        flags = {key: z3.Bool(f"wrong{i}") for i, key in enumerate(left)}
+        for key, claim in negated.items():
+            solver.add(z3.Implies(flags[key], self._truth(claim)), *self._sides_of[claim])
+        solver.add(z3.Or(list(flags.values())))
+        while left:
+            self.queries += 1
+            solver.set("timeout", self._within(milliseconds))
+            result = solver.check()
+            if result == z3.unsat:
+                return list(left), True
+            if result != z3.sat:
+                return list(left), False
+            model = self._model(solver.model(), closed)
+            wrong = [k for k in left if value_of(claims[k], model) is False]
+            if not wrong:
+                return list(left), False
+            for key in wrong:
+                solver.add(z3.Not(flags[key]))
+                del left[key]
+        return [], True
+
+    def _within(self, milliseconds: int) -> int:
+        """The time for one query, cut to what is left until the deadline (at least 1)."""
+        if self.deadline is None:
+            return milliseconds
+        return max(1, min(milliseconds, int((self.deadline - time.monotonic()) * 1000)))
 
     def _ask(
         self,
@@ -159,26 +209,31 @@ class Smt:
         seen: set[Term] = set()
         atoms: dict[Term, None] = {}
         queue: list[Term] = [*terms, *(canonical(b) for b in self.theory.base)]
-        while True:
+        while queue:
             while queue:
                 term = queue.pop()
-                if isinstance(term, Truth) and term.value:
-                    continue
                 if term in seen:
                     continue
                 seen.add(term)
                 if isinstance(term, And):
                     queue.extend(term.args)
                     continue
+                if term == TRUE:
+                    continue
                 done[term] = None
-                for atom in subterms((term,)):
-                    if isinstance(atom, Sym | App | Fn | Ite) and atom not in atoms:
+                for atom in self._atoms_in(term):
+                    if atom not in atoms:
                         atoms[atom] = None
                         queue.extend(self._facts_of(atom))
-            extra = [t for t in self._pair_facts(list(atoms)) if t not in seen and t != Truth(True)]
-            if not extra:
-                return list(done)
-            queue.extend(extra)
+            queue.extend(t for t in self._pair_facts(list(atoms)) if t not in seen)
+        return list(done)
+
+    def _atoms_in(self, term: Term) -> tuple[Term, ...]:
+        known = self._atoms.get(term)
+        if known is None:
+            known = tuple(t for t in subterms((term,)) if isinstance(t, Sym | App | Fn | Ite))
+            self._atoms[term] = known
+        return known
 
     def _facts_of(self, atom: Term) -> tuple[Term, ...]:
         known = self._facts.get(atom)
@@ -203,18 +258,22 @@ class Smt:
         """Equal arguments give equal values (Ackermann); exp is increasing; prefix sums grow."""
         groups: dict[str, list[App | Fn]] = {}
         for atom in atoms:
-            if isinstance(atom, App | Fn) and not (isinstance(atom, Fn) and atom.name in ("abs", "exp")):
+            if isinstance(atom, App | Fn) and not (isinstance(atom, Fn) and atom.name == "abs"):
                 groups.setdefault(atom.name, []).append(atom)
         for group in groups.values():
-            for a, b in combinations(group, 2):
-                alike = and_(eq(x, y) for x, y in zip(a.args, b.args, strict=True))
-                equal = iff(a, b) if sort_of(a) is Sort.BOOL else eq(a, b)
-                yield canonical(implies(alike, equal))
-            for fact in self.theory.pairwise([a for a in group if isinstance(a, App)]):
-                yield canonical(fact)
-        powers = [a for a in atoms if isinstance(a, Fn) and a.name == "exp"]
-        for one, other in combinations(powers, 2):
-            yield canonical(iff(lt(one.args[0], other.args[0]), lt(one, other)))
+            for pair in combinations(group, 2):
+                known = self._pairs.get(pair)
+                if known is None:
+                    known = self._pairs[pair] = tuple(canonical(f) for f in self._facts_of_pair(*pair))
+                yield from known
+
+    def _facts_of_pair(self, a: App | Fn, b: App | Fn) -> Iterator[Term]:
+        if isinstance(a, Fn) and a.name == "exp":
+            yield iff(lt(a.args[0], b.args[0]), lt(a, b))
+            return
+        alike = and_(eq(x, y) for x, y in zip(a.args, b.args, strict=True))
+        yield implies(alike, iff(a, b) if sort_of(a) is Sort.BOOL else eq(a, b))
+        yield from self.theory.pairwise([x for x in (a, b) if isinstance(x, App)])
 
     # --- translation --------------------------------------------------------------------------------------
 
