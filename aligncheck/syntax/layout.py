@@ -465,15 +465,12 @@ class _Scanner:
                 span,
                 help="replace it by a plain space, or delete it",
             )
-        kind = "letter" if character.isalpha() else "character"
-        advice = "names are made of Latin and Greek letters, digits and `_`" if kind == "letter" else None
-        return fault(
-            self.source,
-            "unexpected-character",
-            f"the {kind} `{character}` ({code}{', ' + name if name and kind == 'character' else ''}) cannot stand here",
-            span,
-            help=advice,
-        )
+        if character.isalpha():
+            message = f"the letter `{character}` ({code}) cannot stand here"
+            advice = "names are made of Latin and Greek letters, digits and `_`"
+            return fault(self.source, "unexpected-character", message, span, help=advice)
+        message = f"the character `{character}` ({code}{', ' * bool(name)}{name}) cannot stand here"
+        return fault(self.source, "unexpected-character", message, span)
 
 
 def match_span(match: re.Match[str]) -> Span:

@@ -290,7 +290,7 @@ def _colon(stop: _Stop) -> SpecError | None:
         and stop.place + 1 < len(stop.line)
         and stop.line[stop.place + 1].type in ("EQUAL", "TILDE")
     )
-    if stop.got.type != "NEWLINE" and not starts:
+    if stop.got.type != "NEWLINE" and not starts and stop.previous.text not in ("else", "otherwise"):
         return None
     end = stop.previous.end
     return stop.fault(
@@ -451,7 +451,7 @@ def _no_statement(stop: _Stop) -> SpecError | None:
         advice = "a line moves noise: `eta += …`"
     else:
         return None
-    return stop.fault("no-statement", "this says nothing", stop.line[0].span.to(stop.before), advice)
+    return stop.fault("no-statement", "this is no statement", stop.line[0].span.to(stop.before), advice)
 
 
 def _no_else(stop: _Stop) -> SpecError | None:
@@ -515,14 +515,14 @@ def _two_operands(stop: _Stop) -> SpecError | None:
         return None
     if stop.got.type not in ("NAME", "NUMBER", "LPAR", "LSQB", "NOT", "TRUE", "FALSE", "OUT"):
         return None
-    one, other = stop.written(previous), stop.written(stop.got)
-    if previous.type == "NUMBER" or stop.got.type == "NUMBER" or previous.type == "RPAR":
-        return stop.fault(
-            "missing-operator",
-            f"an operator is missing between `{one}` and `{other}`",
-            help=f"for a product write `{one} * {other}`",
-        )
-    return stop.fault("missing-operator", f"nothing joins `{one}` and `{other}`")
+    other = stop.written(stop.got)
+    if previous.type in ("NAME", "NUMBER"):
+        one = stop.written(previous)
+        numbers = "NUMBER" in (previous.type, stop.got.type)
+        advice = f"for a product write `{one} * {other}`" if numbers and stop.got.type != "NOT" else None
+        return stop.fault("missing-operator", f"nothing joins `{one}` and `{other}`", help=advice)
+    advice = "for a product write `*`" if stop.got.type in ("NAME", "NUMBER", "LPAR") else None
+    return stop.fault("missing-operator", f"an operator is missing before `{other}`", help=advice)
 
 
 def _last_resort(stop: _Stop) -> SpecError:

@@ -13,7 +13,7 @@ from aligncheck.syntax.mistakes import diagnosis
 from aligncheck.syntax.nodes import Mechanism
 from aligncheck.syntax.read import read_source
 from aligncheck.syntax.sections import check_sections
-from aligncheck.syntax.tables import Machine, UnexpectedError, tables
+from aligncheck.syntax.tables import Machine, tables
 
 __all__ = ["parse", "read_source"]
 
@@ -55,14 +55,10 @@ def parse(source: Source) -> Mechanism:
     check_sections(source, lexemes, whole=laid_out.fault is None)
     machine = Machine(tables(), Builder(source, _remarks(laid_out, source)))
     for position in range(len(lexemes) - (laid_out.fault is not None)):
-        choices = machine.choices()
-        lexeme = _in_context(lexemes, position, choices)
-        if lexeme.type not in choices:
-            raise diagnosis(source, lexemes, position, lexeme, frozenset(choices))
-        try:
-            machine.feed(lexeme)
-        except UnexpectedError as unexpected:
-            raise diagnosis(source, lexemes, position, lexeme, unexpected.expected) from None
+        lexeme = _in_context(lexemes, position, machine.choices())
+        if not machine.accepts(lexeme.type):
+            raise diagnosis(source, lexemes, position, lexeme, machine.expected())
+        machine.feed(lexeme)
     if laid_out.fault is not None:
         raise laid_out.fault
     mechanism: Mechanism = machine.result()

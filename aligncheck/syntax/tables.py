@@ -51,14 +51,6 @@ class Tables:
     rules: tuple[Rule, ...]
 
 
-class UnexpectedError(Exception):
-    """The machine has no move for a lexeme; `expected` are the terminals that it had one for."""
-
-    def __init__(self, expected: frozenset[str]) -> None:
-        super().__init__(sorted(expected))
-        self.expected = expected
-
-
 class Machine:
     """A shift-reduce parser that calls the methods of `builder` as rules are completed."""
 
@@ -72,12 +64,30 @@ class Machine:
         """The symbols that have a move in the present state."""
         return self._tables.states[self._states[-1]]
 
+    def accepts(self, terminal: str) -> bool:
+        """Whether `terminal` may come next: tried out, as `choices` may hold terminals that lead nowhere."""
+        states, rules = self._tables.states, self._tables.rules
+        move = self.choices().get(terminal)
+        if move is None or move >= 0:
+            return move is not None
+        stack = list(self._states)
+        while move is not None and move < 0:
+            rule = rules[-1 - move]
+            del stack[len(stack) - rule.size :]
+            stack.append(states[stack[-1]][rule.origin])
+            if stack[-1] == self._tables.end:
+                return True
+            move = states[stack[-1]].get(terminal)
+        return move is not None
+
+    def expected(self) -> frozenset[str]:
+        """The terminals that may come next."""
+        return frozenset(each for each in self.choices() if not each.islower() and self.accepts(each))
+
     def feed(self, lexeme: Lexeme) -> None:
-        """Takes one more terminal. Raises UnexpectedError."""
+        """Takes one more terminal, which must be one that it `accepts`."""
         while self._states[-1] != self._tables.end:
-            move = self.choices().get(lexeme.type)
-            if move is None:
-                raise UnexpectedError(frozenset(symbol for symbol in self.choices() if not symbol.islower()))
+            move = self.choices()[lexeme.type]
             if move >= 0:
                 self._states.append(move)
                 self._values.append(lexeme)

@@ -37,7 +37,10 @@ BAD: dict[str, tuple[bytes, str, int, int]] = {
     "nested_parentheses": (assigned("(" * 10_000 + "1" + ")" * 10_000), "too-deep", 6, 47),
     "terms": (assigned(" + ".join(["1"] * 10_000)), "too-many-terms", 6, 4001),
     "elif": (
-        (HEAD + "  if eps > 1: pass\n" + "  elif eps > 2: pass\n" * 5_000).encode(), "too-many-branches", 70, 3
+        (HEAD + "  if eps > 1: pass\n" + "  elif eps > 2: pass\n" * 5_000).encode(),
+        "too-many-branches",
+        70,
+        3,
     ),
     "tower_of_powers": (assigned("9**9**9"), "bad-exponent", 6, 10),
     "power_of_a_power": (assigned("((eps + 1)**16)**16"), "too-large-power", 6, 7),
