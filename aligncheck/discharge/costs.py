@@ -24,26 +24,32 @@ def cost_parts(findings: Findings, source: Source) -> tuple[tuple[CostPart, ...]
     """
     smt = Smt(findings.theory)
     parts: dict[tuple[str, str, str], CostPart] = {}
+    amounts: dict[tuple[Term, Term], Term | None] = {}
     for path in findings.analysis.paths:
-        for place, event in enumerate(path.events):
-            if isinstance(event, Drawing) and event.lines:
-                amount = _amount(findings, path, place, event, smt)
-                if amount is None or amount == ZERO:
-                    continue
+        pool = Pool(findings.analysis, findings.analysis.cuts[path.origin])
+        for event in path.drawings():
+            shift = pool.resolved(event.shift, path) if event.lines else ZERO
+            if shift == ZERO:
+                continue
+            key = (shift, event.left.inverse_alpha)
+            if key not in amounts:
+                amounts[key] = _amount(findings, path, event, pool.shift_sizes(event.shift, path), smt)
+            amount = amounts[key]
+            if amount is not None and amount != ZERO:
                 part = _part(findings, path, event, amount)
                 parts.setdefault((part.name, part.amount, part.times), part)
     return tuple(parts.values()), spell(canonical(findings.theory.claim))
 
 
-def _amount(findings: Findings, path: Path, place: int, event: Drawing, smt: Smt) -> Term | None:
-    pool = Pool(findings.analysis, findings.analysis.cuts[path.origin])
+def _amount(findings: Findings, path: Path, event: Drawing, sizes: list[Term], smt: Smt) -> Term | None:
+    place = path.events.index(event)
     hypotheses = (
         *context(findings.analysis, path, findings.invariants),
         *run_on_d(path),
         *run_on_d_prime(path, place),
     )
     size = fn("abs", event.shift)
-    for bound in (ZERO, *pool.shift_sizes(event.shift, path)):
+    for bound in dict.fromkeys(canonical(b) for b in sizes):
         if smt.implied(hypotheses, le(size, bound), _MILLISECONDS).answer is Answer.VALID:
             return canonical(mul(bound, event.left.inverse_alpha))
     return None

@@ -12,6 +12,7 @@ from aligncheck.discharge.prove import Open, Outcome, Proved, decide, decide_all
 from aligncheck.discharge.search import satisfying
 from aligncheck.discharge.smt import Answer, Smt
 from aligncheck.obligations import obligations_of, one_to_one
+from aligncheck.obligations.alignment import within_claim
 from aligncheck.obligations.obligation import Impossible, Invariants, Obligation, known_at
 from aligncheck.obligations.running import clauses_make_sense, loops_end
 from aligncheck.relational.evaluate import Evaluator
@@ -71,7 +72,12 @@ def establish(mechanism: Mechanism, source: Source, deadline: float | None = Non
     analysis = analyse(theory)
     start = time.perf_counter()
     lines = _author_lines(analysis)
-    invariants = Houdini(analysis, smt).run({n: [t for t, _ in ts] for n, ts in lines.items()})
+
+    def enough(found: Invariants) -> bool:
+        claims = within_claim(analysis, theory.claim, found, source)
+        return all(isinstance(o, Proved) for o in decide_all(claims, smt))
+
+    invariants = Houdini(analysis, smt).run({n: [t for t, _ in ts] for n, ts in lines.items()}, enough)
     searching = time.perf_counter() - start
     wanted = [*clauses_make_sense(theory), *obligations_of(analysis, theory.claim, invariants, source)]
     outcomes = decide_all(wanted, smt)

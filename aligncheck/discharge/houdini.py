@@ -29,29 +29,34 @@ class Houdini:
     kept: dict[int, list[Term]] = field(default_factory=dict)
     settled: dict[int, set[Term]] = field(default_factory=dict)
 
-    def run(self, given: dict[int, list[Term]]) -> Invariants:
-        """The inductive subset of the candidates. `given` are the author's invariants, tried like all others, in
-        every stage since they may need what a later one finds.
+    def run(self, given: Mapping[int, list[Term]], enough: Callable[[Invariants], bool]) -> Invariants:
+        """The inductive subset of the candidates. `given` are the author's invariants, tried like all others, in every
+        stage since they may need what a later one finds.
 
         In stages, so that what one equality implies is never tried: values, then equal distances, then bounds on the
-        distances that are left, then costs.
+        distances that are left, then costs; if the invariants are not `enough` by then, further costs.
         """
-        loops = [cut for cut in self.analysis.cuts if cut.loop is not None]
-        pools = {cut.number: Pool(self.analysis, cut) for cut in loops}
+        loops = [cut.number for cut in self.analysis.cuts if cut.loop is not None]
+        pools = {number: Pool(self.analysis, self.analysis.cuts[number]) for number in loops}
         stages: list[Callable[[int], list[Term]]] = [
             lambda n: pools[n].values(),
             lambda n: pools[n].equal_distances(),
             lambda n: pools[n].bounded_distances(self.kept[n]),
-            lambda n: pools[n].costs(self.kept[n]),
+            lambda n: pools[n].costs(),
+            lambda n: pools[n].further_costs(self.kept[n]),
         ]
-        for cut in loops:
-            self.kept[cut.number] = []
+        self.kept = {number: [] for number in loops}
         for stage in stages:
-            for cut in loops:
-                tried = [*given.get(cut.number, []), *stage(cut.number)[:LIMIT]]
+            if stage is stages[-1] and enough(self._found()):
+                break
+            for number in loops:
+                tried = [*given.get(number, []), *stage(number)[:LIMIT]]
                 new = dict.fromkeys(canonical(c) for c in tried)
-                self.kept[cut.number] = list(dict.fromkeys([*self.kept[cut.number], *new]))
+                self.kept[number] = list(dict.fromkeys([*self.kept[number], *new]))
             self._sweep()
+        return self._found()
+
+    def _found(self) -> Invariants:
         return {number: tuple(terms) for number, terms in self.kept.items()}
 
     def _sweep(self) -> None:

@@ -103,9 +103,26 @@ class Pool:
                 found += self._distance_bounds(name, d)
         return _distinct(found)
 
-    def costs(self, kept: list[Term]) -> list[Term]:
-        """Last stage: bounds on the accumulated cost."""
-        return _distinct(self._cost_bounds(_fixed_by(kept)))
+    def costs(self) -> list[Term]:
+        """Fourth stage: bounds on the accumulated cost by counters and by what the walk over the answers has passed."""
+        return self._bounded_cost(self._plain_starts, [(ZERO, g) for g in (ZERO, *self._growths)])
+
+    def further_costs(self, kept: list[Term]) -> list[Term]:
+        """Last stage, where that was not enough: costs that are paid only while a test holds, and costs still owed."""
+        tested = self._tested_starts()
+        grown: list[tuple[Term, Term]] = [(ZERO, g) for g in (ZERO, *self._growths)]
+        return [
+            *self.costs(),
+            *self._bounded_cost(tested, grown),
+            *self._bounded_cost(self._plain_starts, self._owed(_fixed_by(kept))),
+        ]
+
+    def _bounded_cost(self, starts: list[Term], terms: list[tuple[Term, Term]]) -> list[Term]:
+        """`alignment_cost + owed <= start + grown`."""
+        if COST not in self.cut.fresh:
+            return []
+        spent = self.cut.fresh[COST].left
+        return _distinct(le(add(spent, owed), add(start, grown)) for start in starts for owed, grown in terms)
 
     # --- what the paths do --------------------------------------------------------------------------------
 
@@ -158,8 +175,12 @@ class Pool:
 
     @cached_property
     def _clocks(self) -> list[Term]:
-        """Integer symbols at this loop head: loop indices and counters."""
-        return [s for n, s in self._numbers() if s.sort is Sort.INT and not n.startswith("#latest")]
+        """Integer symbols at this loop head: loop indices and counters (the number of records only if no other is the same)."""
+        return [
+            s
+            for n, s in self._numbers()
+            if s.sort is Sort.INT and not n.startswith("#latest") and not (n == OUT and self._record_clocks)
+        ]
 
     @cached_property
     def _walks(self) -> list[tuple[str, Term]]:
@@ -335,7 +356,10 @@ class Pool:
         for name, symbol in self._numbers():
             start = self._start(name)
             if start is not None and self._stable(start.left) and not _noisy(start.left):
-                found += [eq(symbol, start.left), le(start.left, symbol), le(symbol, start.left)]
+                rises, falls = _directions(self._steps[name])
+                found += [le(start.left, symbol)] * (not falls) + [le(symbol, start.left)] * (not rises)
+                if start.left == ZERO and not falls:
+                    continue
             found.append(le(ZERO, symbol))
             if symbol.sort is Sort.REAL:
                 found.append(lt(ZERO, symbol))
@@ -385,33 +409,20 @@ class Pool:
 
     # --- costs --------------------------------------------------------------------------------------------
 
-    def _cost_bounds(self, fixed: set[Term]) -> list[Term]:
-        if COST not in self.cut.fresh:
-            return []
-        spent = self.cut.fresh[COST].left
-        starts = self._cost_starts()
-        found: list[Term] = []
-        for start in starts:
-            found.append(le(spent, start))
-            for grown in self._growths():
-                found.append(le(spent, add(start, grown)))
-            for owed, grown in self._owed(fixed):
-                found.append(le(add(spent, owed), add(start, grown)))
-        return found
-
-    def _cost_starts(self) -> list[Term]:
-        """The cost at the entry, and the same paid only while a test of the program holds."""
-        values = _distinct([p.env[COST].left for p in self.entries])
+    @cached_property
+    def _plain_starts(self) -> list[Term]:
+        """The cost at the entry, in each of its cases."""
+        values = [_simplified(substitute(p.env[COST].left, _decided(p))) for p in self.entries]
         if any(not self._stable(v) for v in values):
             return []
-        known = [_simplified(substitute(v, _decided(p))) for p in self.entries for v in [p.env[COST].left]]
-        found: list[Term] = []
-        for value in _distinct([*known, *(b for v in known for b in _cases(v))]):
-            found.append(value)
-            for test in self._guards:
-                if value != ZERO and any(a in self._changing for a in atoms((test,))):
-                    found.append(ite(test, value, ZERO))
-        return found[:12]
+        return _distinct([*values, *(b for v in values for b in _cases(v))])[:4]
+
+    def _tested_starts(self) -> list[Term]:
+        """The cost at the entry, paid only while a test of the program holds."""
+        changing = [t for t in self._guards if any(a in self._changing for a in atoms((t,)))]
+        return [ite(test, value, ZERO) for value in self._plain_starts if value != ZERO for test in changing][
+            :12
+        ]
 
     @cached_property
     def _round_costs(self) -> list[list[Term]]:
@@ -472,6 +483,11 @@ class Pool:
                 table |= {substitute(t, {out.left: clock}): v for t, v in table.items()}
         return table
 
+    def resolved(self, shift: Term, path: Path) -> Term:
+        """A shift with the tests decided that its path decides."""
+        truths = self._truths(path)
+        return _simplified(substitute(_simplified(substitute(shift, truths)), truths))
+
     def shift_sizes(self, shift: Term, path: Path) -> list[Term]:
         """Public bounds on |shift|: for each case the constant part, the sensitivities, their sum."""
         shift = _simplified(
@@ -524,6 +540,7 @@ class Pool:
         bounded = substitute(term, table)
         return _unsigned(bounded)
 
+    @cached_property
     def _growths(self) -> list[Term]:
         """Σ b (x - x0) over one, two or three counters, or what the walk over the answers has paid."""
         found: list[Term] = []
@@ -540,6 +557,8 @@ class Pool:
         for name, symbol in self._numbers():
             start = self._start(name)
             if start is None or _noisy(start.left) or name.startswith("#latest"):
+                continue
+            if name == OUT and self._record_clocks:
                 continue
             steps = self._steps[name]
             if not any(_noisy(s) for s in steps) and any(s != ZERO for s in steps):
@@ -632,6 +651,12 @@ class Pool:
 
 def _distinct(terms: Iterable[Term]) -> list[Term]:
     return [t for t in dict.fromkeys(terms) if not isinstance(t, Truth)]
+
+
+def _directions(steps: list[Term]) -> tuple[bool, bool]:
+    """Whether some round surely raises a variable, and whether some surely lowers it."""
+    constants = [s.value for s in steps if isinstance(s, Const)]
+    return any(c > 0 for c in constants), any(c < 0 for c in constants)
 
 
 def _parts_of(test: Term) -> tuple[Term, ...]:
