@@ -264,6 +264,8 @@ class AlignmentNames:
     def _shift(self, shift: n.Shift) -> None:
         self._target(shift)
         place = self._place((shift.name,), f"where `{shift.name}` is drawn", self._binders(shift.index))
+        draw = Label(self._symbols.noise[shift.name][0].span, f"`{shift.name}` is drawn here")
+        place = replace(place, point=draw)
         self._reader.read(shift.value, place)
         if shift.guard is not None:
             self._reader.read(shift.guard, place)

@@ -10,7 +10,7 @@ from aligncheck.diagnostics import Label, fault
 from aligncheck.source import Source, Span
 from aligncheck.syntax import nodes as n
 from aligncheck.syntax.faults import nearest
-from aligncheck.syntax.refused import REFUSED_FUNCTIONS, scope_fault
+from aligncheck.syntax.refused import CALLS, REFUSED_FUNCTIONS, scope_fault
 
 _FOREIGN_FUNCTIONS = {
     "log": "write `ln` for the natural logarithm, `log2` for base 2",
@@ -37,6 +37,7 @@ class Place:
     None where the program's names mean nothing. `drawn` are the draws with an index that every path has made,
     `local` those whose index tells which round of the innermost loop makes them. `binders` are index names
     that the place itself brings. `primes`, `output` and `cost` admit `x'`, `out` and the alignment's cost.
+    `point` is where the expression is evaluated, if that is not where it stands.
     """
 
     where: str
@@ -48,6 +49,7 @@ class Place:
     primes: bool = False
     output: bool = False
     cost: bool = False
+    point: Label | None = None
 
 
 class Reader:
@@ -197,7 +199,7 @@ class Reader:
             "maybe-unassigned",
             f"`{name}` may have no value {place.where}",
             span,
-            related=(Label(first, "it gets a value here"),),
+            related=(Label(first, "it gets a value here"), *((place.point,) if place.point else ())),
             help=f"give `{name}` a value on every path that leads here",
         )
 
@@ -221,9 +223,11 @@ class Reader:
         if place.assigned is not None:
             known += [*self.symbols.variables, *self.symbols.noise]
         tag = name in self.symbols.tags
+        written = self.source.text_of(self.word_at(span))
+        spelt = f" (that is, `{name}`)" if written != name else ""
         self.fail(
             "unknown-name",
-            f"unknown name `{name}`" + (": it is the tag of a record" if tag else ""),
+            f"unknown name `{written}`{spelt}" + (": it is the tag of a record" if tag else ""),
             span,
             help=advice or nearest(name, known) or (f"for a test write `out[i] is {name}`" if tag else None),
         )
@@ -264,6 +268,9 @@ class Reader:
             refused = REFUSED_FUNCTIONS.get(name.lower())
             if refused is not None:
                 raise scope_fault(self.source, name, refused, span)
+            if any(isinstance(arg, n.Name) and self.symbols.is_list(arg.ident) for arg in call.args):
+                # Scalar functions take no lists: this is another mechanism.
+                raise scope_fault(self.source, name, CALLS, span)
             self.fail(
                 "unknown-function",
                 f"unknown function `{name}`",

@@ -18,7 +18,7 @@ from aligncheck.source import Source, Span
 from aligncheck.syntax import nodes as n
 from aligncheck.syntax.faults import nearest
 from aligncheck.syntax.layout import Lexeme
-from aligncheck.syntax.refused import REFUSED_FAMILIES, scope_fault
+from aligncheck.syntax.refused import CALLS, REFUSED_FAMILIES, scope_fault
 
 MAX_DIGITS = 40
 MAX_EXPONENT = 40
@@ -364,6 +364,7 @@ class Builder:
             word.span,
             help=nearest(word.text, FAMILIES)
             or "the families are Lap(scale), Exp(scale), Geo(p) and DLap(scale, step)",
+            notes=(CALLS[0],),
         )
 
     def _family_arguments(

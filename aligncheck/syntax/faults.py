@@ -10,7 +10,10 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """`did you mean …?` with at most three known names that are close to `name`; None where none is."""
     pool = {each.lower(): each for each in reversed(list(known))}
     close = [pool[each] for each in get_close_matches(name.lower()[:60], list(pool), n=3, cutoff=0.66)]
-    close = [each for each in close if each != name]
+    if len(name) > 2:
+        # Short forms of longer names, such as `eps` for `epsilon`.
+        close += [each for key, each in pool.items() if key.startswith(name.lower()) and each not in close]
+    close = [each for each in close if each != name][:3]
     if not close:
         return None
     return "did you mean " + " or ".join(f"`{each}`" for each in close) + "?"

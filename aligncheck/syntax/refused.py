@@ -28,6 +28,10 @@ DELTA = (
     "from the data) needs another argument",
     "write `privacy eps`",
 )
+CALLS = (
+    "calls of other mechanisms are not supported yet",
+    "write out what the other mechanism does",
+)
 OUTPUT_COST = (
     "a cost that depends on the output is not supported yet",
     "claim the largest cost that any output has",

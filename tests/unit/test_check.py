@@ -79,6 +79,7 @@ READING = [
     ("s = zz", "unknown-name", "zz"),
     ("s = T + epss", "unknown-name", "epss"),
     ("s = True", "unknown-name", "True"),
+    ("for x in q:|  invariant zz' > 0|  pass", "unknown-name", "zz'"),
     ("s = q'[0]", "bad-prime", "q"),
     ("s = T'", "bad-prime", "T'"),
     ("s = out[0].gap", "bad-output", "out[0].gap"),
@@ -87,7 +88,7 @@ READING = [
     ("s = alignment_cost", "bad-output", "alignment_cost"),
     ("s = log(T)", "unknown-function", "log"),
     ("s = sqrtt(T)", "unknown-function", "sqrtt"),
-    ("s = above_threshold(q, eps/2)", "unknown-function", "above_threshold"),
+    ("s = above_threshold(q, eps/2)", "scope", "above_threshold"),
     ("s = min(T)", "bad-arguments", "min(T)"),
     ("s = abs(T, 1)", "bad-arguments", "abs(T, 1)"),
     ("s = argmax(q)", "scope", "argmax"),
@@ -161,11 +162,20 @@ def test_what_inputs_may_mention() -> None:
 def test_near_names_and_places() -> None:
     error = refuse(spec("threshold = T|s = treshold + 1"), "unknown-name", "treshold")
     assert error.diagnostic.help == "did you mean `threshold`?"
+    error = refuse(spec("s = ε₁", inputs="  epsilon : real\n", privacy="1"), "unknown-name", "ε₁")
+    assert error.diagnostic.message == "unknown name `ε₁` (that is, `eps1`)"
+    error = refuse(spec("s = ε", inputs="  epsilon : real\n", privacy="1"), "unknown-name", "ε")
+    assert error.diagnostic.help == "did you mean `epsilon`?"
     error = refuse(spec("s = log(T)"), "unknown-function", "log")
     assert error.diagnostic.help is not None
     assert "`ln`" in error.diagnostic.help
     error = refuse(spec("eta ~ Lap(1)|eta = 2"), "assigned-noise", "eta")
     assert [error.source.text_of(label.span) for label in error.diagnostic.related] == ["eta ~ Lap(1)"]
+    error = refuse(spec("eta ~ Lap(1)|s = 0|emit t", "eta += s"), "maybe-unassigned", "s")
+    assert [error.source.text_of(label.span) for label in error.diagnostic.related] == [
+        "s = 0",
+        "eta ~ Lap(1)",
+    ]
     error = refuse(spec("k = 2"), "assigned-input", "k")
     assert [error.source.text_of(label.span) for label in error.diagnostic.related] == [
         "k : int where k >= 1"

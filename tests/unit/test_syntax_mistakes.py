@@ -241,7 +241,7 @@ def test_the_first_fault_is_reported() -> None:
     ("new", "hint"),
     [
         ("eta ~ Lapp(1)", "did you mean `Lap` or `DLap`?"),
-        ("eta ~ geo(1)", "did you mean `Geo`?"),
+        ("eta ~ geo(1)", "did you mean `Geo` or `Geometric`?"),
     ],
 )
 def test_near_names(new: str, hint: str) -> None:
