@@ -241,18 +241,19 @@ class AlignmentNames:
             match item:
                 case n.Shift():
                     self._shift(item)
-                case n.CaseSplit(cases, otherwise):
-                    for case in cases:
-                        self._case(case)
-                    self.check(otherwise)
+                case n.CaseSplit():
+                    self._split(item)
                 case _:
                     assert_never(item)
 
-    def _case(self, case: n.Case) -> None:
-        """The test of a case is evaluated where the lines below it are: at the draws that they move."""
-        moved = {shift.name for shift in shifts_in(case.items)}
-        self._reader.read(case.test, self._place(moved, "where the noise below is drawn"))
-        self.check(case.items)
+    def _split(self, split: n.CaseSplit) -> None:
+        """Tests are evaluated at the draws that their own lines move, and those of the cases that come after."""
+        for position, case in enumerate(split.cases):
+            arms = [*(each.items for each in split.cases[position:]), split.otherwise]
+            moved = {shift.name for arm in arms for shift in shifts_in(arm)}
+            self._reader.read(case.test, self._place(moved, "where the noise below is drawn"))
+            self.check(case.items)
+        self.check(split.otherwise)
 
     def _place(self, moved: Iterable[str], where: str, binders: frozenset[str] = frozenset()) -> Place:
         """Noise may be named anywhere: whether it was drawn earlier is the matter of condition `acyclic`."""
