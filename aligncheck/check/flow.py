@@ -247,11 +247,11 @@ class AlignmentNames:
                     assert_never(item)
 
     def _split(self, split: n.CaseSplit) -> None:
-        """Tests are evaluated at the draws that their own lines move, and those of the cases that come after."""
-        for position, case in enumerate(split.cases):
-            arms = [*(each.items for each in split.cases[position:]), split.otherwise]
-            moved = {shift.name for arm in arms for shift in shifts_in(arm)}
-            self._reader.read(case.test, self._place(moved, "where the noise below is drawn"))
+        """The tests are evaluated at every draw that some line of the split moves."""
+        moved = {shift.name for shift in shifts_in((split,))}
+        place = self._place(moved, "where the noise of this case split is drawn")
+        for case in split.cases:
+            self._reader.read(case.test, place)
             self.check(case.items)
         self.check(split.otherwise)
 
