@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from aligncheck.diagnostics import SpecError
@@ -22,8 +23,8 @@ BROKEN = [spec for spec in SPECS if spec.startswith("specs/broken/")]
 
 
 @cache
-def corpus(jobs: int) -> dict[str, dict[str, Any]]:
-    """The results of one run over all specs, by path."""
+def document(jobs: int) -> dict[str, Any]:
+    """What one run over all specs prints."""
     command = ["verify", "--expect", "--json", "--timeout", "60", "--jobs", str(jobs), "specs"]
     done = subprocess.run(
         [sys.executable, "-m", "aligncheck", *command],
@@ -35,7 +36,19 @@ def corpus(jobs: int) -> dict[str, dict[str, Any]]:
         check=False,
     )
     assert done.stdout, done.stderr
-    return {result["path"]: result for result in json.loads(done.stdout)["results"]}
+    printed = json.loads(done.stdout)
+    assert isinstance(printed, dict)
+    return printed
+
+
+def corpus(jobs: int) -> dict[str, dict[str, Any]]:
+    """Its results by path."""
+    return {result["path"]: result for result in document(jobs)["results"]}
+
+
+def test_the_document_satisfies_its_schema() -> None:
+    schema = json.loads((PROJECT / "aligncheck" / "report" / "verify.schema.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(document(2))
 
 
 def test_every_spec_is_checked() -> None:
