@@ -5,111 +5,16 @@ The interpreter shares no code with the checker: a spec that is VERIFIED but vio
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from random_pairs import replays
 
-from aligncheck.exact import Number, Undecided, Value
-from aligncheck.interpreter import DrawSite, Input, NoiseKey, run
-from aligncheck.replay import Replay, Scenario, check_scenario, replay
 from aligncheck.source import Source
 from aligncheck.syntax import nodes
 from aligncheck.syntax.parse import parse, read_source
 
 SPECS = sorted((Path(__file__).parents[2] / "specs").glob("*.dp"))
-F = Fraction
-PAIRS, TRIES, LIMIT = 12, 400, 400
-
-
-def scenarios(mechanism: nodes.Mechanism, seed: int) -> Iterator[Scenario]:
-    """Random legal scenarios: small numbers, up to four answers, noise with many ties."""
-    chance = random.Random(seed)
-    for _ in range(TRIES):
-        size = chance.randint(0, 4)
-        parameters = tuple(
-            (declared.name, public(declared, size, chance))
-            for declared in mechanism.inputs
-            if not isinstance(declared, nodes.Queries)
-        )
-        data: list[tuple[str, Input]] = []
-        prime: list[tuple[str, Input]] = []
-        for declared in mechanism.inputs:
-            if isinstance(declared, nodes.Queries):
-                for name, (left, right) in private(declared, size, chance).items():
-                    data.append((name, left))
-                    prime.append((name, right))
-        legal = Scenario(parameters, tuple(data), tuple(prime))
-        if not check_scenario(mechanism, legal):
-            yield with_noise(mechanism, legal, chance)
-
-
-def public(declared: nodes.Parameter | nodes.PublicVector, size: int, chance: random.Random) -> Input:
-    if isinstance(declared, nodes.Parameter):
-        return public_value(declared.sort, chance)
-    return tuple(public_value(declared.sort, chance) for _ in range(size))
-
-
-def public_value(sort: nodes.Sort, chance: random.Random) -> Value:
-    if sort is nodes.Sort.BOOL:
-        return chance.random() < 0.5
-    if sort is nodes.Sort.INT:
-        return F(chance.choice([0, 1, 1, 2, 3]))
-    return chance.choice([F(0), F(1, 4), F(1, 2), F(1), F(1), F(2), F(5)])
-
-
-def private(declared: nodes.Queries, size: int, chance: random.Random) -> dict[str, tuple[Input, Input]]:
-    """Both databases' answers; `check_scenario` sorts out those that are not adjacent."""
-    step = F(1) if declared.sort is nodes.Sort.INT else F(1, 2)
-    favourite = chance.choice([F(0), F(1), F(-1)])
-    where = chance.randrange(4)
-    found: dict[str, tuple[Input, Input]] = {}
-    for name in declared.names:
-        left = [step * chance.choice([0, 0, 1, 2, 8, 200, -3]) for _ in range(size if declared.vector else 1)]
-        moves = {
-            nodes.Adjacency.ONE: [favourite * (number == where) for number in range(len(left))],
-            nodes.Adjacency.MONOTONE: [favourite * chance.randint(0, 1) for _ in left],
-            nodes.Adjacency.MOVED: [F((number == where) - (number == 0)) for number in range(len(left))],
-            nodes.Adjacency.L1: [favourite * (number == where) for number in range(len(left))],
-        }.get(declared.adjacency, [step * chance.choice([0, 1, -1, 2, -2]) for _ in left])
-        right = [answer + move for answer, move in zip(left, moves, strict=True)]
-        found[name] = (tuple(left), tuple(right)) if declared.vector else (left[0], right[0])
-    return found
-
-
-def with_noise(mechanism: nodes.Mechanism, legal: Scenario, chance: random.Random) -> Scenario:
-    """Draw noise where the run on D asks for it, within its support."""
-    drawn: dict[NoiseKey, Number] = {}
-
-    def source(site: DrawSite) -> Number:
-        size = chance.choice([0, 0, 1, 2, 50, 300])
-        match site.family:
-            case nodes.Family.EXPONENTIAL | nodes.Family.GEOMETRIC:
-                drawn[site.key] = F(size)
-            case nodes.Family.DISCRETE_LAPLACE:
-                step = site.args[1]
-                assert isinstance(step, Fraction)
-                drawn[site.key] = step * size * chance.choice([1, -1])
-            case _:
-                drawn[site.key] = F(size, 2) * chance.choice([1, -1])
-        return drawn[site.key]
-
-    run(mechanism, legal.parameters, legal.data, source, LIMIT)
-    return Scenario(legal.parameters, legal.data, legal.data_prime, tuple(drawn.items()))
-
-
-def replays(mechanism: nodes.Mechanism, seed: int) -> Iterator[Replay]:
-    done = 0
-    for scenario in scenarios(mechanism, seed):
-        try:
-            yield replay(mechanism, scenario, LIMIT)
-        except Undecided:
-            continue
-        done += 1
-        if done == PAIRS:
-            return
 
 
 def read(path: Path) -> tuple[Source, nodes.Mechanism]:
