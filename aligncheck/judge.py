@@ -42,6 +42,7 @@ def judge(mechanism: Mechanism, source: Source, deadline: float) -> Verdict:
         findings = establish(mechanism, source, deadline)
     except TooManyPaths as error:
         raise SpecError(source, _too_many_paths(mechanism, error)) from None
+    _refuse_bad_clause(findings, source)
     if not findings.open():
         return Verified(mechanism, _reports(findings, None), _proof(findings, source))
     violation = _first_violation(mechanism, source, findings, deadline)
@@ -51,18 +52,33 @@ def judge(mechanism: Mechanism, source: Source, deadline: float) -> Verdict:
 
 
 def _refuse_contradiction(mechanism: Mechanism, source: Source) -> None:
-    clause = contradiction(mechanism)
-    if clause is not None:
+    span = contradiction(mechanism)
+    if span is not None:
         raise SpecError(
             source,
             Diagnostic(
                 "contradictory-where",
-                "no parameters satisfy the `where` clauses",
-                Label(clause.span, "cannot hold together with the other clauses"),
+                "no inputs satisfy the declarations",
+                Label(span, "cannot hold together with the other clauses"),
                 notes=("a proof about no inputs at all would prove nothing",),
                 help="widen one of the ranges",
             ),
         )
+
+
+def _refuse_bad_clause(findings: Findings, source: Source) -> None:
+    """A sensitivity that may be negative, a step that may be 0, a range that may be empty: not decided is refused too."""
+    for o in findings.open():
+        if o.obligation.condition is Condition.HYPOTHESES and o.obligation.rule == "clauses_make_sense":
+            raise SpecError(
+                source,
+                Diagnostic(
+                    "bad-clause",
+                    f"not for all parameters: {o.obligation.text}",
+                    Label(o.obligation.span),
+                    help="restrict the parameters with a `where` clause",
+                ),
+            )
 
 
 def _too_many_paths(mechanism: Mechanism, error: TooManyPaths) -> Diagnostic:

@@ -143,6 +143,7 @@ class ProgramFlow:
                 assert_never(loop.over)
         for name in sorted(names):
             self._not_looping(name, loop.span)
+            self._not_assigned(name, loop, state)
         around = self._any_round(state, loop)
         inside = around
         for name in sorted(names):
@@ -204,6 +205,17 @@ class ProgramFlow:
                 "assigned-loop-variable",
                 f"`{name}` belongs to the loop around this: only the loop changes it",
                 word_in(self._reader.source, span, name),
+                help="use another name",
+            )
+
+    def _not_assigned(self, name: str, loop: n.For, state: _State) -> None:
+        """A loop's variable is gone after the loop, so it cannot be one that had a value before."""
+        if name in state.assigned and name in self._symbols.variables:
+            self._reader.fail(
+                "assigned-loop-variable",
+                f"`{name}` has a value already, which the loop would take away",
+                word_in(self._reader.source, loop.span, name),
+                related=(Label(self._symbols.variables[name], "it gets its value here"),),
                 help="use another name",
             )
 

@@ -81,11 +81,12 @@ class Reader:
                 self._optional(where, Place("in `where` of a public input", public=True, binders=indexed))
             case n.Queries(sensitivity=sensitivity, lattice=lattice, range=interval, where=where):
                 binders = indexed if item.vector else frozenset()
-                self._optional(sensitivity, Place("in `sensitivity`", public=True, binders=binders))
+                each = frozenset() if item.adjacency is n.Adjacency.L1 else binders
+                self._optional(sensitivity, Place("in `sensitivity`", public=True, binders=each))
                 self._optional(lattice, Place("in `lattice`", public=True, binders=binders))
                 for bound in interval or ():
                     self.read(bound, Place("in `range`", public=True, binders=binders))
-                self._optional(where, Place("in `where` of queries", primes=True, binders=binders))
+                self._optional(where, Place("in `where` of queries", binders=binders))
             case _:
                 assert_never(item)
 
@@ -166,7 +167,7 @@ class Reader:
                 "bad-prime",
                 f"`{name}'` is a value in the run on D': it may not stand {place.where}",
                 span,
-                help="primes stand in `align`, in `invariant` lines and in `where` of queries",
+                help="primes stand in `align` and in `invariant` lines",
             )
 
     def _input(self, name: str, span: Span, place: Place, *, primed: bool) -> None:

@@ -9,7 +9,6 @@ from aligncheck.conditions import Condition
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.houdini import Houdini
 from aligncheck.discharge.prove import Open, Outcome, Proved, decide, decide_all
-from aligncheck.discharge.search import satisfying
 from aligncheck.discharge.smt import Answer, Smt
 from aligncheck.obligations import obligations_of, one_to_one
 from aligncheck.obligations.alignment import within_claim
@@ -20,7 +19,7 @@ from aligncheck.relational.paths import Analysis, Cut, analyse, at_head
 from aligncheck.relational.terms import Term
 from aligncheck.relational.theory import Theory
 from aligncheck.source import Source, Span
-from aligncheck.syntax.nodes import Expr, Mechanism
+from aligncheck.syntax.nodes import Mechanism
 
 
 @dataclass(frozen=True)
@@ -39,17 +38,18 @@ class Findings:
         return tuple(o for o in self.outcomes if isinstance(o, Open))
 
 
-def contradiction(mechanism: Mechanism) -> Expr | None:
-    """A `where` clause that cannot hold together with the other ones (rule 2), or None if none is known to."""
-    clauses = [item.where for item in mechanism.inputs if item.where is not None]
-    return clauses[-1] if clauses and _satisfiable(Theory(mechanism)) is False else None
+def contradiction(mechanism: Mechanism) -> Span | None:
+    """The place of a declaration that cannot be met together with the other ones (rule 2), or None if none is known to."""
+    if _satisfiable(Theory(mechanism)) is not False:
+        return None
+    clauses = [item.where.span for item in mechanism.inputs if item.where is not None]
+    return clauses[-1] if clauses else mechanism.span
 
 
 def _satisfiable(theory: Theory) -> bool | None:
-    """Whether some parameters satisfy every clause: small numbers do, or Z3 finds or excludes others; None if undecided."""
-    if satisfying(theory) is not None:
-        return True
-    answer = Smt(theory, whole=True).satisfiable((), 2_000).answer
+    """Whether the declarations can be met: parameters, lengths, and one entry of every list on D and on D'; None if the solver
+    does not decide."""
+    answer = Smt(theory, whole=True).satisfiable(theory.generic_entries(), 2_000).answer
     return {Answer.INVALID: True, Answer.VALID: False}.get(answer)
 
 
@@ -57,8 +57,8 @@ def _hypotheses(theory: Theory) -> Obligation:
     """Rule 2: the hypotheses are satisfiable; an undecided question stays open."""
     span = next((i.where.span for i in theory.mechanism.inputs if i.where is not None), theory.mechanism.span)
     holds = _satisfiable(theory) is True
-    goal = Impossible(holds, "parameters that satisfy them were found")
-    text = "some parameters satisfy every `where` clause"
+    goal = Impossible(holds, "inputs that satisfy them were found")
+    text = "some parameters and some pair D, D' satisfy the declarations"
     return Obligation(Condition.HYPOTHESES, (), goal, text, span, "_hypotheses")
 
 
@@ -79,8 +79,12 @@ def establish(mechanism: Mechanism, source: Source, deadline: float | None = Non
 
     invariants = Houdini(analysis, smt).run({n: [t for t, _ in ts] for n, ts in lines.items()}, enough)
     searching = time.perf_counter() - start
-    wanted = [*clauses_make_sense(theory), *obligations_of(analysis, theory.claim, invariants, source)]
-    outcomes = decide_all(wanted, smt)
+    wanted = obligations_of(analysis, theory.claim, invariants, source)
+    public = Theory(mechanism, public_only=True)
+    outcomes = [
+        *decide_all(clauses_make_sense(public), Smt(public, deadline=deadline)),
+        *decide_all(wanted, smt),
+    ]
     route, outcomes = _routed(outcomes, analysis, invariants, source, smt)
     outcomes.append(decide(_hypotheses(theory), smt))
     outcomes += _termination(analysis, invariants, smt)

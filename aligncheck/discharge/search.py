@@ -108,11 +108,6 @@ def find_violation(
     return None
 
 
-def satisfying(theory: Theory) -> dict[str, Ground] | None:
-    """Small parameters that satisfy every `where` clause, if some are found."""
-    return next(_groundings(theory, ()), None)
-
-
 def _groundings(theory: Theory, around: tuple[dict[str, Ground], ...]) -> Iterator[dict[str, Ground]]:
     """Small parameter values that satisfy the `where` clauses, the simplest first."""
     parameters = [item for item in theory.mechanism.inputs if isinstance(item, Parameter)]

@@ -12,12 +12,14 @@ from aligncheck.obligations.obligation import (
     context,
     run_on_d,
     run_on_d_prime,
+    same_value,
 )
 from aligncheck.obligations.output import quoted
 from aligncheck.relational.paths import COST, Analysis, Drawing, Path
 from aligncheck.relational.terms import (
     App,
     Kind,
+    Pair,
     Sort,
     Sym,
     Term,
@@ -26,12 +28,11 @@ from aligncheck.relational.terms import (
     atoms,
     div,
     eq,
-    iff,
     le,
     sort_of,
     substitute,
 )
-from aligncheck.source import Source
+from aligncheck.source import Source, Span
 
 
 def stays_in_support(analysis: Analysis, invariants: Invariants, source: Source) -> list[Obligation]:
@@ -136,12 +137,14 @@ def _not_before(event: Drawing, earlier: tuple[Drawing, ...]) -> frozenset[Term]
 def one_to_one(analysis: Analysis, invariants: Invariants, source: Source) -> list[Obligation]:
     """The general route (Theorem 4) where a shift depends on its own or a later draw of the same path.
 
-    Claim: for one path from a cut point to the next, with all earlier noise fixed, two noise vectors that take the
-    path, give the same records and have the same image are equal.
-    Why sound: by induction over the paths of a run, the image determines all noise: earlier draws first, then this path's.
-    Both vectors give the same ω, so both take paths that ω does not tell apart, with equal released values.
-    So φ_ω is one-to-one. Where every shift is, in every case, free of the path's draws outside its tests, φ is piecewise a
-    translation and |det J| = 1 (`unit_jacobian`).
+    Claim: from one cut point to the next, with all earlier noise fixed, two noise vectors that take the same visible arms,
+    give the same records and have the same image are equal.
+    Why sound: the proof also holds of the mechanism that releases its visible path besides its records, which both runs share
+    (`same_arms_and_records`); so it is enough that φ is one-to-one for each output and visible path. By induction over the
+    cut points the image determines all noise: earlier draws first, then those of this path. Two vectors with the same visible
+    arms may still take different hidden arms, so every pair of paths that differ in hidden arms only is compared. Where
+    every shift is, in every case, free of the path's draws outside its tests, φ is piecewise a translation and |det J| = 1
+    (`_unit_jacobian`).
     Source: section 8, conditions 2 and 4, Theorem 4.
     """
     found = []
@@ -152,9 +155,20 @@ def one_to_one(analysis: Analysis, invariants: Invariants, source: Source) -> li
             continue
         foreign = ahead - {own_symbol(e) for e in events}
         found += [_no_foreign(e, foreign) for e in events if foreign & atoms((e.shift,))]
-        found.append(_injective(analysis, path, events, invariants))
+        found += [
+            _injective(analysis, path, other, invariants)
+            for other in analysis.paths
+            if _same_visible_arms(path, other)
+        ]
         found += _unit_jacobian(events)
     return found
+
+
+def _same_visible_arms(p: Path, q: Path) -> bool:
+    def arms(path: Path) -> list[tuple[Span, bool]]:
+        return [(d.span, d.taken) for d in path.decisions() if not d.hidden]
+
+    return p.origin == q.origin and p.target == q.target and arms(p) == arms(q)
 
 
 def _no_foreign(event: Drawing, foreign: frozenset[Term]) -> Obligation:
@@ -170,9 +184,9 @@ def _no_foreign(event: Drawing, foreign: frozenset[Term]) -> Obligation:
     )
 
 
-def _injective(
-    analysis: Analysis, path: Path, events: tuple[Drawing, ...], invariants: Invariants
-) -> Obligation:
+def _injective(analysis: Analysis, path: Path, second: Path, invariants: Invariants) -> Obligation:
+    """One noise vector takes `path`, the other, with its own symbols, takes `second`."""
+    events = path.drawings()
     table: dict[Term, Term] = {}
     for event in events:
         own = own_symbol(event)
@@ -186,19 +200,24 @@ def _injective(
     def other(term: Term) -> Term:
         return substitute(term, table)
 
-    once = run_on_d(path)
-    twice = tuple(other(t) for t in once)
+    pairs = list(zip(events, second.drawings(), strict=True))
     released = tuple(
-        (iff if sort_of(pair.left) is Sort.BOOL else eq)(pair.left, other(pair.left))
-        for e in path.emissions()
-        for _, pair, _ in e.fields
+        same_value(Pair(a.left, other(b.left)))
+        for e, f in zip(path.emissions(), second.emissions(), strict=True)
+        for (_, a, _), (_, b, _) in zip(e.fields, f.fields, strict=True)
     )
-    images = tuple(eq(add(e.left.value, e.shift), other(add(e.left.value, e.shift))) for e in events)
+    images = tuple(eq(add(a.left.value, a.shift), other(add(b.left.value, b.shift))) for a, b in pairs)
     line = next((e for i, e in enumerate(events) if _not_before(e, events[:i])), events[0])
     return Obligation(
         Condition.INJECTIVE,
-        (*context(analysis, path, invariants), *once, *twice, *released, *images),
-        and_(eq(e.left.value, other(e.left.value)) for e in events),
+        (
+            *context(analysis, path, invariants),
+            *run_on_d(path),
+            *(other(t) for t in run_on_d(second)),
+            *released,
+            *images,
+        ),
+        and_(eq(a.left.value, other(b.left.value)) for a, b in pairs),
         "two noise vectors with the same output and the same image are equal",
         line.lines[0] if line.lines else line.span,
         "one_to_one",

@@ -129,7 +129,19 @@ def scales_are_public(
     proved; that ω determines it is read off the normal form. Then `ln f(x)/f(y) <= |x - y|/α` with one α.
     Source: Lemma 1, condition iii; dissertation, Definition 5.4 and Table 5-1.
     """
-    found = []
+    found = [
+        Obligation(
+            Condition.SCALES,
+            (),
+            Impossible(
+                False, "two paths that the output does not tell apart draw from different distributions"
+            ),
+            f"the output determines the scale in `{quoted(source, event.span)}`",
+            event.span,
+            "scales_are_public",
+        )
+        for _, _, event in visible.rescaled()[:2]
+    ]
     for path in analysis.paths:
         start = context(analysis, path, invariants)
         whole = (*start, *run_on_d(path))

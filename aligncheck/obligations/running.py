@@ -16,7 +16,7 @@ from aligncheck.obligations.obligation import (
     run_on_d_prime,
 )
 from aligncheck.obligations.output import quoted
-from aligncheck.relational.paths import Analysis, Cut, Drawing, Path, Required
+from aligncheck.relational.paths import Analysis, Cut, Decision, Drawing, Path, Required
 from aligncheck.relational.terms import (
     FALSE,
     ONE,
@@ -25,7 +25,6 @@ from aligncheck.relational.terms import (
     And,
     Cmp,
     Const,
-    Kind,
     Not,
     Sym,
     Term,
@@ -75,19 +74,20 @@ def operations_defined(analysis: Analysis, invariants: Invariants, source: Sourc
 def clauses_make_sense(theory: Theory) -> list[Obligation]:
     """The input clauses: defined, no negative sensitivity, a positive lattice step, no empty range.
 
-    Claim: for all parameters that satisfy the `where` clauses.
+    Claim: for all parameters that satisfy the `where` clauses of the public inputs. `theory` must assume nothing of D and D'
+    (`public_only`): these clauses say what D ~ D' means, so they cannot be judged by it.
     Why needed: a clause that cannot hold would leave no neighbours, and the proof would be about nothing (rule 2).
     """
     found = [
         Obligation(
             Condition.DEFINED,
-            theory.base,
+            (*theory.base, *legal),
             p.condition,
             f"an input clause: {p.what}",
             p.span,
             "clauses_make_sense",
         )
-        for p in theory.partial
+        for legal, p in theory.partial
     ]
     found += [
         Obligation(Condition.HYPOTHESES, theory.base, goal, text, span, "clauses_make_sense")
@@ -107,8 +107,8 @@ def loops_end(analysis: Analysis, invariants: Invariants) -> list[tuple[Cut, lis
     found = []
     for cut in analysis.cuts:
         if isinstance(cut.loop, While):
-            rounds = [p for p in analysis.paths if p.target == cut.number and _inside(analysis, cut, p)]
-            measures = _measures(rounds)
+            rounds = [p for p in analysis.paths if p.target == cut.number and analysis.within(p.origin, cut)]
+            measures = _measures(analysis, cut)
             ways = [_counts_down(analysis, cut, rounds, m, invariants) for m in measures]
             for measure in (None, *measures):
                 way = _leaves_with_some_probability(analysis, cut, rounds, measure, invariants)
@@ -118,24 +118,23 @@ def loops_end(analysis: Analysis, invariants: Invariants) -> list[tuple[Cut, lis
     return found
 
 
-def _inside(analysis: Analysis, cut: Cut, path: Path) -> bool:
-    """Whether a path into a loop head comes from inside the loop."""
-    here: int | None = path.origin
-    while here is not None:
-        if here == cut.number:
-            return True
-        here = analysis.cuts[here].parent
-    return False
+def _own_test(path: Path, cut: Cut) -> Decision | None:
+    """The loop's own test on a path from its head; None where the test is constant, or the path starts elsewhere."""
+    if path.origin != cut.number:
+        return None
+    return next((d for d in path.decisions() if d.loop == cut.number), None)
 
 
-def _measures(rounds: list[Path]) -> list[Term]:
-    """What may count down: `b - a` for every conjunct `a < b` or `a <= b` under which the loop goes on."""
+def _measures(analysis: Analysis, cut: Cut) -> list[Term]:
+    """What may count down: `b - a` for every conjunct `a < b` or `a <= b` of the loop's own test, for integers."""
     found: list[Term] = []
-    for path in rounds:
-        for decision in path.decisions()[:1]:
-            for conjunct in _conjuncts(decision.holds(False)):
-                if isinstance(conjunct, Cmp) and conjunct.op in ("<", "<="):
-                    found.append(sub(conjunct.right, conjunct.left))
+    for path in analysis.paths:
+        test = _own_test(path, cut)
+        if test is None or not test.taken:
+            continue
+        for conjunct in _conjuncts(test.holds(False)):
+            if isinstance(conjunct, Cmp) and conjunct.op in ("<", "<="):
+                found.append(sub(conjunct.right, conjunct.left))
     return list(dict.fromkeys(found))
 
 
@@ -164,7 +163,8 @@ def _counts_down(
 ) -> list[Obligation]:
     """Every round lowers the measure by at least 1, and the loop goes on only while it is not negative.
 
-    Why sound: a number that is at least 0 in every round and falls by 1 or more each time allows finitely many rounds.
+    Why sound: a number that is at least 0 in every round and falls by 1 or more each time allows finitely many rounds;
+    `rounds` are all paths into the loop's head from anywhere inside the loop.
     The measure is `b - a` for a conjunct `a < b` or `a <= b` of the loop's own test, so it is not negative in a round.
     """
     assert cut.loop is not None
@@ -192,23 +192,22 @@ def _leaves_with_some_probability(
     with a probability that is bounded away from 0.
 
     Claim: the loop ends with probability 1.
-    Why sound: on one path (lowering the measure by 1 or more, or leaving the loop) every test is public and fixed during the
-    loop, or compares a fresh draw of this round, each draw in at most one test, with numbers that no round changes, as none
-    changes the draw's scale. Given
-    the past, the probability of that path is then the same positive number in every round: Laplace noise exceeds any
-    number, and stays below any number, with positive probability; exponential noise exceeds any number. The measure starts
-    finite, never rises and falls by 1 or more with at least that probability in each round, so it is negative (and the loop
-    over) after finitely many rounds with probability 1.
+    Why sound: take one whole round (a path from the loop's head back to it, or out of the loop, through no inner loop). Each
+    of its tests after the loop's own is proved to hold whenever it is reached, or compares a fresh draw of this round, each
+    draw in at most one test, with numbers that no round changes, as none changes the draw's scale. Given the past,
+    the probability of that round is then the same positive number each time: Laplace noise exceeds any number, and
+    stays below any number, with positive probability; exponential noise exceeds any number. The measure starts finite, never
+    rises and falls by 1 or more with at least that probability in each round; below 0 the loop's own test fails. So the
+    loop is over after finitely many rounds with probability 1.
     Breaks if a test's other numbers, or the scale, change from round to round: then the probabilities may tend to 0.
     """
     assert cut.loop is not None
     changing = _changing_symbols(cut)
-    likely_rounds = [p for p in rounds if _likely(p, changing)]
+    whole = [p for p in analysis.paths if p.origin == cut.number and _decided_by_noise(p, cut, changing)]
     if measure is None:
-        good = [p for p in _exits(analysis, cut) if _likely(p, changing)]
-        good += [p for p in likely_rounds if _ends(cut, p)]
+        good = [p for p in whole if _leaves(analysis, cut, p) or _ends(cut, p)]
     else:
-        good = [p for p in likely_rounds if _lowers(cut, p, measure)]
+        good = [p for p in whole if p.target == cut.number and _lowers(cut, p, measure)]
     if not good:
         return None
     keep = [
@@ -223,15 +222,36 @@ def _leaves_with_some_probability(
         for path in rounds
         if measure is not None
     ]
-    likely = Obligation(
-        Condition.TERMINATES,
-        (),
-        Impossible(True, "fresh noise decides it against numbers that do not change"),
-        "each round comes nearer to the end with a probability bounded away from 0",
-        cut.loop.span,
-        "_leaves_with_some_probability",
-    )
-    return [likely, *keep]
+    return [*_certain_tests(analysis, cut, good[0], invariants), *keep]
+
+
+def _certain_tests(analysis: Analysis, cut: Cut, path: Path, invariants: Invariants) -> list[Obligation]:
+    """The path's tests without fresh noise hold whenever they are reached; and one that noise decides is named."""
+    assert cut.loop is not None
+    found = [
+        Obligation(
+            Condition.TERMINATES,
+            (),
+            Impossible(True, "fresh noise decides it against numbers that do not change"),
+            "each round comes nearer to the end with a probability bounded away from 0",
+            cut.loop.span,
+            "_leaves_with_some_probability",
+        )
+    ]
+    draws = {own_symbol(d) for d in path.drawings()}
+    for place, event in enumerate(path.events):
+        if isinstance(event, Decision) and event.loop != cut.number and not atoms((event.test.left,)) & draws:
+            found.append(
+                Obligation(
+                    Condition.TERMINATES,
+                    (*context(analysis, path, invariants), *run_on_d(path, place)),
+                    event.holds(False),
+                    "the round that ends the loop is possible",
+                    event.span,
+                    "_leaves_with_some_probability",
+                )
+            )
+    return found
 
 
 def _changing_symbols(cut: Cut) -> frozenset[Term]:
@@ -242,18 +262,11 @@ def _changing_symbols(cut: Cut) -> frozenset[Term]:
     return frozenset(changing)
 
 
-def _exits(analysis: Analysis, cut: Cut) -> list[Path]:
-    """Paths that leave the loop from inside a round."""
-    return [
-        p
-        for p in analysis.paths
-        if p.origin == cut.number and p.target != cut.number and p.drawings() and len(p.decisions()) > 1
-    ]
-
-
-def _ends(cut: Cut, path: Path) -> bool:
-    """Whether the loop's test is false after this round."""
-    return bool(path.decisions()) and _after(cut, path, path.decisions()[0].holds(False)) == FALSE
+def _leaves(analysis: Analysis, cut: Cut, path: Path) -> bool:
+    """Whether a path leaves the loop from inside a round (by `break`)."""
+    test = _own_test(path, cut)
+    inside = test is None or test.taken
+    return inside and (path.target is None or not analysis.within(path.target, cut))
 
 
 def _lowers(cut: Cut, path: Path, measure: Term) -> bool:
@@ -261,21 +274,27 @@ def _lowers(cut: Cut, path: Path, measure: Term) -> bool:
     return isinstance(change, Const) and change.value <= -1
 
 
-def _likely(path: Path, changing: frozenset[Term]) -> bool:
-    """Whether the path's tests after the loop's own hold with the same positive probability in every round."""
+def _ends(cut: Cut, path: Path) -> bool:
+    """Whether the loop's own test is false after this round."""
+    test = _own_test(path, cut)
+    if test is None or path.target != cut.number:
+        return False
+    return _after(cut, path, test.holds(False)) == FALSE
+
+
+def _decided_by_noise(path: Path, cut: Cut, changing: frozenset[Term]) -> bool:
+    """Whether every test of the path with fresh noise holds with the same positive probability in every round."""
     draws = {own_symbol(d): d for d in path.drawings()}
     used: set[Term] = set()
-    for decision in path.decisions()[1:]:
+    for decision in path.decisions():
+        if decision.loop == cut.number:
+            continue
         test = decision.holds(False)
         fresh = [a for a in atoms((test,)) if a in draws]
-        others = atoms((substitute(test, dict.fromkeys(fresh, ZERO)),)) if fresh else atoms((test,))
-        if others & changing:
-            return False
         if not fresh:
-            if any(a.kind in (Kind.DATA, Kind.NOISE) for a in others):
-                return False
-            continue
-        if len(fresh) != 1 or fresh[0] in used:
+            continue  # `_certain_tests` asks that it hold
+        others = atoms((substitute(test, dict.fromkeys(fresh, ZERO)),))
+        if len(fresh) != 1 or fresh[0] in used or others & changing:
             return False
         event = draws[fresh[0]]
         if atoms(a.left for a in event.args) & changing or not _unbounded(test, fresh[0], event):

@@ -135,12 +135,7 @@ class Pool:
         return [p for p in self.analysis.paths if p.target == self.cut.number and self._inside(p)]
 
     def _inside(self, path: Path) -> bool:
-        here: int | None = path.origin
-        while here is not None:
-            if here == self.cut.number:
-                return True
-            here = self.analysis.cuts[here].parent
-        return False
+        return self.analysis.within(path.origin, self.cut)
 
     @cached_property
     def _changing(self) -> frozenset[Term]:
@@ -449,8 +444,7 @@ class Pool:
                 once += [mul(rounds, c) for c in once]
             if once:
                 found = [add(a, b) for a in found for b in once]
-            assert cut.parent is not None
-            here = cut.parent
+            here = cut.enclosing[-1]
         return found[:8]
 
     def _options(self, events: list[Drawing], path: Path) -> list[Term]:

@@ -89,12 +89,16 @@ def latest(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A test and the arm that the run on D takes; the run on D' may take another arm of a hidden one."""
+    """A test and the arm that the run on D takes; the run on D' may take another arm of a hidden one.
+
+    `loop` is the number of the loop whose own test it is, if it is one.
+    """
 
     test: Pair
     taken: bool
     span: Span
     hidden: bool = False
+    loop: int | None = None
 
     def holds(self, primed: bool) -> Term:
         """That the run on D takes this arm, or that the run on D' does (which a hidden test leaves open)."""
@@ -182,7 +186,8 @@ class Cut:
     `env` holds every variable's value there; `fresh` the variables that stand for themselves (each with the
     symbol of its value on D and, unless both runs share it, of its distance or value on D'); `facts` what the only
     path into the loop established about symbols that never change again. `parent` is the cut point from which all
-    ways into the loop come, if there is but one: its invariants speak of symbols that are fixed by then.
+    ways into the loop come, if there is but one: its invariants speak of symbols that are fixed by then. `enclosing` are the
+    loops around this one, by the syntax.
     """
 
     number: int
@@ -192,6 +197,7 @@ class Cut:
     facts: tuple[Term, ...] = ()
     counter: Sym | None = None
     parent: int | None = None
+    enclosing: tuple[int, ...] = ()
 
     @property
     def label(self) -> str:
@@ -229,6 +235,10 @@ class Analysis:
     cuts: tuple[Cut, ...]
     paths: tuple[Path, ...]
     omega: frozenset[str]
+
+    def within(self, number: int, loop: Cut) -> bool:
+        """Whether a cut point is the head of a loop, or of one inside it."""
+        return number == loop.number or loop.number in self.cuts[number].enclosing
 
 
 class TooManyPaths(Exception):
@@ -358,6 +368,7 @@ class _Machine:
         self.paths: list[Path] = []
         self.omega = frozenset(_omega_labels(self.mechanism))
         self.broken: list[list[_State]] = []
+        self.around: list[int] = []
         self.private = False  # inside an arm that the run on D' may not take
 
     def run(self) -> Analysis:
@@ -453,17 +464,21 @@ class _Machine:
             done += self.block(stmt.otherwise, [rest])
         return done
 
-    def decide(self, test: Expr, state: _State) -> tuple[_State | None, _State | None]:
+    def decide(
+        self, test: Expr, state: _State, loop: int | None = None
+    ) -> tuple[_State | None, _State | None]:
         """The state split by a visible test; an arm that a constant test excludes is None."""
         value = self.pair(test, state)
-        return self.split(value, test.span, state)
+        return self.split(value, test.span, state, loop)
 
-    def split(self, value: Pair, span: Span, state: _State) -> tuple[_State | None, _State | None]:
+    def split(
+        self, value: Pair, span: Span, state: _State, loop: int | None = None
+    ) -> tuple[_State | None, _State | None]:
         if isinstance(value.left, Truth) and value.left == value.right:
             return (state, None) if value.left.value else (None, state)
         other = state.fork()
-        state.events.append(Decision(value, True, span))
-        other.events.append(Decision(value, False, span))
+        state.events.append(Decision(value, True, span, loop=loop))
+        other.events.append(Decision(value, False, span, loop=loop))
         return state, other
 
     def _hidden(
@@ -610,15 +625,16 @@ class _Machine:
         self.cuts.append(cut)
         for state in states:
             self.finish(state, number)
+        self.around.append(number)
         head = _State(number, dict(cut.env), [])
         if isinstance(stmt, For):
             assert cut.counter is not None
             within = Pair(lt(cut.counter, head.env["#high"].left), lt(cut.counter, head.env["#high"].right))
-            inside, outside = self.split(within, stmt.span, head)
+            inside, outside = self.split(within, stmt.span, head, number)
             if inside is not None:
                 self._enter(stmt, inside, cut.counter)
         else:
-            inside, outside = self.decide(stmt.test, head)
+            inside, outside = self.decide(stmt.test, head, number)
         self.broken.append([])
         ends = self.block(stmt.body, [inside]) if inside is not None else []
         for state in ends:
@@ -626,6 +642,7 @@ class _Machine:
                 state.env["#counter"] = same(add(cut.counter, ONE))
                 state.env["#low"], state.env["#high"] = cut.env["#low"], cut.env["#high"]
             self.finish(state, number)
+        self.around.pop()
         leaving = ([outside] if outside is not None else []) + self.broken.pop()
         return [self._left(stmt, state) for state in leaving]
 
@@ -669,7 +686,8 @@ class _Machine:
         facts = self.cuts[parent].facts if parent is not None else ()
         if len(states) == 1:
             facts += _established(states[0])
-        return Cut(number, stmt, env, fresh, facts, counter if isinstance(stmt, For) else None, parent)
+        index = counter if isinstance(stmt, For) else None
+        return Cut(number, stmt, env, fresh, facts, index, parent, tuple(self.around))
 
     def _fresh(self, name: str, number: int, values: list[Pair]) -> Pair:
         sorts = {sort_of(t) for v in values for t in (v.left, v.right)}

@@ -38,7 +38,7 @@ from aligncheck.relational.terms import (
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
 from aligncheck.syntax.nodes import Adjacency, Expr, Mechanism, Parameter, PublicVector, Queries
-from aligncheck.syntax.walk import expressions_in, names_in
+from aligncheck.syntax.walk import expressions_in, names_in, subexpressions
 
 Ground = Fraction | bool
 
@@ -53,10 +53,15 @@ class Grounding:
 
 @dataclass(frozen=True)
 class Theory:
-    """The inputs of one mechanism: their terms and what may be assumed of them."""
+    """The inputs of one mechanism: their terms and what may be assumed of them.
+
+    With `public_only` nothing is assumed of D and D': the clauses that *define* the adjacency are judged so, lest they
+    support themselves.
+    """
 
     mechanism: Mechanism
     grounding: Grounding = field(default_factory=Grounding)
+    public_only: bool = False
 
     # --- names --------------------------------------------------------------------------------------------
 
@@ -130,30 +135,73 @@ class Theory:
         """Facts that always hold: `where` clauses, lengths, and the relations between an adjacency's ghosts."""
         found: list[Term] = []
         for item in self.mechanism.inputs:
+            private = isinstance(item, Queries)
+            if self.public_only and private:
+                continue
             if item.where is not None and not _mentions_index(item.where, self.inputs):
-                found.append(self.input_term(item.where, None))
+                found += [
+                    self.input_term(item.where, None, primed)
+                    for primed in ((False, True) if private else (False,))
+                ]
         for item in self.mechanism.inputs:
             if isinstance(item, Queries):
-                found.extend(self._group_facts(item))
+                found += self._entries_exist(item)
+                found += [] if self.public_only else self._group_facts(item)
         for name in self.inputs:
             if self.is_vector(name):
                 found.append(le(ZERO, self.length(name)))
         return tuple(f for f in found if f != TRUE)
 
+    def _entries_exist(self, group: Queries) -> list[Term]:
+        """`sensitivity b[i]` (`lattice`, `range` likewise) also declares that b has an entry for every answer."""
+        clauses = [e for e in (group.sensitivity, group.lattice, *(group.range or ())) if e is not None]
+        bases = {
+            e.base
+            for clause in clauses
+            for e in subexpressions(clause)
+            if isinstance(e, nodes.Index) and e.index == nodes.Name("i") and "i" not in self.inputs
+        }
+        return [
+            le(self.length(name), self.length(b))
+            for name in group.names
+            for b in sorted(bases)
+            if group.vector
+        ]
+
+    def generic_entries(self) -> tuple[Term, ...]:
+        """One entry of every list, at a legal index, with all that may be assumed of it: for the question whether the
+        declarations can be met at all (rule 2)."""
+        found: list[Term] = []
+        for name, item in self.inputs.items():
+            index: Term | None = None
+            if self.is_vector(name):
+                index = Sym("i", Sort.INT, Kind.GHOST)
+                found += [le(ZERO, index), lt(index, self.length(name))]
+            if isinstance(item, PublicVector):
+                found += self._entry_facts(name, index)
+            elif isinstance(item, Queries):
+                found += self._answer_facts(name, index)
+        return tuple(found)
+
     @cached_property
-    def partial(self) -> tuple[Partial, ...]:
-        """What must be defined for the input clauses and the claim to mean anything."""
+    def partial(self) -> tuple[tuple[tuple[Term, ...], Partial], ...]:
+        """What must be defined for the input clauses and the claim to mean anything, each with what may be assumed of
+        the index `i` in its clause."""
         generic = Sym("i", Sort.INT, Kind.GHOST)
-        found: list[Partial] = []
-        clauses: list[Expr] = [self.mechanism.privacy]
+        found: list[tuple[tuple[Term, ...], Partial]] = []
+        clauses: list[tuple[tuple[str, ...], Expr]] = [((), self.mechanism.privacy)]
         for item in self.mechanism.inputs:
-            clauses += [item.where] if item.where is not None else []
+            names = item.names if isinstance(item, Queries) else (item.name,)
+            lists = tuple(n for n in names if self.is_vector(n))
+            clauses += [(lists, item.where)] if item.where is not None else []
             if isinstance(item, Queries):
-                clauses += [e for e in (item.sensitivity, item.lattice, *(item.range or ())) if e is not None]
-        for clause in clauses:
+                kept = (item.sensitivity, item.lattice, *(item.range or ()))
+                clauses += [(lists, e) for e in kept if e is not None]
+        for lists, clause in clauses:
             evaluator = Evaluator(InputScope(self, generic))
             evaluator.term(clause)
-            found += evaluator.partial
+            legal = [f for n in lists[:1] for f in (le(ZERO, generic), lt(generic, self.length(n)))]
+            found += [(tuple(legal), p) for p in evaluator.partial]
         return tuple(found)
 
     @cached_property
@@ -393,7 +441,8 @@ class InputScope:
         return self.theory.parameter(ident)
 
     def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
-        return self.theory.entry(base, index, primed or self.side), TRUE
+        legal = and_((le(ZERO, index), lt(index, self.theory.length(base))))
+        return self.theory.entry(base, index, primed or self.side), legal
 
     def length(self, base: str) -> Term:
         return self.theory.length(base)

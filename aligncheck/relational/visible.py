@@ -19,7 +19,7 @@ from functools import cached_property
 from aligncheck.relational.paths import Analysis, Drawing, Emission, Path
 from aligncheck.relational.terms import App, Const, Kind, Sym, Term, Truth, children
 
-PUBLIC_GHOSTS = ("#out", "#counter", "#low", "#high", "#latest")
+PUBLIC_GHOSTS = ("#out", "#latest")
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,17 @@ class Visible:
                 found.append((p, q, "one draws where the other does not"))
             elif p.target != q.target and (self._draws_after(p) or self._draws_after(q)):
                 found.append((p, q, "one goes on drawing where the other stops"))
+        return found
+
+    def rescaled(self) -> list[tuple[Path, Path, Drawing]]:
+        """Pairs of paths that ω does not tell apart and that draw a variable from different distributions."""
+        found: list[tuple[Path, Path, Drawing]] = []
+        for p, q in _pairs(self.analysis.paths):
+            if _draws(p) != _draws(q) or self._apart(p, q, set(self.known)):
+                continue
+            for a, b in zip(p.drawings(), q.drawings(), strict=True):
+                if (a.family, [x.left for x in a.args]) != (b.family, [x.left for x in b.args]):
+                    found.append((p, q, a))
         return found
 
     def _draws_after(self, path: Path) -> bool:
@@ -205,6 +216,6 @@ def is_known(term: Term, known: set[Sym] | frozenset[Sym], shown: frozenset[Term
 
 
 def _is_known_atom(atom: Sym | App, known: set[Sym] | frozenset[Sym]) -> bool:
-    if atom.kind in (Kind.PARAMETER, Kind.COUNTER, Kind.OMEGA):
+    if atom.kind in (Kind.PARAMETER, Kind.OMEGA):
         return True
     return isinstance(atom, Sym) and (atom in known or atom.name.startswith(PUBLIC_GHOSTS))
