@@ -6,6 +6,7 @@ subterms are atoms (symbols, and functions that are no polynomials) and cancels 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -14,6 +15,7 @@ from typing import Any
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
 from aligncheck.relational.terms import (
+    ONE,
     ZERO,
     Add,
     App,
@@ -146,6 +148,28 @@ def polynomial_term(poly: Poly, atoms: tuple[Term, ...]) -> Term:
         factors = [a for a, e in zip(atoms, exponents, strict=True) for _ in range(int(e))]
         parts.append(mul(Const(as_fraction(coefficient)), *factors))
     return add(*parts) if parts else ZERO
+
+
+def split_monomials(
+    form: Quotient, is_parameter: Callable[[Term], bool]
+) -> list[tuple[Fraction, Term | None, Term | None]]:
+    """The quotient as a sum of (number, coefficient, product).
+
+    The coefficient is a quotient over parameters in normal form with leading coefficient 1, the product one of other atoms;
+    None stands for 1. A denominator that is not over parameters alone goes into the coefficient as it is.
+    """
+    fixed = [is_parameter(a) for a in form.atoms]
+    found: list[tuple[Fraction, Term | None, Term | None]] = []
+    context = form.numerator.context()
+    for exponents, number in form.numerator.terms():
+        top = context.from_dict({tuple(int(e) if f else 0 for e, f in zip(exponents, fixed, strict=True)): 1})
+        coefficient = _as_term(_reduced(form.atoms, top, form.denominator))
+        factors = [
+            a for a, e, f in zip(form.atoms, exponents, fixed, strict=True) if not f for _ in range(int(e))
+        ]
+        product = mul(*factors) if factors else None
+        found.append((as_fraction(number), None if coefficient == ONE else coefficient, product))
+    return found
 
 
 def _as_term(value: Quotient) -> Term:

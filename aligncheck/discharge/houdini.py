@@ -14,7 +14,7 @@ from aligncheck.discharge.smt import Answer, Smt
 from aligncheck.obligations.obligation import Invariants, known_at, run_on_d, run_on_d_prime
 from aligncheck.relational.candidates import LIMIT, Pool
 from aligncheck.relational.paths import Analysis, Path
-from aligncheck.relational.terms import Sym, Term, Truth, substitute
+from aligncheck.relational.terms import TRUE, Sym, Term, substitute
 
 MILLISECONDS = 300
 """How long to try one candidate on one path; a candidate that takes longer is dropped."""
@@ -80,11 +80,8 @@ class Houdini:
         table = self._end_values(path)
         claims = {c: canonical(substitute(c, table)) for c in new}
         assumed = {canonical(h) for h in hypotheses}
-        undecided = {
-            c: claim for c, claim in claims.items() if not isinstance(claim, Truth) and claim not in assumed
-        }
-        false = {c for c, claim in claims.items() if claim == Truth(False)}
-        false |= self._refuted(undecided, hypotheses)
+        undecided = {c: claim for c, claim in claims.items() if claim != TRUE and claim not in assumed}
+        false = self._refuted(undecided, hypotheses)
         if false:
             self.kept[path.target] = [c for c in self.kept[path.target] if c not in false]
         return bool(false)
@@ -110,19 +107,11 @@ class Houdini:
         return table
 
     def _refuted(self, claims: Mapping[Term, Term], hypotheses: tuple[Term, ...]) -> set[Term]:
-        """The candidates whose claims do not follow: all are asked for at once, then, if need be, one by one."""
+        """The candidates whose claims were not shown to follow: all are asked for at once, those left open one by one."""
         if not claims:
             return set()
-        left, implied = self.smt.survivors(hypotheses, claims, 2 * MILLISECONDS)
-        if not implied:
-            left = self._one_by_one(left, claims, hypotheses)
-        return set(claims) - set(left)
-
-    def _one_by_one(
-        self, candidates: list[Term], claims: Mapping[Term, Term], hypotheses: tuple[Term, ...]
-    ) -> list[Term]:
-        return [
-            c
-            for c in candidates
-            if self.smt.implied(hypotheses, claims[c], MILLISECONDS).answer is Answer.VALID
+        implied, left = self.smt.survivors(hypotheses, claims, 2 * MILLISECONDS)
+        implied += [
+            c for c in left if self.smt.implied(hypotheses, claims[c], MILLISECONDS).answer is Answer.VALID
         ]
+        return set(claims) - set(implied)

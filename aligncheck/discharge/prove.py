@@ -67,7 +67,7 @@ def decide_all(obligations: Iterable[Obligation], smt: Smt) -> list[Outcome]:
     """Decides many obligations, those with common hypotheses together.
 
     Why sound: `H implies (E1 implies G1) and (E2 implies G2)` holds exactly if `H, E1` imply `G1` and `H, E2` imply `G2`.
-    If the conjunction is not proved, every obligation is decided on its own.
+    What is not proved so is decided on its own.
     """
     distinct = list(dict.fromkeys(obligations))
     groups: dict[tuple[Term, ...], list[Obligation]] = {}
@@ -75,32 +75,26 @@ def decide_all(obligations: Iterable[Obligation], smt: Smt) -> list[Outcome]:
         groups.setdefault(o.hypotheses[: o.shared], []).append(o)
     decided: dict[Obligation, Outcome] = {}
     for hypotheses, members in groups.items():
-        implications = [o for o in members if _is_implication(o)]
-        together = _together(hypotheses, implications, smt) if len(implications) > 1 else None
+        start = time.perf_counter()
+        proved = _together(hypotheses, members, smt)
+        share = (time.perf_counter() - start) / max(1, len(proved))
         for o in members:
-            if together is not None and _is_implication(o):
-                decided[o] = Proved(o, "Z3", together)
-            else:
-                decided[o] = decide(o, smt)
+            decided[o] = Proved(o, "Z3", share) if o in proved else decide(o, smt)
     return [decided[o] for o in distinct]
 
 
-def _is_implication(obligation: Obligation) -> bool:
-    return not isinstance(obligation.goal, Impossible | Independent | Integral | Truth)
-
-
-def _together(hypotheses: tuple[Term, ...], members: list[Obligation], smt: Smt) -> float | None:
-    """Seconds per obligation if all were proved at once, else None."""
-    goal = and_(
-        implies(and_(o.hypotheses[o.shared :]), o.goal)
+def _together(hypotheses: tuple[Term, ...], members: list[Obligation], smt: Smt) -> set[Obligation]:
+    """Those of the obligations that were proved at once."""
+    claims = {
+        o: implies(and_(o.hypotheses[o.shared :]), o.goal)
         for o in members
-        if not isinstance(o.goal, Impossible | Independent | Integral)
-    )
-    start = time.perf_counter()
-    reply = smt.implied(hypotheses, goal, MILLISECONDS)
-    if reply.answer is not Answer.VALID:
-        return None
-    return (time.perf_counter() - start) / len(members)
+        if not isinstance(o.goal, Impossible | Independent | Integral | Truth)
+    }
+    if len(claims) < 2:
+        return set()
+    goals = {claim: claim for claim in claims.values()}
+    proved = set(smt.survivors(hypotheses, goals, MILLISECONDS)[0])
+    return {o for o, claim in claims.items() if claim in proved}
 
 
 def _integral(term: Term, hypotheses: tuple[Term, ...], smt: Smt) -> bool:

@@ -186,7 +186,7 @@ class Cut:
     `env` holds every variable's value there; `fresh` the variables that stand for themselves (each with the
     symbol of its value on D and, unless both runs share it, of its distance or value on D'); `facts` what the only
     path into the loop established about symbols that never change again. `parent` is the cut point from which all
-    ways into the loop come, if there is but one: its invariants speak of symbols that are fixed by then. `enclosing` are the
+    ways into the loop come, or else the loop around it: its invariants speak of symbols that are fixed by then. `enclosing` are the
     loops around this one, by the syntax.
     """
 
@@ -682,7 +682,7 @@ class _Machine:
         if isinstance(stmt, For):
             env["#counter"] = fresh["#counter"] = same(counter)
         origins = {s.origin for s in states}
-        parent = states[0].origin if len(origins) == 1 else None
+        parent = states[0].origin if len(origins) == 1 else (self.around[-1] if self.around else None)
         facts = self.cuts[parent].facts if parent is not None else ()
         if len(states) == 1:
             facts += _established(states[0])
@@ -831,7 +831,7 @@ def _omega_labels(mechanism: nodes.Mechanism) -> set[str]:
                 found.add("out:len" if tag is None else f"out:count:{tag}")
             case _:
                 pass
-    return found
+    return found | ({"out:len"} if found else set())
 
 
 # --- scopes -----------------------------------------------------------------------------------------------

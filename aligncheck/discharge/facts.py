@@ -1,0 +1,199 @@
+"""What may be assumed of the atoms of a question: the theory's facts, and theorems about functions.
+
+Trusted. Everything that is no polynomial (roots, exponentials, absolute values, conditionals, symbols at an index) is an
+atom: to the solver a variable of its own, with the facts given here, which define or bound it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from aligncheck.discharge.algebra import canonical
+from aligncheck.relational.terms import (
+    ONE,
+    TRUE,
+    ZERO,
+    And,
+    App,
+    Fn,
+    Ite,
+    Sort,
+    Sym,
+    Term,
+    add,
+    and_,
+    eq,
+    iff,
+    implies,
+    le,
+    lt,
+    mul,
+    neg,
+    or_,
+    sort_of,
+    sub,
+    subterms,
+)
+from aligncheck.relational.theory import Theory
+
+
+@dataclass
+class Facts:
+    """The facts about the atoms of one mechanism, each computed once."""
+
+    theory: Theory
+    _of_atom: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
+    _of_pair: dict[tuple[Term, Term], tuple[Term, ...]] = field(default_factory=dict)
+    _atoms: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
+
+    def about(self, terms: Iterable[Term]) -> list[Term]:
+        """The base facts and the facts about every atom of the terms, and of those facts, until nothing new occurs.
+
+        The terms themselves are not among the result: whoever asks says which of them to assume.
+        """
+        found: dict[Term, None] = {}
+        atoms: dict[Term, None] = {}
+        queue: list[Term] = []
+
+        def meet(term: Term) -> None:
+            for atom in self._atoms_in(term):
+                if atom not in atoms:
+                    atoms[atom] = None
+                    queue.extend(self.of(atom))
+
+        for term in terms:
+            meet(term)
+        queue.extend(canonical(b) for b in self.theory.base)
+        while queue:
+            while queue:
+                fact = queue.pop()
+                if fact in found or fact == TRUE:
+                    continue
+                if isinstance(fact, And):
+                    queue.extend(fact.args)
+                    continue
+                found[fact] = None
+                meet(fact)
+            queue.extend(f for f in self._pairs(list(atoms)) if f not in found and f != TRUE)
+        return list(found)
+
+    def _atoms_in(self, term: Term) -> tuple[Term, ...]:
+        known = self._atoms.get(term)
+        if known is None:
+            known = tuple(t for t in subterms((term,)) if isinstance(t, Sym | App | Fn | Ite))
+            self._atoms[term] = known
+        return known
+
+    def of(self, atom: Term) -> tuple[Term, ...]:
+        """The facts about one atom."""
+        known = self._of_atom.get(atom)
+        if known is None:
+            match atom:
+                case Sym() | App():
+                    raw: tuple[Term, ...] = self.theory.facts(atom)
+                case Fn():
+                    raw = function_facts(atom)
+                case Ite() if sort_of(atom) is not Sort.BOOL:
+                    raw = (
+                        implies(atom.test, eq(atom, atom.then)),
+                        or_((atom.test, eq(atom, atom.otherwise))),
+                    )
+                case _:
+                    raw = ()
+            known = self._of_atom[atom] = _conjuncts(raw)
+        return known
+
+    def _pairs(self, atoms: list[Term]) -> Iterator[Term]:
+        """Equal arguments give equal values (Ackermann); exp is increasing; prefix sums grow."""
+        groups: dict[str, list[App | Fn]] = {}
+        for atom in atoms:
+            if isinstance(atom, App | Fn) and not (isinstance(atom, Fn) and atom.name == "abs"):
+                groups.setdefault(atom.name, []).append(atom)
+        for group in groups.values():
+            for pair in combinations(group, 2):
+                known = self._of_pair.get(pair)
+                if known is None:
+                    known = self._of_pair[pair] = _conjuncts(self._of_two(*pair))
+                yield from known
+
+    def _of_two(self, a: App | Fn, b: App | Fn) -> Iterator[Term]:
+        if isinstance(a, Fn) and a.name == "exp":
+            yield iff(lt(a.args[0], b.args[0]), lt(a, b))
+            return
+        alike = and_(eq(x, y) for x, y in zip(a.args, b.args, strict=True))
+        yield implies(alike, iff(a, b) if sort_of(a) is Sort.BOOL else eq(a, b))
+        yield from self.theory.pairwise([x for x in (a, b) if isinstance(x, App)])
+
+
+def _conjuncts(facts: Iterable[Term]) -> tuple[Term, ...]:
+    """The facts in normal form, conjunctions taken apart."""
+    found: list[Term] = []
+    for fact in facts:
+        whole = canonical(fact)
+        found.extend(whole.args if isinstance(whole, And) else (whole,))
+    return tuple(f for f in found if f != TRUE)
+
+
+def function_facts(atom: Fn) -> tuple[Term, ...]:
+    """What is known of a function that is no polynomial, at one argument.
+
+    abs, sqrt, floor and mod are defined by these facts (up to integrality); exp, ln and log2 only bounded: the
+    sign facts and the tangent at the fixed point, `exp x >= 1 + x` and `ln x <= x - 1`. Each is a
+    theorem of elementary analysis, so assuming it is sound.
+    """
+    x = atom.args[0]
+    match atom.name:
+        case "abs":
+            return (
+                implies(le(ZERO, x), eq(atom, x)),
+                implies(le(x, ZERO), eq(atom, neg(x))),
+            )
+        case "sqrt":
+            return (implies(le(ZERO, x), and_((le(ZERO, atom), eq(mul(atom, atom), x)))),)
+        case "exp":
+            return (
+                lt(ZERO, atom),
+                iff(lt(ZERO, x), lt(ONE, atom)),
+                iff(lt(x, ZERO), lt(atom, ONE)),
+                le(add(ONE, x), atom),
+            )
+        case "ln":
+            return (
+                implies(
+                    lt(ZERO, x),
+                    and_(
+                        (
+                            iff(lt(ONE, x), lt(ZERO, atom)),
+                            iff(lt(x, ONE), lt(atom, ZERO)),
+                            le(atom, sub(x, ONE)),
+                        )
+                    ),
+                ),
+            )
+        case "log2":
+            return (
+                implies(
+                    lt(ZERO, x),
+                    and_((iff(lt(ONE, x), lt(ZERO, atom)), iff(lt(x, ONE), lt(atom, ZERO)))),
+                ),
+            )
+        case "floor":
+            return (le(atom, x), lt(x, add(atom, ONE)))
+        case "mod":
+            m = atom.args[1]
+            return (
+                implies(
+                    lt(ZERO, m),
+                    and_(
+                        (
+                            le(ZERO, atom),
+                            lt(atom, m),
+                            implies(and_((le(ZERO, x), lt(x, m))), eq(atom, x)),
+                        )
+                    ),
+                ),
+            )
+        case _:
+            return ()

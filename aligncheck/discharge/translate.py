@@ -1,0 +1,229 @@
+"""Terms to Z3: one translation in full, and a linear abstraction of it.
+
+Trusted. In the full translation a comparison becomes a polynomial one: denominators are multiplied out where the parameters'
+ranges decide their sign. In the linear one, every product of unknowns, and every product of an unknown with a coefficient that
+is no number, is a variable of its own. The abstraction has more models, so "no counterexample" in it is a proof;
+a counterexample in it means nothing, and the full translation is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import z3
+
+from aligncheck.discharge.algebra import (
+    Quotient,
+    as_fraction,
+    canonical,
+    polynomial_term,
+    quotient,
+    split_monomials,
+)
+from aligncheck.relational.terms import (
+    ONE,
+    And,
+    App,
+    Cmp,
+    IsInt,
+    Ite,
+    Kind,
+    Mul,
+    Not,
+    Or,
+    Sort,
+    Sym,
+    Term,
+    Truth,
+    add,
+    children,
+    order_key,
+    sort_of,
+    sub,
+)
+
+Signs = Callable[[Term], int]
+"""1 or -1 where the parameters' ranges decide the sign of a term over parameters; 0 where they do not."""
+
+
+@dataclass
+class Translator:
+    """One translation, with its variables and what it has translated so far.
+
+    `whole` gives integer symbols Z3's integers (for concrete models); otherwise they are reals with the tightening
+    `a < b iff a + 1 <= b`, which holds of integers.
+    """
+
+    signs: Signs
+    whole: bool = False
+    linear: bool = False
+    variables: dict[Term, Any] = field(default_factory=dict)
+    _truths: dict[Term, tuple[Any, tuple[Any, ...]]] = field(default_factory=dict)
+    _sides: list[Any] = field(default_factory=list)
+
+    def assertion(self, term: Term) -> list[Any]:
+        """Z3 formulas that together say that a term holds."""
+        value, sides = self._translated(term)
+        return [value, *sides]
+
+    def conditional(self, flag: Any, term: Term) -> list[Any]:
+        """Z3 formulas that together say that the flag implies the term."""
+        value, sides = self._translated(term)
+        return [z3.Implies(flag, value), *sides]
+
+    def _translated(self, term: Term) -> tuple[Any, tuple[Any, ...]]:
+        """The formula, and side conditions that hold anyway (definitions of auxiliary variables, integrality)."""
+        known = self._truths.get(term)
+        if known is None:
+            outer, self._sides = self._sides, []
+            value = self._encode(term)
+            known = self._truths[term] = (value, tuple(self._sides))
+            self._sides = outer
+        return known
+
+    def _truth(self, term: Term) -> Any:
+        value, sides = self._translated(term)
+        self._sides.extend(sides)
+        return value
+
+    def _encode(self, term: Term) -> Any:
+        match term:
+            case Truth(value):
+                return z3.BoolVal(value)
+            case Not(arg):
+                return z3.Not(self._truth(arg))
+            case And(args):
+                return z3.And([self._truth(a) for a in args])
+            case Or(args):
+                return z3.Or([self._truth(a) for a in args])
+            case Ite(test, then, otherwise):
+                return z3.If(self._truth(test), self._truth(then), self._truth(otherwise))
+            case Cmp():
+                return self._comparison(term)
+            case IsInt(arg) if self.whole:
+                return z3.IsInt(self._cleared(quotient(arg)))
+            case Sym() | App():
+                return self.variable(term)
+            case _:
+                raise AssertionError(f"not a truth: {term}")
+
+    def _comparison(self, term: Cmp) -> Any:
+        left, right, op = term.left, term.right, term.op
+        whole = sort_of(left) is Sort.INT and sort_of(right) is Sort.INT
+        if whole and op == "==" and not self.whole:
+            return z3.And(self._truth(Cmp("<=", left, right)), self._truth(Cmp("<=", right, left)))
+        if whole and op == "<":
+            left, op = add(left, ONE), "<="
+        value = self._signed(quotient(sub(left, right)))
+        if op == "==":
+            return value == 0
+        if op == "<":
+            return value < 0
+        if whole and not self.whole:
+            # An integer is at most 0 or at least 1.
+            gap = self._signed(quotient(sub(sub(left, right), ONE)))
+            self._sides.append(z3.Or(value <= 0, gap >= 0))
+        return value <= 0
+
+    def _signed(self, form: Quotient) -> Any:
+        """A Z3 number with the sign of the quotient."""
+        return self._abstracted(form) if self.linear else self._cleared(form)
+
+    # --- linear -------------------------------------------------------------------------------------------
+
+    def _abstracted(self, form: Quotient) -> Any:
+        """Σ c·v, each v a symbol or a variable that stands for a product, for a coefficient, or for both."""
+        total: list[Any] = []
+        for factor, coefficient, product in split_monomials(form, _is_parameter):
+            unknown = self._opaque(coefficient, product)
+            number = z3.RealVal(f"{factor.numerator}/{factor.denominator}")
+            total.append(number if unknown is None else number * unknown)
+        return z3.Sum(total) if total else z3.RealVal(0)
+
+    def _opaque(self, coefficient: Term | None, product: Term | None) -> Any:
+        if coefficient is None and product is None:
+            return None
+        if coefficient is None and isinstance(product, Sym | App):
+            return self.variable(product)
+        if product is None and isinstance(coefficient, Sym):
+            return self.variable(coefficient)
+        if coefficient is None and product is not None and not isinstance(product, Mul):
+            return self.variable(product)
+        name = f"[{'' if coefficient is None else order_key(coefficient)}|"
+        name += f"{'' if product is None else order_key(product)}]"
+        variable = self.variable(Sym(name, Sort.REAL, Kind.GHOST))
+        if product is None and coefficient is not None:
+            sign = self.signs(coefficient)
+            self._sides += [variable > 0] if sign > 0 else [variable < 0] if sign < 0 else []
+        return variable
+
+    # --- full ---------------------------------------------------------------------------------------------
+
+    def _cleared(self, form: Quotient) -> Any:
+        """The quotient with its denominator multiplied out where its sign is known from the parameters' ranges."""
+        top = self._polynomial(form.numerator, form.atoms)
+        if form.denominator == 1:
+            return top
+        unit, factors = form.denominator.factor()
+        sign = -1 if as_fraction(unit) < 0 else 1
+        for factor, power in factors:
+            known = self.signs(polynomial_term(factor, form.atoms))
+            if known == 0:
+                return top * self._inverse(form)
+            sign *= known if int(power) % 2 else 1
+        return top * sign
+
+    def _inverse(self, form: Quotient) -> Any:
+        """A variable r with `denominator * r = 1` wherever the denominator is not 0."""
+        bottom = self._polynomial(form.denominator, form.atoms)
+        key = order_key(canonical(polynomial_term(form.denominator, form.atoms)))
+        r = self.variable(Sym(f"1/({key})", Sort.REAL, Kind.GHOST))
+        self._sides.append(z3.Or(bottom == 0, bottom * r == 1))
+        return r
+
+    def _polynomial(self, poly: Any, atoms: tuple[Term, ...]) -> Any:
+        total: list[Any] = []
+        for exponents, coefficient in poly.terms():
+            c = as_fraction(coefficient)
+            product: Any = z3.RealVal(f"{c.numerator}/{c.denominator}")
+            for atom, e in zip(atoms, exponents, strict=True):
+                for _ in range(int(e)):
+                    product = product * self._number(atom)
+            total.append(product)
+        return z3.Sum(total) if total else z3.RealVal(0)
+
+    def _number(self, atom: Term) -> Any:
+        variable = self.variable(atom)
+        return z3.ToReal(variable) if variable.sort() == z3.IntSort() else variable
+
+    def variable(self, atom: Term) -> Any:
+        """The Z3 variable of an atom."""
+        known = self.variables.get(atom)
+        if known is None:
+            name = f"v{len(self.variables)}"
+            sort = sort_of(atom)
+            if sort is Sort.BOOL:
+                known = z3.Bool(name)
+            elif sort is Sort.INT and self.whole:
+                known = z3.Int(name)
+            else:
+                known = z3.Real(name)
+            self.variables[atom] = known
+        return known
+
+
+def _is_parameter(atom: Term) -> bool:
+    """Whether an atom is fixed by the public parameters alone."""
+    stack = [atom]
+    while stack:
+        t = stack.pop()
+        if isinstance(t, Sym):
+            if t.kind is not Kind.PARAMETER:
+                return False
+        elif isinstance(t, App | Ite):
+            return False
+        else:
+            stack.extend(children(t))
+    return True
