@@ -198,7 +198,7 @@ class _Search:
         alone = replace(analysis, paths=(path,))
         match self.condition:
             case Condition.ACYCLIC | Condition.INJECTIVE:
-                wanted = one_to_one(alone, {}, self.source)
+                wanted = one_to_one(analysis, {}, self.source, path)
             case Condition.COUNTABLE:
                 yield from self._moved_by_output(path)
                 return

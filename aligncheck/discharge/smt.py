@@ -125,7 +125,8 @@ class Smt:
         """The keys of the claims that are implied, and of those that neither proof nor counterexample was found for.
 
         First the claims that follow in the linear abstraction are taken out; then, for the others, one full solver is kept
-        and each counterexample drops every claim that it refutes, until there is none.
+        and each counterexample drops every claim that it refutes, until there is none. A disjunction of many nonlinear
+        questions is often harder than each of them, so the full solver gives up early and leaves the rest to the caller.
         """
         assumed = [canonical(h) for h in hypotheses]
         goals = {key: canonical(claim) for key, claim in claims.items()}
@@ -135,7 +136,7 @@ class Smt:
         proved, rest = self._filtered(self.linear, terms, goals, milliseconds, True)
         if not rest:
             return proved, []
-        more, left = self._filtered(self.full, terms, {k: goals[k] for k in rest}, milliseconds, False)
+        more, left = self._filtered(self.full, terms, {k: goals[k] for k in rest}, milliseconds // 8, False)
         return [*proved, *more], left
 
     def _filtered(

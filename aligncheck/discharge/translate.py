@@ -44,6 +44,9 @@ from aligncheck.relational.terms import (
     sub,
 )
 
+z3.z3.Z3_DEBUG = False
+# z3py's own argument checks cost half of its time; the translations below are well-sorted by construction.
+
 Signs = Callable[[Term], int]
 """1 or -1 where the parameters' ranges decide the sign of a term over parameters; 0 where they do not."""
 

@@ -134,7 +134,9 @@ def _not_before(event: Drawing, earlier: tuple[Drawing, ...]) -> frozenset[Term]
     return frozenset(a for a in atoms((event.shift,)) if a.kind is Kind.NOISE and (a == own or a not in done))
 
 
-def one_to_one(analysis: Analysis, invariants: Invariants, source: Source) -> list[Obligation]:
+def one_to_one(
+    analysis: Analysis, invariants: Invariants, source: Source, first: Path | None = None
+) -> list[Obligation]:
     """The general route (Theorem 4) where a shift depends on its own or a later draw of the same path.
 
     Claim: from one cut point to the next, with all earlier noise fixed, two noise vectors that take the same visible arms,
@@ -145,10 +147,10 @@ def one_to_one(analysis: Analysis, invariants: Invariants, source: Source) -> li
     arms may still take different hidden arms, so every pair of paths that differ in hidden arms only is compared. Where
     every shift is, in every case, free of the path's draws outside its tests, φ is piecewise a translation and |det J| = 1
     (`_unit_jacobian`).
-    Source: section 8, conditions 2 and 4, Theorem 4.
+    Source: section 8, conditions 2 and 4, Theorem 4. (`first` asks for the pairs of one path only.)
     """
     found = []
-    for path in analysis.paths:
+    for path in analysis.paths if first is None else (first,):
         events = path.drawings()
         ahead = frozenset[Term]().union(*(_not_before(e, events[:i]) for i, e in enumerate(events)))
         if not ahead:

@@ -132,7 +132,7 @@ class Visible:
         if len(first) == len(second) and p.target == q.target:
             return False
         return all(
-            a is not b and (a is None or b is None or _differ(a, b) or self._indexed(p, a, q, b))
+            a is not b if a is None or b is None else _differ(a, b) or self._indexed(p, a, q, b)
             for a in ahead
             for b in behind
         )
