@@ -44,6 +44,8 @@ def advice_for(mechanism: Mechanism, source: Source, findings: Findings, deadlin
     found: list[str] = []
     if unproved == {Condition.COST}:
         found += _other_claims(findings, source)
+    if not unproved <= {Condition.COST, Condition.OUTPUT, Condition.SUPPORT}:
+        return tuple(found)
     for name, changed in _other_adjacencies(mechanism):
         if time.monotonic() > until:
             break
@@ -57,7 +59,7 @@ def advice_for(mechanism: Mechanism, source: Source, findings: Findings, deadlin
 
 def _other_claims(findings: Findings, source: Source) -> Iterator[str]:
     """The least multiple of the claim, and a parameter range, for which the cost obligation is proved."""
-    smt = Smt(findings.theory)
+    smt = findings.smt
     claim = findings.theory.claim
     for factor in _FACTORS:
         larger = scaled(claim, factor)

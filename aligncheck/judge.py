@@ -117,9 +117,6 @@ def _fails(
         for span, text in o.obligation.related
         if span != violation.span
     )
-    notes = []
-    if open_here:
-        notes.append(f"to prove: {open_here[0].obligation.text}")
     return AlignmentFails(
         mechanism,
         violation.condition,
@@ -130,7 +127,6 @@ def _fails(
         _reports(findings, violation.condition),
         _proof(findings, source),
         advice_for(mechanism, source, findings, deadline),
-        tuple(notes),
     )
 
 

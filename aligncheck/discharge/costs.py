@@ -22,7 +22,7 @@ def cost_parts(findings: Findings, source: Source) -> tuple[tuple[CostPart, ...]
     Each part's amount is the smallest of a few public bounds on |shift|/α that is proved on its path; a draw for which
     none is proved is left out. The parts explain the bound; the proof itself is the `cost` obligation.
     """
-    smt = Smt(findings.theory)
+    smt = findings.smt
     parts: dict[tuple[str, str, str], CostPart] = {}
     amounts: dict[tuple[Term, Term], Term | None] = {}
     for path in findings.analysis.paths:

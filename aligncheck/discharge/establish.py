@@ -24,9 +24,13 @@ from aligncheck.syntax.nodes import Mechanism
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything that was established about one mechanism; `seconds_searching` is what invariants took."""
+    """Everything that was established about one mechanism; `seconds_searching` is what invariants took.
+
+    `smt` has translated its terms already, so that further questions about them are cheap.
+    """
 
     theory: Theory
+    smt: Smt
     analysis: Analysis
     invariants: Invariants
     outcomes: tuple[Outcome, ...]
@@ -89,7 +93,7 @@ def establish(mechanism: Mechanism, source: Source, deadline: float | None = Non
     outcomes.append(decide(_hypotheses(theory), smt))
     outcomes += _termination(analysis, invariants, smt)
     outcomes += _author_outcomes(analysis, lines, invariants, smt)
-    return Findings(theory, analysis, invariants, tuple(outcomes), route, searching)
+    return Findings(theory, smt, analysis, invariants, tuple(outcomes), route, searching)
 
 
 def _routed(

@@ -21,6 +21,7 @@ from aligncheck.discharge.algebra import Quotient, canonical, polynomial_term, q
 from aligncheck.discharge.facts import Facts
 from aligncheck.discharge.translate import Translator
 from aligncheck.discharge.values import value_of
+from aligncheck.discharge.z3build import add_all
 from aligncheck.relational.terms import (
     FALSE,
     TRUE,
@@ -175,7 +176,7 @@ class Smt:
     def _solver(self, translator: Translator, terms: Iterable[Term]) -> Any:
         solver = z3.Solver()
         for term in terms:
-            solver.add(*translator.assertion(term))
+            add_all(solver, translator.assertion(term))
         return solver
 
     def _check(self, solver: Any, milliseconds: int) -> Any:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import z3
 
+from aligncheck.discharge import z3build as build
 from aligncheck.discharge.algebra import (
     Quotient,
     as_fraction,
@@ -43,9 +45,6 @@ from aligncheck.relational.terms import (
     sort_of,
     sub,
 )
-
-z3.z3.Z3_DEBUG = False
-# z3py's own argument checks cost half of its time; the translations below are well-sorted by construction.
 
 Signs = Callable[[Term], int]
 """1 or -1 where the parameters' ranges decide the sign of a term over parameters; 0 where they do not."""
@@ -96,11 +95,11 @@ class Translator:
             case Truth(value):
                 return z3.BoolVal(value)
             case Not(arg):
-                return z3.Not(self._truth(arg))
+                return build.negation(self._truth(arg))
             case And(args):
-                return z3.And([self._truth(a) for a in args])
+                return build.both([self._truth(a) for a in args])
             case Or(args):
-                return z3.Or([self._truth(a) for a in args])
+                return build.either([self._truth(a) for a in args])
             case Ite(test, then, otherwise):
                 return z3.If(self._truth(test), self._truth(then), self._truth(otherwise))
             case Cmp():
@@ -116,19 +115,19 @@ class Translator:
         left, right, op = term.left, term.right, term.op
         whole = sort_of(left) is Sort.INT and sort_of(right) is Sort.INT
         if whole and op == "==" and not self.whole:
-            return z3.And(self._truth(Cmp("<=", left, right)), self._truth(Cmp("<=", right, left)))
+            return build.both([self._truth(Cmp("<=", left, right)), self._truth(Cmp("<=", right, left))])
         if whole and op == "<":
             left, op = add(left, ONE), "<="
         value = self._signed(quotient(sub(left, right)))
         if op == "==":
-            return value == 0
+            return build.is_zero(value)
         if op == "<":
-            return value < 0
+            return build.below_zero(value)
         if whole and not self.whole:
             # An integer is at most 0 or at least 1.
             gap = self._signed(quotient(sub(sub(left, right), ONE)))
-            self._sides.append(z3.Or(value <= 0, gap >= 0))
-        return value <= 0
+            self._sides.append(build.either([build.at_most_zero(value), build.at_least_zero(gap)]))
+        return build.at_most_zero(value)
 
     def _signed(self, form: Quotient) -> Any:
         """A Z3 number with the sign of the quotient."""
@@ -141,9 +140,9 @@ class Translator:
         total: list[Any] = []
         for factor, coefficient, product in split_monomials(form, _is_parameter):
             unknown = self._opaque(coefficient, product)
-            number = z3.RealVal(f"{factor.numerator}/{factor.denominator}")
-            total.append(number if unknown is None else number * unknown)
-        return z3.Sum(total) if total else z3.RealVal(0)
+            number = build.number(factor)
+            total.append(number if unknown is None else build.product([number, unknown]))
+        return build.total(total)
 
     def _opaque(self, coefficient: Term | None, product: Term | None) -> Any:
         if coefficient is None and product is None:
@@ -174,9 +173,9 @@ class Translator:
         for factor, power in factors:
             known = self.signs(polynomial_term(factor, form.atoms))
             if known == 0:
-                return top * self._inverse(form)
+                return build.product([top, self._inverse(form)])
             sign *= known if int(power) % 2 else 1
-        return top * sign
+        return top if sign == 1 else build.product([build.number(Fraction(-1)), top])
 
     def _inverse(self, form: Quotient) -> Any:
         """A variable r with `denominator * r = 1` wherever the denominator is not 0."""
@@ -189,17 +188,15 @@ class Translator:
     def _polynomial(self, poly: Any, atoms: tuple[Term, ...]) -> Any:
         total: list[Any] = []
         for exponents, coefficient in poly.terms():
-            c = as_fraction(coefficient)
-            product: Any = z3.RealVal(f"{c.numerator}/{c.denominator}")
-            for atom, e in zip(atoms, exponents, strict=True):
-                for _ in range(int(e)):
-                    product = product * self._number(atom)
-            total.append(product)
-        return z3.Sum(total) if total else z3.RealVal(0)
+            factors = [
+                self._number(atom) for atom, e in zip(atoms, exponents, strict=True) for _ in range(int(e))
+            ]
+            total.append(build.product([build.number(as_fraction(coefficient)), *factors]))
+        return build.total(total)
 
     def _number(self, atom: Term) -> Any:
         variable = self.variable(atom)
-        return z3.ToReal(variable) if variable.sort() == z3.IntSort() else variable
+        return z3.ToReal(variable) if self.whole and sort_of(atom) is Sort.INT else variable
 
     def variable(self, atom: Term) -> Any:
         """The Z3 variable of an atom."""

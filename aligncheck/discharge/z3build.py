@@ -1,0 +1,100 @@
+"""Z3 formulas made through its C interface: z3py's own operators check and convert their arguments each time, which costs
+more than the solving. The callers' terms are well-sorted by construction.
+
+Only this module knows z3's low-level names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import z3
+from z3 import z3core
+
+
+def _context() -> Any:
+    return z3.main_ctx()
+
+
+def _array(args: Sequence[Any]) -> Any:
+    return (z3.Ast * len(args))(*(a.ast for a in args))
+
+
+@lru_cache(maxsize=4096)
+def number(value: Fraction) -> Any:
+    """A rational constant, of sort real."""
+    return z3.RealVal(f"{value.numerator}/{value.denominator}")
+
+
+def total(args: Sequence[Any]) -> Any:
+    """A sum of reals."""
+    if not args:
+        return number(Fraction(0))
+    if len(args) == 1:
+        return args[0]
+    context = _context()
+    return z3.ArithRef(z3core.Z3_mk_add(context.ref(), len(args), _array(args)), context)
+
+
+def product(args: Sequence[Any]) -> Any:
+    """A product of reals."""
+    if len(args) == 1:
+        return args[0]
+    context = _context()
+    return z3.ArithRef(z3core.Z3_mk_mul(context.ref(), len(args), _array(args)), context)
+
+
+def at_most_zero(value: Any) -> Any:
+    """value <= 0."""
+    context = _context()
+    zero = number(Fraction(0))
+    return z3.BoolRef(z3core.Z3_mk_le(context.ref(), value.ast, zero.ast), context)
+
+
+def at_least_zero(value: Any) -> Any:
+    """value >= 0."""
+    context = _context()
+    zero = number(Fraction(0))
+    return z3.BoolRef(z3core.Z3_mk_ge(context.ref(), value.ast, zero.ast), context)
+
+
+def below_zero(value: Any) -> Any:
+    """value < 0."""
+    context = _context()
+    zero = number(Fraction(0))
+    return z3.BoolRef(z3core.Z3_mk_lt(context.ref(), value.ast, zero.ast), context)
+
+
+def is_zero(value: Any) -> Any:
+    """value = 0."""
+    context = _context()
+    zero = number(Fraction(0))
+    return z3.BoolRef(z3core.Z3_mk_eq(context.ref(), value.ast, zero.ast), context)
+
+
+def both(args: Sequence[Any]) -> Any:
+    """A conjunction."""
+    context = _context()
+    return z3.BoolRef(z3core.Z3_mk_and(context.ref(), len(args), _array(args)), context)
+
+
+def either(args: Sequence[Any]) -> Any:
+    """A disjunction."""
+    context = _context()
+    return z3.BoolRef(z3core.Z3_mk_or(context.ref(), len(args), _array(args)), context)
+
+
+def negation(arg: Any) -> Any:
+    """not arg."""
+    context = _context()
+    return z3.BoolRef(z3core.Z3_mk_not(context.ref(), arg.ast), context)
+
+
+def add_all(solver: Any, formulas: Iterable[Any]) -> None:
+    """Asserts formulas."""
+    context = _context().ref()
+    for formula in formulas:
+        z3core.Z3_solver_assert(context, solver.solver, formula.ast)
