@@ -13,9 +13,9 @@ from aligncheck.discharge.establish import Findings, establish
 from aligncheck.discharge.prove import Proved, decide
 from aligncheck.discharge.smt import Smt
 from aligncheck.obligations.alignment import within_claim
-from aligncheck.relational.paths import TooManyPaths
+from aligncheck.relational.paths import COST, TooManyPaths
 from aligncheck.relational.spell import spell
-from aligncheck.relational.terms import Sort, Term, compare, const, scaled
+from aligncheck.relational.terms import Cmp, Kind, Sort, Sym, Term, atoms, compare, const, scaled, substitute
 from aligncheck.source import Source
 from aligncheck.syntax.nodes import Adjacency, Mechanism, Parameter, Queries
 
@@ -61,8 +61,7 @@ def _other_claims(findings: Findings, source: Source) -> Iterator[str]:
     """The least multiple of the claim, and a parameter range, for which the cost obligation is proved."""
     smt = findings.smt
     claim = findings.theory.claim
-    for factor in _FACTORS:
-        larger = scaled(claim, factor)
+    for larger in (*(scaled(claim, factor) for factor in _FACTORS), *_bounds_found(findings)):
         if _holds(findings, larger, (), smt, source):
             yield f"needs `privacy {spell(canonical(larger))}`"
             break
@@ -74,6 +73,28 @@ def _other_claims(findings: Findings, source: Source) -> Iterator[str]:
                     if _holds(findings, claim, (compare(op, value, const(bound)),), smt, source):
                         yield f"verified where `{parameter.name} {word} {bound}`"
                         return
+
+
+def _bounds_found(findings: Findings) -> Iterator[Term]:
+    """Claims that the invariants suggest: a bound on the cost by counters, each counter at its own greatest value."""
+    for cut in findings.analysis.cuts:
+        if COST not in cut.fresh:
+            continue
+        terms = findings.invariants[cut.number]
+        greatest: dict[Term, Term] = {
+            t.left: t.right
+            for t in terms
+            if isinstance(t, Cmp) and t.op == "<=" and isinstance(t.left, Sym) and _is_public(t.right)
+        }
+        for t in terms:
+            if isinstance(t, Cmp) and t.op == "<=" and t.left == cut.fresh[COST].left:
+                bound = canonical(substitute(t.right, greatest))
+                if _is_public(bound):
+                    yield bound
+
+
+def _is_public(term: Term) -> bool:
+    return all(isinstance(a, Sym) and a.kind is Kind.PARAMETER for a in atoms((term,)))
 
 
 def _holds(findings: Findings, claim: Term, extra: tuple[Term, ...], smt: Smt, source: Source) -> bool:

@@ -15,6 +15,7 @@ from aligncheck.discharge.search import Violation, find_violation
 from aligncheck.obligations import ORDER
 from aligncheck.relational.paths import TooManyPaths
 from aligncheck.relational.spell import spell
+from aligncheck.relational.terms import Kind, Term, atoms
 from aligncheck.source import Source
 from aligncheck.syntax.nodes import Mechanism
 from aligncheck.verdict import (
@@ -217,6 +218,14 @@ def _proof(findings: Findings, source: Source) -> Proof:
         tuple(_path_text(findings, index, source) for index in range(len(findings.analysis.paths))),
         tuple(dict.fromkeys(o.obligation.rule for o in findings.outcomes)),
     )
+
+
+def _rank(term: Term) -> int:
+    """Invariants that tell most come first: costs, then distances, then the rest."""
+    kinds = {(a.kind, a.name.startswith("#cost")) for a in atoms((term,))}
+    if (Kind.GHOST, True) in kinds:
+        return 0
+    return 1 if any(kind is Kind.DISTANCE for kind, _ in kinds) else 2
 
 
 def _path_text(findings: Findings, index: int, source: Source) -> str:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from fractions import Fraction
 
 from aligncheck.conditions import Condition
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.houdini import Houdini
 from aligncheck.discharge.prove import Open, Outcome, Proved, decide, decide_all
 from aligncheck.discharge.smt import Answer, Smt
+from aligncheck.discharge.values import near, value_of
 from aligncheck.obligations import obligations_of, one_to_one
 from aligncheck.obligations.alignment import within_claim
 from aligncheck.obligations.obligation import Impossible, Invariants, Obligation, known_at
 from aligncheck.obligations.running import clauses_make_sense, loops_end
 from aligncheck.relational.evaluate import Evaluator
 from aligncheck.relational.paths import Analysis, Cut, analyse, at_head
-from aligncheck.relational.terms import Term
+from aligncheck.relational.terms import Const, Term, Truth, substitute
 from aligncheck.relational.theory import Theory
+from aligncheck.relational.visible import with_later_records
 from aligncheck.source import Source, Span
 from aligncheck.syntax.nodes import Mechanism
 
@@ -51,10 +54,18 @@ def contradiction(mechanism: Mechanism) -> Span | None:
 
 
 def _satisfiable(theory: Theory) -> bool | None:
-    """Whether the declarations can be met: parameters, lengths, and one entry of every list on D and on D'; None if the solver
-    does not decide."""
-    answer = Smt(theory, whole=True).satisfiable(theory.generic_entries(), 2_000).answer
-    return {Answer.INVALID: True, Answer.VALID: False}.get(answer)
+    """Whether the declarations can be met: parameters, lengths, and one entry of every list on D and on D'; None if that was not
+    decided.
+
+    Z3 knows exp, ln and log2 by bounds only, so its inputs must satisfy the `where` clauses as numbers, too.
+    """
+    reply = Smt(theory, whole=True).satisfiable(theory.generic_entries(), 2_000)
+    if reply.model is None:
+        return False if reply.answer is Answer.VALID else None
+    values = {a: Const(Fraction(v)) for a, v in reply.model.items() if not isinstance(v, bool)}
+    truths: dict[Term, Term] = {a: Truth(v) for a, v in reply.model.items() if isinstance(v, bool)}
+    met = [value_of(near(canonical(substitute(b, {**truths, **values}))), reply.model) for b in theory.base]
+    return True if False not in met else None
 
 
 def _hypotheses(theory: Theory) -> Obligation:
@@ -73,7 +84,7 @@ def establish(mechanism: Mechanism, source: Source, deadline: float | None = Non
     """
     theory = Theory(mechanism)
     smt = Smt(theory, deadline=deadline)
-    analysis = analyse(theory)
+    analysis = with_later_records(analyse(theory))
     start = time.perf_counter()
     lines = _author_lines(analysis)
 

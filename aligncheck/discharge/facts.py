@@ -107,10 +107,10 @@ class Facts:
 
     def _pairs(self, atoms: list[Term]) -> Iterator[Term]:
         """Equal arguments give equal values (Ackermann); exp is increasing; prefix sums grow."""
-        groups: dict[str, list[App | Fn]] = {}
+        groups: dict[tuple[type, str], list[App | Fn]] = {}
         for atom in atoms:
             if isinstance(atom, App | Fn) and not (isinstance(atom, Fn) and atom.name == "abs"):
-                groups.setdefault(atom.name, []).append(atom)
+                groups.setdefault((type(atom), atom.name), []).append(atom)
         for group in groups.values():
             for pair in combinations(group, 2):
                 known = self._of_pair.get(pair)

@@ -1,7 +1,7 @@
 """Loop invariants: the largest subset of the candidates that is inductive (Houdini).
 
-Trusted only in one respect: what is returned was shown, candidate by candidate, to hold at every entry and to be
-preserved by every round *under the returned candidates alone* (the last sweep drops nothing).
+Trusted in one respect only: `_confirm`, at the end, shows again and plainly that every path into a loop establishes what
+is returned, *under the returned candidates alone*.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from aligncheck.discharge.smt import Answer, Smt
 from aligncheck.obligations.obligation import Invariants, known_at, run_on_d, run_on_d_prime
 from aligncheck.relational.candidates import LIMIT, Pool
 from aligncheck.relational.paths import Analysis, Path
-from aligncheck.relational.terms import TRUE, Sym, Term, substitute
+from aligncheck.relational.terms import TRUE, Sym, Term, and_, substitute
 
 MILLISECONDS = 300
 """How long to try one candidate on one path; a candidate that takes longer is dropped."""
@@ -54,7 +54,33 @@ class Houdini:
                 new = dict.fromkeys(canonical(c) for c in tried)
                 self.kept[number] = list(dict.fromkeys([*self.kept[number], *new]))
             self._sweep()
+        self._confirm()
         return self._found()
+
+    def _confirm(self) -> None:
+        """Ask once more, plainly, whether every path establishes what is left; drop what it does not, until all is shown.
+
+        So nothing of the search above needs to be believed.
+        """
+        while any([self._drop(path) for path in self.analysis.paths if path.target is not None]):
+            pass
+
+    def _drop(self, path: Path) -> bool:
+        assert path.target is not None
+        hypotheses, table = self._hypotheses(path), self._end_values(path)
+        claims = {c: canonical(substitute(c, table)) for c in self.kept[path.target]}
+        assumed = {canonical(h) for h in hypotheses}
+        doubtful = [c for c, claim in claims.items() if claim != TRUE and claim not in assumed]
+        whole = and_(claims[c] for c in doubtful)
+        if self.smt.implied(hypotheses, whole, MILLISECONDS).answer is Answer.VALID:
+            return False
+        lost = [
+            c
+            for c in doubtful
+            if self.smt.implied(hypotheses, claims[c], MILLISECONDS).answer is not Answer.VALID
+        ]
+        self.kept[path.target] = [c for c in self.kept[path.target] if c not in lost]
+        return bool(lost)
 
     def _found(self) -> Invariants:
         return {number: tuple(terms) for number, terms in self.kept.items()}

@@ -6,7 +6,6 @@ only turns "not proved" into a run that a person can follow. `replay` must confi
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from itertools import islice, product
 from aligncheck.conditions import Condition
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.smt import Answer, Smt
-from aligncheck.discharge.values import value_of
+from aligncheck.discharge.values import near, value_of
 from aligncheck.obligations import obligations_of, one_to_one
 from aligncheck.obligations.obligation import (
     Impossible,
@@ -38,8 +37,6 @@ from aligncheck.relational.paths import (
 from aligncheck.relational.terms import (
     FALSE,
     App,
-    Const,
-    Fn,
     IsInt,
     Kind,
     Sort,
@@ -55,7 +52,6 @@ from aligncheck.relational.terms import (
     or_,
     sort_of,
     substitute,
-    subterms,
 )
 from aligncheck.relational.theory import Ground, Grounding, Theory
 from aligncheck.replay import Scenario, ScenarioError, Undecided, aligned, draw_count, replay, same_output
@@ -122,7 +118,7 @@ def _groundings(theory: Theory, around: tuple[dict[str, Ground], ...]) -> Iterat
     ]
     for values in chosen:
         grounded = Theory(theory.mechanism, Grounding(values, {}))
-        if all(value_of(canonical(_plain(f)), {}) is not False for f in grounded.base):
+        if all(value_of(canonical(near(f)), {}) is not False for f in grounded.base):
             yield values
 
 
@@ -134,23 +130,6 @@ def _pool(parameter: Parameter) -> tuple[Ground, ...]:
             return _INTEGERS
         case nodes.Sort.REAL:
             return _REALS[:5]
-
-
-def _plain(term: Term) -> Term:
-    """Irrational constants replaced by near rationals: the search needs numbers, and `replay` decides exactly."""
-
-    table: dict[Term, Term] = {}
-    for t in subterms((term,)):
-        if isinstance(t, Fn) and t.name in ("sqrt", "exp", "ln", "log2"):
-            arg = _plain(t.args[0])
-            if isinstance(arg, Const):
-                function = {"sqrt": math.sqrt, "exp": math.exp, "ln": math.log, "log2": math.log2}[t.name]
-                try:
-                    near = function(float(arg.value))
-                except (ValueError, OverflowError):
-                    continue
-                table[t] = Const(Fraction(near).limit_denominator(1 << 20))
-    return substitute(term, table)
 
 
 class _Numbers(dict[Term, Fraction | bool]):
@@ -242,7 +221,7 @@ class _Search:
     # --- what the answer means ----------------------------------------------------------------------------
 
     def _answer(self, question: tuple[Term, ...], path: Path, smt: Smt) -> Violation | None:
-        facts = [canonical(_plain(t)) for t in question]
+        facts = [canonical(near(t)) for t in question]
         if FALSE in facts or time.monotonic() > self.until:
             return None
         if smt.satisfiable(facts, _MILLISECONDS).answer is not Answer.INVALID:
@@ -332,7 +311,7 @@ class _Search:
 
     def _confused_pair(self, p: Path, q: Path, smt: Smt) -> Violation | None:
         twin = _twin_noise(q)
-        facts = [canonical(_plain(t)) for t in _both(p, q, twin)]
+        facts = [canonical(near(t)) for t in _both(p, q, twin)]
         for limits in (*_LIMITS, None):
             reply = smt.satisfiable(facts, _MILLISECONDS, limits)
             if reply.answer is not Answer.INVALID or reply.model is None:
@@ -361,7 +340,7 @@ class _Search:
         theory = self.theory
 
         def number(term: Term, table: dict[Term, Term]) -> Fraction | bool:
-            value = value_of(_plain(substitute(term, table)), model)
+            value = value_of(near(substitute(term, table)), model)
             if value is None:
                 raise ArithmeticError
             return value

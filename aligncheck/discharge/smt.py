@@ -34,7 +34,6 @@ from aligncheck.relational.terms import (
     Term,
     lt,
     not_,
-    order_key,
     sort_of,
     subterms,
 )
@@ -73,7 +72,7 @@ class Smt:
     whole: bool = False
     deadline: float | None = None
     queries: int = 0
-    _signs: dict[str, int] = field(default_factory=dict)
+    _signs: dict[Term, int] = field(default_factory=dict)
 
     @cached_property
     def facts(self) -> Facts:
@@ -205,11 +204,10 @@ class Smt:
 
     def _sign(self, term: Term) -> int:
         """1 or -1 where the parameters' ranges decide the sign of a term over parameters, 0 where they do not."""
-        key = order_key(term)
-        known = self._signs.get(key)
+        known = self._signs.get(term)
         if known is None:
-            self._signs[key] = 0  # while it is being decided
-            known = self._signs[key] = self._sign_of(term)
+            self._signs[term] = 0  # while it is being decided
+            known = self._signs[term] = self._sign_of(term)
         return known
 
     def _sign_of(self, term: Term) -> int:

@@ -41,7 +41,6 @@ from aligncheck.relational.terms import (
     Truth,
     add,
     children,
-    order_key,
     sort_of,
     sub,
 )
@@ -62,6 +61,8 @@ class Translator:
     whole: bool = False
     linear: bool = False
     variables: dict[Term, Any] = field(default_factory=dict)
+    _products: dict[tuple[Term | None, Term | None], Any] = field(default_factory=dict)
+    _inverses: dict[Term, Any] = field(default_factory=dict)
     _truths: dict[Term, tuple[Any, tuple[Any, ...]]] = field(default_factory=dict)
     _sides: list[Any] = field(default_factory=list)
 
@@ -153,9 +154,7 @@ class Translator:
             return self.variable(coefficient)
         if coefficient is None and product is not None and not isinstance(product, Mul):
             return self.variable(product)
-        name = f"[{'' if coefficient is None else order_key(coefficient)}|"
-        name += f"{'' if product is None else order_key(product)}]"
-        variable = self.variable(Sym(name, Sort.REAL, Kind.GHOST))
+        variable = self._auxiliary(self._products, (coefficient, product))
         if product is None and coefficient is not None:
             sign = self.signs(coefficient)
             self._sides += [variable > 0] if sign > 0 else [variable < 0] if sign < 0 else []
@@ -180,8 +179,7 @@ class Translator:
     def _inverse(self, form: Quotient) -> Any:
         """A variable r with `denominator * r = 1` wherever the denominator is not 0."""
         bottom = self._polynomial(form.denominator, form.atoms)
-        key = order_key(canonical(polynomial_term(form.denominator, form.atoms)))
-        r = self.variable(Sym(f"1/({key})", Sort.REAL, Kind.GHOST))
+        r = self._auxiliary(self._inverses, canonical(polynomial_term(form.denominator, form.atoms)))
         self._sides.append(z3.Or(bottom == 0, bottom * r == 1))
         return r
 
@@ -197,6 +195,14 @@ class Translator:
     def _number(self, atom: Term) -> Any:
         variable = self.variable(atom)
         return z3.ToReal(variable) if self.whole and sort_of(atom) is Sort.INT else variable
+
+    def _auxiliary(self, table: dict[Any, Any], key: Any) -> Any:
+        """A real variable that stands for what the key says; keys are terms, compared as such."""
+        known = table.get(key)
+        if known is None:
+            letter = "p" if table is self._products else "r"
+            known = table[key] = z3.Real(f"{letter}{len(table)}")
+        return known
 
     def variable(self, atom: Term) -> Any:
         """The Z3 variable of an atom."""

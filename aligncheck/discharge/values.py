@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -22,6 +23,8 @@ from aligncheck.relational.terms import (
     Term,
     Truth,
     fn,
+    substitute,
+    subterms,
 )
 
 
@@ -78,6 +81,23 @@ def value_of(term: Term, model: Mapping[Term, Fraction | bool]) -> Fraction | bo
         case IsInt(arg):
             v = value_of(arg, model)
             return None if v is None else Fraction(v).denominator == 1
+
+
+def near(term: Term) -> Term:
+    """The term with irrational constants replaced by near rationals: for searches, whose results others confirm."""
+
+    table: dict[Term, Term] = {}
+    for t in subterms((term,)):
+        if isinstance(t, Fn) and t.name in ("sqrt", "exp", "ln", "log2"):
+            arg = near(t.args[0])
+            if isinstance(arg, Const):
+                function = {"sqrt": math.sqrt, "exp": math.exp, "ln": math.log, "log2": math.log2}[t.name]
+                try:
+                    value = function(float(arg.value))
+                except (ValueError, OverflowError):
+                    continue
+                table[t] = Const(Fraction(value).limit_denominator(1 << 20))
+    return substitute(term, table)
 
 
 def _all(values: list[Fraction | bool | None]) -> bool | None:

@@ -48,7 +48,7 @@ def obligations_of(
         *scales_are_public(analysis, invariants, visible, source),
         *count_is_known(analysis, visible, source),
         *same_index(analysis, invariants, source),
-        *countably_many(analysis, source),
+        *countably_many(analysis, visible, source),
         *in_order(analysis, source),
         *stays_in_support(analysis, invariants, source),
         *same_arms_and_records(analysis, invariants, source),

@@ -18,6 +18,7 @@ from aligncheck.obligations.output import quoted
 from aligncheck.relational.paths import COST, Analysis, Drawing, Path
 from aligncheck.relational.terms import (
     App,
+    Cmp,
     Kind,
     Pair,
     Sort,
@@ -29,9 +30,12 @@ from aligncheck.relational.terms import (
     div,
     eq,
     le,
+    or_,
     sort_of,
     substitute,
+    subterms,
 )
+from aligncheck.relational.visible import Visible
 from aligncheck.source import Source, Span
 
 
@@ -77,13 +81,7 @@ def _variable(event: Drawing) -> str:
 
 def own_symbol(event: Drawing) -> Sym | App:
     """The symbol of a draw's own value."""
-    noise = [a for a in atoms((event.left.value,)) if a.kind is Kind.NOISE and _belongs(a, event.name)]
-    assert noise
-    return next(a for a in noise if isinstance(a, Sym) or a.args == (event.position,))
-
-
-def _belongs(atom: Sym | App, name: str) -> bool:
-    return atom.name.removesuffix("#") == name
+    return event.left.symbol
 
 
 def in_order(analysis: Analysis, source: Source) -> list[Obligation]:
@@ -271,13 +269,14 @@ def within_claim(analysis: Analysis, claim: Term, invariants: Invariants, source
     ]
 
 
-def countably_many(analysis: Analysis, source: Source) -> list[Obligation]:
+def countably_many(analysis: Analysis, visible: Visible, source: Source) -> list[Obligation]:
     """Condition v (rule 4): the value of a shift contains no released number that is not discrete.
 
     Claim: for one pair D, D', the alignments φ_ω are countably many functions.
     Why sound: a shift is a fixed expression in noise, D, D', parameters and parts of ω. Parts with countably many values
-    (tags, counts, integers, public expressions) give countably many functions; guards on a released number choose among
-    finitely many; only a released real number inside a value could give uncountably many, and is excluded.
+    (tags, counts, integers, public expressions) give countably many functions; guards that compare a released number with D,
+    D' and public numbers choose among finitely many; a released real number inside a value, or in one test together with
+    noise, could give uncountably many, and is excluded.
     Source: Lemma 1, condition v.
     """
     found = []
@@ -289,6 +288,19 @@ def countably_many(analysis: Analysis, source: Source) -> list[Obligation]:
                 for a in atoms((event.shift,))
                 if isinstance(a, App) and a.name.startswith("out:field:") and a.name not in discrete
             )
+            mixed = _mixed_tests(event.shift, released, visible)
+            if mixed:
+                found.append(
+                    Obligation(
+                        Condition.COUNTABLE,
+                        (),
+                        Independent(or_(mixed), released),
+                        f"no test in the shift of `{_variable(event)}` compares a released number with noise",
+                        event.lines[0] if event.lines else event.span,
+                        "countably_many",
+                        related=((event.span, "drawn here"),),
+                    )
+                )
             if released:
                 found.append(
                     Obligation(
@@ -313,6 +325,23 @@ def countably_many(analysis: Analysis, source: Source) -> list[Obligation]:
             )
         )
     return found
+
+
+def _mixed_tests(shift: Term, released: frozenset[Term], visible: Visible) -> list[Term]:
+    """The comparisons that contain both a released number and noise, or state that may contain noise."""
+    settled = {s.name for s in visible.known}
+
+    def is_noisy(atom: Sym | App) -> bool:
+        if atom.kind is Kind.NOISE:
+            return True
+        at_head = atom.kind in (Kind.STATE, Kind.PRIMED, Kind.DISTANCE) and "@" in atom.name
+        return at_head and atom.name.removeprefix("d:").removesuffix("'") not in settled
+
+    return [
+        t
+        for t in subterms((shift,))
+        if isinstance(t, Cmp) and atoms((t,)) & released and any(is_noisy(a) for a in atoms((t,)))
+    ]
 
 
 def _discrete_fields(analysis: Analysis) -> frozenset[str]:

@@ -28,12 +28,13 @@ from aligncheck.syntax.nodes import Family
 class Draw:
     """The facts about one draw, as terms.
 
-    `value` is the draw on D; `inverse_alpha` is 1/α with `ln f(x)/f(y) <= |x - y|/α` on the support (dissertation,
+    `symbol` stands for the draw (on a lattice, for its number of steps); `value` is the draw on D; `inverse_alpha` is 1/α with `ln f(x)/f(y) <= |x - y|/α` on the support (dissertation,
     Definition 5.4 and Table 5-1); `valid` says that the arguments are legal; `support` holds of the value;
     `floor` is the least value of the support, None where there is none; `step` the lattice's step, None
     where the noise is continuous.
     """
 
+    symbol: Sym | App
     value: Term
     inverse_alpha: Term
     valid: tuple[Term, ...]
@@ -42,10 +43,14 @@ class Draw:
     step: Term | None
 
 
+MARKS = {Family.LAPLACE: "", Family.EXPONENTIAL: "+", Family.GEOMETRIC: "%", Family.DISCRETE_LAPLACE: "#"}
+"""Ends a symbol's name, so that a variable drawn from two families in two places has two symbols."""
+
+
 def symbol(name: str, index: Term | None, family: Family) -> Sym | App:
     """The symbol that stands for a draw; for lattice noise, for its number of steps."""
     sort = Sort.INT if family in (Family.GEOMETRIC, Family.DISCRETE_LAPLACE) else Sort.REAL
-    label = f"{name}#" if family is Family.DISCRETE_LAPLACE else name
+    label = name + MARKS[family]
     if index is None:
         return Sym(label, sort, Kind.NOISE)
     return App(label, (index,), sort, Kind.NOISE)
@@ -76,13 +81,13 @@ def draw(family: Family, name: str, index: Term | None, args: tuple[Term, ...]) 
     valid = legal(family, args)
     match family:
         case Family.LAPLACE:
-            return Draw(base, rate, valid, (), None, None)
+            return Draw(base, base, rate, valid, (), None, None)
         case Family.EXPONENTIAL:
-            return Draw(base, rate, valid, (le(ZERO, base),), ZERO, None)
+            return Draw(base, base, rate, valid, (le(ZERO, base),), ZERO, None)
         case Family.GEOMETRIC:
-            return Draw(base, rate, valid, (le(ZERO, base),), ZERO, ONE)
+            return Draw(base, base, rate, valid, (le(ZERO, base),), ZERO, ONE)
         case Family.DISCRETE_LAPLACE:
-            return Draw(mul(args[1], base), rate, valid, (), None, args[1])
+            return Draw(base, mul(args[1], base), rate, valid, (), None, args[1])
 
 
 def is_logarithm(term: Term) -> bool:

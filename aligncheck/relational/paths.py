@@ -369,6 +369,7 @@ class _Machine:
         self.omega = frozenset(_omega_labels(self.mechanism))
         self.broken: list[list[_State]] = []
         self.around: list[int] = []
+        self.crowded = False  # so many states already that hidden arms merge
         self.private = False  # inside an arm that the run on D' may not take
 
     def run(self) -> Analysis:
@@ -382,7 +383,18 @@ class _Machine:
         self.cuts.append(Cut(0, None, start))
         for state in self.block(self.mechanism.body, [_State(0, dict(start), [])]):
             self.finish(state, None)
+        self._check_names()
         return Analysis(self.theory, tuple(self.cuts), tuple(self.paths), self.omega)
+
+    def _check_names(self) -> None:
+        """Two symbols never share a name: every table in the proof may rely on it."""
+        meaning: dict[str, Sym | App] = {}
+        for path in self.paths:
+            values = [t for v in path.env.values() for t in (v.left, v.right)]
+            for atom in atoms([*values, *(d.test.right for d in path.decisions())]):
+                known = meaning.setdefault(atom.name, atom)
+                alike = (type(known), known.sort, known.kind) == (type(atom), atom.sort, atom.kind)
+                assert alike, f"two symbols are called {atom.name}"
 
     def finish(self, state: _State, target: int | None) -> None:
         limit = self.unroll.limit if self.unroll else PATH_LIMIT
@@ -422,6 +434,7 @@ class _Machine:
                     self.sample(stmt, state)
                 return states
             case If():
+                self.crowded = len(states) >= ARMS_LIMIT
                 return [s for state in states for s in self.conditional(stmt, state)]
             case For():
                 return self.loop_for(stmt, states)
@@ -489,7 +502,7 @@ class _Machine:
             return self.block(otherwise, [state])
         branch = branches[0]
         test = self.pair(branch.test, state)
-        if test.left == test.right and not self.private:
+        if test.left == test.right and not self.private and not self.crowded:
             yes, no = self.split(test, branch.test.span, state)
             done = self.block(branch.body, [yes]) if yes is not None else []
             return done + (self._hidden(branches[1:], otherwise, no) if no is not None else [])
@@ -505,11 +518,12 @@ class _Machine:
     ) -> list[_State]:
         """The path forks over the arms of the run on D; the run on D' takes its own arm, as a conditional term."""
         outer, self.private = self.private, True
+        crowded = self.crowded
         yes, no = state.fork(), state.fork()
         yes.events, no.events = [], []
         taken = self.block(branch.body, [yes])
         passed = self._hidden(branches, otherwise, no)
-        self.private = outer
+        self.private, self.crowded = outer, crowded
         right = {
             name: ite(test.right, taken[0].env[name].right, passed[0].env[name].right)
             for name in taken[0].env
@@ -517,7 +531,7 @@ class _Machine:
         }
         primed = [_guarded(e, test.right) for e in taken[0].events if _is_primed(e)]
         primed += [_guarded(e, not_(test.right)) for e in passed[0].events if _is_primed(e)]
-        if len(taken) + len(passed) > ARMS_LIMIT:
+        if self.crowded or len(taken) + len(passed) > ARMS_LIMIT:
             return [_merged(test, taken, passed, right, state, primed)]
         done: list[_State] = []
         for arms, holds in ((taken, True), (passed, False)):
@@ -580,7 +594,7 @@ class _Machine:
                 for name, pair, _ in fields:
                     if label == f"out:field:{name}":
                         facts.append(_field_fact(label, position, pair.left))
-        if any(label.startswith(("out:is:", "out:len")) for label in self.omega):
+        if "out:len" in self.omega:
             facts.append(lt(position, Sym("out:len", Sort.INT, Kind.OMEGA)))
         return facts
 
@@ -809,13 +823,18 @@ def _field_fact(label: str, position: Term, value: Term) -> Term:
     return eq(App(label, (position,), Sort.REAL, Kind.OMEGA), value)
 
 
+def _unsettled(name: str) -> Term:
+    """How far the alignment moves a draw that it is about to move, or that comes later: nothing is assumed of it."""
+    return Sym(f"d:unsettled:{name}", Sort.REAL, Kind.DISTANCE)
+
+
 def _cell(name: str, index: Term, side: bool = False) -> str:
     """Where the environment keeps a draw: by its index on D, or (`side`) by its index on D'."""
     return f"{name}[{order_key(index)}]" + ("'" if side else "")
 
 
 def _index_name(stmt: For | While) -> str:
-    return (stmt.index or "round") if isinstance(stmt, For) else "round"
+    return stmt.index if isinstance(stmt, For) and stmt.index is not None else "#round"
 
 
 def _omega_labels(mechanism: nodes.Mechanism) -> set[str]:
@@ -911,22 +930,24 @@ class _DrawScope(ProgramScope):
     ) -> _DrawScope:
         """The scope at the draw `drawn[index]`, whose value on D is `value`."""
         key = drawn if index is None else _cell(drawn, index)
-        return cls(theory, {**env, key: Pair(value, value)}, False, truths)
+        return cls(theory, {**env, key: Pair(value, add(value, _unsettled(drawn)))}, False, truths)
 
     def name(self, ident: str, primed: bool, span: Span) -> Term:
         if ident not in self.env and ident not in self.theory.inputs and ident != "alignment_cost":
-            return self._later(ident, None)
+            return self._later(ident, None, primed)
         return super().name(ident, primed, span)
 
     def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
         if base not in self.theory.inputs and _cell(base, index) not in self.env:
-            return self._later(base, index), TRUE
+            return self._later(base, index, primed), TRUE
         return super().entry(base, index, primed, span)
 
-    def _later(self, name: str, index: Term | None) -> Term:
-        """A draw that has not happened yet: the `acyclic` obligation must find an order in which it comes first."""
+    def _later(self, name: str, index: Term | None, primed: bool) -> Term:
+        """A draw that has not happened yet: the `acyclic` obligation must find an order in which it comes first. Of its
+        aligned value nothing is known here."""
         for stmt in statements_in(self.theory.mechanism.body):
             if isinstance(stmt, Sample) and stmt.name == name:
                 args = tuple(ONE for _ in stmt.args)
-                return noise.draw(stmt.family, name, index, args).value
+                value = noise.draw(stmt.family, name, index, args).value
+                return add(value, _unsettled(name)) if primed else value
         raise AssertionError(f"{name} is no variable")

@@ -102,7 +102,7 @@ def _symbol(name: str, kind: Kind) -> str:
         return f"out.count({base[10:]})"
     if kind is Kind.GHOST and ":" in base:
         return base.replace(":", " of ")
-    return base.removesuffix("#") + ("'" if primed else "")
+    return base.rstrip("#%+") + ("'" if primed else "")
 
 
 def _application(name: str, index: str) -> str:
@@ -115,7 +115,7 @@ def _application(name: str, index: str) -> str:
         return f"out[{index}] is {name[7:]}"
     if name.startswith("out:field:"):
         return f"out[{index}].{name[10:]}"
-    return f"{name.removesuffix('#')}[{index}]"
+    return f"{name.rstrip('#%+')}[{index}]"
 
 
 def _sum(term: Add) -> str:

@@ -230,7 +230,7 @@ def _parts(term: Term) -> tuple[tuple[tuple[Term, Fraction], ...], Fraction]:
 
 
 def order_key(term: Term) -> str:
-    """A text that is the same for equal terms and differs for others: a canonical order of summands and factors."""
+    """A text that is the same for equal terms: a canonical order of summands and factors; never used to tell terms apart."""
     match term:
         case Sym(name):
             return name
@@ -248,8 +248,10 @@ def _spelled(term: Term) -> str:
     match term:
         case Add(parts, constant):
             return f"(+ {constant}" + "".join(f" {k}*{order_key(t)}" for t, k in parts) + ")"
-        case App(name, args) | Fn(name, args):
+        case App(name, args):
             return f"{name}({','.join(order_key(a) for a in args)})"
+        case Fn(name, args):
+            return f"{name}!({','.join(order_key(a) for a in args)})"
         case Cmp(op, left, right):
             return f"({op} {order_key(left)} {order_key(right)})"
         case _:

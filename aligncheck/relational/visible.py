@@ -13,13 +13,89 @@ mechanism that also releases the path. Here we check the lemma's own condition.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from aligncheck.relational.paths import Analysis, Drawing, Emission, Path
-from aligncheck.relational.terms import App, Const, Kind, Sym, Term, Truth, children
+from aligncheck.relational.paths import OUT, Analysis, Assumed, Cut, Drawing, Emission, Path
+from aligncheck.relational.terms import (
+    ONE,
+    App,
+    Const,
+    Kind,
+    Sort,
+    Sym,
+    Term,
+    Truth,
+    add,
+    children,
+    implies,
+    le,
+    same,
+)
 
 PUBLIC_GHOSTS = ("#out", "#latest")
+
+
+def with_later_records(analysis: Analysis) -> Analysis:
+    """The analysis with what a round that goes on tells about the records still to come.
+
+    Claim: if every record with tag t is emitted in rounds of one `for` loop and carries the loop's index i in a field f, then
+    after round i any record with tag t at the next place of the output has f >= i + 1.
+    Why sound: the places of the output are filled in order, and later records of this loop come from later rounds, whose index
+    is greater; no other statement emits t. The fact is about ω, of which the alignment may speak; the loop's rounds are
+    executed once each (a loop that is run again starts at a smaller index, so a loop inside another is left out).
+    Source: ω is a sequence (VLDB paper, section 4.2, where it is read from the left).
+    """
+    rounds = {
+        cut.number: facts
+        for cut in analysis.cuts
+        if cut.counter is not None and not cut.enclosing and (facts := _indexed_fields(analysis, cut))
+    }
+    if not rounds:
+        return analysis
+    return replace(
+        analysis,
+        paths=tuple(
+            _informed(p, analysis.cuts[p.target], rounds[p.target])
+            if p.target in rounds and p.origin == p.target
+            else p
+            for p in analysis.paths
+        ),
+    )
+
+
+def _indexed_fields(analysis: Analysis, cut: Cut) -> dict[str, set[str]]:
+    """For each tag of which the alignment speaks: the fields that carry this loop's index in all its records."""
+    assert cut.counter is not None
+    found: dict[str, set[str]] = {}
+    strange: set[str] = set()
+    for path in analysis.paths:
+        for e in path.emissions():
+            carried = {name for name, pair, _ in e.fields if pair == same(cut.counter)}
+            if path.origin != cut.number:
+                strange.add(e.tag)
+            found[e.tag] = found.get(e.tag, carried) & carried
+    return {
+        tag: fields & {f for f in fields if f"out:field:{f}" in analysis.omega}
+        for tag, fields in found.items()
+        if tag not in strange and fields
+    }
+
+
+def _informed(path: Path, cut: Cut, fields: dict[str, set[str]]) -> Path:
+    place = path.env[OUT].left
+    assert cut.counter is not None
+    facts = tuple(
+        Assumed(
+            implies(
+                App(f"out:is:{tag}", (place,), Sort.BOOL, Kind.OMEGA),
+                le(add(cut.counter, ONE), App(f"out:field:{f}", (place,), Sort.REAL, Kind.OMEGA)),
+            )
+        )
+        for tag, names in fields.items()
+        for f in sorted(names)
+    )
+    return replace(path, events=(*path.events, *facts))
 
 
 @dataclass(frozen=True)
