@@ -123,5 +123,5 @@ class BoundScope:
     def ordered(self, left: str, op: str) -> Term | None:
         return self.outer.ordered(left, op)
 
-    def omega(self, expr: OutIs | OutField | OutCount, index: Term | None) -> Term:
+    def omega(self, expr: OutIs | OutField | OutCount, index: Term | None) -> tuple[Term, Term]:
         return self.outer.omega(expr, index)

@@ -378,8 +378,10 @@ class Pool:
             if ratio is None:
                 continue
             grown = mul(ratio, sub(y, y0.left))
-            found.append(eq(sub(x, x0.left), grown))
-            if any(s != mul(ratio, t) for s, t in zip(self._steps[a], self._steps[b], strict=True)):
+            in_step = all(s == mul(ratio, t) for s, t in zip(self._steps[a], self._steps[b], strict=True))
+            if in_step:
+                found.append(eq(sub(x, x0.left), grown))
+            elif isinstance(ratio, Const):
                 found += [le(sub(x, x0.left), grown), le(grown, sub(x, x0.left))]
         return found
 

@@ -77,7 +77,9 @@ class Scope(Protocol):
         """`q <= q'` entry by entry, for a vector of queries; None for anything else."""
         ...
 
-    def omega(self, expr: OutIs | OutField | OutCount, index: Term | None) -> Term: ...
+    def omega(self, expr: OutIs | OutField | OutCount, index: Term | None) -> tuple[Term, Term]:
+        """A part of the output, and when it is there."""
+        ...
 
 
 @dataclass
@@ -123,9 +125,11 @@ class Evaluator:
                     b = self.term(otherwise)
                 return ite(t, a, b)
             case OutIs(index=index) | OutField(index=index):
-                return self.scope.omega(expr, self.term(index))
+                part, there = self.scope.omega(expr, self.term(index))
+                self._require(there, expr.span, "there is a record with this field")
+                return part
             case OutCount():
-                return self.scope.omega(expr, None)
+                return self.scope.omega(expr, None)[0]
 
     @contextmanager
     def _given(self, condition: Term) -> Iterator[None]:

@@ -48,6 +48,7 @@ from aligncheck.relational.terms import (
     lt,
     mul,
     not_,
+    or_,
     order_key,
     same,
     sort_of,
@@ -846,11 +847,18 @@ def _omega_labels(mechanism: nodes.Mechanism) -> set[str]:
                 found.add(f"out:is:{tag}")
             case OutField(field=name):
                 found.add(f"out:field:{name}")
+                found |= {f"out:is:{tag}" for tag in tags_with(mechanism, name)}
             case OutCount(tag=tag):
                 found.add("out:len" if tag is None else f"out:count:{tag}")
             case _:
                 pass
     return found | ({"out:len"} if found else set())
+
+
+def tags_with(mechanism: nodes.Mechanism, field_name: str) -> list[str]:
+    """The tags whose records have a field of this name."""
+    emits = [s for s in statements_in(mechanism.body) if isinstance(s, Emit)]
+    return sorted({e.tag for e in emits if any(f.name == field_name for f in e.fields)})
 
 
 # --- scopes -----------------------------------------------------------------------------------------------
@@ -893,18 +901,20 @@ class ProgramScope:
     def ordered(self, left: str, op: str) -> Term | None:
         return self.theory.ordered(left, op)
 
-    def omega(self, expr: OutIs | OutField | OutCount, index: Term | None) -> Term:
+    def omega(self, expr: OutIs | OutField | OutCount, index: Term | None) -> tuple[Term, Term]:
         match expr:
             case OutIs(tag=tag):
                 assert index is not None
-                return App(f"out:is:{tag}", (index,), Sort.BOOL, Kind.OMEGA)
+                return App(f"out:is:{tag}", (index,), Sort.BOOL, Kind.OMEGA), TRUE
             case OutField(field=name):
                 assert index is not None
                 sort = Sort.BOOL if name in self.truths else Sort.REAL
-                return App(f"out:field:{name}", (index,), sort, Kind.OMEGA)
+                tags = tags_with(self.theory.mechanism, name)
+                there = or_(App(f"out:is:{t}", (index,), Sort.BOOL, Kind.OMEGA) for t in tags)
+                return App(f"out:field:{name}", (index,), sort, Kind.OMEGA), there
             case OutCount(tag=tag):
                 label = "out:len" if tag is None else f"out:count:{tag}"
-                return Sym(label, Sort.INT, Kind.OMEGA)
+                return Sym(label, Sort.INT, Kind.OMEGA), TRUE
 
 
 def at_head(theory: Theory, loop: For | While, env: Env, counter: Term | None) -> ProgramScope:

@@ -450,5 +450,7 @@ class InputScope:
     def ordered(self, left: str, op: str) -> Term | None:
         return None
 
-    def omega(self, expr: nodes.OutIs | nodes.OutField | nodes.OutCount, index: Term | None) -> Term:
+    def omega(
+        self, expr: nodes.OutIs | nodes.OutField | nodes.OutCount, index: Term | None
+    ) -> tuple[Term, Term]:
         raise AssertionError("an input clause cannot mention the output")
