@@ -13,7 +13,7 @@ from aligncheck.discharge.establish import Findings, establish
 from aligncheck.discharge.prove import Proved, decide
 from aligncheck.discharge.smt import Smt
 from aligncheck.obligations.alignment import within_claim
-from aligncheck.relational.paths import COST, TooManyPaths
+from aligncheck.relational.paths import COST, TooManyPathsError
 from aligncheck.relational.spell import spell
 from aligncheck.relational.terms import Cmp, Kind, Sort, Sym, Term, atoms, compare, const, scaled, substitute
 from aligncheck.source import Source
@@ -52,7 +52,7 @@ def advice_for(mechanism: Mechanism, source: Source, findings: Findings, deadlin
         try:
             if not establish(changed, source, until).open():
                 found.append(f"verified for adjacency `{name.value}`")
-        except TooManyPaths:
+        except TooManyPathsError:
             continue
     return tuple(found)
 
@@ -76,7 +76,9 @@ def _other_claims(findings: Findings, source: Source) -> Iterator[str]:
 
 
 def _bounds_found(findings: Findings) -> Iterator[Term]:
-    """Claims that the invariants suggest: a bound on the cost by counters, each counter at its own greatest value."""
+    """Claims that the invariants suggest: a bound on the cost by counters, each counter at its own greatest
+    value.
+    """
     for cut in findings.analysis.cuts:
         if COST not in cut.fresh:
             continue

@@ -37,7 +37,9 @@ def compare(result: Result) -> Comparison:
 
 
 def _same_place(wanted: str | None, got: str | None) -> bool:
-    """The same condition; `acyclic` also where the general route was tried in its place and failed at `injective`."""
+    """The same condition; `acyclic` also where the general route was tried in its place and failed at
+    `injective`.
+    """
     return wanted in (None, got) or (wanted, got) == ("acyclic", "injective")
 
 

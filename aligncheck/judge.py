@@ -13,7 +13,7 @@ from aligncheck.discharge.establish import Findings, contradiction, establish
 from aligncheck.discharge.prove import Open, Outcome, Proved
 from aligncheck.discharge.search import Violation, find_violation
 from aligncheck.obligations import ORDER
-from aligncheck.relational.paths import TooManyPaths
+from aligncheck.relational.paths import TooManyPathsError
 from aligncheck.relational.spell import spell
 from aligncheck.relational.terms import Kind, Term, atoms
 from aligncheck.source import Source
@@ -41,7 +41,7 @@ def judge(mechanism: Mechanism, source: Source, deadline: float) -> Verdict:
     _refuse_contradiction(mechanism, source)
     try:
         findings = establish(mechanism, source, deadline)
-    except TooManyPaths as error:
+    except TooManyPathsError as error:
         raise SpecError(source, _too_many_paths(mechanism, error)) from None
     _refuse_bad_clause(findings, source)
     if not findings.open():
@@ -68,7 +68,9 @@ def _refuse_contradiction(mechanism: Mechanism, source: Source) -> None:
 
 
 def _refuse_bad_clause(findings: Findings, source: Source) -> None:
-    """A sensitivity that may be negative, a step that may be 0, a range that may be empty: not decided is refused too."""
+    """A sensitivity that may be negative, a step that may be 0, a range that may be empty: not decided is
+    refused too.
+    """
     for o in findings.open():
         if o.obligation.condition is Condition.HYPOTHESES and o.obligation.rule == "clauses_make_sense":
             raise SpecError(
@@ -82,7 +84,7 @@ def _refuse_bad_clause(findings: Findings, source: Source) -> None:
             )
 
 
-def _too_many_paths(mechanism: Mechanism, error: TooManyPaths) -> Diagnostic:
+def _too_many_paths(mechanism: Mechanism, error: TooManyPathsError) -> Diagnostic:
     return Diagnostic(
         "too-many-paths",
         f"the program has more than {error.args[0]} paths",

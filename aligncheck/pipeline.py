@@ -47,7 +47,9 @@ def verify_source(source: Source, options: Options) -> Verdict:
 
 
 def verify(mechanism: Mechanism, source: Source, options: Options) -> Verdict:
-    """The verdict on a checked mechanism. Raises SpecError for what only the proof can see (contradictory `where` clauses)."""
+    """The verdict on a checked mechanism. Raises SpecError for what only the proof can see (contradictory
+    `where` clauses).
+    """
     from aligncheck.judge import judge
 
     return judge(mechanism, source, time.monotonic() + options.timeout)

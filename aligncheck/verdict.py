@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Status(Enum):
     """What became of an obligation or a condition.
 
-    PROVED: holds for every parameter, input and noise. FAILED: a run that violates it was found and replayed with
-    exact arithmetic. UNKNOWN: neither; nothing is claimed.
+    PROVED: holds for every parameter, input and noise. FAILED: a run that violates it was found and replayed
+    with exact arithmetic. UNKNOWN: neither; nothing is claimed.
     """
 
     PROVED = "proved"
@@ -33,7 +33,9 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ObligationReport:
-    """One obligation as it was decided: what was to be proved (in the spec's words), where, how and in how long."""
+    """One obligation as it was decided: what was to be proved (in the spec's words), where, how and in how
+    long.
+    """
 
     condition: Condition
     text: str
@@ -45,7 +47,9 @@ class ObligationReport:
 
 @dataclass(frozen=True, slots=True)
 class ConditionReport:
-    """One condition: the worst status of its obligations, how they were discharged, and seconds spent on them."""
+    """One condition: the worst status of its obligations, how they were discharged, and seconds spent on
+    them.
+    """
 
     condition: Condition
     status: Status
@@ -56,7 +60,8 @@ class ConditionReport:
 
 @dataclass(frozen=True, slots=True)
 class CostPart:
-    """One noise variable's part of the cost: `amount` per draw and as `share` of the claim, `times` it is paid.
+    """One noise variable's part of the cost: `amount` per draw and as `share` of the claim, `times` it is
+    paid.
 
     All three are texts in the spec's notation, for example `2*e1`, `1/(4*k)`, `per top`.
     """
@@ -72,7 +77,8 @@ class CostPart:
 class Proof:
     """What was found on the way: for `-v` and the certificate.
 
-    `paths` and `invariants` are texts in the spec's notation; `rules` names the inference rules used; `route` is
+    `paths` and `invariants` are texts in the spec's notation; `rules` names the inference rules used; `route`
+    is
     `acyclic` (Lemma 1) or `injective` (Theorem 4).
     """
 
@@ -88,8 +94,8 @@ class Proof:
 class Counterexample:
     """A concrete violation, already replayed with exact arithmetic.
 
-    `scenario` is the run (parameters, D, D', noise), `replay` both runs step by step. For a violation that takes two
-    noise vectors on one database (draws, injective) `second` is the other run.
+    `scenario` is the run (parameters, D, D', noise), `replay` both runs step by step. For a violation that
+    takes two noise vectors on one database (draws, injective) `second` is the other run.
     """
 
     scenario: Scenario
@@ -99,7 +105,8 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """ε-DP for every input, parameter and ε in the declared ranges, with real-valued (or lattice) noise as written.
+    """ε-DP for every input, parameter and ε in the declared ranges, with real-valued (or lattice) noise as
+    written.
 
     It says nothing about floating point, side channels, or whether the declared sensitivity is right.
     """
@@ -131,7 +138,9 @@ class AlignmentFails:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Not decided: no proof and no violation. `condition` is the first undecided one (None when the check as a whole stopped)."""
+    """Not decided: no proof and no violation. `condition` is the first undecided one (None when the check as
+    a whole stopped).
+    """
 
     mechanism: Mechanism | None
     condition: Condition | None
@@ -196,5 +205,3 @@ class Result:
             case Verified(mechanism=m) | AlignmentFails(mechanism=m) | Unknown(mechanism=m):
                 assert m is not None
                 return m.name
-
-

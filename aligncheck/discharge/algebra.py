@@ -42,8 +42,9 @@ Poly = Any
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
-    """`numerator / denominator` in the polynomial ring over `atoms`, without common factors; the denominator is
-    primitive and its leading coefficient is positive, so that equal rational functions are equal values."""
+    """`numerator / denominator` in the polynomial ring over `atoms`, without common factors; the denominator
+    is primitive and its leading coefficient is positive, so that equal rational functions are equal values.
+    """
 
     atoms: tuple[Term, ...]
     numerator: Poly
@@ -67,8 +68,9 @@ def canonical(term: Term) -> Term:
 
 @lru_cache(maxsize=100_000)
 def quotient(term: Term) -> Quotient:
-    """The normal form of a numeric term. Division is that of the field of rational functions: a zero divisor is
-    excluded by the `defined` obligations, not here."""
+    """The normal form of a numeric term. Division is that of the field of rational functions: a zero divisor
+    is excluded by the `defined` obligations, not here.
+    """
     ready = _inner(term)
     atoms = tuple(sorted(_atoms(ready), key=order_key))
     context = fmpq_mpoly_ctx.get([f"x{i}" for i in range(len(atoms))], Ordering.lex)
@@ -155,8 +157,9 @@ def split_monomials(
 ) -> list[tuple[Fraction, Term | None, Term | None]]:
     """The quotient as a sum of (number, coefficient, product).
 
-    The coefficient is a quotient over parameters in normal form with leading coefficient 1, the product one of other atoms;
-    None stands for 1. A denominator that is not over parameters alone goes into the coefficient as it is.
+    The coefficient is a quotient over parameters in normal form with leading coefficient 1, the product one
+    of other atoms; None stands for 1. A denominator that is not over parameters alone goes into the
+    coefficient as it is.
     """
     fixed = [is_parameter(a) for a in form.atoms]
     found: list[tuple[Fraction, Term | None, Term | None]] = []

@@ -19,8 +19,9 @@ _MILLISECONDS = 300
 def cost_parts(findings: Findings, source: Source) -> tuple[tuple[CostPart, ...], str]:
     """The parts of the cost, and the bound that was to be proved.
 
-    Each part's amount is the smallest of a few public bounds on |shift|/α that is proved on its path; a draw for which
-    none is proved is left out. The parts explain the bound; the proof itself is the `cost` obligation.
+    Each part's amount is the smallest of a few public bounds on |shift|/α that is proved on its path; a draw
+    for which none is proved is left out. The parts explain the bound; the proof itself is the `cost`
+    obligation.
     """
     smt = findings.smt
     parts: dict[tuple[str, str, str], CostPart] = {}

@@ -46,7 +46,9 @@ class Findings:
 
 
 def contradiction(mechanism: Mechanism) -> Span | None:
-    """The place of a declaration that cannot be met together with the other ones (rule 2), or None if none is known to."""
+    """The place of a declaration that cannot be met together with the other ones (rule 2), or None if none is
+    known to.
+    """
     if _satisfiable(Theory(mechanism)) is not False:
         return None
     clauses = [item.where.span for item in mechanism.inputs if item.where is not None]
@@ -54,8 +56,8 @@ def contradiction(mechanism: Mechanism) -> Span | None:
 
 
 def _satisfiable(theory: Theory) -> bool | None:
-    """Whether the declarations can be met: parameters, lengths, and one entry of every list on D and on D'; None if that was not
-    decided.
+    """Whether the declarations can be met: parameters, lengths, and one entry of every list on D and on D';
+    None if that was not decided.
 
     Z3 knows exp, ln and log2 by bounds only, so its inputs must satisfy the `where` clauses as numbers, too.
     """
@@ -80,7 +82,7 @@ def _hypotheses(theory: Theory) -> Obligation:
 def establish(mechanism: Mechanism, source: Source, deadline: float | None = None) -> Findings:
     """Decides all conditions of Lemma 1 for a checked mechanism; `deadline` is a `time.monotonic()` value.
 
-    Raises TooManyPaths.
+    Raises TooManyPathsError.
     """
     theory = Theory(mechanism)
     smt = Smt(theory, deadline=deadline)
@@ -110,7 +112,9 @@ def establish(mechanism: Mechanism, source: Source, deadline: float | None = Non
 def _routed(
     outcomes: list[Outcome], analysis: Analysis, invariants: Invariants, source: Source, smt: Smt
 ) -> tuple[str, list[Outcome]]:
-    """Lemma 1 where every shift depends on earlier noise only; else Theorem 4, if the alignment is one-to-one."""
+    """Lemma 1 where every shift depends on earlier noise only; else Theorem 4, if the alignment is
+    one-to-one.
+    """
     if not any(isinstance(o, Open) and o.obligation.condition is Condition.ACYCLIC for o in outcomes):
         return "acyclic", outcomes
     general = decide_all(one_to_one(analysis, invariants, source), smt)

@@ -1,7 +1,7 @@
 """What may be assumed of the atoms of a question: the theory's facts, and theorems about functions.
 
-Trusted. Everything that is no polynomial (roots, exponentials, absolute values, conditionals, symbols at an index) is an
-atom: to the solver a variable of its own, with the facts given here, which define or bound it.
+Trusted. Everything that is no polynomial (roots, exponentials, absolute values, conditionals, symbols at an
+index) is an atom: to the solver a variable of its own, with the facts given here, which define or bound it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class Facts:
     _atoms: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
 
     def about(self, terms: Iterable[Term]) -> list[Term]:
-        """The base facts and the facts about every atom of the terms, and of those facts, until nothing new occurs.
+        """The base facts and the facts about every atom of the terms, and of those facts, until nothing new
+        occurs.
 
         The terms themselves are not among the result: whoever asks says which of them to assume.
         """
@@ -139,9 +140,9 @@ def _conjuncts(facts: Iterable[Term]) -> tuple[Term, ...]:
 def function_facts(atom: Fn) -> tuple[Term, ...]:
     """What is known of a function that is no polynomial, at one argument.
 
-    abs, sqrt, floor and mod are defined by these facts (up to integrality); exp, ln and log2 only bounded: the
-    sign facts and the tangent at the fixed point, `exp x >= 1 + x` and `ln x <= x - 1`. Each is a
-    theorem of elementary analysis, so assuming it is sound.
+    abs, sqrt, floor and mod are defined by these facts (up to integrality); exp, ln and log2 only bounded:
+    the sign facts and the tangent at the fixed point, `exp x >= 1 + x` and `ln x <= x - 1`. Each is a theorem
+    of elementary analysis, so assuming it is sound.
     """
     x = atom.args[0]
     match atom.name:

@@ -1,7 +1,7 @@
 """Loop invariants: the largest subset of the candidates that is inductive (Houdini).
 
-Trusted in one respect only: `_confirm`, at the end, shows again and plainly that every path into a loop establishes what
-is returned, *under the returned candidates alone*.
+Trusted in one respect only: `_confirm`, at the end, shows again and plainly that every path into a loop
+establishes what is returned, *under the returned candidates alone*.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Houdini:
     settled: dict[int, set[Term]] = field(default_factory=dict)
 
     def run(self, given: Mapping[int, list[Term]], enough: Callable[[Invariants], bool]) -> Invariants:
-        """The inductive subset of the candidates. `given` are the author's invariants, tried like all others, in every
-        stage since they may need what a later one finds.
+        """The inductive subset of the candidates. `given` are the author's invariants, tried like all others,
+        in every stage since they may need what a later one finds.
 
-        In stages, so that what one equality implies is never tried: values, then equal distances, then bounds on the
-        distances that are left, then costs; if the invariants are not `enough` by then, further costs.
+        In stages, so that what one equality implies is never tried: values, then equal distances, then bounds
+        on the distances that are left, then costs; if the invariants are not `enough` by then, further costs.
         """
         loops = [cut.number for cut in self.analysis.cuts if cut.loop is not None]
         pools = {number: Pool(self.analysis, self.analysis.cuts[number]) for number in loops}
@@ -58,11 +58,13 @@ class Houdini:
         return self._found()
 
     def _confirm(self) -> None:
-        """Ask once more, plainly, whether every path establishes what is left; drop what it does not, until all is shown.
+        """Ask once more, plainly, whether every path establishes what is left; drop what it does not, until
+        all is shown.
 
         So nothing of the search above needs to be believed.
         """
-        while any([self._drop(path) for path in self.analysis.paths if path.target is not None]):
+        into_loops = [path for path in self.analysis.paths if path.target is not None]
+        while sum(self._drop(path) for path in into_loops):
             pass
 
     def _drop(self, path: Path) -> bool:
@@ -86,7 +88,9 @@ class Houdini:
         return {number: tuple(terms) for number, terms in self.kept.items()}
 
     def _sweep(self) -> None:
-        """Drop new candidates until every path preserves all that are left; what earlier stages kept stays proved."""
+        """Drop new candidates until every path preserves all that are left; what earlier stages kept stays
+        proved.
+        """
         changed = True
         while changed:
             changed = False
@@ -96,7 +100,9 @@ class Houdini:
         self.settled = {n: set(terms) for n, terms in self.kept.items()}
 
     def _filter(self, path: Path) -> bool:
-        """Drop the new candidates of the path's target that this path does not establish; whether any was dropped."""
+        """Drop the new candidates of the path's target that this path does not establish; whether any was
+        dropped.
+        """
         assert path.target is not None
         settled = self.settled.get(path.target, set())
         new = [c for c in self.kept[path.target] if c not in settled]
@@ -133,7 +139,9 @@ class Houdini:
         return table
 
     def _refuted(self, claims: Mapping[Term, Term], hypotheses: tuple[Term, ...]) -> set[Term]:
-        """The candidates whose claims were not shown to follow: all are asked for at once, those left open one by one."""
+        """The candidates whose claims were not shown to follow: all are asked for at once, those left open
+        one by one.
+        """
         if not claims:
             return set()
         implied, left = self.smt.survivors(hypotheses, claims, 2 * MILLISECONDS)

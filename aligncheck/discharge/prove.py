@@ -1,7 +1,7 @@
 """Decides obligations. The only place that makes a `Proved`.
 
-Trusted, with `algebra`, `smt` and `houdini`: whoever believes these four and the rules under `obligations` believes a
-VERIFIED.
+Trusted, with `algebra`, `smt` and `houdini`: whoever believes these four and the rules under `obligations`
+believes a VERIFIED.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ class Proved:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """The obligation was not proved. `refuted` says that it does not follow from its hypotheses (which may be too weak:
-    an invariant that was not found); otherwise the solver gave up."""
+    """The obligation was not proved. `refuted` says that it does not follow from its hypotheses (which may be
+    too weak: an invariant that was not found); otherwise the solver gave up.
+    """
 
     obligation: Obligation
     refuted: bool
@@ -66,8 +67,8 @@ def decide(obligation: Obligation, smt: Smt) -> Outcome:
 def decide_all(obligations: Iterable[Obligation], smt: Smt) -> list[Outcome]:
     """Decides many obligations, those with common hypotheses together.
 
-    Why sound: `H implies (E1 implies G1) and (E2 implies G2)` holds exactly if `H, E1` imply `G1` and `H, E2` imply `G2`.
-    What is not proved so is decided on its own.
+    Why sound: `H implies (E1 implies G1) and (E2 implies G2)` holds exactly if `H, E1` imply `G1` and `H, E2`
+    imply `G2`. What is not proved so is decided on its own.
     """
     distinct = list(dict.fromkeys(obligations))
     groups: dict[tuple[Term, ...], list[Obligation]] = {}

@@ -1,7 +1,8 @@
 """The search for a small concrete violation, when an obligation was not proved.
 
-Bounded and incomplete on purpose: parameters, lengths and rounds are small numbers here. It never makes a proof; it
-only turns "not proved" into a run that a person can follow. `replay` must confirm every run before it is used.
+Bounded and incomplete on purpose: parameters, lengths and rounds are small numbers here. It never makes a
+proof; it only turns "not proved" into a run that a person can follow. `replay` must confirm every run before
+it is used.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from aligncheck.relational.paths import (
     Claimed,
     Drawing,
     Path,
-    TooManyPaths,
+    TooManyPathsError,
     Unroll,
     unrolled,
 )
@@ -86,7 +87,8 @@ def find_violation(
     until: float,
     around: tuple[dict[str, Ground], ...] = (),
 ) -> Violation | None:
-    """A confirmed violation of one condition, or None where none was found before `until` (`time.monotonic()`).
+    """A confirmed violation of one condition, or None where none was found before `until`
+    (`time.monotonic()`).
 
     `around` are parameter values to try first.
     """
@@ -157,7 +159,7 @@ class _Search:
         """The first confirmed violation, on the shortest path."""
         try:
             analysis = unrolled(self.theory, Unroll(self.length + 2, _PATHS))
-        except (TooManyPaths, ZeroDivisionError):
+        except (TooManyPathsError, ZeroDivisionError):
             return None
         smt = Smt(self.theory, whole=True, deadline=self.until)
         paths = sorted(analysis.paths, key=lambda p: len(p.events))

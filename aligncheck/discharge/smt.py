@@ -1,8 +1,8 @@
 """Questions to Z3. Its words stop here; `unknown` stays unknown (design, rule 1).
 
-Trusted. A question is `hypotheses imply goal`; Z3 is asked for a counterexample, first in a linear abstraction, then in full.
-Limits are counted in Z3's own steps, so that an answer does not depend on how busy the machine is; seconds are only a
-second fence.
+Trusted. A question is `hypotheses imply goal`; Z3 is asked for a counterexample, first in a linear
+abstraction, then in full. Limits are counted in Z3's own steps, so that an answer does not depend on how busy
+the machine is; seconds are only a second fence.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class Smt:
     ) -> Reply:
         """Whether the facts have a model: INVALID with the model if so, VALID if there is none.
 
-        `limits` = (size, denominator) asks for a readable one: every number at most `size` in absolute value and
-        a multiple of 1/`denominator`.
+        `limits` = (size, denominator) asks for a readable one: every number at most `size` in absolute value
+        and a multiple of 1/`denominator`.
         """
         terms = [canonical(f) for f in facts]
         if FALSE in terms:
@@ -122,11 +122,13 @@ class Smt:
     def survivors(
         self, hypotheses: Iterable[Term], claims: Mapping[Term, Term], milliseconds: int
     ) -> tuple[list[Term], list[Term]]:
-        """The keys of the claims that are implied, and of those that neither proof nor counterexample was found for.
+        """The keys of the claims that are implied, and of those that neither proof nor counterexample was
+        found for.
 
-        First the claims that follow in the linear abstraction are taken out; then, for the others, one full solver is kept
-        and each counterexample drops every claim that it refutes, until there is none. A disjunction of many nonlinear
-        questions is often harder than each of them, so the full solver gives up early and leaves the rest to the caller.
+        First the claims that follow in the linear abstraction are taken out; then, for the others, one full
+        solver is kept and each counterexample drops every claim that it refutes, until there is none. A
+        disjunction of many nonlinear questions is often harder than each of them, so the full solver gives up
+        early and leaves the rest to the caller.
         """
         assumed = [canonical(h) for h in hypotheses]
         goals = {key: canonical(claim) for key, claim in claims.items()}
@@ -147,8 +149,9 @@ class Smt:
         milliseconds: int,
         abstract: bool,
     ) -> tuple[list[Term], list[Term]]:
-        """Claims that hold together, and, if `abstract`, the ones that a counterexample seemed to refute, else the ones that
-        were still open when the solver gave up."""
+        """Claims that hold together, and, if `abstract`, the ones that a counterexample seemed to refute,
+        else the ones that were still open when the solver gave up.
+        """
         left = dict(goals)
         doubtful: list[Term] = []
         solver = self._solver(translator, terms)
@@ -203,7 +206,9 @@ class Smt:
     # --- signs --------------------------------------------------------------------------------------------
 
     def _sign(self, term: Term) -> int:
-        """1 or -1 where the parameters' ranges decide the sign of a term over parameters, 0 where they do not."""
+        """1 or -1 where the parameters' ranges decide the sign of a term over parameters, 0 where they do
+        not.
+        """
         known = self._signs.get(term)
         if known is None:
             self._signs[term] = 0  # while it is being decided

@@ -1,9 +1,9 @@
 """Terms to Z3: one translation in full, and a linear abstraction of it.
 
-Trusted. In the full translation a comparison becomes a polynomial one: denominators are multiplied out where the parameters'
-ranges decide their sign. In the linear one, every product of unknowns, and every product of an unknown with a coefficient that
-is no number, is a variable of its own. The abstraction has more models, so "no counterexample" in it is a proof;
-a counterexample in it means nothing, and the full translation is asked.
+Trusted. In the full translation a comparison becomes a polynomial one: denominators are multiplied out where
+the parameters' ranges decide their sign. In the linear one, every product of unknowns, and every product of
+an unknown with a coefficient that is no number, is a variable of its own. The abstraction has more models, so
+"no counterexample" in it is a proof; a counterexample in it means nothing, and the full translation is asked.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ Signs = Callable[[Term], int]
 class Translator:
     """One translation, with its variables and what it has translated so far.
 
-    `whole` gives integer symbols Z3's integers (for concrete models); otherwise they are reals with the tightening
-    `a < b iff a + 1 <= b`, which holds of integers.
+    `whole` gives integer symbols Z3's integers (for concrete models); otherwise they are reals with the
+    tightening `a < b iff a + 1 <= b`, which holds of integers.
     """
 
     signs: Signs
@@ -77,7 +77,9 @@ class Translator:
         return [z3.Implies(flag, value), *sides]
 
     def _translated(self, term: Term) -> tuple[Any, tuple[Any, ...]]:
-        """The formula, and side conditions that hold anyway (definitions of auxiliary variables, integrality)."""
+        """The formula, and side conditions that hold anyway (definitions of auxiliary variables,
+        integrality).
+        """
         known = self._truths.get(term)
         if known is None:
             outer, self._sides = self._sides, []
@@ -163,7 +165,9 @@ class Translator:
     # --- full ---------------------------------------------------------------------------------------------
 
     def _cleared(self, form: Quotient) -> Any:
-        """The quotient with its denominator multiplied out where its sign is known from the parameters' ranges."""
+        """The quotient with its denominator multiplied out where its sign is known from the parameters'
+        ranges.
+        """
         top = self._polynomial(form.numerator, form.atoms)
         if form.denominator == 1:
             return top

@@ -1,4 +1,6 @@
-"""The value of a term under a model: used to drop candidates that a counterexample refutes, and to ground formulas."""
+"""The value of a term under a model: used to drop candidates that a counterexample refutes, and to ground
+formulas.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,9 @@ def value_of(term: Term, model: Mapping[Term, Fraction | bool]) -> Fraction | bo
 
 
 def near(term: Term) -> Term:
-    """The term with irrational constants replaced by near rationals: for searches, whose results others confirm."""
+    """The term with irrational constants replaced by near rationals: for searches, whose results others
+    confirm.
+    """
 
     table: dict[Term, Term] = {}
     for t in subterms((term,)):

@@ -1,5 +1,5 @@
-"""Z3 formulas made through its C interface: z3py's own operators check and convert their arguments each time, which costs
-more than the solving. The callers' terms are well-sorted by construction.
+"""Z3 formulas made through its C interface: z3py's own operators check and convert their arguments each time,
+which costs more than the solving. The callers' terms are well-sorted by construction.
 
 Only this module knows z3's low-level names.
 """

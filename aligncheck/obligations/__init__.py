@@ -40,7 +40,9 @@ ORDER = (
 def obligations_of(
     analysis: Analysis, claim: Term, invariants: Invariants, source: Source
 ) -> list[Obligation]:
-    """Every obligation that is a single implication (termination and the general route have alternatives of their own)."""
+    """Every obligation that is a single implication (termination and the general route have alternatives of
+    their own).
+    """
     visible = Visible(analysis)
     return [
         *operations_defined(analysis, invariants, source),

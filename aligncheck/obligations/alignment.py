@@ -88,10 +88,11 @@ def in_order(analysis: Analysis, source: Source) -> list[Obligation]:
     """Condition iv, acyclic (rule 5): a shift depends on noise only along an order, never on its own draw.
 
     Claim: in the order of drawing, every shift depends only on draws that came before.
-    Why sound: the draws of a path come after all draws of earlier paths, so symbols of variables at a loop head carry
-    only earlier noise. What is left to exclude is the draw itself and draws that come later; a draw at another index of the
-    same variable counts as later unless its index is provably smaller. Where a shift does look ahead
-    (or at itself) the obligation fails, and the general route (`one_to_one`) may take its place.
+    Why sound: the draws of a path come after all draws of earlier paths, so symbols of variables at a loop
+    head carry only earlier noise. What is left to exclude is the draw itself and draws that come later; a
+    draw at another index of the same variable counts as later unless its index is provably smaller. Where a
+    shift does look ahead (or at itself) the obligation fails, and the general route (`one_to_one`) may take
+    its place.
     Source: Definition 5 (acyclic) with π the order of drawing.
     """
     found = []
@@ -126,7 +127,9 @@ def in_order(analysis: Analysis, source: Source) -> list[Obligation]:
 
 
 def _not_before(event: Drawing, earlier: tuple[Drawing, ...]) -> frozenset[Term]:
-    """The noise symbols of a shift that are not drawn earlier on this path, or on the way to it (`event.seen`)."""
+    """The noise symbols of a shift that are not drawn earlier on this path, or on the way to it
+    (`event.seen`).
+    """
     done = {own_symbol(e) for e in earlier} | event.seen
     own = own_symbol(event)
     return frozenset(a for a in atoms((event.shift,)) if a.kind is Kind.NOISE and (a == own or a not in done))
@@ -137,14 +140,14 @@ def one_to_one(
 ) -> list[Obligation]:
     """The general route (Theorem 4) where a shift depends on its own or a later draw of the same path.
 
-    Claim: from one cut point to the next, with all earlier noise fixed, two noise vectors that take the same visible arms,
-    give the same records and have the same image are equal.
-    Why sound: the proof also holds of the mechanism that releases its visible path besides its records, which both runs share
-    (`same_arms_and_records`); so it is enough that φ is one-to-one for each output and visible path. By induction over the
-    cut points the image determines all noise: earlier draws first, then those of this path. Two vectors with the same visible
-    arms may still take different hidden arms, so every pair of paths that differ in hidden arms only is compared. Where
-    every shift is, in every case, free of the path's draws outside its tests, φ is piecewise a translation and |det J| = 1
-    (`_unit_jacobian`).
+    Claim: from one cut point to the next, with all earlier noise fixed, two noise vectors that take the same
+    visible arms, give the same records and have the same image are equal.
+    Why sound: the proof also holds of the mechanism that releases its visible path besides its records, which
+    both runs share (`same_arms_and_records`); so it is enough that φ is one-to-one for each output and
+    visible path. By induction over the cut points the image determines all noise: earlier draws first, then
+    those of this path. Two vectors with the same visible arms may still take different hidden arms, so every
+    pair of paths that differ in hidden arms only is compared. Where every shift is, in every case, free of
+    the path's draws outside its tests, φ is piecewise a translation and |det J| = 1 (`_unit_jacobian`).
     Source: section 8, conditions 2 and 4, Theorem 4. (`first` asks for the pairs of one path only.)
     """
     found = []
@@ -228,7 +231,8 @@ def _injective(analysis: Analysis, path: Path, second: Path, invariants: Invaria
 def _unit_jacobian(events: tuple[Drawing, ...]) -> list[Obligation]:
     """Condition 4 of the general theorem: the alignment is piecewise a translation, so |det J| = 1.
 
-    Lattice noise needs none: on a countable set the sum is merely reordered (b = 1 in the proof of Theorem 4).
+    Lattice noise needs none: on a countable set the sum is merely reordered (b = 1 in the proof of Theorem
+    4).
     """
     continuous = frozenset(own_symbol(e) for e in events if e.left.step is None)
     return [
@@ -273,10 +277,10 @@ def countably_many(analysis: Analysis, visible: Visible, source: Source) -> list
     """Condition v (rule 4): the value of a shift contains no released number that is not discrete.
 
     Claim: for one pair D, D', the alignments φ_ω are countably many functions.
-    Why sound: a shift is a fixed expression in noise, D, D', parameters and parts of ω. Parts with countably many values
-    (tags, counts, integers, public expressions) give countably many functions; guards that compare a released number with D,
-    D' and public numbers choose among finitely many; a released real number inside a value, or in one test together with
-    noise, could give uncountably many, and is excluded.
+    Why sound: a shift is a fixed expression in noise, D, D', parameters and parts of ω. Parts with countably
+    many values (tags, counts, integers, public expressions) give countably many functions; guards that
+    compare a released number with D, D' and public numbers choose among finitely many; a released real number
+    inside a value, or in one test together with noise, could give uncountably many, and is excluded.
     Source: Lemma 1, condition v.
     """
     found = []

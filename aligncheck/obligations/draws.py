@@ -26,8 +26,8 @@ def count_is_known(analysis: Analysis, visible: Visible, source: Source) -> list
 
     Claim: two runs with the same ω draw the same variables at the same indices.
     Why sound: `Visible` lists every pair of paths from one cut point that ω may not tell apart and that draw
-    differently, or of which one goes on drawing where the other stops. If there is none, reading ω from the left
-    determines the path up to differences that draw nothing.
+    differently, or of which one goes on drawing where the other stops. If there is none, reading ω from the
+    left determines the path up to differences that draw nothing.
     Source: Lemma 1, condition ii.
     """
     confusable = visible.confusable()
@@ -68,7 +68,9 @@ def _parting(p: Path, q: Path) -> Span | None:
 
 
 def same_index(analysis: Analysis, invariants: Invariants, source: Source) -> list[Obligation]:
-    """Condition ii for indexed noise: both runs draw at the same index, so that H and H' have the same entries."""
+    """Condition ii for indexed noise: both runs draw at the same index, so that H and H' have the same
+    entries.
+    """
     found = []
     for path in analysis.paths:
         known = (*context(analysis, path, invariants), *run_on_d(path))
@@ -95,10 +97,11 @@ def same_index(analysis: Analysis, invariants: Invariants, source: Source) -> li
 def drawn_once(analysis: Analysis, invariants: Invariants, source: Source) -> list[Obligation]:
     """Condition iii, independence (rule 7): no variable is drawn twice.
 
-    Claim: at every draw the index is a natural number greater than that of every earlier draw of the variable.
-    Why sound: then all indices differ, so each entry of H is one draw. Scalar noise has index 0 and the greatest index
-    before the first draw is -1, so a second draw of it fails. Not complete: indices that go down, or jump, fail
-    although they may never repeat.
+    Claim: at every draw the index is a natural number greater than that of every earlier draw of the
+    variable.
+    Why sound: then all indices differ, so each entry of H is one draw. Scalar noise has index 0 and the
+    greatest index before the first draw is -1, so a second draw of it fails. Not complete: indices that go
+    down, or jump, fail although they may never repeat.
     Source: Lemma 1, condition iii.
     """
     found = []

@@ -43,9 +43,10 @@ Goal: TypeAlias = Term | Independent | Integral | Impossible
 class Obligation:
     """`hypotheses` imply `goal`.
 
-    `text` says the goal in the spec's words, `rule` names the inference rule (its reason is the docstring of the
-    function of that name under `obligations`), `span` is what to point at when it fails, `related` further places. The
-    first `shared` hypotheses are those of all obligations of the same path, so that they can be decided together.
+    `text` says the goal in the spec's words, `rule` names the inference rule (its reason is the docstring of
+    the function of that name under `obligations`), `span` is what to point at when it fails, `related`
+    further places. The first `shared` hypotheses are those of all obligations of the same path, so that they
+    can be decided together.
     """
 
     condition: Condition
@@ -63,9 +64,11 @@ Invariants: TypeAlias = Mapping[int, tuple[Term, ...]]
 
 
 def known_at(analysis: Analysis, cut: Cut, invariants: Invariants) -> tuple[Term, ...]:
-    """What holds at a cut point: its invariants, those of the cut points that enclose it, and the facts of the way in.
+    """What holds at a cut point: its invariants, those of the cut points that enclose it, and the facts of
+    the way in.
 
-    Sound: the symbols of an enclosing cut point are fixed while the inner loop runs, so what held of them still holds.
+    Sound: the symbols of an enclosing cut point are fixed while the inner loop runs, so what held of them
+    still holds.
     """
     found: list[Term] = [*cut.facts]
     here: Cut | None = cut
@@ -76,7 +79,9 @@ def known_at(analysis: Analysis, cut: Cut, invariants: Invariants) -> tuple[Term
 
 
 def run_on_d(path: Path, stop: int | None = None) -> tuple[Term, ...]:
-    """That the run on D takes this path (up to event `stop`): its arms, its draws in their support, what it emits."""
+    """That the run on D takes this path (up to event `stop`): its arms, its draws in their support, what it
+    emits.
+    """
     found: list[Term] = []
     for event in path.events[:stop]:
         match event:

@@ -19,12 +19,12 @@ from aligncheck.source import Source, Span
 def same_arms_and_records(analysis: Analysis, invariants: Invariants, source: Source) -> list[Obligation]:
     """One obligation per visible test and per released value.
 
-    Claim: for every noise vector for which the run on D takes a path, the run on D' with the aligned noise takes
-    the same path and emits the same records, so the whole outputs agree.
-    Why sound: by induction along the path. Each test is decided alike given that all earlier tests were, and each
-    record has the same tag by its place in the program and equal fields. All tests of the run on D may be assumed, the
-    later ones too: the alignment φ_ω is only ever applied to noise for which the run on D is complete. Loop exits and
-    breaks are tests like all others, so the lengths agree as well (rule 8).
+    Claim: for every noise vector for which the run on D takes a path, the run on D' with the aligned noise
+    takes the same path and emits the same records, so the whole outputs agree.
+    Why sound: by induction along the path. Each test is decided alike given that all earlier tests were, and
+    each record has the same tag by its place in the program and equal fields. All tests of the run on D may
+    be assumed, the later ones too: the alignment φ_ω is only ever applied to noise for which the run on D is
+    complete. Loop exits and breaks are tests like all others, so the lengths agree as well (rule 8).
     Source: Lemma 1, condition iv; Definition 4 (local alignment). Breaks if a test could emit or draw without
     being visible; `paths.is_visible` decides that.
     """

@@ -42,8 +42,8 @@ def operations_defined(analysis: Analysis, invariants: Invariants, source: Sourc
     """Rule 11: every division, root, logarithm, remainder and index is defined, in both runs.
 
     Claim: the operation's condition holds whenever the operation is evaluated.
-    Why sound: on D only the tests *before* it may be assumed, since the run may not get any further; on D' the whole run on
-    D may, since the aligned run is only looked at for complete runs on D.
+    Why sound: on D only the tests *before* it may be assumed, since the run may not get any further; on D'
+    the whole run on D may, since the aligned run is only looked at for complete runs on D.
     """
     found = []
     for path in analysis.paths:
@@ -74,9 +74,10 @@ def operations_defined(analysis: Analysis, invariants: Invariants, source: Sourc
 def clauses_make_sense(theory: Theory) -> list[Obligation]:
     """The input clauses: defined, no negative sensitivity, a positive lattice step, no empty range.
 
-    Claim: for all parameters that satisfy the `where` clauses of the public inputs. `theory` must assume nothing of D and D'
-    (`public_only`): these clauses say what D ~ D' means, so they cannot be judged by it.
-    Why needed: a clause that cannot hold would leave no neighbours, and the proof would be about nothing (rule 2).
+    Claim: for all parameters that satisfy the `where` clauses of the public inputs. `theory` must assume
+    nothing of D and D' (`public_only`): these clauses say what D ~ D' means, so they cannot be judged by it.
+    Why needed: a clause that cannot hold would leave no neighbours, and the proof would be about nothing
+    (rule 2).
     """
     found = [
         Obligation(
@@ -119,14 +120,18 @@ def loops_end(analysis: Analysis, invariants: Invariants) -> list[tuple[Cut, lis
 
 
 def _own_test(path: Path, cut: Cut) -> Decision | None:
-    """The loop's own test on a path from its head; None where the test is constant, or the path starts elsewhere."""
+    """The loop's own test on a path from its head; None where the test is constant, or the path starts
+    elsewhere.
+    """
     if path.origin != cut.number:
         return None
     return next((d for d in path.decisions() if d.loop == cut.number), None)
 
 
 def _measures(analysis: Analysis, cut: Cut) -> list[Term]:
-    """What may count down: `b - a` for every conjunct `a < b` or `a <= b` of the loop's own test, for integers."""
+    """What may count down: `b - a` for every conjunct `a < b` or `a <= b` of the loop's own test, for
+    integers.
+    """
     found: list[Term] = []
     for path in analysis.paths:
         test = _own_test(path, cut)
@@ -163,9 +168,10 @@ def _counts_down(
 ) -> list[Obligation]:
     """Every round lowers the measure by at least 1, and the loop goes on only while it is not negative.
 
-    Why sound: a number that is at least 0 in every round and falls by 1 or more each time allows finitely many rounds;
-    `rounds` are all paths into the loop's head from anywhere inside the loop.
-    The measure is `b - a` for a conjunct `a < b` or `a <= b` of the loop's own test, so it is not negative in a round.
+    Why sound: a number that is at least 0 in every round and falls by 1 or more each time allows finitely
+    many rounds;
+    `rounds` are all paths into the loop's head from anywhere inside the loop. The measure is `b - a` for a
+    conjunct `a < b` or `a <= b` of the loop's own test, so it is not negative in a round.
     """
     assert cut.loop is not None
     return [
@@ -188,18 +194,20 @@ def _leaves_with_some_probability(
     measure: Term | None,
     invariants: Invariants,
 ) -> list[Obligation] | None:
-    """No round raises the measure, and some round lowers it (or, with no measure, leaves the loop or makes its test false)
-    with a probability that is bounded away from 0.
+    """No round raises the measure, and some round lowers it (or, with no measure, leaves the loop or makes
+    its test false) with a probability that is bounded away from 0.
 
     Claim: the loop ends with probability 1.
-    Why sound: take one whole round (a path from the loop's head back to it, or out of the loop, through no inner loop). Each
-    of its tests after the loop's own is proved to hold whenever it is reached, or compares a fresh draw of this round, each
-    draw in at most one test, with numbers that no round changes, as none changes the draw's scale. Given the past,
-    the probability of that round is then the same positive number each time: Laplace noise exceeds any number, and
-    stays below any number, with positive probability; exponential noise exceeds any number. The measure starts finite, never
-    rises and falls by 1 or more with at least that probability in each round; below 0 the loop's own test fails. So the
-    loop is over after finitely many rounds with probability 1.
-    Breaks if a test's other numbers, or the scale, change from round to round: then the probabilities may tend to 0.
+    Why sound: take one whole round (a path from the loop's head back to it, or out of the loop, through no
+    inner loop). Each of its tests after the loop's own is proved to hold whenever it is reached, or compares
+    a fresh draw of this round, each draw in at most one test, with numbers that no round changes, as none
+    changes the draw's scale. Given the past, the probability of that round is then the same positive number
+    each time: Laplace noise exceeds any number, and stays below any number, with positive probability;
+    exponential noise exceeds any number. The measure starts finite, never rises and falls by 1 or more with
+    at least that probability in each round; below 0 the loop's own test fails. So the loop is over after
+    finitely many rounds with probability 1.
+    Breaks if a test's other numbers, or the scale, change from round to round: then the probabilities may
+    tend to 0.
     """
     assert cut.loop is not None
     changing = _changing_symbols(cut)
@@ -226,7 +234,9 @@ def _leaves_with_some_probability(
 
 
 def _certain_tests(analysis: Analysis, cut: Cut, path: Path, invariants: Invariants) -> list[Obligation]:
-    """The path's tests without fresh noise hold whenever they are reached; and one that noise decides is named."""
+    """The path's tests without fresh noise hold whenever they are reached; and one that noise decides is
+    named.
+    """
     assert cut.loop is not None
     found = [
         Obligation(
@@ -283,7 +293,9 @@ def _ends(cut: Cut, path: Path) -> bool:
 
 
 def _decided_by_noise(path: Path, cut: Cut, changing: frozenset[Term]) -> bool:
-    """Whether every test of the path with fresh noise holds with the same positive probability in every round."""
+    """Whether every test of the path with fresh noise holds with the same positive probability in every
+    round.
+    """
     draws = {own_symbol(d): d for d in path.drawings()}
     used: set[Term] = set()
     for decision in path.decisions():

@@ -1,7 +1,7 @@
 """Candidates for loop invariants: templates filled with what the paths do. Nothing here is believed.
 
-`discharge.houdini` keeps the largest subset that holds at every entry and is preserved by every round, so a wrong
-candidate costs time, never soundness (design, sections 2 and 8).
+`discharge.houdini` keeps the largest subset that holds at every entry and is preserved by every round, so a
+wrong candidate costs time, never soundness (design, sections 2 and 8).
 """
 
 from __future__ import annotations
@@ -104,11 +104,15 @@ class Pool:
         return _distinct(found)
 
     def costs(self) -> list[Term]:
-        """Fourth stage: bounds on the accumulated cost by counters and by what the walk over the answers has passed."""
+        """Fourth stage: bounds on the accumulated cost by counters and by what the walk over the answers has
+        passed.
+        """
         return self._bounded_cost(self._plain_starts, [(ZERO, g) for g in (ZERO, *self._growths)])
 
     def further_costs(self, kept: list[Term]) -> list[Term]:
-        """Last stage, where that was not enough: costs that are paid only while a test holds, and costs still owed."""
+        """Last stage, where that was not enough: costs that are paid only while a test holds, and costs still
+        owed.
+        """
         tested = self._tested_starts()
         grown: list[tuple[Term, Term]] = [(ZERO, g) for g in (ZERO, *self._growths)]
         return [
@@ -170,7 +174,9 @@ class Pool:
 
     @cached_property
     def _clocks(self) -> list[Term]:
-        """Integer symbols at this loop head: loop indices and counters (the number of records only if no other is the same)."""
+        """Integer symbols at this loop head: loop indices and counters (the number of records only if no
+        other is the same).
+        """
         return [
             s
             for n, s in self._numbers()
@@ -434,7 +440,9 @@ class Pool:
         ]
 
     def _inner_costs(self, path: Path) -> list[Term]:
-        """What the loops inside a round may cost together: one draw's cost each, or one for every inner round."""
+        """What the loops inside a round may cost together: one draw's cost each, or one for every inner
+        round.
+        """
         found: list[Term] = [ZERO]
         here = path.origin
         while here != self.cut.number:
@@ -460,7 +468,9 @@ class Pool:
 
     @cached_property
     def _record_clocks(self) -> list[Term]:
-        """Symbols that always equal the number of records so far: `out[i]` then speaks of this round's record."""
+        """Symbols that always equal the number of records so far: `out[i]` then speaks of this round's
+        record.
+        """
         if OUT not in self.cut.fresh:
             return []
         start, steps = self._start(OUT), self._steps[OUT]

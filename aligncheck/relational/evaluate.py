@@ -192,7 +192,8 @@ class Evaluator:
 
     def _power(self, base: Term, exponent: Term) -> Term:
         """Syntax admits only small natural exponents."""
-        assert isinstance(exponent, Const) and exponent.value.denominator == 1
+        assert isinstance(exponent, Const)
+        assert exponent.value.denominator == 1
         count = int(exponent.value)
         assert count >= 0
         return mul(*([base] * count)) if count else ONE

@@ -28,10 +28,11 @@ from aligncheck.syntax.nodes import Family
 class Draw:
     """The facts about one draw, as terms.
 
-    `symbol` stands for the draw (on a lattice, for its number of steps); `value` is the draw on D; `inverse_alpha` is 1/α with `ln f(x)/f(y) <= |x - y|/α` on the support (dissertation,
-    Definition 5.4 and Table 5-1); `valid` says that the arguments are legal; `support` holds of the value;
-    `floor` is the least value of the support, None where there is none; `step` the lattice's step, None
-    where the noise is continuous.
+    `symbol` stands for the draw (on a lattice, for its number of steps); `value` is the draw on D;
+    `inverse_alpha` is 1/α with `ln f(x)/f(y) <= |x - y|/α` on the support (dissertation, Definition 5.4 and
+    Table 5-1); `valid` says that the arguments are legal; `support` holds of the value;
+    `floor` is the least value of the support, None where there is none; `step` the lattice's step, None where
+    the noise is continuous.
     """
 
     symbol: Sym | App

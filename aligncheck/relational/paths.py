@@ -1,13 +1,13 @@
 """Relational symbolic execution: a spec becomes the paths between its cut points.
 
-Both runs, on D and on D' with the aligned noise, are executed side by side. Every value is a pair of
-terms. A cut point stands at the start, at the head of every loop, and at the end; a path leads from one to
-the next without passing a third. At a loop head the variables that the loop changes become fresh symbols, so
-that a path from a loop head speaks of *every* round (design, section 2: nothing is unrolled).
+Both runs, on D and on D' with the aligned noise, are executed side by side. Every value is a pair of terms. A
+cut point stands at the start, at the head of every loop, and at the end; a path leads from one to the next
+without passing a third. At a loop head the variables that the loop changes become fresh symbols, so that a
+path from a loop head speaks of *every* round (design, section 2: nothing is unrolled).
 
-An `if` is *visible* if an arm emits, draws, breaks or loops, or if its test is the same term in both runs; it forks the
-path, and both runs must take the same arm (obligation `output`). Any other `if` is hidden: the path forks over the
-arms that the run on D may take, while the run on D' takes its own arm, as a conditional term.
+An `if` is *visible* if an arm emits, draws, breaks or loops, or if its test is the same term in both runs; it
+forks the path, and both runs must take the same arm (obligation `output`). Any other `if` is hidden: the path
+forks over the arms that the run on D may take, while the run on D' takes its own arm, as a conditional term.
 
 `Unroll` replaces the loop heads by a fixed number of rounds. It serves only the search for concrete
 counterexamples, never a proof.
@@ -113,8 +113,8 @@ class Decision:
 class Drawing:
     """A draw: its index, its distribution in both runs, the draw on D and its shift.
 
-    `before` is the greatest index at which the variable was drawn before, `seen` the noise on which a value in the
-    environment may depend, `lines` the alignment's lines for it.
+    `before` is the greatest index at which the variable was drawn before, `seen` the noise on which a value
+    in the environment may depend, `lines` the alignment's lines for it.
     """
 
     name: str
@@ -185,10 +185,10 @@ class Cut:
     """The start (`loop` None) or a loop head.
 
     `env` holds every variable's value there; `fresh` the variables that stand for themselves (each with the
-    symbol of its value on D and, unless both runs share it, of its distance or value on D'); `facts` what the only
-    path into the loop established about symbols that never change again. `parent` is the cut point from which all
-    ways into the loop come, or else the loop around it: its invariants speak of symbols that are fixed by then. `enclosing` are the
-    loops around this one, by the syntax.
+    symbol of its value on D and, unless both runs share it, of its distance or value on D'); `facts` what the
+    only path into the loop established about symbols that never change again. `parent` is the cut point from
+    which all ways into the loop come, or else the loop around it: its invariants speak of symbols that are
+    fixed by then. `enclosing` are the loops around this one, by the syntax.
     """
 
     number: int
@@ -242,7 +242,7 @@ class Analysis:
         return number == loop.number or loop.number in self.cuts[number].enclosing
 
 
-class TooManyPaths(Exception):
+class TooManyPathsError(Exception):
     """The program has more paths than the limit; carries the limit."""
 
 
@@ -274,7 +274,7 @@ ARMS_LIMIT = 16
 def analyse(theory: Theory) -> Analysis:
     """The cut points and paths of a mechanism, for every length and parameter.
 
-    Raises TooManyPaths.
+    Raises TooManyPathsError.
     """
     return _settled(theory, None)
 
@@ -282,7 +282,7 @@ def analyse(theory: Theory) -> Analysis:
 def unrolled(theory: Theory, unroll: Unroll) -> Analysis:
     """Complete runs only, for grounded parameters and lengths.
 
-    Raises TooManyPaths.
+    Raises TooManyPathsError.
     """
     return _settled(theory, unroll)
 
@@ -318,9 +318,10 @@ def _not_whole(analysis: Analysis) -> frozenset[tuple[int, str]]:
             continue
         for name, pair in analysis.cuts[path.target].fresh.items():
             value = path.env.get(name)
-            if sort_of(pair.left) is Sort.INT and value is not None:
-                if sort_of(value.left) is not Sort.INT or sort_of(value.right) is not Sort.INT:
-                    found.add((path.target, name))
+            if value is None or sort_of(pair.left) is not Sort.INT:
+                continue
+            if Sort.INT is not sort_of(value.left) or Sort.INT is not sort_of(value.right):
+                found.add((path.target, name))
     return frozenset(found)
 
 
@@ -400,7 +401,7 @@ class _Machine:
     def finish(self, state: _State, target: int | None) -> None:
         limit = self.unroll.limit if self.unroll else PATH_LIMIT
         if len(self.paths) >= limit:
-            raise TooManyPaths(limit)
+            raise TooManyPathsError(limit)
         if target is None:
             for label in self.omega:
                 state.events.extend(self._final(label, state))
@@ -421,7 +422,7 @@ class _Machine:
         for stmt in body:
             states = self.statement(stmt, states)
             if len(states) > limit:
-                raise TooManyPaths(limit)
+                raise TooManyPathsError(limit)
         return states
 
     def statement(self, stmt: Stmt, states: list[_State]) -> list[_State]:
@@ -517,7 +518,9 @@ class _Machine:
         otherwise: tuple[Stmt, ...],
         state: _State,
     ) -> list[_State]:
-        """The path forks over the arms of the run on D; the run on D' takes its own arm, as a conditional term."""
+        """The path forks over the arms of the run on D; the run on D' takes its own arm, as a conditional
+        term.
+        """
         outer, self.private = self.private, True
         crowded = self.crowded
         yes, no = state.fork(), state.fork()
@@ -825,7 +828,9 @@ def _field_fact(label: str, position: Term, value: Term) -> Term:
 
 
 def _unsettled(name: str) -> Term:
-    """How far the alignment moves a draw that it is about to move, or that comes later: nothing is assumed of it."""
+    """How far the alignment moves a draw that it is about to move, or that comes later: nothing is assumed of
+    it.
+    """
     return Sym(f"d:unsettled:{name}", Sort.REAL, Kind.DISTANCE)
 
 
@@ -953,8 +958,9 @@ class _DrawScope(ProgramScope):
         return super().entry(base, index, primed, span)
 
     def _later(self, name: str, index: Term | None, primed: bool) -> Term:
-        """A draw that has not happened yet: the `acyclic` obligation must find an order in which it comes first. Of its
-        aligned value nothing is known here."""
+        """A draw that has not happened yet: the `acyclic` obligation must find an order in which it comes
+        first. Of its aligned value nothing is known here.
+        """
         for stmt in statements_in(self.theory.mechanism.body):
             if isinstance(stmt, Sample) and stmt.name == name:
                 args = tuple(ONE for _ in stmt.args)

@@ -1,4 +1,6 @@
-"""Terms in the spec's notation, for reports: no symbol of the proof's own bookkeeping reaches a person unexplained."""
+"""Terms in the spec's notation, for reports: no symbol of the proof's own bookkeeping reaches a person
+unexplained.
+"""
 
 from __future__ import annotations
 

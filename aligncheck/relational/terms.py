@@ -230,7 +230,9 @@ def _parts(term: Term) -> tuple[tuple[tuple[Term, Fraction], ...], Fraction]:
 
 
 def order_key(term: Term) -> str:
-    """A text that is the same for equal terms: a canonical order of summands and factors; never used to tell terms apart."""
+    """A text that is the same for equal terms: a canonical order of summands and factors; never used to tell
+    terms apart.
+    """
     match term:
         case Sym(name):
             return name

@@ -55,8 +55,8 @@ class Grounding:
 class Theory:
     """The inputs of one mechanism: their terms and what may be assumed of them.
 
-    With `public_only` nothing is assumed of D and D': the clauses that *define* the adjacency are judged so, lest they
-    support themselves.
+    With `public_only` nothing is assumed of D and D': the clauses that *define* the adjacency are judged so,
+    lest they support themselves.
     """
 
     mechanism: Mechanism
@@ -153,7 +153,9 @@ class Theory:
         return tuple(f for f in found if f != TRUE)
 
     def _entries_exist(self, group: Queries) -> list[Term]:
-        """`sensitivity b[i]` (`lattice`, `range` likewise) also declares that b has an entry for every answer."""
+        """`sensitivity b[i]` (`lattice`, `range` likewise) also declares that b has an entry for every
+        answer.
+        """
         clauses = [e for e in (group.sensitivity, group.lattice, *(group.range or ())) if e is not None]
         bases = {
             e.base
@@ -169,8 +171,9 @@ class Theory:
         ]
 
     def generic_entries(self) -> tuple[Term, ...]:
-        """One entry of every list, at a legal index, with all that may be assumed of it: for the question whether the
-        declarations can be met at all (rule 2)."""
+        """One entry of every list, at a legal index, with all that may be assumed of it: for the question
+        whether the declarations can be met at all (rule 2).
+        """
         found: list[Term] = []
         for name, item in self.inputs.items():
             index: Term | None = None
@@ -185,8 +188,9 @@ class Theory:
 
     @cached_property
     def partial(self) -> tuple[tuple[tuple[Term, ...], Partial], ...]:
-        """What must be defined for the input clauses and the claim to mean anything, each with what may be assumed of
-        the index `i` in its clause."""
+        """What must be defined for the input clauses and the claim to mean anything, each with what may be
+        assumed of the index `i` in its clause.
+        """
         generic = Sym("i", Sort.INT, Kind.GHOST)
         found: list[tuple[tuple[Term, ...], Partial]] = []
         clauses: list[tuple[tuple[str, ...], Expr]] = [((), self.mechanism.privacy)]
@@ -357,7 +361,9 @@ class Theory:
         return and_((here, eq(where, index))) if index is not None else here
 
     def _l1_facts(self, name: str, index: Term | None, d: Term) -> tuple[Term, ...]:
-        """`prefix(i)` is the sum of |d| over the entries before i: it starts at 0, grows by |d|, never exceeds the total."""
+        """`prefix(i)` is the sum of |d| over the entries before i: it starts at 0, grows by |d|, never
+        exceeds the total.
+        """
         size = fn("abs", d)
         if index is None:
             return (eq(size, _total(name)),)

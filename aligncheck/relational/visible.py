@@ -1,13 +1,13 @@
 """What the output determines.
 
-Lemma 1, condition ii, and design rule 6 ask that the number of draws and the noise scales be functions of the output ω. Reading ω
-from the left, one must be able to tell at every cut point which path the run took. Two paths are told apart by a
-test that itself is known (public, or a function of what was released), by the tags or constant fields of their next
-records, or by records that carry the loop's own index. Variables whose every update is known on every
-path, and the same on paths that ω does not tell apart, are known too.
+Lemma 1, condition ii, and design rule 6 ask that the number of draws and the noise scales be functions of the
+output ω. Reading ω from the left, one must be able to tell at every cut point which path the run took. Two
+paths are told apart by a test that itself is known (public, or a function of what was released), by the tags
+or constant fields of their next records, or by records that carry the loop's own index. Variables whose every
+update is known on every path, and the same on paths that ω does not tell apart, are known too.
 
-Sound also without this analysis: the proof keeps the two runs on the same visible path, so it proves privacy even of the
-mechanism that also releases the path. Here we check the lemma's own condition.
+Sound also without this analysis: the proof keeps the two runs on the same visible path, so it proves privacy
+even of the mechanism that also releases the path. Here we check the lemma's own condition.
 """
 
 from __future__ import annotations
@@ -39,11 +39,12 @@ PUBLIC_GHOSTS = ("#out", "#latest")
 def with_later_records(analysis: Analysis) -> Analysis:
     """The analysis with what a round that goes on tells about the records still to come.
 
-    Claim: if every record with tag t is emitted in rounds of one `for` loop and carries the loop's index i in a field f, then
-    after round i any record with tag t at the next place of the output has f >= i + 1.
-    Why sound: the places of the output are filled in order, and later records of this loop come from later rounds, whose index
-    is greater; no other statement emits t. The fact is about ω, of which the alignment may speak; the loop's rounds are
-    executed once each (a loop that is run again starts at a smaller index, so a loop inside another is left out).
+    Claim: if every record with tag t is emitted in rounds of one `for` loop and carries the loop's index i in
+    a field f, then after round i any record with tag t at the next place of the output has f >= i + 1.
+    Why sound: the places of the output are filled in order, and later records of this loop come from later
+    rounds, whose index is greater; no other statement emits t. The fact is about ω, of which the alignment
+    may speak; the loop's rounds are executed once each (a loop that is run again starts at a smaller index,
+    so a loop inside another is left out).
     Source: ω is a sequence (VLDB paper, section 4.2, where it is read from the left).
     """
     rounds = {
