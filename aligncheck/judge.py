@@ -1,4 +1,6 @@
-"""From outcomes to a verdict: VERIFIED if everything was proved; otherwise a confirmed violation, or UNKNOWN."""
+"""From outcomes to a verdict: VERIFIED if everything was proved; otherwise a confirmed violation, or
+UNKNOWN.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ class Span:
 
 @dataclass(frozen=True)
 class Source:
-    """A spec's text as it was read: `path` is what the user typed, `text` is decoded and has `\\n` line ends."""
+    """A spec's text as it was read: `path` is what the user typed, `text` is decoded and has `\\n`
+    line ends.
+    """
 
     path: str
     text: str

@@ -183,7 +183,9 @@ def _as_term(value: Quotient) -> Term:
 
 
 def equal(left: Term, right: Term) -> bool:
-    """Whether two numeric terms are the same rational function of the same atoms (so equal wherever defined)."""
+    """Whether two numeric terms are the same rational function of the same atoms (so equal wherever
+    defined).
+    """
     return bool(quotient(sub(left, right)).numerator == 0)
 
 

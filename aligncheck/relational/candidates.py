@@ -84,7 +84,9 @@ class Pool:
     cut: Cut
 
     def values(self) -> list[Term]:
-        """First stage: the program's own values, which variables both runs share, where noise was drawn last."""
+        """First stage: the program's own values, which variables both runs share, where noise was
+        drawn last.
+        """
         return _distinct([*self._equal_truths(), *self._values(), *self._indices()])
 
     def equal_distances(self) -> list[Term]:
@@ -314,7 +316,9 @@ class Pool:
 
     @cached_property
     def _guards(self) -> list[Term]:
-        """The program's tests, and those of the alignment's guards that can be said here, at this loop head."""
+        """The program's tests, and those of the alignment's guards that can be said here, at this loop
+        head.
+        """
         found: list[Term] = []
         for expr in self._spoken_tests():
             try:
@@ -641,7 +645,9 @@ class Pool:
         return found
 
     def _owed(self, fixed: set[Term]) -> list[tuple[Term, Term]]:
-        """A variable that still differs will have to be paid for: cost + rate·|distance| is bounded instead."""
+        """A variable that still differs will have to be paid for: cost + rate·|distance| is bounded
+        instead.
+        """
         walked = self._walked_costs()
         return [
             (mul(rate, fn("abs", d)), grown)

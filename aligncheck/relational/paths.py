@@ -81,7 +81,9 @@ OUT = "#out"
 
 
 def latest(name: str) -> str:
-    """The ghost variable that holds the greatest index at which `name` was drawn, -1 before the first draw."""
+    """The ghost variable that holds the greatest index at which `name` was drawn, -1 before the first
+    draw.
+    """
     return f"#latest:{name}"
 
 
@@ -673,7 +675,9 @@ class _Machine:
         return state
 
     def _head(self, stmt: For | While, states: list[_State], number: int) -> Cut:
-        """The loop head: what the loop changes, or what differs between the ways in, becomes a fresh symbol."""
+        """The loop head: what the loop changes, or what differs between the ways in, becomes a fresh
+        symbol.
+        """
         assigned, drawn, emits = changed_in(stmt.body)
         changed = set(assigned) | set(drawn)
         if drawn:
@@ -923,7 +927,9 @@ class ProgramScope:
 
 
 def at_head(theory: Theory, loop: For | While, env: Env, counter: Term | None) -> ProgramScope:
-    """Names in an `invariant` line, at the head of its loop: the index is that of the round about to begin."""
+    """Names in an `invariant` line, at the head of its loop: the index is that of the round about to
+    begin.
+    """
     if isinstance(loop, For) and loop.index is not None and counter is not None:
         env = {**env, loop.index: same(counter)}
     return ProgramScope(theory, env, False)

@@ -45,7 +45,9 @@ Ground = Fraction | bool
 
 @dataclass(frozen=True)
 class Grounding:
-    """Numbers for some parameters and lengths, for the search for a small counterexample; never in a proof."""
+    """Numbers for some parameters and lengths, for the search for a small counterexample; never in a
+    proof.
+    """
 
     parameters: Mapping[str, Ground] = field(default_factory=dict)
     lengths: Mapping[str, int] = field(default_factory=dict)
@@ -132,7 +134,9 @@ class Theory:
 
     @cached_property
     def base(self) -> tuple[Term, ...]:
-        """Facts that always hold: `where` clauses, lengths, and the relations between an adjacency's ghosts."""
+        """Facts that always hold: `where` clauses, lengths, and the relations between an adjacency's
+        ghosts.
+        """
         found: list[Term] = []
         for item in self.mechanism.inputs:
             private = isinstance(item, Queries)

@@ -66,7 +66,9 @@ def with_later_records(analysis: Analysis) -> Analysis:
 
 
 def _indexed_fields(analysis: Analysis, cut: Cut) -> dict[str, set[str]]:
-    """For each tag of which the alignment speaks: the fields that carry this loop's index in all its records."""
+    """For each tag of which the alignment speaks: the fields that carry this loop's index in all its
+    records.
+    """
     assert cut.counter is not None
     found: dict[str, set[str]] = {}
     strange: set[str] = set()
