@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from aligncheck.advice import advice_for
 from aligncheck.conditions import Condition
 from aligncheck.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.discharge.costs import cost_parts
 from aligncheck.discharge.establish import Findings, contradiction, establish
 from aligncheck.discharge.prove import Open, Outcome, Proved
-from aligncheck.discharge.search import Violation, find_violation
 from aligncheck.obligations import ORDER
 from aligncheck.relational.paths import TooManyPathsError
 from aligncheck.relational.spell import spell
@@ -30,6 +29,9 @@ from aligncheck.verdict import (
     Verdict,
     Verified,
 )
+
+if TYPE_CHECKING:
+    from aligncheck.discharge.search import Violation
 
 SEARCH_SECONDS = 4.0
 """How long to look for a concrete violation of one condition."""
@@ -102,6 +104,8 @@ def _first_violation(
     mechanism: Mechanism, source: Source, findings: Findings, deadline: float
 ) -> Violation | None:
     """A confirmed violation of the first condition, in `ORDER`, that has one."""
+    from aligncheck.discharge.search import find_violation
+
     unproved = {o.obligation.condition for o in findings.open()}
     for condition in ORDER:
         if condition in unproved and condition is not Condition.TERMINATES:
@@ -115,6 +119,8 @@ def _first_violation(
 def _fails(
     mechanism: Mechanism, findings: Findings, violation: Violation, source: Source, deadline: float
 ) -> AlignmentFails:
+    from aligncheck.advice import advice_for
+
     open_here = [o for o in findings.open() if o.obligation.condition is violation.condition]
     related = tuple(
         Label(span, text)

@@ -268,7 +268,7 @@ def _changing_symbols(cut: Cut) -> frozenset[Term]:
     """The loop-head symbols: these change from round to round; everything else is fixed."""
     changing: set[Term] = set()
     for pair in cut.fresh.values():
-        changing |= atoms((pair.left, pair.right))
+        changing.update(atoms((pair.left, pair.right)))
     return frozenset(changing)
 
 

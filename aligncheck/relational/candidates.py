@@ -147,7 +147,7 @@ class Pool:
     def _changing(self) -> frozenset[Term]:
         found: set[Term] = set()
         for pair in self.cut.fresh.values():
-            found |= atoms((pair.left, pair.right))
+            found.update(atoms((pair.left, pair.right)))
         return frozenset(found)
 
     def _stable(self, term: Term) -> bool:

@@ -1,16 +1,17 @@
 """The small intermediate representation: terms over parameters, answers on D, distances to D', and noise.
 
-Terms are frozen and hashable, and know no solver. The constructor functions fold constants and collect
+Terms are frozen, and know no solver. The constructor functions fold constants and collect
 like terms, so that equal sums are usually equal values; the trusted normal form is `discharge.algebra`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, KeysView
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakValueDictionary
 
 
 class Sort(Enum):
@@ -40,22 +41,41 @@ class Kind(Enum):
     OMEGA = "omega"
 
 
-@dataclass(frozen=True, slots=True)
-class Const:
+class _Interned(type):
+    """Equal terms are one object: comparing and hashing them, which is most of what a proof does, is then free.
+
+    The table holds no term alive.
+    """
+
+    if not TYPE_CHECKING:  # so that mypy still checks the arguments of each class
+
+        def __call__(cls, *args):
+            key = (cls, args)
+            known = _TERMS.get(key)
+            if known is None:
+                known = _TERMS[key] = super().__call__(*args)
+            return known
+
+
+_TERMS: WeakValueDictionary[Any, Any] = WeakValueDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class Const(metaclass=_Interned):
     """A rational number."""
 
     value: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
+@dataclass(frozen=True, eq=False)
+class Truth(metaclass=_Interned):
     """True or false."""
 
     value: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Sym:
+@dataclass(frozen=True, eq=False)
+class Sym(metaclass=_Interned):
     """A symbol; its name is unique within a mechanism's analysis."""
 
     name: str
@@ -63,8 +83,8 @@ class Sym:
     kind: Kind
 
 
-@dataclass(frozen=True)
-class App:
+@dataclass(frozen=True, eq=False)
+class App(metaclass=_Interned):
     """A function symbol at an index: an answer `q(i)`, its distance, a draw `xi(i)`, a record's field."""
 
     name: str
@@ -73,39 +93,39 @@ class App:
     kind: Kind
 
 
-@dataclass(frozen=True)
-class Add:
+@dataclass(frozen=True, eq=False)
+class Add(metaclass=_Interned):
     """A sum of terms with rational coefficients, plus a constant."""
 
     parts: tuple[tuple[Term, Fraction], ...]
     constant: Fraction
 
 
-@dataclass(frozen=True)
-class Mul:
+@dataclass(frozen=True, eq=False)
+class Mul(metaclass=_Interned):
     """A product."""
 
     args: tuple[Term, ...]
 
 
-@dataclass(frozen=True)
-class Div:
+@dataclass(frozen=True, eq=False)
+class Div(metaclass=_Interned):
     """A quotient."""
 
     left: Term
     right: Term
 
 
-@dataclass(frozen=True)
-class Fn:
+@dataclass(frozen=True, eq=False)
+class Fn(metaclass=_Interned):
     """A scalar function that is no polynomial: `abs sqrt exp ln log2 floor mod`."""
 
     name: str
     args: tuple[Term, ...]
 
 
-@dataclass(frozen=True)
-class Ite:
+@dataclass(frozen=True, eq=False)
+class Ite(metaclass=_Interned):
     """`then` where `test` holds, else `otherwise`; numeric or bool."""
 
     test: Term
@@ -113,8 +133,8 @@ class Ite:
     otherwise: Term
 
 
-@dataclass(frozen=True)
-class Cmp:
+@dataclass(frozen=True, eq=False)
+class Cmp(metaclass=_Interned):
     """A comparison of numbers; `op` is `<`, `<=` or `==`."""
 
     op: str
@@ -122,29 +142,29 @@ class Cmp:
     right: Term
 
 
-@dataclass(frozen=True)
-class Not:
+@dataclass(frozen=True, eq=False)
+class Not(metaclass=_Interned):
     """Negation."""
 
     arg: Term
 
 
-@dataclass(frozen=True)
-class And:
+@dataclass(frozen=True, eq=False)
+class And(metaclass=_Interned):
     """Conjunction; empty is true."""
 
     args: tuple[Term, ...]
 
 
-@dataclass(frozen=True)
-class Or:
+@dataclass(frozen=True, eq=False)
+class Or(metaclass=_Interned):
     """Disjunction; empty is false."""
 
     args: tuple[Term, ...]
 
 
-@dataclass(frozen=True)
-class IsInt:
+@dataclass(frozen=True, eq=False)
+class IsInt(metaclass=_Interned):
     """The number is an integer."""
 
     arg: Term
@@ -152,22 +172,6 @@ class IsInt:
 
 Term: TypeAlias = Const | Truth | Sym | App | Add | Mul | Div | Fn | Ite | Cmp | Not | And | Or | IsInt
 
-
-def _cached_hash(cls: type) -> None:
-    """Hash each value once: terms share subterms, and deep hashing would be quadratic."""
-    original: Any = cls.__hash__
-
-    def cached(self: object) -> int:
-        value = self.__dict__.get("_h")
-        if value is None:
-            value = self.__dict__["_h"] = original(self)
-        return int(value)
-
-    setattr(cls, "__hash__", cached)  # noqa: B010 - a type's own slot, which mypy does not let us assign
-
-
-for _cls in (App, Add, Mul, Div, Fn, Ite, Cmp, Not, And, Or, IsInt):
-    _cached_hash(_cls)
 
 ZERO = Const(Fraction(0))
 ONE = Const(Fraction(1))
@@ -213,6 +217,8 @@ def is_number(term: Term) -> bool:
     return sort_of(term) is not Sort.BOOL
 
 
+_NONE, _UNIT = Fraction(0), Fraction(1)
+
 # --- constructors -----------------------------------------------------------------------------------------
 
 
@@ -224,22 +230,15 @@ def _parts(term: Term) -> tuple[tuple[tuple[Term, Fraction], ...], Fraction]:
             return parts, constant
         case Mul(args) if isinstance(args[0], Const):
             rest = args[1:]
-            return (((rest[0] if len(rest) == 1 else Mul(rest)), args[0].value),), Fraction(0)
+            return (((rest[0] if len(rest) == 1 else Mul(rest)), args[0].value),), _NONE
         case _:
-            return ((term, Fraction(1)),), Fraction(0)
+            return ((term, _UNIT),), _NONE
 
 
 def order_key(term: Term) -> str:
     """A text that is the same for equal terms: a canonical order of summands and factors; never used to tell
     terms apart.
     """
-    match term:
-        case Sym(name):
-            return name
-        case Const(value):
-            return str(value)
-        case Truth(truth):
-            return str(truth)
     key = term.__dict__.get("_k")
     if key is None:
         key = term.__dict__["_k"] = _spelled(term)
@@ -248,6 +247,12 @@ def order_key(term: Term) -> str:
 
 def _spelled(term: Term) -> str:
     match term:
+        case Sym(name):
+            return name
+        case Const(value):
+            return str(value)
+        case Truth(truth):
+            return str(truth)
         case Add(parts, constant):
             return f"(+ {constant}" + "".join(f" {k}*{order_key(t)}" for t, k in parts) + ")"
         case App(name, args):
@@ -263,12 +268,14 @@ def _spelled(term: Term) -> str:
 def add(*terms: Term) -> Term:
     """A sum, like terms collected."""
     total: dict[Term, Fraction] = {}
-    constant = Fraction(0)
+    constant = _NONE
     for term in terms:
         parts, c = _parts(term)
-        constant += c
+        if c is not _NONE:
+            constant = c if constant is _NONE else constant + c
         for t, k in parts:
-            total[t] = total.get(t, Fraction(0)) + k
+            known = total.get(t)
+            total[t] = k if known is None else known + k
     kept = [(t, k) for t, k in total.items() if k]
     if not kept:
         return Const(constant)
@@ -281,7 +288,8 @@ def add(*terms: Term) -> Term:
 
 def scaled(term: Term, factor: Fraction | int) -> Term:
     """`factor * term` for a rational factor."""
-    factor = Fraction(factor)
+    if not isinstance(factor, Fraction):
+        factor = Fraction(factor)
     if not factor:
         return ZERO
     if factor == 1:
@@ -632,9 +640,9 @@ def subterms(terms: Iterable[Term]) -> Iterator[Term]:
         stack.extend(children(term))
 
 
-def atoms(terms: Iterable[Term]) -> set[Sym | App]:
-    """The symbols and applications that occur."""
-    return {t for t in subterms(terms) if isinstance(t, (Sym, App))}
+def atoms(terms: Iterable[Term]) -> KeysView[Sym | App]:
+    """The symbols and applications that occur, always in the same order."""
+    return dict.fromkeys(t for t in subterms(terms) if isinstance(t, Sym | App)).keys()
 
 
 @dataclass(frozen=True, slots=True)
