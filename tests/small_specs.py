@@ -1,0 +1,93 @@
+"""Small specs written inside a test, and what the checker's stages make of them."""
+
+from __future__ import annotations
+
+from textwrap import dedent, indent
+
+from aligncheck.check import check
+from aligncheck.discharge.algebra import canonical
+from aligncheck.pipeline import Options, verify_source
+from aligncheck.relational.paths import Analysis, Path, analyse
+from aligncheck.relational.terms import Sym, Term, atoms
+from aligncheck.relational.theory import Theory
+from aligncheck.source import Source
+from aligncheck.syntax.nodes import Mechanism
+from aligncheck.syntax.parse import parse
+from aligncheck.verdict import AlignmentFails, Unknown, Verdict, name_of
+
+INPUTS = """
+    q : queries, sensitivity 1
+    k : int where k >= 1
+    eps : real where eps > 0
+"""
+
+
+def spec(program: str, align: str = "", inputs: str = INPUTS, privacy: str = "eps") -> Source:
+    """A whole spec around a program."""
+    parts = [
+        "mechanism small",
+        "input\n" + _block(inputs),
+        f"privacy {privacy}",
+        "program\n" + _block(program),
+        *(["align\n" + _block(align)] if align else []),
+    ]
+    return Source("small.dp", "\n\n".join(parts) + "\n")
+
+
+def _block(text: str) -> str:
+    return indent(dedent(text).strip("\n"), "  ")
+
+
+def mechanism(program: str, align: str = "", inputs: str = INPUTS, privacy: str = "eps") -> Mechanism:
+    """The checked syntax tree."""
+    source = spec(program, align, inputs, privacy)
+    return check(source, parse(source))
+
+
+def paths_of(program: str, align: str = "", inputs: str = INPUTS) -> Analysis:
+    """Its cut points and paths."""
+    return analyse(Theory(mechanism(program, align, inputs)))
+
+
+def ways(analysis: Analysis) -> list[tuple[int, int | None]]:
+    """From where to where the paths lead."""
+    return sorted(((p.origin, p.target) for p in analysis.paths), key=lambda w: (w[0], w[1] is None, w[1] or 0))
+
+
+def only(analysis: Analysis, origin: int, target: int | None) -> Path:
+    """The one path between two cut points."""
+    (found,) = [p for p in analysis.paths if (p.origin, p.target) == (origin, target)]
+    return found
+
+
+def symbol(analysis: Analysis, name: str) -> Sym:
+    """A symbol of a loop head, by its name."""
+    found = {
+        a
+        for cut in analysis.cuts
+        for pair in cut.fresh.values()
+        for a in atoms((pair.left, pair.right))
+        if a.name == name
+    }
+    (one,) = found
+    assert isinstance(one, Sym)
+    return one
+
+
+def normal(terms: tuple[Term, ...]) -> set[Term]:
+    """Terms in normal form."""
+    return {canonical(x) for x in terms}
+
+
+def verdict_of(source: Source, seconds: float = 20.0) -> Verdict:
+    """The verdict of the whole pipeline."""
+    return verify_source(source, Options(timeout=seconds))
+
+
+def outcome(verdict: Verdict) -> str:
+    """In the words of an `expect` line."""
+    match verdict:
+        case AlignmentFails(condition=c) | Unknown(condition=c) if c is not None:
+            return f"{name_of(verdict).lower()} at {c.id}"
+        case _:
+            return name_of(verdict).lower()
