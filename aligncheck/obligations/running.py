@@ -91,8 +91,8 @@ def clauses_make_sense(theory: Theory) -> list[Obligation]:
         for legal, p in theory.partial
     ]
     found += [
-        Obligation(Condition.HYPOTHESES, theory.base, goal, text, span, "clauses_make_sense")
-        for goal, text, span in theory.sensible
+        Obligation(Condition.HYPOTHESES, (*theory.base, *legal), goal, text, span, "clauses_make_sense")
+        for legal, goal, text, span in theory.sensible
     ]
     return found
 

@@ -576,17 +576,15 @@ class Pool:
         return [*found, *self._flags()]
 
     def _flags(self) -> list[tuple[Term, list[Term]]]:
-        """Truths that the loop sets, counted as 0 or 1."""
+        """Truths that the loop changes from what they are at the entry, counted as 0 before and 1 after."""
         found: list[tuple[Term, list[Term]]] = []
         for name, pair in self.cut.fresh.items():
-            if (
-                isinstance(pair.left, Sym)
-                and pair.left.sort is Sort.BOOL
-                and self._start(name) == same(FALSE)
-            ):
-                count = ite(pair.left, ONE, ZERO)
+            start = self._start(name)
+            if isinstance(pair.left, Sym) and start in (same(FALSE), same(TRUE)):
+                before, after = (ZERO, ONE) if start == same(FALSE) else (ONE, ZERO)
+                count = ite(pair.left, after, before)
                 steps = [
-                    _simplified(substitute(sub(ite(p.env[name].left, ONE, ZERO), count), _decided(p)))
+                    _simplified(substitute(sub(ite(p.env[name].left, after, before), count), _decided(p)))
                     for p in self.rounds
                 ]
                 if any(s != ZERO for s in steps) and not any(_noisy(s) for s in steps):
@@ -717,8 +715,9 @@ def _decided(path: Path) -> dict[Term, Term]:
     for event in path.events:
         match event:
             case Decision():
-                table[event.holds(False)] = TRUE
-                table[not_(event.holds(False))] = FALSE
+                for part in _implied_parts(event.holds(False)):
+                    table[part] = TRUE
+                    table[not_(part)] = FALSE
             case Assumed(Not(arg)):
                 table[arg] = FALSE
             case Assumed(Cmp("==", App(kind=Kind.OMEGA) as atom, value)):
@@ -728,6 +727,20 @@ def _decided(path: Path) -> dict[Term, Term]:
             case _:
                 pass
     return table
+
+
+def _implied_parts(test: Term) -> Iterable[Term]:
+    """A test that holds, and what holds with it: the operands of a conjunction, or of a denied disjunction."""
+    yield test
+    match test:
+        case And(args):
+            for arg in args:
+                yield from _implied_parts(arg)
+        case Not(Or(args)):
+            for arg in args:
+                yield from _implied_parts(not_(arg))
+        case _:
+            pass
 
 
 def _simplified(term: Term) -> Term:

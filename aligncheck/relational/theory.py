@@ -213,17 +213,23 @@ class Theory:
         return tuple(found)
 
     @cached_property
-    def sensible(self) -> tuple[tuple[Term, str, Span], ...]:
-        """Conditions on the clauses themselves: (condition, its text, where)."""
+    def sensible(self) -> tuple[tuple[tuple[Term, ...], Term, str, Span], ...]:
+        """Conditions on the clauses themselves, at a legal index: (what may be assumed, condition, its text, where)."""
         generic = Sym("i", Sort.INT, Kind.GHOST)
-        found = [(le(ZERO, s), "the sensitivity is never negative", span) for s, span in self.sensitivities]
+        found: list[tuple[tuple[Term, ...], Term, str, Span]] = []
         for item in self.mechanism.inputs:
-            if isinstance(item, Queries) and item.lattice is not None:
+            if not isinstance(item, Queries):
+                continue
+            legal = (self._legal(item.names[0], generic),)
+            if item.sensitivity is not None:
+                least = le(ZERO, self.input_term(item.sensitivity, generic))
+                found.append((legal, least, "the sensitivity is never negative", item.sensitivity.span))
+            if item.lattice is not None:
                 step = self.input_term(item.lattice, generic)
-                found.append((lt(ZERO, step), "the lattice's step is positive", item.lattice.span))
-            if isinstance(item, Queries) and item.range is not None:
+                found.append((legal, lt(ZERO, step), "the lattice's step is positive", item.lattice.span))
+            if item.range is not None:
                 low, high = (self.input_term(e, generic) for e in item.range)
-                found.append((le(low, high), "the range is not empty", item.range[0].span))
+                found.append((legal, le(low, high), "the range is not empty", item.range[0].span))
         return tuple(found)
 
     @cached_property
@@ -307,7 +313,13 @@ class Theory:
         where = self.inputs[name].where
         if where is None or not _mentions_index(where, self.inputs):
             return ()
-        return (self.input_term(where, index),)
+        return (implies(self._legal(name, index), self.input_term(where, index)),)
+
+    def _legal(self, name: str, index: Term | None) -> Term:
+        """That an index is one of the list: a clause about entries says nothing of an entry that is not there."""
+        if index is None or not self.is_vector(name):
+            return TRUE
+        return and_((le(ZERO, index), lt(index, self.length(name))))
 
     def _range_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
         group = self.inputs[name]
@@ -319,7 +331,8 @@ class Theory:
                 value = self.answer(name, index, primed)
                 found += [le(low, value), le(value, high)]
         if group.where is not None and _mentions_index(group.where, self.inputs):
-            found += [self.input_term(group.where, index, primed) for primed in (False, True)]
+            legal = self._legal(name, index)
+            found += [implies(legal, self.input_term(group.where, index, primed)) for primed in (False, True)]
         return tuple(found)
 
     def _answer_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
