@@ -325,17 +325,32 @@ class Theory:
         group = self.inputs[name]
         assert isinstance(group, Queries)
         found: list[Term] = []
+        legal = self._legal(name, index)
         if group.range is not None:
             low, high = (self.input_term(e, index) for e in group.range)
             for primed in (False, True):
                 value = self.answer(name, index, primed)
-                found += [le(low, value), le(value, high)]
+                found += [implies(legal, le(low, value)), implies(legal, le(value, high))]
         if group.where is not None and _mentions_index(group.where, self.inputs):
             legal = self._legal(name, index)
             found += [implies(legal, self.input_term(group.where, index, primed)) for primed in (False, True)]
         return tuple(found)
 
     def _answer_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
+        """D ~ D' at one answer, if there is one at this index.
+
+        Clauses that do not mention `i` were shown to make sense for all parameters, so they need no such guard.
+        """
+        facts = self._adjacency_facts(name, index)
+        group = self.inputs[name]
+        assert isinstance(group, Queries)
+        clauses = (group.sensitivity, group.lattice, *(group.range or ()))
+        if not any(c is not None and _mentions_index(c, self.inputs) for c in clauses):
+            return facts
+        legal = self._legal(name, index)
+        return tuple(implies(legal, f) for f in facts)
+
+    def _adjacency_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
         """D ~ D' at one answer. Each fact is the definition of the adjacency, instantiated at `index`."""
         group = self.inputs[name]
         assert isinstance(group, Queries)
