@@ -90,6 +90,10 @@ def _function(name: str, args: list[Value]) -> Value:
             case "exp" | "ln" | "log2" | "sqrt":
                 if abs(x) > 40:
                     raise UndefinedError
+                if name == "sqrt" and isinstance(x, Fraction) and x >= 0:
+                    root = Fraction(math.isqrt(x.numerator), math.isqrt(x.denominator))
+                    if root * root == x:
+                        return root
                 return {"exp": math.exp, "ln": math.log, "log2": math.log2, "sqrt": math.sqrt}[name](float(x))
     except (ValueError, OverflowError):
         raise UndefinedError from None
