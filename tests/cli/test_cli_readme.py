@@ -28,10 +28,10 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def output_of(command: str, programs: Path) -> str:
-    """What the command prints, as it is printed where there is no terminal."""
-    environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "FORCE_COLOR")}
+    """What the command prints in a terminal of 100 columns, without the colours."""
+    environment = {key: value for key, value in os.environ.items() if key != "FORCE_COLOR"}
+    environment.update(COLUMNS="100", PYTHONIOENCODING="utf-8")
     environment["PATH"] = f"{programs}{os.pathsep}{environment['PATH']}"
-    environment["PYTHONIOENCODING"] = "utf-8"
     done = subprocess.run(
         ["sh", "-c", command],
         cwd=PROJECT,
