@@ -207,7 +207,7 @@ class Pool:
     def _bounds(self) -> list[Term]:
         """Public numbers that may bound a distance."""
         theory = self.analysis.theory
-        found = [s for s, _ in theory.sensitivities if not _mentions_generic(s)]
+        found = [s for s in theory.sizes if not _mentions_generic(s)]
         paid = [
             div(theory.claim, d.left.inverse_alpha)
             for p in self.analysis.paths
@@ -537,9 +537,9 @@ class Pool:
             if atom.kind is not Kind.DISTANCE:
                 continue
             group = theory.inputs.get(atom.name[2:])
-            if isinstance(group, Queries) and group.sensitivity is not None:
-                index = atom.args[0] if isinstance(atom, App) else None
-                bound = theory.input_term(group.sensitivity, index)
+            index = atom.args[0] if isinstance(atom, App) else None
+            if isinstance(group, Queries):
+                bound = theory.size(group, index)
                 if group.lattice is not None:
                     bound = div(bound, theory.input_term(group.lattice, index))
                 table[atom] = bound

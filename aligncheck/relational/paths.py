@@ -290,15 +290,49 @@ def unrolled(theory: Theory, unroll: Unroll) -> Analysis:
 
 
 def _settled(theory: Theory, unroll: Unroll | None) -> Analysis:
-    """Execute until the sorts of loop-head variables and of released fields are those that were assumed."""
-    real: frozenset[tuple[int, str]] = frozenset()
-    truths: frozenset[str] = frozenset()
+    """Execute until what was assumed of loop-head variables and released fields is what the paths bring."""
+    guess = _Guess()
     while True:
-        analysis = _Machine(theory, unroll, real, truths).run()
-        now_real, now_truths = real | _not_whole(analysis), _truth_fields(analysis)
-        if (now_real, now_truths) == (real, truths):
+        analysis = _Machine(theory, unroll, guess).run()
+        found = _Guess(
+            guess.real | _not_whole(analysis),
+            guess.apart | _not_shared(analysis),
+            _truth_fields(analysis),
+        )
+        if found == guess:
             return analysis
-        real, truths = now_real, now_truths
+        guess = found
+
+
+@dataclass(frozen=True, slots=True)
+class _Guess:
+    """What one execution assumes: the loop-head variables that are no integers, those that the runs do not share, and the
+    released fields that hold truths. It is right if the paths bear it out."""
+
+    real: frozenset[tuple[int, str]] = frozenset()
+    apart: frozenset[tuple[int, str]] = frozenset()
+    truths: frozenset[str] = frozenset()
+
+
+def _not_shared(analysis: Analysis) -> frozenset[tuple[int, str]]:
+    """Variables taken to have one value in both runs at a loop head to which some path brings two terms.
+
+    Why the guess is sound once nothing is found: every way into the loop brings the same term for both runs, over symbols
+    that both runs share, and by induction over the rounds the values are the same.
+    """
+    return frozenset(
+        (path.target, name)
+        for path in analysis.paths
+        if path.target is not None
+        for name, pair in analysis.cuts[path.target].fresh.items()
+        if pair.left == pair.right and not _is_bookkeeping(name)
+        if name in path.env and path.env[name].left != path.env[name].right
+    )
+
+
+def _is_bookkeeping(name: str) -> bool:
+    """The proof's own counters: that they agree is proved, not guessed (`obligations.output`)."""
+    return name.startswith("#") and name not in ("#low", "#high")
 
 
 def _truth_fields(analysis: Analysis) -> frozenset[str]:
@@ -360,14 +394,12 @@ class _Machine:
         self,
         theory: Theory,
         unroll: Unroll | None,
-        real: frozenset[tuple[int, str]],
-        truths: frozenset[str],
+        guess: _Guess,
     ) -> None:
         self.theory = theory
         self.mechanism = theory.mechanism
         self.unroll = unroll
-        self.real = real
-        self.truths = truths
+        self.guess = guess
         self.cuts: list[Cut] = []
         self.paths: list[Path] = []
         self.omega = frozenset(_omega_labels(self.mechanism))
@@ -559,7 +591,12 @@ class _Machine:
         )
         position = ZERO if index is None else index.left
         own = _DrawScope.at(
-            self.theory, state.env, self.truths, stmt.name, None if index is None else index.left, left.value
+            self.theory,
+            state.env,
+            self.guess.truths,
+            stmt.name,
+            None if index is None else index.left,
+            left.value,
         )
         shift, lines, partial = shift_of(self.mechanism.align, stmt.name, position, own, self.theory)
         state.events += [Required(p, True) for p in partial]
@@ -714,12 +751,14 @@ class _Machine:
     def _fresh(self, name: str, number: int, values: list[Pair]) -> Pair:
         sorts = {sort_of(t) for v in values for t in (v.left, v.right)}
         label = f"{name}@{number}"
+        shared = _is_bookkeeping(name) or (number, name) not in self.guess.apart
         if sorts == {Sort.BOOL}:
-            return Pair(Sym(label, Sort.BOOL, Kind.STATE), Sym(f"{label}'", Sort.BOOL, Kind.PRIMED))
-        whole = sorts == {Sort.INT} and (number, name) not in self.real
+            truth = Sym(label, Sort.BOOL, Kind.STATE)
+            return same(truth) if shared else Pair(truth, Sym(f"{label}'", Sort.BOOL, Kind.PRIMED))
+        whole = sorts == {Sort.INT} and (number, name) not in self.guess.real
         sort = Sort.INT if whole else Sort.REAL
         left = Sym(label, sort, Kind.GHOST if name.startswith("#") else Kind.STATE)
-        if name.startswith("#") and name not in ("#low", "#high"):
+        if shared:
             return same(left)
         return Pair(left, add(left, Sym(f"d:{label}", sort, Kind.DISTANCE)))
 

@@ -238,14 +238,19 @@ class Theory:
         return self.input_term(self.mechanism.privacy, None)
 
     @cached_property
-    def sensitivities(self) -> tuple[tuple[Term, Span], ...]:
-        """Every sensitivity as a term (at a generic index): each must be shown not to be negative."""
+    def sizes(self) -> tuple[Term, ...]:
+        """How far an answer of each group may move, at a generic index."""
         generic = Sym("i", Sort.INT, Kind.GHOST)
-        return tuple(
-            (self.input_term(item.sensitivity, generic), item.sensitivity.span)
-            for item in self.mechanism.inputs
-            if isinstance(item, Queries) and item.sensitivity is not None
-        )
+        groups = [item for item in self.mechanism.inputs if isinstance(item, Queries)]
+        return tuple(self.size(group, generic) for group in groups)
+
+    def size(self, group: Queries, index: Term | None) -> Term:
+        """How far one answer may move: the sensitivity, or (adjacency `any`) the width of the range."""
+        if group.sensitivity is not None:
+            return self.input_term(group.sensitivity, index)
+        assert group.range is not None
+        low, high = (self.input_term(e, index) for e in group.range)
+        return add(high, neg(low))
 
     def _group_facts(self, group: Queries) -> list[Term]:
         match group.adjacency:
