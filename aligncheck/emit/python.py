@@ -21,7 +21,7 @@ from aligncheck.emit.program import Program, loop_locals, names_read
 from aligncheck.emit.records import RecordClass, RecordKey, record_classes
 from aligncheck.syntax import nodes
 from aligncheck.syntax.unparse import unparse_expr
-from aligncheck.syntax.walk import names_in, statements_in
+from aligncheck.syntax.walk import lists_per_answer, names_in, statements_in
 from aligncheck.verdict import Verified
 
 _RUNTIME = RUNTIME_FUNCTIONS | {
@@ -347,6 +347,8 @@ class _Module:
         answer = f"{python}[{index}]" if item.vector else python
         each = f" for {index} in range(len({python})))" if item.vector else ""
         opening = "all(" if item.vector else ""
+        for base in lists_per_answer(item, self.names if self.declared("i") else ()):
+            yield f"len({python}) <= len({writer.names[base]})", f"len({name}) <= len({base})"
         if item.range is not None:
             low, high = (inner.operand(e) for e in item.range)
             text = f"{unparse_expr(item.range[0])} <= {name} <= {unparse_expr(item.range[1])}"

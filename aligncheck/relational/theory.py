@@ -38,7 +38,7 @@ from aligncheck.relational.terms import (
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
 from aligncheck.syntax.nodes import Adjacency, Expr, Mechanism, Parameter, PublicVector, Queries
-from aligncheck.syntax.walk import expressions_in, names_in, subexpressions
+from aligncheck.syntax.walk import expressions_in, lists_per_answer, names_in
 
 Ground = Fraction | bool
 
@@ -160,19 +160,8 @@ class Theory:
         """`sensitivity b[i]` (`lattice`, `range` likewise) also declares that b has an entry for every
         answer.
         """
-        clauses = [e for e in (group.sensitivity, group.lattice, *(group.range or ())) if e is not None]
-        bases = {
-            e.base
-            for clause in clauses
-            for e in subexpressions(clause)
-            if isinstance(e, nodes.Index) and e.index == nodes.Name("i") and "i" not in self.inputs
-        }
-        return [
-            le(self.length(name), self.length(b))
-            for name in group.names
-            for b in sorted(bases)
-            if group.vector
-        ]
+        bases = lists_per_answer(group, self.inputs)
+        return [le(self.length(name), self.length(b)) for name in group.names for b in bases]
 
     def generic_entries(self) -> tuple[Term, ...]:
         """One entry of every list, at a legal index, with all that may be assumed of it: for the question

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from aligncheck.syntax.nodes import (
     AlignItem,
@@ -71,6 +71,18 @@ def names_in(expr: Expr) -> frozenset[str]:
             case _:
                 pass
     return frozenset(found)
+
+
+def lists_per_answer(group: Queries, inputs: Container[str]) -> tuple[str, ...]:
+    """The public lists that the clauses of a group index by `i`: they must have an entry for every answer."""
+    clauses = [e for e in (group.sensitivity, group.lattice, *(group.range or ())) if e is not None]
+    found = {
+        e.base
+        for clause in clauses
+        for e in subexpressions(clause)
+        if isinstance(e, Index) and e.index == Name("i") and "i" not in inputs
+    }
+    return tuple(sorted(found)) if group.vector else ()
 
 
 def statements_in(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
