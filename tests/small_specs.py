@@ -51,7 +51,9 @@ def paths_of(program: str, align: str = "", inputs: str = INPUTS) -> Analysis:
 
 def ways(analysis: Analysis) -> list[tuple[int, int | None]]:
     """From where to where the paths lead."""
-    return sorted(((p.origin, p.target) for p in analysis.paths), key=lambda w: (w[0], w[1] is None, w[1] or 0))
+    return sorted(
+        ((p.origin, p.target) for p in analysis.paths), key=lambda w: (w[0], w[1] is None, w[1] or 0)
+    )
 
 
 def only(analysis: Analysis, origin: int, target: int | None) -> Path:

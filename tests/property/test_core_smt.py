@@ -41,7 +41,9 @@ INPUTS = """
 """What `worlds(legal=True)` satisfies."""
 
 MILLISECONDS = 10
-SETTINGS = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+SETTINGS = settings(
+    max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
 
 
 @cache
