@@ -103,6 +103,10 @@ class Pool:
         for name, d in self._private():
             if d not in fixed:
                 found += self._distance_bounds(name, d)
+        apart = [d for _, d in self._private() if d not in fixed][:3]
+        for size in range(2, len(apart) + 1):
+            for together in combinations(apart, size):
+                found += self._walked_sizes(add(*(fn("abs", d) for d in together)))
         return _distinct(found)
 
     def costs(self) -> list[Term]:
@@ -215,7 +219,9 @@ class Pool:
             if d.lines
         ]
         paid = [b for b in _distinct(paid) if self._stable(b) and not _noisy(b)][:4]
-        return _distinct([*found, *(scaled(s, 2) for s in found), *paid])
+        steps = [s for steps in self._steps.values() for s in steps if isinstance(s, Const) and s != ZERO]
+        own = [fn("abs", s) for s in steps if self._private()]
+        return _distinct([*found, *(scaled(s, 2) for s in found), *paid, *own[:2]])
 
     # --- truths and distances -----------------------------------------------------------------------------
 
@@ -298,19 +304,29 @@ class Pool:
                         found += [
                             or_((*(not_(s) for s in passed), le(fn("abs", d), b))) for b in self._bounds
                         ]
-                    for b in self._bounds:
-                        found.append(le(fn("abs", d), _flag_sum(passed, b)))
-                case Adjacency.L1:
-                    found.append(le(fn("abs", d), prefix(q, t)))
                 case Adjacency.ALL | Adjacency.MONOTONE:
                     for b in self._bounds:
                         found += [le(d, mul(b, t)), le(neg(mul(b, t)), d)]
                 case Adjacency.ANY:
                     pass
+                case Adjacency.L1:
+                    pass
+        return [*found, *self._walked_sizes(fn("abs", d))]
+
+    def _walked_sizes(self, size: Term) -> list[Term]:
+        """A size, bounded by what the walk over the answers has passed."""
+        found: list[Term] = []
+        for group, q, t in self._groups():
+            match group.adjacency:
+                case Adjacency.ONE | Adjacency.MOVED:
+                    passed = [lt(place, t) for place in self.analysis.theory.place(q)]
+                    found += [le(size, _flag_sum(passed, b)) for b in self._bounds]
+                case Adjacency.L1:
+                    found.append(le(size, prefix(q, t)))
+                case _:
+                    pass
         sums = [prefix(q, t) for g, q, t in self._groups() if g.adjacency is Adjacency.L1]
-        if len(sums) > 1:
-            found.append(le(fn("abs", d), add(*sums)))
-        return found
+        return [*found, le(size, add(*sums))] if len(sums) > 1 else found
 
     # --- the program's own values -------------------------------------------------------------------------
 

@@ -306,8 +306,9 @@ def _settled(theory: Theory, unroll: Unroll | None) -> Analysis:
 
 @dataclass(frozen=True, slots=True)
 class _Guess:
-    """What one execution assumes: the loop-head variables that are no integers, those that the runs do not share, and the
-    released fields that hold truths. It is right if the paths bear it out."""
+    """What one execution assumes: the loop-head variables that are no integers, those that the runs do not
+    share, and the released fields that hold truths. It is right if the paths bear it out.
+    """
 
     real: frozenset[tuple[int, str]] = frozenset()
     apart: frozenset[tuple[int, str]] = frozenset()
@@ -317,8 +318,8 @@ class _Guess:
 def _not_shared(analysis: Analysis) -> frozenset[tuple[int, str]]:
     """Variables taken to have one value in both runs at a loop head to which some path brings two terms.
 
-    Why the guess is sound once nothing is found: every way into the loop brings the same term for both runs, over symbols
-    that both runs share, and by induction over the rounds the values are the same.
+    Why the guess is sound once nothing is found: every way into the loop brings the same term for both runs,
+    over symbols that both runs share, and by induction over the rounds the values are the same.
     """
     return frozenset(
         (path.target, name)

@@ -91,6 +91,8 @@ def _symbol(name: str, kind: Kind) -> str:
         return f"last index of {base[8:]}"
     if base.startswith("#out:count:"):
         return f"{base[11:]} records so far"
+    if base == "#round":
+        return "rounds so far"
     if base in _GHOSTS:
         return _GHOSTS[base]
     if base.startswith("place:"):

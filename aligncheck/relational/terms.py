@@ -42,7 +42,8 @@ class Kind(Enum):
 
 
 class _Interned(type):
-    """Equal terms are one object: comparing and hashing them, which is most of what a proof does, is then free.
+    """Equal terms are one object: comparing and hashing them, which is most of what a proof does, is then
+    free.
 
     The table holds no term alive.
     """

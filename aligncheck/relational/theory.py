@@ -203,7 +203,9 @@ class Theory:
 
     @cached_property
     def sensible(self) -> tuple[tuple[tuple[Term, ...], Term, str, Span], ...]:
-        """Conditions on the clauses themselves, at a legal index: (what may be assumed, condition, its text, where)."""
+        """Conditions on the clauses themselves, at a legal index: (what may be assumed, condition, its text,
+        where).
+        """
         generic = Sym("i", Sort.INT, Kind.GHOST)
         found: list[tuple[tuple[Term, ...], Term, str, Span]] = []
         for item in self.mechanism.inputs:
@@ -310,7 +312,9 @@ class Theory:
         return (implies(self._legal(name, index), self.input_term(where, index)),)
 
     def _legal(self, name: str, index: Term | None) -> Term:
-        """That an index is one of the list: a clause about entries says nothing of an entry that is not there."""
+        """That an index is one of the list: a clause about entries says nothing of an entry that is not
+        there.
+        """
         if index is None or not self.is_vector(name):
             return TRUE
         return and_((le(ZERO, index), lt(index, self.length(name))))
@@ -333,7 +337,8 @@ class Theory:
     def _answer_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
         """D ~ D' at one answer, if there is one at this index.
 
-        Clauses that do not mention `i` were shown to make sense for all parameters, so they need no such guard.
+        Clauses that do not mention `i` were shown to make sense for all parameters, so they need no such
+        guard.
         """
         facts = self._adjacency_facts(name, index)
         group = self.inputs[name]

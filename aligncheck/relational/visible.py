@@ -12,13 +12,14 @@ even of the mechanism that also releases the path. Here we check the lemma's own
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from aligncheck.relational.paths import OUT, Analysis, Assumed, Cut, Drawing, Emission, Path
 from aligncheck.relational.terms import (
     ONE,
+    Add,
     App,
     Const,
     Kind,
@@ -27,10 +28,12 @@ from aligncheck.relational.terms import (
     Term,
     Truth,
     add,
+    atoms,
     children,
     implies,
     le,
     same,
+    scaled,
 )
 
 PUBLIC_GHOSTS = ("#out", "#latest")
@@ -291,7 +294,23 @@ def is_known(term: Term, known: set[Sym] | frozenset[Sym], shown: frozenset[Term
         return True
     if isinstance(term, Sym | App) and not _is_known_atom(term, known):
         return False
-    return all(is_known(c, known, shown) for c in children(term))
+    if all(is_known(c, known, shown) for c in children(term)):
+        return True
+    return isinstance(term, Add) and any(is_known(rest, known, shown) for rest in _less_released(term, shown))
+
+
+def _less_released(term: Add, shown: frozenset[Term]) -> Iterator[Term]:
+    """The sum without a multiple of a released sum, which is known: `(q + xi) - last` is `q + xi` less
+    `last`.
+    """
+    for released_sum in shown:
+        if isinstance(released_sum, Add):
+            atom, factor = released_sum.parts[0]
+            own = dict(term.parts).get(atom)
+            if own is not None:
+                rest = add(term, scaled(released_sum, -own / factor))
+                if len(atoms((rest,))) < len(atoms((term,))):
+                    yield rest
 
 
 def _is_known_atom(atom: Sym | App, known: set[Sym] | frozenset[Sym]) -> bool:
