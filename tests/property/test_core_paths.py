@@ -1,0 +1,234 @@
+"""Paths against the exact interpreter, which shares no code with them.
+
+For fixed parameters and lengths, a concrete run takes exactly one of the unrolled paths; that path's records, its
+cost and its values on D' are those of the two interpreted runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import islice
+from pathlib import Path as File
+
+import pytest
+from random_pairs import replays
+from random_terms import UndefinedError, Value, World, agree, meaning
+from small_specs import mechanism
+
+from aligncheck import exact
+from aligncheck.interpreter import Draw, Finished, Input, Run, Scope, number_of
+from aligncheck.obligations.obligation import run_on_d, run_on_d_prime
+from aligncheck.relational.noise import MARKS
+from aligncheck.relational.paths import COST, Path, TooManyPathsError, Unroll, unrolled
+from aligncheck.relational.terms import Kind, Sort, Sym, Term
+from aligncheck.relational.theory import Grounding, Theory
+from aligncheck.replay import Replay
+from aligncheck.syntax.nodes import Mechanism, Parameter, Queries
+from aligncheck.syntax.parse import parse, read_source
+
+ROUNDS = 12
+FOLDER = File(__file__).parents[2] / "specs"
+SPECS = sorted(FOLDER.glob("*.dp"))
+
+INPUTS = """
+    q : queries, sensitivity 2
+    k : int where k >= 1
+    eps : real where eps > 0
+"""
+PROGRAMS = {
+    "hidden arms in a row": (
+        """
+        eta ~ Lap(1/eps)
+        a = 0; b = 0
+        if q[0] > 0: a = 1
+        elif q[0] + eta > 3: a = 2
+        else: a = 3
+        if eta > 0 and q[0] > 0: b = a + 1
+        if k > 1: b = b + a
+        emit done(a + 10*b)
+        """,
+        "eta += q[0] - q'[0]",
+    ),
+    "nested loops and breaks": (
+        """
+        n = 0
+        for i, x in q:
+          for j in range(1, 3):
+            if x > j: break
+            n = n + j
+          if n > 4:
+            emit stop(n)
+            break
+        while n > 0:
+          n = n - 2
+        emit rest(n)
+        """,
+        "",
+    ),
+    "released parts guide the alignment": (
+        """
+        eta ~ Exp(1/eps)
+        for i, x in q:
+          xi[i] ~ Lap(2/eps)
+          if x + xi[i] >= eta: emit top(gap = x + xi[i] - eta)
+          else: emit low
+        """,
+        """
+        eta += 1 when out.count(top) > 0
+        xi[i] += 1 + q[i] - q'[i] when out[i] is top and out[i].gap > 1
+        xi[i] = xi[i] - 1 when len(out) > 2 and out[i] is low
+        """,
+    ),
+}
+
+
+def listed() -> Iterator[tuple[str, Mechanism]]:
+    for file in SPECS:
+        yield file.stem, parse(read_source(str(file)))
+    for name, (program, align) in PROGRAMS.items():
+        yield name, mechanism(program, align, INPUTS)
+
+
+def number(value: exact.Value) -> Value:
+    if isinstance(value, bool | Fraction):
+        return value
+    return float(exact.decimal(value, 17))
+
+
+def world_of(spec: Mechanism, done: Replay) -> World:
+    """The numbers of a replayed pair of runs, for the symbols of its paths."""
+    parameters, left, right = (
+        dict(x) for x in (done.scenario.parameters, done.scenario.data, done.scenario.data_prime)
+    )
+    marks = dict(MARKS)
+    drawn = {(d.name + marks[d.family], d.index): _steps(d) for d in done.run_d.draws}
+    symbols: dict[Term, Fraction | bool] = {}
+    output = done.run_d.output
+
+    def answers(name: str, index: int | None) -> Fraction:
+        group = next(g for g in spec.inputs if isinstance(g, Queries) and name.removeprefix("d:") in g.names)
+        base = name.removeprefix("d:")
+        a, b = _at(left[base], index), _at(right[base], index)
+        value = b - a if name.startswith("d:") else a
+        if group.lattice is None:
+            return value
+        step = number_of(group.lattice, Scope(parameters))
+        assert isinstance(step, Fraction)
+        return value / step
+
+    def entry(name: str, index: tuple[Fraction, ...]) -> Fraction | bool:
+        at = int(index[0])
+        if name.startswith("out:is:"):
+            return 0 <= at < len(output) and output[at].tag == name[7:]
+        if name.startswith("out:field:"):
+            fields = dict(output[at].fields) if 0 <= at < len(output) else {}
+            return number(fields.get(name[10:], Fraction(0)))  # type: ignore[return-value]
+        if name.removeprefix("d:") in left:
+            return answers(name, at)
+        if name in parameters:
+            return _at(parameters[name], at)
+        if (name, at) in drawn:
+            return drawn[name, at]
+        raise UndefinedError
+
+    for item in spec.inputs:
+        if isinstance(item, Queries) and not item.vector:
+            for name in item.names:
+                sort = Sort.INT if item.sort.value == "int" or item.lattice is not None else Sort.REAL
+                symbols[Sym(name, sort, Kind.DATA)] = answers(name, None)
+                symbols[Sym(f"d:{name}", sort, Kind.DISTANCE)] = answers(f"d:{name}", None)
+    for (name, index), value in drawn.items():
+        if index is None:
+            sort = Sort.INT if name[-1] in "#%" else Sort.REAL
+            symbols[Sym(name, sort, Kind.NOISE)] = value
+    for name, value in left.items():
+        if isinstance(value, tuple):
+            moves = [answers(f"d:{name}", i) for i in range(len(value))]
+            symbols[Sym(f"le:{name}", Sort.BOOL, Kind.GHOST)] = all(d >= 0 for d in moves)
+            symbols[Sym(f"ge:{name}", Sort.BOOL, Kind.GHOST)] = all(d <= 0 for d in moves)
+    symbols[Sym("out:len", Sort.INT, Kind.OMEGA)] = Fraction(len(output))
+    for tag in {"top", "mid", "above", *(r.tag for r in output)}:
+        counted = Fraction(sum(r.tag == tag for r in output))
+        symbols[Sym(f"out:count:{tag}", Sort.INT, Kind.OMEGA)] = counted
+    return World(symbols, entry)
+
+
+def _steps(draw: Draw) -> Fraction:
+    assert isinstance(draw.value, Fraction)
+    if draw.family.value != "DLap":
+        return draw.value
+    step = draw.args[1]
+    assert isinstance(step, Fraction)
+    return draw.value / step
+
+
+def _at(value: Input, index: int | None) -> Fraction:
+    """An entry (a bool counts as a number, too); 0 beyond the list."""
+    if isinstance(value, tuple):
+        assert index is not None
+        one = value[index] if 0 <= index < len(value) else Fraction(0)
+    else:
+        one = value
+    assert isinstance(one, Fraction | bool)
+    return one  # type: ignore[return-value]
+
+
+def grounded(spec: Mechanism, done: Replay) -> Theory:
+    parameters = dict(done.scenario.parameters)
+    scalars = {p.name: parameters[p.name] for p in spec.inputs if isinstance(p, Parameter)}
+    everything = {**parameters, **dict(done.scenario.data)}
+    lengths = {name: len(value) for name, value in everything.items() if isinstance(value, tuple)}
+    return Theory(spec, Grounding(scalars, lengths))  # type: ignore[arg-type]
+
+
+def holds(terms: tuple[Term, ...], world: World) -> bool:
+    """Whether all of them hold; the first that fails decides, as in a run. Raises UndefinedError."""
+    return all(meaning(term, world) for term in terms)
+
+
+def records(path: Path, world: World, primed: bool) -> list[tuple[str, list[Value]]]:
+    return [
+        (e.tag, [meaning(pair.right if primed else pair.left, world) for _, pair, _ in e.fields])
+        for e in path.emissions()
+    ]
+
+
+def check_records(found: list[tuple[str, list[Value]]], run: Run) -> None:
+    assert [tag for tag, _ in found] == [r.tag for r in run.output]
+    for (_, values), record in zip(found, run.output, strict=True):
+        assert all(agree(a, number(b)) for a, (_, b) in zip(values, record.fields, strict=True))
+
+
+@pytest.mark.parametrize(("name", "spec"), list(listed()), ids=lambda x: x if isinstance(x, str) else "")
+def test_a_run_takes_one_path_and_does_what_the_path_says(name: str, spec: Mechanism) -> None:
+    compared = primed = 0
+    for done in islice(replays(spec, seed=len(name)), 8):
+        if not isinstance(done.run_d.ended, Finished) or len(done.run_d.draws) > ROUNDS:
+            continue
+        try:
+            analysis = unrolled(grounded(spec, done), Unroll(ROUNDS, 600))
+            world = world_of(spec, done)
+            taken = [p for p in analysis.paths if holds(run_on_d(p), world)]
+        except (UndefinedError, TooManyPathsError):
+            continue
+        if not analysis.paths:
+            continue  # the bound of a `range` is no rational constant (`floor(log2(3))`): nothing is unrolled
+        assert len(taken) == 1, (len(taken), done.scenario)
+        (path,) = taken
+        check_records(records(path, world, False), done.run_d)
+        assert [d.name for d in path.drawings()] == [d.name for d in done.run_d.draws]
+        compared += 1
+        if not isinstance(done.run_d_prime.ended, Finished) or done.violations:
+            continue
+        try:
+            same_arms, released = holds(run_on_d_prime(path), world), records(path, world, True)
+            cost = meaning(path.env[COST].left, world)
+        except UndefinedError:  # floats are too close to a tie
+            continue
+        assert same_arms
+        check_records(released, done.run_d_prime)
+        assert agree(cost, number(done.cost))
+        primed += 1
+    assert compared >= 3
+    assert primed >= 2 or name in PROGRAMS
