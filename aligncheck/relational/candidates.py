@@ -186,7 +186,9 @@ class Pool:
         return [
             s
             for n, s in self._numbers()
-            if s.sort is Sort.INT and not n.startswith("#latest") and not (n == OUT and self._record_clocks)
+            if s.sort is Sort.INT
+            and not n.startswith(("#latest", "#last"))
+            and not (n == OUT and self._record_clocks)
         ]
 
     @cached_property
@@ -395,7 +397,7 @@ class Pool:
     def _relations(self) -> list[Term]:
         """Variables that grow in step: x - x0 = c (y - y0), or at most."""
         found: list[Term] = []
-        numbers = [n for n in self._numbers() if not n[0].startswith("#latest")]
+        numbers = [n for n in self._numbers() if not n[0].startswith(("#latest", "#last"))]
         for (a, x), (b, y) in combinations(numbers, 2):
             x0, y0 = self._start(a), self._start(b)
             if x0 is None or y0 is None or _noisy(x0.left) or _noisy(y0.left):
@@ -409,7 +411,16 @@ class Pool:
                 found.append(eq(sub(x, x0.left), grown))
             elif isinstance(ratio, Const):
                 found += [le(sub(x, x0.left), grown), le(grown, sub(x, x0.left))]
+                if x.sort is y.sort is Sort.INT:
+                    found += [implies(g, eq(sub(x, x0.left), grown)) for g in self._flag_guards]
         return found
+
+    @cached_property
+    def _flag_guards(self) -> list[Term]:
+        """Tests of truth variables: what holds only until a flag changes."""
+        return [
+            g for g in self._guards if isinstance(g, Sym) or (isinstance(g, Not) and isinstance(g.arg, Sym))
+        ]
 
     def _ratio(self, first: list[Term], second: list[Term]) -> Term | None:
         for a, b in zip(first, second, strict=True):
@@ -497,8 +508,12 @@ class Pool:
         return [
             symbol
             for name, symbol in self._numbers()
-            if name != OUT and self._start(name) == start and self._steps[name] == steps
+            if name != OUT and self._start(name) == start and self._grows_alike(self._steps[name], steps)
         ]
+
+    def _grows_alike(self, steps: list[Term], records: list[Term]) -> bool:
+        """Whether a variable grows by 1 in every round that emits one record."""
+        return all(s == ONE for s, r in zip(steps, records, strict=True) if r == ONE) and ONE in records
 
     def _truths(self, path: Path) -> dict[Term, Term]:
         """What a path decides about ω and its tests, also said with the loop's own index."""
@@ -582,7 +597,7 @@ class Pool:
         found = []
         for name, symbol in self._numbers():
             start = self._start(name)
-            if start is None or _noisy(start.left) or name.startswith("#latest"):
+            if start is None or _noisy(start.left) or name.startswith(("#latest", "#last")):
                 continue
             if name == OUT and self._record_clocks:
                 continue

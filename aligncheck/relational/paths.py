@@ -23,7 +23,6 @@ from aligncheck.relational import noise
 from aligncheck.relational.alignment import shift_of
 from aligncheck.relational.evaluate import Evaluator, Partial
 from aligncheck.relational.terms import (
-    FALSE,
     ONE,
     TRUE,
     ZERO,
@@ -74,10 +73,15 @@ from aligncheck.syntax.nodes import (
     Stmt,
     While,
 )
-from aligncheck.syntax.walk import expressions_in, statements_in
+from aligncheck.syntax.walk import expressions_in, statements_in, subexpressions, with_part
 
 COST = "#cost"
 OUT = "#out"
+
+
+def last(name: str) -> str:
+    """The ghost variable that holds the draw at the greatest index so far, in both runs."""
+    return f"#last:{name}"
 
 
 def latest(name: str) -> str:
@@ -333,7 +337,7 @@ def _not_shared(analysis: Analysis) -> frozenset[tuple[int, str]]:
 
 def _is_bookkeeping(name: str) -> bool:
     """The proof's own counters: that they agree is proved, not guessed (`obligations.output`)."""
-    return name.startswith("#") and name not in ("#low", "#high")
+    return name.startswith("#") and name not in ("#low", "#high") and not name.startswith("#last:")
 
 
 def _truth_fields(analysis: Analysis) -> frozenset[str]:
@@ -417,6 +421,7 @@ class _Machine:
         for stmt in statements_in(self.mechanism.body):
             if isinstance(stmt, Sample):
                 start[latest(stmt.name)] = same(const(-1))
+                start[last(stmt.name)] = same(ZERO)
         self.cuts.append(Cut(0, None, start))
         for state in self.block(self.mechanism.body, [_State(0, dict(start), [])]):
             self.finish(state, None)
@@ -462,9 +467,12 @@ class _Machine:
 
     def statement(self, stmt: Stmt, states: list[_State]) -> list[_State]:
         match stmt:
-            case Assign(name=name, value=value):
+            case Assign():
+                branched = _branched(stmt)
+                if branched is not None and len(states) < ARMS_LIMIT:
+                    return self.statement(branched, states)
                 for state in states:
-                    state.env[name] = self.pair(value, state)
+                    state.env[stmt.name] = self.pair(stmt.value, state)
                 return states
             case Sample():
                 for state in states:
@@ -612,6 +620,7 @@ class _Machine:
         else:
             state.env[_cell(stmt.name, index.left)] = state.env[_cell(stmt.name, index.right, True)] = drawn
         state.env[latest(stmt.name)] = same(position)
+        state.env[last(stmt.name)] = drawn
         spent = mul(fn("abs", shift), left.inverse_alpha)
         state.env[COST] = same(add(state.env[COST].left, spent))
 
@@ -719,7 +728,7 @@ class _Machine:
         assigned, drawn, emits = changed_in(stmt.body)
         changed = set(assigned) | set(drawn)
         if drawn:
-            changed |= {COST, *(latest(n) for n in drawn)}
+            changed |= {COST, *(ghost(n) for n in drawn for ghost in (latest, last))}
         if emits:
             changed |= {OUT, *(k for k in states[0].env if k.startswith("#out:count:"))}
         env: Env = {}
@@ -758,7 +767,7 @@ class _Machine:
             return same(truth) if shared else Pair(truth, Sym(f"{label}'", Sort.BOOL, Kind.PRIMED))
         whole = sorts == {Sort.INT} and (number, name) not in self.guess.real
         sort = Sort.INT if whole else Sort.REAL
-        left = Sym(label, sort, Kind.GHOST if name.startswith("#") else Kind.STATE)
+        left = Sym(label, sort, Kind.GHOST if _is_bookkeeping(name) else Kind.STATE)
         if shared:
             return same(left)
         return Pair(left, add(left, Sym(f"d:{label}", sort, Kind.DISTANCE)))
@@ -802,6 +811,15 @@ class _Machine:
             if not current:
                 break
         return leaving + self.broken.pop()
+
+
+def _branched(stmt: Assign) -> If | None:
+    """`x = f(a if c else b)` as `if c: x = f(a) else: x = f(b)`, so that both ways of writing it are proved alike."""
+    found = next((e for e in subexpressions(stmt.value) if isinstance(e, nodes.Conditional)), None)
+    if found is None:
+        return None
+    arms = [replace(stmt, value=with_part(stmt.value, found, part)) for part in (found.then, found.otherwise)]
+    return If((nodes.Branch(found.test, (arms[0],), span=found.span),), (arms[1],), span=stmt.span)
 
 
 def _established(state: _State) -> tuple[Term, ...]:
@@ -938,8 +956,10 @@ class ProgramScope:
         if base not in self.theory.inputs:
             cell = self.env.get(_cell(base, index, self.side))
             if cell is None:
-                # A draw of an earlier round, or none at all: nothing is known of it.
-                return App(f"unknown:{base}", (index,), Sort.REAL, Kind.DISTANCE), FALSE
+                # A draw of an earlier round: only the last one is remembered.
+                place = self.env[latest(base)].left
+                drawn = self.env[last(base)]
+                return (drawn.right if right else drawn.left), and_((eq(index, place), le(ZERO, place)))
             return (cell.right if right else cell.left), TRUE
         legal = and_((le(ZERO, index), lt(index, self.theory.length(base))))
         return self.theory.entry(base, index, right), legal

@@ -87,6 +87,8 @@ def _symbol(name: str, kind: Kind) -> str:
     primed = name.endswith("'")
     if base.startswith("d:"):
         return f"({base[2:]}' - {base[2:]})"
+    if base.startswith("#last:"):
+        return f"last {base[6:]}"
     if base.startswith("#latest:"):
         return f"last index of {base[8:]}"
     if base.startswith("#out:count:"):

@@ -6,7 +6,7 @@ Design rule 3: nothing else is assumed. Facts about one symbol are given when th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -197,8 +197,8 @@ class Theory:
         for lists, clause in clauses:
             evaluator = Evaluator(InputScope(self, generic))
             evaluator.term(clause)
-            legal = [f for n in lists[:1] for f in (le(ZERO, generic), lt(generic, self.length(n)))]
-            found += [(tuple(legal), p) for p in evaluator.partial]
+            ways: list[tuple[Term, ...]] = [(self._legal(n, generic),) for n in lists] or [()]
+            found += [(legal, p) for legal in ways for p in evaluator.partial]
         return tuple(found)
 
     @cached_property
@@ -211,17 +211,21 @@ class Theory:
         for item in self.mechanism.inputs:
             if not isinstance(item, Queries):
                 continue
-            legal = (self._legal(item.names[0], generic),)
-            if item.sensitivity is not None:
-                least = le(ZERO, self.input_term(item.sensitivity, generic))
-                found.append((legal, least, "the sensitivity is never negative", item.sensitivity.span))
-            if item.lattice is not None:
-                step = self.input_term(item.lattice, generic)
-                found.append((legal, lt(ZERO, step), "the lattice's step is positive", item.lattice.span))
-            if item.range is not None:
-                low, high = (self.input_term(e, generic) for e in item.range)
-                found.append((legal, le(low, high), "the range is not empty", item.range[0].span))
+            for name in item.names:
+                legal = (self._legal(name, generic),)
+                found += [(legal, *rest) for rest in self._sensible_clauses(item, generic)]
         return tuple(found)
+
+    def _sensible_clauses(self, group: Queries, index: Term) -> Iterator[tuple[Term, str, Span]]:
+        if group.sensitivity is not None:
+            least = le(ZERO, self.input_term(group.sensitivity, index))
+            yield least, "the sensitivity is never negative", group.sensitivity.span
+        if group.lattice is not None:
+            step = self.input_term(group.lattice, index)
+            yield lt(ZERO, step), "the lattice's step is positive", group.lattice.span
+        if group.range is not None:
+            low, high = (self.input_term(e, index) for e in group.range)
+            yield le(low, high), "the range is not empty", group.range[0].span
 
     @cached_property
     def claim(self) -> Term:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from dataclasses import replace
 
 from aligncheck.syntax.nodes import (
     AlignItem,
@@ -59,6 +60,29 @@ def subexpressions(expr: Expr) -> Iterator[Expr]:
     yield expr
     for part in parts_of(expr):
         yield from subexpressions(part)
+
+
+def with_part(expr: Expr, part: Expr, other: Expr) -> Expr:
+    """The expression with one of its subexpressions (that very object) replaced."""
+    if expr is part:
+        return other
+
+    def go(e: Expr) -> Expr:
+        return with_part(e, part, other)
+
+    match expr:
+        case Index(index=index) | OutIs(index=index) | OutField(index=index):
+            return replace(expr, index=go(index))
+        case Call(args=args) | Logic(args=args):
+            return replace(expr, args=tuple(go(a) for a in args))
+        case Unary(operand=operand):
+            return replace(expr, operand=go(operand))
+        case Binary(left=left, right=right) | Compare(left=left, right=right):
+            return replace(expr, left=go(left), right=go(right))
+        case Conditional(test=test, then=then, otherwise=otherwise):
+            return replace(expr, test=go(test), then=go(then), otherwise=go(otherwise))
+        case _:
+            return expr
 
 
 def names_in(expr: Expr) -> frozenset[str]:
