@@ -1,0 +1,102 @@
+"""The table of survivors: mutants that are verified, and why they are private after all."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import zip_longest
+from pathlib import Path
+from typing import TypeVar
+from zlib import crc32
+
+from classes import class_of
+from mutants import Mutant, mutants_of
+
+from aligncheck.syntax import nodes as n
+from aligncheck.syntax.parse import parse, read_source
+
+Thing = TypeVar("Thing")
+
+PROJECT = Path(__file__).parents[2]
+TABLE = Path(__file__).with_name("survivors.toml")
+
+
+@cache
+def specs() -> Mapping[str, n.Mechanism]:
+    """The specs that are expected to be verified, by name."""
+    found = {path.stem: parse(read_source(str(path))) for path in sorted((PROJECT / "specs").glob("*.dp"))}
+    return {name: m for name, m in found.items() if m.expect is not None and m.expect.verdict == "verified"}
+
+
+@cache
+def mutants() -> Mapping[str, Mapping[str, Mutant]]:
+    """Every mutant, by spec and change."""
+    return {name: {m.change: m for m in mutants_of(name, whole)} for name, whole in specs().items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Justified:
+    """One mutant of the table and the reason that is given for it."""
+
+    spec: str
+    change: str
+    because: str
+
+
+@cache
+def justified() -> Mapping[tuple[str, str], Justified]:
+    """The table. Raises AssertionError where an entry gives no reason or stands there twice."""
+    found: dict[tuple[str, str], Justified] = {}
+    for spec, entries in tomllib.loads(TABLE.read_text("utf-8")).items():
+        for entry in entries:
+            assert set(entry) == {"because", "mutants"}, (spec, entry)
+            assert entry["because"].strip(), (spec, entry)
+            for change in entry["mutants"]:
+                assert (spec, change) not in found, f"listed twice: {spec}: {change}"
+                found[spec, change] = Justified(spec, change, entry["because"])
+    return found
+
+
+def is_private(mutant: Mutant) -> bool:
+    """Whether a class of mutants or the table says why the mutant is private."""
+    listed = (mutant.spec, mutant.change) in justified()
+    return listed or class_of(specs()[mutant.spec], mutant.mechanism) is not None
+
+
+SLOW = {"dyadic_sums": 4}
+"""Specs whose proofs take as long as those of specs so many times as long."""
+
+
+def sample(effort: int) -> list[Mutant]:
+    """A fixed selection: of each spec about `effort` over its number of mutants, since long specs take long.
+
+    All rules in turn, each from a place on that the name of the spec decides, not what other specs there are;
+    then one mutant of each rule that is left.
+    """
+    found: list[Mutant] = []
+    for name, ofspec in mutants().items():
+        turns = _in_turn(ofspec.values(), crc32(name.encode()))
+        found += turns[: max(1, effort // (len(turns) * SLOW.get(name, 1)))]
+    rules = {mutant.rule for mutant in found}
+    for ofspec in mutants().values():
+        for mutant in ofspec.values():
+            if mutant.rule not in rules:
+                rules.add(mutant.rule)
+                found.append(mutant)
+    return found
+
+
+def _in_turn(all_of_them: Iterable[Mutant], place: int) -> list[Mutant]:
+    """The first mutant of each rule, then the second of each, and so on; each rule begins at `place`."""
+    by_rule: dict[str, list[Mutant]] = {}
+    for mutant in all_of_them:
+        by_rule.setdefault(mutant.rule, []).append(mutant)
+    queues = _turned([_turned(of_rule, place) for of_rule in by_rule.values()], place)
+    return [mutant for turn in zip_longest(*queues) for mutant in turn if mutant is not None]
+
+
+def _turned(things: list[Thing], by: int) -> list[Thing]:
+    by %= len(things)
+    return things[by:] + things[:by]
