@@ -1,8 +1,8 @@
 """Random expressions, built twice: by the checker's constructors, and evaluated here without them.
 
-A tree is a nested tuple such as `("add", left, right)`. `built` makes the term of it, `number` and `truth` its
-value in a `World`, and `meaning` the value of a term, by code that shares nothing with the checker. Values
-are exact rationals until a root, an exponential or a logarithm makes them floats.
+A tree is a nested tuple such as `("add", left, right)`. `built` makes the term of it, `number` and `truth`
+its value in a `World`, and `meaning` the value of a term, by code that shares nothing with the checker.
+Values are exact rationals until a root, an exponential or a logarithm makes them floats.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class World(Mapping[Term, Fraction | bool]):
         if isinstance(key, t.App):
             index = tuple(meaning(a, self) for a in key.args)
             assert all(isinstance(i, Fraction) for i in index)
-            return self.entry(key.name, index)  # type: ignore[arg-type]
+            return self.entry(key.name, index)
         return self.symbols[key]
 
     def __iter__(self) -> Any:
@@ -61,10 +61,10 @@ class World(Mapping[Term, Fraction | bool]):
 # --- values -----------------------------------------------------------------------------------------------
 
 
-def _less(a: Value, b: Value, strict: bool) -> bool:
+def _less(a: Any, b: Any, strict: bool) -> bool:
     if not (isinstance(a, Fraction) and isinstance(b, Fraction)) and abs(float(a) - float(b)) < 1e-7:
         raise UndefinedError
-    return a < b if strict else a <= b
+    return bool(a < b if strict else a <= b)
 
 
 def _compared(op: str, a: Value, b: Value) -> bool:
@@ -73,7 +73,7 @@ def _compared(op: str, a: Value, b: Value) -> bool:
     return _less(a, b, op == "<")
 
 
-def _function(name: str, args: list[Value]) -> Value:
+def _function(name: str, args: list[Any]) -> Any:
     x = args[0]
     try:
         match name:
@@ -100,13 +100,13 @@ def _function(name: str, args: list[Value]) -> Value:
     raise UndefinedError
 
 
-def _quotient(a: Value, b: Value) -> Value:
+def _quotient(a: Any, b: Any) -> Any:
     if abs(b) < 1e-7:
         raise UndefinedError
     return a / b
 
 
-def number(tree: Tree, world: World) -> Value:
+def number(tree: Tree, world: World) -> Any:
     """The value of a tree. Raises UndefinedError."""
     match tree:
         case ("sym", symbol):
@@ -149,15 +149,17 @@ def truth(tree: Tree, world: World) -> bool:
         case ("not", a):
             return not truth(a, world)
         case ("and", *args):
-            return all([truth(a, world) for a in args])
+            every = [truth(a, world) for a in args]  # all are evaluated: each must have a value
+            return all(every)
         case ("or", *args):
-            return any([truth(a, world) for a in args])
+            every = [truth(a, world) for a in args]
+            return any(every)
         case ("iff", a, b):
             return truth(a, world) == truth(b, world)
     raise AssertionError(tree)
 
 
-def meaning(term: Term, world: World) -> Value:
+def meaning(term: Term, world: World) -> Any:
     """The value of a term. Raises UndefinedError."""
 
     def of(part: Term) -> Any:
@@ -185,9 +187,11 @@ def meaning(term: Term, world: World) -> Value:
         case t.Not(a):
             return not of(a)
         case t.And(args):
-            return all([of(a) for a in args])
+            every = [of(a) for a in args]
+            return all(every)
         case t.Or(args):
-            return any([of(a) for a in args])
+            every = [of(a) for a in args]
+            return any(every)
         case t.IsInt(a):
             value = of(a)
             if not isinstance(value, Fraction):

@@ -1,7 +1,7 @@
 """Minimal pairs, one or more per soundness rule: two specs that differ in one line, of which one verifies.
 
-`NAME_ok.dp` must be VERIFIED and `NAME_bad.dp` must fail where its `expect` line says. A failure must come with a
-run that replays to the same violation, and whatever advice it gives must be true.
+`NAME_ok.dp` must be VERIFIED and `NAME_bad.dp` must fail where its `expect` line says. A failure must come
+with a run that replays to the same violation, and whatever advice it gives must be true.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Paths against the exact interpreter, which shares no code with them.
 
-For fixed parameters and lengths, a concrete run takes exactly one of the unrolled paths; that path's records, its
-cost and its values on D' are those of the two interpreted runs.
+For fixed parameters and lengths, a concrete run takes exactly one of the unrolled paths; that path's records,
+its cost and its values on D' are those of the two interpreted runs.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path as File
+from typing import Any
 
 import pytest
 from random_pairs import replays
@@ -24,8 +25,9 @@ from aligncheck.relational.paths import COST, Path, TooManyPathsError, Unroll, u
 from aligncheck.relational.terms import Kind, Sort, Sym, Term
 from aligncheck.relational.theory import Grounding, Theory
 from aligncheck.replay import Replay
-from aligncheck.syntax.nodes import Mechanism, Parameter, Queries
+from aligncheck.syntax.nodes import Emit, Mechanism, Parameter, Queries
 from aligncheck.syntax.parse import parse, read_source
+from aligncheck.syntax.walk import statements_in
 
 ROUNDS = 12
 FOLDER = File(__file__).parents[2] / "specs"
@@ -106,7 +108,7 @@ def world_of(spec: Mechanism, done: Replay) -> World:
     symbols: dict[Term, Fraction | bool] = {}
     output = done.run_d.output
 
-    def answers(name: str, index: int | None) -> Fraction:
+    def answers(name: str, index: int | None) -> Any:
         group = next(g for g in spec.inputs if isinstance(g, Queries) and name.removeprefix("d:") in g.names)
         base = name.removeprefix("d:")
         a, b = _at(left[base], index), _at(right[base], index)
@@ -117,13 +119,13 @@ def world_of(spec: Mechanism, done: Replay) -> World:
         assert isinstance(step, Fraction)
         return value / step
 
-    def entry(name: str, index: tuple[Fraction, ...]) -> Fraction | bool:
+    def entry(name: str, index: tuple[Fraction, ...]) -> Any:
         at = int(index[0])
         if name.startswith("out:is:"):
             return 0 <= at < len(output) and output[at].tag == name[7:]
         if name.startswith("out:field:"):
             fields = dict(output[at].fields) if 0 <= at < len(output) else {}
-            return number(fields.get(name[10:], Fraction(0)))  # type: ignore[return-value]
+            return number(fields.get(name[10:], Fraction(0)))
         if name.removeprefix("d:") in left:
             return answers(name, at)
         if name in parameters:
@@ -142,13 +144,13 @@ def world_of(spec: Mechanism, done: Replay) -> World:
         if index is None:
             sort = Sort.INT if name[-1] in "#%" else Sort.REAL
             symbols[Sym(name, sort, Kind.NOISE)] = value
-    for name, value in left.items():
-        if isinstance(value, tuple):
-            moves = [answers(f"d:{name}", i) for i in range(len(value))]
+    for name, listed_answers in left.items():
+        if isinstance(listed_answers, tuple):
+            moves = [answers(f"d:{name}", i) for i in range(len(listed_answers))]
             symbols[Sym(f"le:{name}", Sort.BOOL, Kind.GHOST)] = all(d >= 0 for d in moves)
             symbols[Sym(f"ge:{name}", Sort.BOOL, Kind.GHOST)] = all(d <= 0 for d in moves)
     symbols[Sym("out:len", Sort.INT, Kind.OMEGA)] = Fraction(len(output))
-    for tag in {"top", "mid", "above", *(r.tag for r in output)}:
+    for tag in {s.tag for s in statements_in(spec.body) if isinstance(s, Emit)}:
         counted = Fraction(sum(r.tag == tag for r in output))
         symbols[Sym(f"out:count:{tag}", Sort.INT, Kind.OMEGA)] = counted
     return World(symbols, entry)
@@ -163,15 +165,12 @@ def _steps(draw: Draw) -> Fraction:
     return draw.value / step
 
 
-def _at(value: Input, index: int | None) -> Fraction:
+def _at(value: Input, index: int | None) -> Any:
     """An entry (a bool counts as a number, too); 0 beyond the list."""
-    if isinstance(value, tuple):
-        assert index is not None
-        one = value[index] if 0 <= index < len(value) else Fraction(0)
-    else:
-        one = value
-    assert isinstance(one, Fraction | bool)
-    return one  # type: ignore[return-value]
+    if not isinstance(value, tuple):
+        return value
+    assert index is not None
+    return value[index] if 0 <= index < len(value) else Fraction(0)
 
 
 def grounded(spec: Mechanism, done: Replay) -> Theory:

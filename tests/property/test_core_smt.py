@@ -1,7 +1,7 @@
 """Soundness of the questions to Z3: nothing that a concrete assignment refutes is ever called proved.
 
-Every example is built around one assignment at which all hypotheses hold and the goal does not. Completeness is
-not asked for here.
+Every example is built around one assignment at which all hypotheses hold and the goal does not.
+Completeness is not asked for here.
 """
 
 from __future__ import annotations

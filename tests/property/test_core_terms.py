@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -58,7 +59,7 @@ def constructed(tree: Tree) -> Term:
     return term
 
 
-def value(tree: Tree, world: World) -> Fraction | float:
+def value(tree: Tree, world: World) -> Any:
     try:
         found = number(tree, world)
     except UndefinedError:

@@ -1,4 +1,4 @@
-"""Terms to Z3: the full translation decides as the terms mean; the linear one has more models, never fewer."""
+"""Terms to Z3: the full translation means what the terms mean; the linear one never has fewer models."""
 
 from __future__ import annotations
 

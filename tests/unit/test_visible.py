@@ -6,8 +6,7 @@ import pytest
 from small_specs import outcome, paths_of, spec, symbol, verdict_of
 
 from aligncheck.relational.paths import Analysis, Assumed
-from aligncheck.relational.terms import Sort, Sym, add, atoms, const, div, lt
-from aligncheck.relational.terms import Kind as K
+from aligncheck.relational.terms import Kind, Sort, Sym, add, atoms, const, div, lt
 from aligncheck.relational.visible import Visible, is_known, with_later_records
 
 ONE_ANSWER = "x : query, sensitivity 1\nk : int where k >= 1\neps : real where eps > 0"
@@ -96,17 +95,17 @@ def test_the_unknown_part_of_a_term_is_named() -> None:
     )
     visible = Visible(found)
     (path,) = [p for p in found.paths if p.origin == p.target == 1]
-    i, k = symbol(found, "i@1"), Sym("k", Sort.INT, K.PARAMETER)
+    i, k = symbol(found, "i@1"), Sym("k", Sort.INT, Kind.PARAMETER)
     (draw,) = path.drawings()
     assert visible.unknown_in(add(i, k), path) == frozenset()
     assert visible.unknown_in(draw.left.value, path) == frozenset()  # it is released
-    x = Sym("x", Sort.REAL, K.DATA)
+    x = Sym("x", Sort.REAL, Kind.DATA)
     assert visible.unknown_in(div(x, k), path) == {x}
 
 
 def test_known_is_of_whole_terms() -> None:
-    y = Sym("y", Sort.REAL, K.NOISE)
-    s = Sym("s@1", Sort.REAL, K.STATE)
+    y = Sym("y", Sort.REAL, Kind.NOISE)
+    s = Sym("s@1", Sort.REAL, Kind.STATE)
     assert not is_known(add(y, s), frozenset({s}), frozenset())
     assert is_known(add(y, s), frozenset({s}), frozenset({y}))
     assert is_known(lt(s, const(2)), frozenset({s}), frozenset())
