@@ -1,0 +1,134 @@
+"""From outcomes to a verdict: which condition is named, what is reported, and what is refused."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from small_specs import outcome, spec, verdict_of
+
+from aligncheck.conditions import Condition
+from aligncheck.diagnostics import SpecError
+from aligncheck.judge import judge
+from aligncheck.obligations import ORDER
+from aligncheck.pipeline import Options, verify_file
+from aligncheck.syntax.parse import parse
+from aligncheck.verdict import AlignmentFails, Error, Status, Unknown, Verified
+
+ONE_ANSWER = "x : query, sensitivity 1\nk : int where k >= 1\neps : real where eps > 0"
+LAPLACE = ("eta ~ Lap(1/eps)\nemit value(x + eta)", "eta += x - x'", ONE_ANSWER)
+
+
+def test_verified_reports_every_condition_as_proved() -> None:
+    verdict = verdict_of(spec(*LAPLACE))
+    assert isinstance(verdict, Verified)
+    reported = {r.condition for r in verdict.conditions}
+    # Laplace noise may take any value; there is no invariant line; the general route is not taken.
+    assert reported == set(Condition) - {Condition.SUPPORT, Condition.INVARIANT, Condition.INJECTIVE}
+    assert all(r.status is Status.PROVED for r in verdict.conditions)
+    assert all(o.status is Status.PROVED for r in verdict.conditions for o in r.obligations)
+    assert verdict.proof.route == "acyclic"
+    assert verdict.proof.cost_bound == "eps"
+    ((name, amount, share, times),) = [(p.name, p.amount, p.share, p.times) for p in verdict.proof.cost]
+    assert (name, amount, share, times) == ("eta", "eps", "1", "once")
+
+
+def test_the_general_route_is_named() -> None:
+    verdict = verdict_of(
+        spec(
+            "eta ~ Lap(1/eps)\nif abs(x + eta) > k: emit outside\nelse: emit inside",
+            """
+            eta += 1 when out is outside and x + eta > 0
+            eta -= 1 when out is outside and x + eta < 0
+            eta += x - x' when out is inside
+            """,
+            ONE_ANSWER,
+        )
+    )
+    assert isinstance(verdict, Verified)
+    assert verdict.proof.route == "injective"
+
+
+def test_the_first_condition_in_order_names_the_failure() -> None:
+    """Both the scale and the cost are wrong; the scale comes first."""
+    both = "eta ~ Lap(x)\nemit value(x + eta)"
+    verdict = verdict_of(spec(both, "eta += 3*(x - x')", ONE_ANSWER))
+    assert isinstance(verdict, AlignmentFails)
+    assert verdict.condition is Condition.SCALES
+    assert ORDER.index(Condition.SCALES) < ORDER.index(Condition.COST)
+    failed = [r.condition for r in verdict.conditions if r.status is Status.FAILED]
+    assert failed == [Condition.SCALES]
+
+
+def test_every_condition_has_a_place_in_the_order() -> None:
+    assert set(ORDER) == set(Condition)
+    assert len(ORDER) == len(set(ORDER))
+
+
+def test_a_failure_points_and_tells() -> None:
+    source = spec("eta ~ Lap(1/eps)\nemit value(2*x + eta)", "eta += 2*x - 2*x'", ONE_ANSWER)
+    verdict = verdict_of(source)
+    assert isinstance(verdict, AlignmentFails)
+    assert source.text_of(verdict.primary.span) == "eps"
+    assert "needs `privacy 2*eps`" in verdict.advice
+    assert verdict.counterexample is not None
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0])
+def test_no_time_is_unknown_and_never_a_verdict(seconds: float) -> None:
+    source = spec(*LAPLACE)
+    verdict = judge(parse(source), source, time.monotonic() + seconds)
+    assert isinstance(verdict, Unknown)
+    assert verdict.condition is not None
+    assert not any(r.status is Status.FAILED for r in verdict.conditions)
+
+
+def test_solver_doubt_is_never_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 1: with a solver that always gives up, only what needs no solver is proved."""
+    import z3
+
+    from aligncheck.discharge.smt import Smt
+
+    monkeypatch.setattr(Smt, "_check", lambda self, solver, milliseconds: z3.unknown)
+    verdict = verdict_of(spec("eta ~ Lap(1/eps)\nemit value(x + eta)", "eta += x - x'", ONE_ANSWER))
+    assert isinstance(verdict, Unknown)
+
+
+REFUSED = {
+    "contradictory-where": "x : query, sensitivity 1\nk : int where k > 1 and k < 2\neps : real where eps > 0",
+    "bad-clause": "x : query, sensitivity k\nk : int\neps : real where eps > 0",
+}
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_declarations_that_cannot_be_met_are_refused(code: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        verdict_of(spec("emit done", "", REFUSED[code]))
+    assert caught.value.diagnostic.code == code
+
+
+def test_too_many_paths_are_refused() -> None:
+    program = "\n".join(["if k > 1: emit a", "else: emit b"] * 12)
+    with pytest.raises(SpecError) as caught:
+        verdict_of(spec(program, "", ONE_ANSWER))
+    assert caught.value.diagnostic.code == "too-many-paths"
+
+
+def test_a_divisor_that_is_always_zero_is_no_crash() -> None:
+    program = "y = 1/((k + 1)*(k + 1) - k*k - 2*k - 1)\neta ~ Lap(1/eps)\nemit value(x + eta + y)"
+    assert outcome(verdict_of(spec(program, "eta += x - x'", ONE_ANSWER))) == "alignment fails at defined"
+
+
+def test_a_file_that_is_not_there_is_an_error() -> None:
+    result = verify_file("no/such/file.dp", Options())
+    assert isinstance(result.verdict, Error)
+    assert result.mechanism is None
+    assert result.seconds >= 0
+
+
+def test_help_comes_with_what_is_not_decided() -> None:
+    verdict = verdict_of(spec("n = k\nwhile n > 0:\n  n = n/2\nemit done", "", ONE_ANSWER))
+    assert isinstance(verdict, Unknown)
+    assert verdict.condition is Condition.TERMINATES
+    assert verdict.help is not None
+    assert "counts down" in verdict.help
