@@ -42,7 +42,7 @@ INPUTS = """
 
 MILLISECONDS = 10
 SETTINGS = settings(
-    max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )
 
 

@@ -19,7 +19,7 @@ from aligncheck.relational.theory import Theory
 from aligncheck.syntax.parse import parse, read_source
 
 SPECS = Path(__file__).parents[2] / "specs"
-NAMES = ["svt_with_gap", "histogram_moved", "prefix_sum", "deviation"]
+NAMES = ["histogram_moved", "prefix_sum", "deviation"]
 
 
 def inferred(analysis: Analysis, given: dict[int, list[Term]] | None = None) -> Invariants:

@@ -95,7 +95,7 @@ def test_solver_doubt_is_never_verified(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 REFUSED = {
-    "contradictory-where": "x : query, sensitivity 1\nk : int where k > 1 and k < 2\neps : real where eps > 0",
+    "contradictory-where": "x : query, sensitivity 1\nk : int where 1 < k and k < 2\neps : real",
     "bad-clause": "x : query, sensitivity k\nk : int\neps : real where eps > 0",
 }
 

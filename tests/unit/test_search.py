@@ -69,7 +69,7 @@ def test_no_time_finds_nothing() -> None:
 
 
 def test_what_the_replay_does_not_confirm_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Suppose that the question to the solver is nonsense: every model violates nothing, so nothing is found."""
+    """Suppose that the question to the solver is nonsense: its models violate nothing."""
     monkeypatch.setattr(search._Search, "_questions", lambda self, path, analysis: iter([()]))
     program = "eta ~ Lap(1/eps)\nemit value(x + eta)"
     assert found(Condition.COST, program, "eta += x - x'") is None

@@ -39,7 +39,7 @@ from aligncheck.syntax.nodes import Mechanism
 FIRST, SECOND = (Sym(name, Sort.INT, Kind.COUNTER) for name in ("i1", "i2"))
 ADJACENCIES = ["all", "one", "monotone", "moved", "l1"]
 STEP = Fraction(1, 2)
-PAIRS = 60
+PAIRS = 30
 
 
 def declared(adjacency: str, vector: bool) -> Mechanism:

@@ -74,7 +74,7 @@ def _ratio(value: Fraction) -> tuple[int, int]:
     return value.numerator, value.denominator
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(formulas(rational(ATOMS, size=4)), worlds(legal=True))
 def test_at_a_point_the_translations_agree_with_the_meaning(tree: Tree, world: World) -> None:
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from small_specs import outcome, paths_of, spec, symbol, verdict_of
+from small_specs import paths_of, symbol
 
 from aligncheck.relational.paths import Analysis, Assumed
 from aligncheck.relational.terms import Kind, Sort, Sym, add, atoms, const, div, lt
@@ -46,7 +46,6 @@ def test_told_apart(how: str) -> None:
 @pytest.mark.parametrize("how", CONFUSED)
 def test_not_told_apart(how: str) -> None:
     assert confusable(CONFUSED[how])
-    assert outcome(verdict_of(spec(CONFUSED[how], "", ONE_ANSWER))) != "verified"
 
 
 def test_a_record_with_the_index_tells_silent_rounds_apart() -> None:
