@@ -22,10 +22,13 @@ _NOUN = {Sort.REAL: "a number", Sort.INT: "a whole number", Sort.BOOL: "a truth 
 
 @dataclass(frozen=True, slots=True)
 class Sorts:
-    """The sorts of a spec's names (of a list: of its entries) and of its records' fields."""
+    """The sorts of a spec's names (of a list: of its entries) and of its records' fields; `mixed` fields hold
+    truths in some records and numbers in others.
+    """
 
     names: Mapping[str, Sort]
     fields: Mapping[str, Sort]
+    mixed: frozenset[str] = frozenset()
 
 
 def sorts_of(mechanism: n.Mechanism, symbols: Symbols) -> Sorts:
@@ -35,7 +38,7 @@ def sorts_of(mechanism: n.Mechanism, symbols: Symbols) -> Sorts:
     while table.widen(body):
         pass
     known = {name: sort for name, sort in table.names.items() if sort is not None}
-    return Sorts(known, dict(table.fields))
+    return Sorts(known, dict(table.fields), frozenset(table.mixed))
 
 
 def check_sorts(source: Source, mechanism: n.Mechanism, symbols: Symbols) -> Sorts:
@@ -63,6 +66,7 @@ class _Table:
     def __init__(self, symbols: Symbols) -> None:
         self.names: dict[str, Sort | None] = {ALIGNMENT_COST: Sort.REAL}
         self.fields: dict[str, Sort] = {}
+        self.mixed: set[str] = set()
         for name, item in symbols.inputs.items():
             self.names[name] = item.sort
 
@@ -82,7 +86,10 @@ class _Table:
                         self._meet(over.item, self.names.get(over.base))
                 case n.Emit(fields=fields):
                     for each in fields:
-                        joined = _join(self.fields.get(each.name), self.sort(each.value))
+                        known, own = self.fields.get(each.name), self.sort(each.value)
+                        if known and own and (known is Sort.BOOL) != (own is Sort.BOOL):
+                            self.mixed.add(each.name)
+                        joined = _join(known, own)
                         if joined is not None:
                             self.fields[each.name] = joined
                 case n.If() | n.While() | n.Break() | n.Pass():
@@ -327,6 +334,13 @@ class _Checker:
                 return Sort.BOOL
             case n.OutField(index, name):
                 self._int(index, scope, "an index")
+                if name in self._sorts.mixed:
+                    self._fail(
+                        "mismatched-sorts",
+                        f"`{name}` is a truth value in some records and a number in others",
+                        expr.span,
+                        help="give the fields two names",
+                    )
                 return self._sorts.fields.get(name, Sort.REAL)
             case n.OutCount():
                 return Sort.INT

@@ -108,10 +108,10 @@ class Facts:
 
     def _pairs(self, atoms: list[Term]) -> Iterator[Term]:
         """Equal arguments give equal values (Ackermann); exp is increasing; prefix sums grow."""
-        groups: dict[tuple[type, str], list[App | Fn]] = {}
+        groups: dict[tuple[type, str, Sort], list[App | Fn]] = {}
         for atom in atoms:
             if isinstance(atom, App | Fn) and not (isinstance(atom, Fn) and atom.name == "abs"):
-                groups.setdefault((type(atom), atom.name), []).append(atom)
+                groups.setdefault((type(atom), atom.name, sort_of(atom)), []).append(atom)
         for group in groups.values():
             for pair in combinations(group, 2):
                 known = self._of_pair.get(pair)

@@ -41,6 +41,7 @@ from aligncheck.relational.terms import (
     Truth,
     add,
     children,
+    is_number,
     sort_of,
     sub,
 )
@@ -150,6 +151,7 @@ class Translator:
     def _opaque(self, coefficient: Term | None, product: Term | None) -> Any:
         if coefficient is None and product is None:
             return None
+        assert product is None or is_number(product), "a truth stands where a number is wanted"
         if coefficient is None and isinstance(product, Sym | App):
             return self.variable(product)
         if product is None and isinstance(coefficient, Sym):
@@ -197,6 +199,7 @@ class Translator:
         return build.total(total)
 
     def _number(self, atom: Term) -> Any:
+        assert is_number(atom), "a truth stands where a number is wanted"
         variable = self.variable(atom)
         return z3.ToReal(variable) if self.whole and sort_of(atom) is Sort.INT else variable
 

@@ -761,7 +761,7 @@ def _decided(path: Path) -> dict[Term, Term]:
 
 
 def _implied_parts(test: Term) -> Iterable[Term]:
-    """A test that holds, and what holds with it: the operands of a conjunction, or of a denied disjunction."""
+    """A test that holds, and what holds with it: operands of a conjunction or of a denied disjunction."""
     yield test
     match test:
         case And(args):

@@ -294,29 +294,40 @@ def unrolled(theory: Theory, unroll: Unroll) -> Analysis:
 
 
 def _settled(theory: Theory, unroll: Unroll | None) -> Analysis:
-    """Execute until what was assumed of loop-head variables and released fields is what the paths bring."""
+    """Execute until what was assumed of loop-head variables is what the paths bring."""
     guess = _Guess()
     while True:
         analysis = _Machine(theory, unroll, guess).run()
         found = _Guess(
             guess.real | _not_whole(analysis),
             guess.apart | _not_shared(analysis),
-            _truth_fields(analysis),
         )
         if found == guess:
+            _check_names(analysis)
             return analysis
         guess = found
 
 
+def _check_names(analysis: Analysis) -> None:
+    """Two symbols never share a name: every table in the proof may rely on it."""
+    meaning: dict[str, Sym | App] = {}
+    for path in analysis.paths:
+        values = [t for v in path.env.values() for t in (v.left, v.right)]
+        facts = [e.fact for e in path.events if isinstance(e, Assumed)]
+        for atom in atoms([*values, *facts, *(d.test.right for d in path.decisions())]):
+            known = meaning.setdefault(atom.name, atom)
+            alike = (type(known), known.sort, known.kind) == (type(atom), atom.sort, atom.kind)
+            assert alike, f"two symbols are called {atom.name}"
+
+
 @dataclass(frozen=True, slots=True)
 class _Guess:
-    """What one execution assumes: the loop-head variables that are no integers, those that the runs do not
-    share, and the released fields that hold truths. It is right if the paths bear it out.
+    """What one execution assumes: the loop-head variables that are no integers, and those that the runs do not
+    share. It is right if the paths bear it out.
     """
 
     real: frozenset[tuple[int, str]] = frozenset()
     apart: frozenset[tuple[int, str]] = frozenset()
-    truths: frozenset[str] = frozenset()
 
 
 def _not_shared(analysis: Analysis) -> frozenset[tuple[int, str]]:
@@ -338,17 +349,6 @@ def _not_shared(analysis: Analysis) -> frozenset[tuple[int, str]]:
 def _is_bookkeeping(name: str) -> bool:
     """The proof's own counters: that they agree is proved, not guessed (`obligations.output`)."""
     return name.startswith("#") and name not in ("#low", "#high") and not name.startswith("#last:")
-
-
-def _truth_fields(analysis: Analysis) -> frozenset[str]:
-    """The released fields that hold truths."""
-    return frozenset(
-        name
-        for path in analysis.paths
-        for emission in path.emissions()
-        for name, pair, _ in emission.fields
-        if sort_of(pair.left) is Sort.BOOL
-    )
 
 
 def _not_whole(analysis: Analysis) -> frozenset[tuple[int, str]]:
@@ -415,7 +415,7 @@ class _Machine:
 
     def run(self) -> Analysis:
         start: Env = {COST: same(ZERO), OUT: same(ZERO)}
-        for label in self.omega:
+        for label in sorted(self.omega):
             if label.startswith("out:count:"):
                 start[f"#{label}"] = same(ZERO)
         for stmt in statements_in(self.mechanism.body):
@@ -425,25 +425,14 @@ class _Machine:
         self.cuts.append(Cut(0, None, start))
         for state in self.block(self.mechanism.body, [_State(0, dict(start), [])]):
             self.finish(state, None)
-        self._check_names()
         return Analysis(self.theory, tuple(self.cuts), tuple(self.paths), self.omega)
-
-    def _check_names(self) -> None:
-        """Two symbols never share a name: every table in the proof may rely on it."""
-        meaning: dict[str, Sym | App] = {}
-        for path in self.paths:
-            values = [t for v in path.env.values() for t in (v.left, v.right)]
-            for atom in atoms([*values, *(d.test.right for d in path.decisions())]):
-                known = meaning.setdefault(atom.name, atom)
-                alike = (type(known), known.sort, known.kind) == (type(atom), atom.sort, atom.kind)
-                assert alike, f"two symbols are called {atom.name}"
 
     def finish(self, state: _State, target: int | None) -> None:
         limit = self.unroll.limit if self.unroll else PATH_LIMIT
         if len(self.paths) >= limit:
             raise TooManyPathsError(limit)
         if target is None:
-            for label in self.omega:
+            for label in sorted(self.omega):
                 state.events.extend(self._final(label, state))
         self.paths.append(Path(state.origin, target, tuple(state.events), state.env))
 
@@ -602,7 +591,6 @@ class _Machine:
         own = _DrawScope.at(
             self.theory,
             state.env,
-            self.guess.truths,
             stmt.name,
             None if index is None else index.left,
             left.value,
@@ -814,7 +802,9 @@ class _Machine:
 
 
 def _branched(stmt: Assign) -> If | None:
-    """`x = f(a if c else b)` as `if c: x = f(a) else: x = f(b)`, so that both ways of writing it are proved alike."""
+    """`x = f(a if c else b)` as `if c: x = f(a) else: x = f(b)`, so that both ways of writing it are proved
+    alike.
+    """
     found = next((e for e in subexpressions(stmt.value) if isinstance(e, nodes.Conditional)), None)
     if found is None:
         return None
@@ -938,7 +928,6 @@ class ProgramScope:
     theory: Theory
     env: Env
     side: bool
-    truths: frozenset[str] = frozenset()
 
     def name(self, ident: str, primed: bool, span: Span) -> Term:
         value = self.env.get(ident)
@@ -977,7 +966,7 @@ class ProgramScope:
                 return App(f"out:is:{tag}", (index,), Sort.BOOL, Kind.OMEGA), TRUE
             case OutField(field=name):
                 assert index is not None
-                sort = Sort.BOOL if name in self.truths else Sort.REAL
+                sort = Sort.BOOL if name in self.theory.truth_fields else Sort.REAL
                 tags = tags_with(self.theory.mechanism, name)
                 there = or_(App(f"out:is:{t}", (index,), Sort.BOOL, Kind.OMEGA) for t in tags)
                 return App(f"out:field:{name}", (index,), sort, Kind.OMEGA), there
@@ -1004,14 +993,13 @@ class _DrawScope(ProgramScope):
         cls,
         theory: Theory,
         env: Env,
-        truths: frozenset[str],
         drawn: str,
         index: Term | None,
         value: Term,
     ) -> _DrawScope:
         """The scope at the draw `drawn[index]`, whose value on D is `value`."""
         key = drawn if index is None else _cell(drawn, index)
-        return cls(theory, {**env, key: Pair(value, add(value, _unsettled(drawn)))}, False, truths)
+        return cls(theory, {**env, key: Pair(value, add(value, _unsettled(drawn)))}, False)
 
     def name(self, ident: str, primed: bool, span: Span) -> Term:
         if ident not in self.env and ident not in self.theory.inputs and ident != "alignment_cost":

@@ -478,7 +478,8 @@ def compare(op: str, left: Term, right: Term) -> Term:
         return compare("<" if op == ">" else "<=", right, left)
     if op == "!=":
         return not_(compare("==", left, right))
-    if sort_of(left) is Sort.BOOL:
+    assert is_number(left) == is_number(right), "a truth is compared with a number"
+    if not is_number(left):
         return iff(left, right)
     if left == right:
         return Truth(op != "<")

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
+from aligncheck.check.sorts import sorts_of
+from aligncheck.check.symbols import symbols_of
 from aligncheck.relational.evaluate import Evaluator, Partial
 from aligncheck.relational.terms import (
     TRUE,
@@ -35,7 +37,7 @@ from aligncheck.relational.terms import (
     not_,
     or_,
 )
-from aligncheck.source import Span
+from aligncheck.source import Source, Span
 from aligncheck.syntax import nodes
 from aligncheck.syntax.nodes import Adjacency, Expr, Mechanism, Parameter, PublicVector, Queries
 from aligncheck.syntax.walk import expressions_in, lists_per_answer, names_in
@@ -126,6 +128,13 @@ class Theory:
         if not isinstance(item, Queries) or not item.vector or op not in ("<=", ">="):
             return None
         return _order_flag(name, op)
+
+    @cached_property
+    def truth_fields(self) -> frozenset[str]:
+        """The fields of records that hold truths; `check` refuses to use one that holds numbers elsewhere."""
+        symbols = symbols_of(Source("", ""), self.mechanism)  # a checked mechanism has no fault to point at
+        fields = sorts_of(self.mechanism, symbols).fields
+        return frozenset(name for name, sort in fields.items() if sort is nodes.Sort.BOOL)
 
     # --- facts --------------------------------------------------------------------------------------------
 

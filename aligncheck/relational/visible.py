@@ -137,6 +137,7 @@ class Visible:
                         return False
                 return all(
                     p.env[name].left == q.env[name].left
+                    and is_known(p.env[name].left, known, released_alike(p, q))
                     for p, q in _pairs(into)
                     if not self._apart(p, q, known)
                 )
@@ -201,7 +202,7 @@ class Visible:
         """Whether ω tells two paths from one cut point apart."""
         for here, there in zip(p.decisions(), q.decisions(), strict=False):
             if here.span == there.span and here.taken != there.taken:
-                if is_known(here.test.left, known, released(p) & released(q)):
+                if is_known(here.test.left, known, released_alike(p, q)):
                     return True
                 break
         first, second = p.emissions(), q.emissions()
@@ -286,6 +287,20 @@ def _differ(a: Emission, b: Emission) -> bool:
 def released(path: Path) -> frozenset[Term]:
     """The values that the path puts into ω."""
     return frozenset(pair.left for e in path.emissions() for _, pair, _ in e.fields)
+
+
+def released_alike(p: Path, q: Path) -> frozenset[Term]:
+    """The values that both paths put into ω at the same place: the same record, tag and field.
+
+    A value that one path releases here and the other there is not read off ω without knowing the path.
+    """
+    return frozenset(
+        pair.left
+        for a, b in zip(p.emissions(), q.emissions(), strict=False)
+        if a.tag == b.tag
+        for (name, pair, _), (other, value, _) in zip(a.fields, b.fields, strict=False)
+        if name == other and pair.left == value.left
+    )
 
 
 def is_known(term: Term, known: set[Sym] | frozenset[Sym], shown: frozenset[Term]) -> bool:
