@@ -322,8 +322,9 @@ def _check_names(analysis: Analysis) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Guess:
-    """What one execution assumes: the loop-head variables that are no integers, and those that the runs do not
-    share. It is right if the paths bear it out.
+    """What one execution assumes: which loop-head variables are no integers, and which the runs do not share.
+
+    It is right if the paths bear it out.
     """
 
     real: frozenset[tuple[int, str]] = frozenset()
