@@ -67,6 +67,8 @@ _LENGTHS = (1, 2, 3, 4)
 _LIMITS = ((1, 1), (2, 1), (4, 1), (4, 2), (16, 4), (1000, 16))
 """Readable models are asked for within these bounds in turn: (greatest size, denominator)."""
 _PATHS = 400
+_CHOICE = 4
+"""Among so many possible violations the one with the smallest numbers is shown."""
 _MILLISECONDS = 1_000
 
 
@@ -156,20 +158,38 @@ class _Search:
     length: int
 
     def run(self) -> Violation | None:
-        """The first confirmed violation, on the shortest path."""
+        """A confirmed violation, as small as a few tries can make it."""
         try:
             analysis = unrolled(self.theory, Unroll(self.length + 2, _PATHS))
         except (TooManyPathsError, ZeroDivisionError):
             return None
         smt = Smt(self.theory, whole=True, deadline=self.until)
         paths = sorted(analysis.paths, key=lambda p: len(p.events))
+        possible = islice(self._possible(paths, analysis, smt), _CHOICE)
+        found = self._most_readable(list(possible), smt)
+        if found is None and self.condition is Condition.DRAWS:
+            return self._confused(paths, smt)
+        return found
+
+    def _possible(self, paths: list[Path], analysis: Analysis, smt: Smt) -> Iterator[tuple[list[Term], Path]]:
+        """The questions that have a model at all, short paths first."""
         for path in paths:
             for question in self._questions(path, analysis):
-                found = self._answer(question, path, smt)
-                if found is not None:
-                    return found
-        if self.condition is Condition.DRAWS:
-            return self._confused(paths, smt)
+                facts = [canonical(near(t)) for t in question]
+                if FALSE in facts or time.monotonic() > self.until:
+                    continue
+                if smt.satisfiable(facts, _MILLISECONDS).answer is Answer.INVALID:
+                    yield facts, path
+
+    def _most_readable(self, possible: list[tuple[list[Term], Path]], smt: Smt) -> Violation | None:
+        """The confirmed violation with the smallest numbers."""
+        for limits in (*_LIMITS, None):
+            for facts, path in possible:
+                reply = smt.satisfiable(facts, _MILLISECONDS, limits)
+                if reply.answer is Answer.INVALID and reply.model is not None:
+                    found = self._confirmed(_Numbers(reply.model), path)
+                    if found is not None:
+                        return found
         return None
 
     # --- what to ask --------------------------------------------------------------------------------------
@@ -221,20 +241,6 @@ class _Search:
                     yield (*_both(path, path, twin), not_(eq(arg.left, other)))
 
     # --- what the answer means ----------------------------------------------------------------------------
-
-    def _answer(self, question: tuple[Term, ...], path: Path, smt: Smt) -> Violation | None:
-        facts = [canonical(near(t)) for t in question]
-        if FALSE in facts or time.monotonic() > self.until:
-            return None
-        if smt.satisfiable(facts, _MILLISECONDS).answer is not Answer.INVALID:
-            return None
-        for limits in (*_LIMITS, None):
-            reply = smt.satisfiable(facts, _MILLISECONDS, limits)
-            if reply.answer is Answer.INVALID and reply.model is not None:
-                found = self._confirmed(_Numbers(reply.model), path)
-                if found is not None:
-                    return found
-        return None
 
     def _confirmed(self, model: _Numbers, path: Path) -> Violation | None:
         scenario = self._scenario(model, path, {})
