@@ -124,6 +124,23 @@ def test_candidates_are_only_candidates(monkeypatch: pytest.MonkeyPatch) -> None
     assert not {canonical(t) for t in wrong} & set(inferred(analysis)[1])
 
 
+@pytest.mark.parametrize("broken", ["_refuted", "_confirm"])
+def test_the_search_and_the_confirmation_each_suffice(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were the search to drop nothing, the confirmation would; and the other way round."""
+
+    def nothing(self: Houdini, *arguments: object) -> set[Term]:
+        return set()
+
+    monkeypatch.setattr(Houdini, broken, nothing)
+    analysis = paths_of(COUNTING)
+    n, m = symbol(analysis, "n@1"), symbol(analysis, "m@1")
+    false = [le(n, const(3)), le(m, n), lt(n, ZERO), eq(m, ZERO)]
+    found = inferred(analysis, {1: [*false, le(m, add(n, n))]})
+    assert not {canonical(t) for t in false} & set(found[1])
+    assert canonical(le(m, add(n, n))) in found[1]
+    check_inductive(analysis, found)
+
+
 def test_invariants_hold_on_concrete_runs() -> None:
     """The author's lines of a verified spec hold in every round of every replayed pair."""
     spec = mechanism(

@@ -32,6 +32,7 @@ from aligncheck.discharge.translate import Translator
 from aligncheck.relational.terms import (
     ONE,
     ZERO,
+    Kind,
     Sort,
     Sym,
     Term,
@@ -50,10 +51,12 @@ from aligncheck.relational.terms import (
     sub,
 )
 
+C = Sym("c", Sort.REAL, Kind.PARAMETER)
+
 
 def sign(term: Term) -> int:
-    """a, b and k are positive, as `worlds(legal=True)` has them; of the rest nothing is known."""
-    return 1 if term in (A, B, K) else 0
+    """a, b, k are positive, as `worlds(legal=True)` has them; c is negative; the rest is not known."""
+    return 1 if term in (A, B, K) else -1 if term == C else 0
 
 
 def satisfiable(translator: Translator, *terms: Term, world: World | None = None) -> bool:
@@ -99,8 +102,16 @@ VALID = [
     # an unknown sign leaves the quotient free but defined
     implies(not_(eq(Y, ZERO)), eq(mul(div(X, Y), Y), X)),
     iff(P, P),
+    # a negative one turns the comparison, unless its power is even
+    implies(lt(ZERO, X), lt(div(X, C), ZERO)),
+    implies(lt(ZERO, X), lt(ZERO, div(X, mul(C, C)))),
 ]
 INVALID = [
+    implies(lt(ZERO, X), lt(ZERO, div(X, C))),
+    implies(lt(ZERO, X), lt(div(X, mul(C, C)), ZERO)),
+    # that a quotient occurs does not say that its divisor is not 0
+    implies(le(div(X, Y), B), not_(eq(Y, ZERO))),
+    implies(eq(div(X, Y), B), not_(eq(Y, ZERO))),
     implies(lt(X, Y), le(add(X, ONE), Y)),
     implies(lt(N, X), le(add(N, ONE), X)),
     implies(lt(ZERO, X), lt(ZERO, div(X, Y))),
