@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 from random_terms import A, B, K, N, P, X, Y
 
+from aligncheck.discharge.values import value_of
 from aligncheck.relational.terms import (
     FALSE,
     ONE,
@@ -167,3 +168,15 @@ def test_symbols_with_one_name_and_different_kinds_are_different() -> None:
 def test_pairs() -> None:
     assert Pair(X, add(X, A)).distance == A
     assert same(X).distance == ZERO
+
+
+def test_what_a_model_leaves_open_has_no_value() -> None:
+    open_test = ite(lt(X, Y), A, B)
+    model: dict[Term, Fraction | bool] = {X: Fraction(1), A: Fraction(2), B: Fraction(3)}
+    assert value_of(open_test, model) is None
+    assert value_of(and_([lt(X, Y), lt(A, X)]), model) is False
+    assert value_of(or_([lt(X, Y), lt(A, X)]), model) is None
+    assert value_of(or_([lt(X, Y), lt(X, A)]), model) is True
+    assert value_of(not_(eq(X, Y)), model) is None
+    assert value_of(div(X, sub(A, scaled(X, 2))), model) is None
+    assert value_of(fn("exp", X), model) is None
