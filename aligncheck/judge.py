@@ -16,7 +16,7 @@ from aligncheck.discharge.prove import Open, Outcome, Proved
 from aligncheck.obligations import ORDER
 from aligncheck.relational.paths import TooManyPathsError
 from aligncheck.relational.spell import spell
-from aligncheck.relational.terms import Kind, Term, atoms
+from aligncheck.relational.terms import Cmp, Kind, Term, atoms
 from aligncheck.source import Source
 from aligncheck.syntax.nodes import Mechanism
 from aligncheck.verdict import (
@@ -228,6 +228,11 @@ def _proof(findings: Findings, source: Source) -> Proof:
         tuple(_path_text(findings, index, source) for index in range(len(findings.analysis.paths))),
         tuple(dict.fromkeys(o.obligation.rule for o in findings.outcomes)),
     )
+
+
+def _tells(term: Term) -> bool:
+    """Whether a person learns something: not so where two loops' counters have one name in the spec."""
+    return not (isinstance(term, Cmp) and spell(term.left) == spell(term.right))
 
 
 def _rank(term: Term) -> int:

@@ -50,7 +50,7 @@ def _amount(findings: Findings, path: Path, event: Drawing, sizes: list[Term], s
         *run_on_d_prime(path, place),
     )
     size = fn("abs", event.shift)
-    for bound in dict.fromkeys(canonical(b) for b in sizes):
+    for bound in dict.fromkeys(canonical(b) for b in (ZERO, *sizes)):
         if smt.implied(hypotheses, le(size, bound), _MILLISECONDS).answer is Answer.VALID:
             return canonical(mul(bound, event.left.inverse_alpha))
     return None

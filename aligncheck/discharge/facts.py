@@ -123,6 +123,14 @@ class Facts:
         if isinstance(a, Fn) and a.name == "exp":
             yield iff(lt(a.args[0], b.args[0]), lt(a, b))
             return
+        if isinstance(a, Fn) and a.name == "floor":
+            # Both are integers, and floor is increasing.
+            x, y = a.args[0], b.args[0]
+            yield and_((implies(le(x, y), le(a, b)), implies(le(y, x), le(b, a))))
+            yield or_((le(a, b), le(add(b, ONE), a)))
+            yield or_((le(a, add(b, ONE)), le(add(b, add(ONE, ONE)), a)))
+            yield or_((le(b, add(a, ONE)), le(add(a, add(ONE, ONE)), b)))
+            return
         alike = and_(eq(x, y) for x, y in zip(a.args, b.args, strict=True))
         yield implies(alike, iff(a, b) if sort_of(a) is Sort.BOOL else eq(a, b))
         yield from self.theory.pairwise([x for x in (a, b) if isinstance(x, App)])

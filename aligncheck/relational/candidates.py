@@ -307,6 +307,9 @@ class Pool:
                             or_((*(not_(s) for s in passed), le(fn("abs", d), b))) for b in self._bounds
                         ]
                 case Adjacency.ALL | Adjacency.MONOTONE:
+                    if group.adjacency is Adjacency.MONOTONE:
+                        up, down = theory.directions(group)
+                        found += [implies(up, le(ZERO, d)), implies(down, le(d, ZERO))]
                     for b in self._bounds:
                         found += [le(d, mul(b, t)), le(neg(mul(b, t)), d)]
                 case Adjacency.ANY:

@@ -259,7 +259,7 @@ class Theory:
     def _group_facts(self, group: Queries) -> list[Term]:
         match group.adjacency:
             case Adjacency.MONOTONE:
-                up, down = _ghost(group, "up", Sort.BOOL), _ghost(group, "down", Sort.BOOL)
+                up, down = self.directions(group)
                 return [or_((up, down))]
             case Adjacency.MOVED:
                 first, second = self._place(group, "down"), self._place(group, "up")
@@ -279,6 +279,10 @@ class Theory:
             which = _ghost(group, f"which:{label}", Sort.INT)
         where: Term = _ghost(group, f"place:{label}", Sort.INT) if group.vector else ZERO
         return which, where
+
+    def directions(self, group: Queries) -> tuple[Term, Term]:
+        """For adjacency `monotone`: that all answers go up, that all go down."""
+        return _ghost(group, "up", Sort.BOOL), _ghost(group, "down", Sort.BOOL)
 
     def place(self, name: str) -> tuple[Term, ...]:
         """The ghost indices at which `name` may differ, for adjacency `one` and `moved`."""
@@ -380,7 +384,7 @@ class Theory:
             case Adjacency.ONE:
                 extra = (or_((unmoved, self._at(group, "one", name, index))),)
             case Adjacency.MONOTONE:
-                up, down = _ghost(group, "up", Sort.BOOL), _ghost(group, "down", Sort.BOOL)
+                up, down = self.directions(group)
                 extra = (implies(up, le(ZERO, d)), implies(down, le(d, ZERO)))
             case Adjacency.MOVED:
                 down_at, up_at = (self._at(group, label, name, index) for label in ("down", "up"))
@@ -421,7 +425,7 @@ class Theory:
         assert isinstance(group, Queries)
         if group.adjacency is not Adjacency.MONOTONE:
             return ()
-        up, down = _ghost(group, "up", Sort.BOOL), _ghost(group, "down", Sort.BOOL)
+        up, down = self.directions(group)
         rises, falls = _order_flag(name, "<="), _order_flag(name, ">=")
         return (implies(up, rises), implies(down, falls), or_((up, down)))
 

@@ -244,11 +244,13 @@ class Visible:
         return found
 
     def _indexed(self, p: Path, a: Emission, q: Path, b: Emission) -> bool:
-        """One path emits a record with the loop's index; the other's next record carries a later index."""
-        if p.origin != q.origin:
-            return False
-        counter = self.analysis.cuts[p.origin].counter
-        if counter is None:
+        """One path emits a record with the loop's index; the other's next record carries a later index.
+
+        Not in a loop inside another: there the index starts anew.
+        """
+        cut = self.analysis.cuts[p.origin]
+        counter = cut.counter
+        if p.origin != q.origin or counter is None or cut.enclosing:
             return False
         here_p, here_q = a in p.emissions(), b in q.emissions()
         if here_p == here_q:
