@@ -223,7 +223,10 @@ def _proof(findings: Findings, source: Source) -> Proof:
         parts,
         bound,
         tuple(
-            f"loop {number}: {spell(term)}" for number, terms in findings.invariants.items() for term in terms
+            f"loop {number}: {spell(term)}"
+            for number, terms in findings.invariants.items()
+            for term in sorted(terms, key=_rank)
+            if _tells(term)
         ),
         tuple(_path_text(findings, index, source) for index in range(len(findings.analysis.paths))),
         tuple(dict.fromkeys(o.obligation.rule for o in findings.outcomes)),
