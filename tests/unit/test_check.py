@@ -151,7 +151,7 @@ def test_what_inputs_may_mention() -> None:
             inputs="""\
   a, c : queries, sensitivity b[i]*eps + len(b), lattice b[i], range [-T, T] where len(a) == len(c)
   b : vector where b[i] > 0 and len(b) >= 1
-  d : query, adjacency any, range [0, T] where d <= d' or d >= d'
+  d : query, adjacency any, range [0, T] where d >= 0
   T : real where T > eps
   eps : real where 0 < eps < 1
 """
