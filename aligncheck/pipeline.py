@@ -22,6 +22,16 @@ class Options:
     verbose: bool = False
 
 
+def load_stages() -> None:
+    """Imports all that a check needs, so that processes forked afterwards need not."""
+    import aligncheck.advice
+    import aligncheck.check
+    import aligncheck.discharge.search
+    import aligncheck.judge
+    import aligncheck.syntax.parse
+    import aligncheck.syntax.read  # noqa: F401
+
+
 def verify_file(path: str, options: Options) -> Result:
     """Reads and checks one spec; bad input becomes the verdict ERROR."""
     from aligncheck.syntax.read import read_source

@@ -1,8 +1,9 @@
-"""Runs a function on many items in worker processes, under a deadline per item that is enforced from outside.
+"""Runs a function on many items, each in a process of its own under a deadline that is enforced from outside.
 
-Solvers do not always honour their own limits, and native code can crash. So an item that overruns is killed
-with its worker, a worker that dies takes only its item with it, and no worker outlives the parent. Nothing
-here knows of specs: function, items and results are the caller's (all picklable, the function importable).
+Solvers do not always honour their own limits, native code can crash, and libraries keep state. So an item
+that overruns is killed, a process that dies takes only its item with it, what one item leaves behind cannot
+change another's result, and no process outlives the parent. Nothing here knows of specs: function, items and
+results are the caller's (all picklable, the function importable).
 """
 
 from __future__ import annotations
@@ -65,25 +66,26 @@ class Died:
 Outcome: TypeAlias = Done[Value] | Raised | TimedOut | Died
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Worker:
-    """A process, our end of its pipe, and the item that it works on (None while idle)."""
+    """A process, our end of its pipe, the number of its item, and when it was started."""
 
     process: BaseProcess
     pipe: connection.Connection
-    index: int | None = None
-    since: float = 0.0
+    index: int
+    since: float
 
 
 class Supervision(Generic[Item, Value]):
     """Work in progress: a context manager, and an iterator of `(index of the item, outcome)` as items finish.
 
-    The workers start in `__enter__`, so that the caller can do something useful (such as an import) before it
-    asks for the first outcome. Leaving the context kills whatever still runs.
+    The first processes start in `__enter__`, so that the caller can do something useful (such as an import)
+    before it asks for the first outcome. Leaving the context kills whatever still runs.
 
-    `deadline` is wall-clock seconds per item, from when a worker is given it (a fresh worker's imports
-    included). `memory`, where the system can bound it, is each worker's address space in bytes. Enter and
-    leave in the same thread: on Linux a worker dies with the thread that started it.
+    `deadline` is wall-clock seconds per item, its process's start included. `memory`, where the system can
+    bound it, is each process's address space in bytes. `warm_up` is called on entry where several items are
+    to be forked: what it imports, they share. Enter and leave in the same thread: on Linux a process dies
+    with the thread that started it.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class Supervision(Generic[Item, Value]):
         deadline: float,
         jobs: int,
         memory: int | None = None,
+        warm_up: Callable[[], object] | None = None,
     ) -> None:
         if deadline <= 0:
             raise ValueError(f"deadline must be positive, got {deadline}")
@@ -102,16 +105,18 @@ class Supervision(Generic[Item, Value]):
         self._function = function
         self._items = items
         self._deadline = deadline
+        self._jobs = jobs
         self._memory = memory
-        self._wanted = min(jobs, len(items))
+        self._warm_up = warm_up
+        self._context = _context()
         self._next = 0
-        self._open = 0
         self._workers: list[_Worker] = []
 
     def __enter__(self) -> Supervision[Item, Value]:
+        if self._warm_up is not None and len(self._items) > 1 and self._context.get_start_method() == "fork":
+            self._warm_up()
         try:
-            for _ in range(self._wanted):
-                self._start_worker()
+            self._start_more()
         except BaseException:
             self._kill_all()
             raise
@@ -123,75 +128,44 @@ class Supervision(Generic[Item, Value]):
         self._kill_all()
 
     def __iter__(self) -> Iterator[tuple[int, Outcome[Value]]]:
-        while self._open:
-            yield from self._wait()
+        while self._workers:
+            now = time.monotonic()
+            patience = min(worker.since + self._deadline - now for worker in self._workers)
+            connection.wait([worker.pipe for worker in self._workers], max(0.0, patience))
+            for worker in tuple(self._workers):
+                outcome = self._outcome(worker)
+                if outcome is not None:
+                    self._workers.remove(worker)
+                    _kill(worker)
+                    self._start_more()
+                    yield worker.index, outcome
 
-    def _start_worker(self) -> None:
-        context = _context()
-        ours, theirs = context.Pipe()
-        # A forked worker inherits our ends of all pipes; it must close them, or none would see that we died.
-        inherited = (*(w.pipe for w in self._workers), ours) if context.get_start_method() == "fork" else ()
-        process = context.Process(  # type: ignore[attr-defined]
-            target=_serve, args=(self._function, theirs, inherited, os.getpid(), self._memory), daemon=True
-        )
-        process.start()
-        theirs.close()
-        worker = _Worker(process, ours)
-        self._workers.append(worker)
-        self._hand_out(worker)
+    def _start_more(self) -> None:
+        while len(self._workers) < self._jobs and self._next < len(self._items):
+            ours, theirs = self._context.Pipe(duplex=False)
+            arguments = (self._function, self._items[self._next], theirs, os.getpid(), self._memory)
+            process = self._context.Process(target=_serve, args=arguments, daemon=True)  # type: ignore[attr-defined]
+            since = time.monotonic()
+            process.start()
+            theirs.close()  # its only holder is now the process: when that dies, our end tells
+            self._workers.append(_Worker(process, ours, self._next, since))
+            self._next += 1
 
-    def _hand_out(self, worker: _Worker) -> None:
-        """Gives an idle worker the next item, or lets it end where none is left."""
-        if self._next == len(self._items):
-            self._retire(worker)
-            return
-        worker.index, worker.since = self._next, time.monotonic()
-        self._next += 1
-        self._open += 1
-        with contextlib.suppress(OSError):  # it may have died: then the next wait sees its pipe closed
-            worker.pipe.send(self._items[worker.index])
-
-    def _wait(self) -> Iterator[tuple[int, Outcome[Value]]]:
-        """Blocks until an item is done, lost or overdue, and yields what there is to tell."""
-        now = time.monotonic()
-        patience = min(w.since + self._deadline - now for w in self._workers)
-        ready = connection.wait([w.pipe for w in self._workers], max(0.0, patience))
-        for worker in tuple(self._workers):
-            index, seconds = worker.index, time.monotonic() - worker.since
-            assert index is not None
-            outcome: Outcome[Value]
-            if worker.pipe in ready or worker.pipe.poll():
-                outcome, usable = self._receive(worker, seconds)
-            elif seconds >= self._deadline:
-                outcome, usable = TimedOut(seconds), False
-            else:
-                continue
-            self._open -= 1
-            if usable:
-                self._hand_out(worker)
-            else:
-                self._retire(worker)
-                if self._next < len(self._items):
-                    self._start_worker()
-            yield index, outcome
-
-    def _receive(self, worker: _Worker, seconds: float) -> tuple[Outcome[Value], bool]:
-        """A worker's answer, and whether the worker can be given another item."""
+    def _outcome(self, worker: _Worker) -> Outcome[Value] | None:
+        """What has become of a worker's item; None while it works on it."""
+        seconds = time.monotonic() - worker.since
+        if not worker.pipe.poll():
+            return TimedOut(seconds) if seconds >= self._deadline else None
         try:
-            answer: tuple[Done[Value] | Raised, bool] = worker.pipe.recv()
+            outcome: Done[Value] | Raised = worker.pipe.recv()
         except (EOFError, OSError):
             worker.process.join(1.0)
-            return Died(_ending(worker.process.exitcode), seconds), False
-        return answer
-
-    def _retire(self, worker: _Worker) -> None:
-        self._workers.remove(worker)
-        _kill(worker)
+            return Died(_ending(worker.process.exitcode), seconds)
+        return outcome
 
     def _kill_all(self) -> None:
         while self._workers:
             _kill(self._workers.pop())
-        self._open = 0
 
 
 def in_order(finished: Iterable[tuple[int, Value]]) -> Iterator[tuple[int, Value]]:
@@ -234,42 +208,28 @@ def _ending(exitcode: int | None) -> str:
 
 def _serve(
     function: Callable[[Item], Value],
+    item: Item,
     pipe: connection.Connection,
-    inherited: tuple[connection.Connection, ...],
     parent: int,
     memory: int | None,
 ) -> None:
-    """Answers items until the pipe is closed."""
-    for end in inherited:
-        end.close()
+    """Sends what becomes of one item."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent cleans up
     _die_with(parent)
     _keep_off_standard_output()
     if memory is not None:
         _bound_memory(memory)
-    while True:
-        try:
-            item: Item = pipe.recv()
-        except (EOFError, OSError):
-            return
-        answer, usable = _answer(function, item)
-        try:
-            pipe.send_bytes(_pickled((answer, usable)))
-        except OSError:
-            return
-        if not usable:
-            return
+    outcome = _pickled(_answer(function, item))
+    with contextlib.suppress(OSError):  # nobody listens any more
+        pipe.send_bytes(outcome)
 
 
-def _answer(function: Callable[[Item], Value], item: Item) -> tuple[Done[Value] | Raised, bool]:
+def _answer(function: Callable[[Item], Value], item: Item) -> Done[Value] | Raised:
     start = time.monotonic()
     try:
-        return Done(function(item), time.monotonic() - start), True
-    except Exception as error:
-        # Memory that ran out once would run out again.
-        return _raised(error, start), not isinstance(error, MemoryError)
-    except BaseException as error:  # SystemExit and the like: an answer, but not from a state to go on in
-        return _raised(error, start), False
+        return Done(function(item), time.monotonic() - start)
+    except BaseException as error:
+        return _raised(error, start)
 
 
 def _raised(error: BaseException, start: float) -> Raised:
@@ -277,14 +237,14 @@ def _raised(error: BaseException, start: float) -> Raised:
     return Raised(line, "".join(traceback.format_exception(error)), time.monotonic() - start)
 
 
-def _pickled(answer: tuple[Done[Value] | Raised, bool]) -> bytes:
+def _pickled(answer: Done[Value] | Raised) -> bytes:
     ForkingPickler.register(MappingProxyType, _reduced)
     usual = sys.getrecursionlimit()
     sys.setrecursionlimit(max(usual, _DEEP_RESULTS))
     try:
         return bytes(ForkingPickler.dumps(answer))
     except Exception as error:
-        return bytes(ForkingPickler.dumps((_raised(error, time.monotonic()), True)))
+        return bytes(ForkingPickler.dumps(_raised(error, time.monotonic())))
     finally:
         sys.setrecursionlimit(usual)
 

@@ -46,7 +46,7 @@ def install_checker(monkeypatch: pytest.MonkeyPatch) -> Callable[[ToyChecker], N
 
     def install(checker: ToyChecker) -> None:
         module: Any = types.ModuleType("aligncheck.pipeline")
-        module.Options, module.verify_file = ToyOptions, checker
+        module.Options, module.verify_file, module.load_stages = ToyOptions, checker, lambda: None
         monkeypatch.setitem(sys.modules, "aligncheck.pipeline", module)
 
     return install

@@ -83,6 +83,7 @@ class Checking:
             deadline=timeout + GRACE,
             jobs=jobs or processors(),
             memory=MEMORY,
+            warm_up=_load,
         )
 
     def __enter__(self) -> Checking:
@@ -102,6 +103,12 @@ class Checking:
             if self._verbose and isinstance(outcome, Raised):
                 print(outcome.trace, file=sys.stderr)
             yield result_of(self._files[index], outcome)
+
+
+def _load() -> None:
+    from aligncheck.pipeline import load_stages
+
+    load_stages()
 
 
 def _verify(job: tuple[str, float, bool]) -> Result:

@@ -46,6 +46,9 @@ def obedient(path: str, options: object) -> Result:
             while True:
                 time.sleep(1000)
         case "interrupt":
+            time.sleep(
+                0.3
+            )  # when the parent waits: a moment earlier it might be where Python drops exceptions
             os.kill(os.getppid(), signal.SIGINT)
             time.sleep(1000)
         case _:
@@ -210,7 +213,7 @@ def verify_file(path, options):
     return Result(path, Unknown(None, None, "not decided", None), 0.1)
 
 checker = types.ModuleType("aligncheck.pipeline")
-checker.Options, checker.verify_file = Options, verify_file
+checker.Options, checker.verify_file, checker.load_stages = Options, verify_file, lambda: None
 sys.modules["aligncheck.pipeline"] = checker
 from aligncheck.cli import main
 sys.exit(main(sys.argv[1:]))

@@ -11,6 +11,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -80,6 +81,31 @@ def test_results_come_back_in_input_order() -> None:
 def test_results_are_there_as_they_finish() -> None:
     with Supervision(last_first, [0, 1, 2], deadline=20, jobs=2) as work:
         assert [index for index, _ in work] == [1, 2, 0]
+
+
+BEFORE: list[str] = []
+
+
+def with_what_was_there_before(name: str) -> list[str]:
+    BEFORE.append(name)
+    return BEFORE
+
+
+def test_no_item_sees_what_another_left_behind() -> None:
+    with Supervision(with_what_was_there_before, ["a", "b", "c"], deadline=20, jobs=1) as work:
+        outcomes = [outcome for _, outcome in in_order(work)]
+    assert [o.value for o in outcomes if isinstance(o, Done)] == [["a"], ["b"], ["c"]]
+
+
+@pytest.mark.parametrize(("items", "shared"), [(["a", "b"], ["warm"]), (["a"], [])])
+def test_several_items_share_what_was_warmed_up(
+    monkeypatch: pytest.MonkeyPatch, items: list[str], shared: list[str]
+) -> None:
+    monkeypatch.setitem(globals(), "BEFORE", [])
+    warm = partial(with_what_was_there_before, "warm")
+    with Supervision(with_what_was_there_before, items, deadline=20, jobs=2, warm_up=warm) as work:
+        outcomes = [outcome for _, outcome in in_order(work)]
+    assert [o.value for o in outcomes if isinstance(o, Done)] == [[*shared, item] for item in items]
 
 
 def test_no_items() -> None:
