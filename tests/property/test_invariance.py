@@ -1,0 +1,79 @@
+"""The verdict does not depend on how a spec is written: on names, order or the form of expressions."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, note, settings
+from hypothesis import strategies as st
+from rewriting import Choose, renamed, reordered, rewritten
+
+from aligncheck.diagnostics import SpecError
+from aligncheck.pipeline import Options, verify_source
+from aligncheck.source import Source
+from aligncheck.syntax import nodes as n
+from aligncheck.syntax.parse import parse, read_source
+from aligncheck.syntax.unparse import unparse
+from aligncheck.verdict import AlignmentFails, Unknown, name_of
+
+PROJECT = Path(__file__).parents[2]
+PATHS = sorted(path.relative_to(PROJECT).as_posix() for path in (PROJECT / "specs").rglob("*.dp"))
+SECONDS = 60.0
+
+
+@cache
+def spec(path: str) -> n.Mechanism | None:
+    """The spec, or None where the file is none (some broken ones are refused by the parser)."""
+    try:
+        return parse(read_source(str(PROJECT / path)))
+    except SpecError:
+        return None
+
+
+def outcome(mechanism: n.Mechanism) -> str:
+    """The verdict and the condition, in the words of an `expect` line."""
+    source = Source("variant", unparse(mechanism))
+    try:
+        verdict = verify_source(source, Options(timeout=SECONDS))
+    except SpecError as error:
+        return f"error at {error.diagnostic.code}"
+    name = name_of(verdict).lower()
+    match verdict:
+        case AlignmentFails(condition=condition) | Unknown(condition=condition) if condition is not None:
+            return f"{name} at {condition.id}"
+        case _:
+            return name
+
+
+def expected(mechanism: n.Mechanism) -> str:
+    assert mechanism.expect is not None
+    at = mechanism.expect.at
+    return mechanism.expect.verdict + (f" at {at}" if at else "")
+
+
+def everything(mechanism: n.Mechanism, choose: Choose) -> n.Mechanism:
+    """Other names, another order and other forms at once."""
+    return renamed(reordered(rewritten(mechanism, choose), choose), choose)
+
+
+def choices(data: st.DataObject) -> Choose:
+    return lambda ways: data.draw(st.integers(0, ways - 1)) if ways > 1 else 0
+
+
+SPECS = [path for path in PATHS if spec(path) is not None]
+
+
+@pytest.mark.parametrize("path", SPECS)
+@settings(
+    max_examples=1, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+)  # no shrinking: it would take minutes; `note` shows the variant
+@given(data=st.data())
+def test_another_way_to_write_a_spec_gets_the_same_verdict(path: str, data: st.DataObject) -> None:
+    mechanism = spec(path)
+    assert mechanism is not None
+    variant = everything(mechanism, choices(data))
+    assume(variant != mechanism)
+    note(unparse(variant))
+    assert outcome(variant) == expected(mechanism)
