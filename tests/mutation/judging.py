@@ -6,11 +6,12 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from aligncheck.pipeline import load_stages
 from aligncheck.source import Source
 from aligncheck.workers import Done, Outcome, Raised, Supervision
 
 PATIENCE = 20.0
-"""Seconds after which a worker that ignores its own deadline is killed."""
+"""Seconds more than its deadline after which a process that ignores it is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def judgements(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, str]]:
     Raises AssertionError where the checker breaks down.
     """
     patience = PATIENCE + 2 * max(task.seconds for task in tasks)
-    with Supervision(judgement, tasks, deadline=patience, jobs=jobs) as work:
+    with Supervision(judgement, tasks, deadline=patience, jobs=jobs, warm_up=load_stages) as work:
         for place, outcome in work:
             yield place, _settled(outcome, tasks[place].text)
 
