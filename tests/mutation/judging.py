@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aligncheck.pipeline import load_stages
 from aligncheck.source import Source
 from aligncheck.workers import Done, Outcome, Raised, Supervision
+
+TOGETHER = 8
+"""How many tasks share a process."""
 
 PATIENCE = 20.0
 """Seconds more than its deadline after which a process that ignores it is killed."""
@@ -44,22 +47,41 @@ def judgement(task: Task) -> str:
     return OPEN if found.open() else VERIFIED
 
 
-def judgements(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, str]]:
-    """The judgement of each task by its place, as they come in.
+def judgements(tasks: Sequence[Task], jobs: int) -> dict[int, str]:
+    """The judgement of each task by its place.
 
-    Raises AssertionError where the checker breaks down.
+    Tasks share processes, since a new one costs as much as a small proof; those that were together when a
+    process had to be killed are judged again, each on its own. Raises AssertionError where the checker breaks
+    down.
     """
-    patience = PATIENCE + 2 * max(task.seconds for task in tasks)
-    with Supervision(judgement, tasks, deadline=patience, jobs=jobs, warm_up=load_stages) as work:
-        for place, outcome in work:
-            yield place, _settled(outcome, tasks[place].text)
+    count = -(-len(tasks) // TOGETHER)
+    found: dict[int, str] = {}
+    for places in ([range(i, len(tasks), count) for i in range(count)], [[i] for i in range(len(tasks))]):
+        left = [batch for batch in places if not set(batch) <= set(found)]
+        patience = PATIENCE + 2 * max((sum(tasks[i].seconds for i in batch) for batch in left), default=0.0)
+        work = Supervision(
+            _judged,
+            [[tasks[i] for i in batch] for batch in left],
+            deadline=patience,
+            jobs=jobs,
+            warm_up=load_stages,
+        )
+        with work:
+            for place, outcome in work:
+                found |= zip(left[place], _settled(outcome, len(left[place])), strict=False)
+    return found
 
 
-def _settled(outcome: Outcome[str], text: str) -> str:
+def _judged(tasks: list[Task]) -> list[str]:
+    return [judgement(task) for task in tasks]
+
+
+def _settled(outcome: Outcome[list[str]], size: int) -> list[str]:
+    """The judgements of a batch; none where its process was killed, unless it held a single task."""
     match outcome:
         case Done(value=value):
             return value
         case Raised(error=error, trace=trace):
-            raise AssertionError(f"{error}\n{trace}\n{text}")
+            raise AssertionError(f"{error}\n{trace}")
         case _:
-            return OPEN
+            return [OPEN] if size == 1 else []

@@ -31,11 +31,7 @@ def main() -> int:
     options = parser.parse_args()
     chosen = [m for name in options.specs or specs() for m in mutants()[name].values()]
     tasks = [Task(unparse(m.mechanism), options.seconds) for m in chosen]
-    found: dict[int, str] = {}
-    for place, outcome in judgements(tasks, options.jobs):
-        found[place] = outcome
-        print(f"\r{len(found)} of {len(tasks)}", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+    found = judgements(tasks, options.jobs)
     survivors = [m for place, m in enumerate(chosen) if found[place] == VERIFIED]
     missing = [m for m in survivors if not is_private(m)]
     print("\n".join(_as_entries(missing)))
