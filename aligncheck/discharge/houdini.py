@@ -91,17 +91,22 @@ class Houdini:
         """Drop new candidates until every path preserves all that are left; what earlier stages kept stays
         proved.
         """
+        seen: dict[int, tuple[Term, ...]] = {}
+        nonlinear: dict[int, set[Term]] = {}
         changed = True
         while changed:
             changed = False
-            for path in self.analysis.paths:
-                if path.target is not None and self._filter(path):
-                    changed = True
+            for place, path in enumerate(self.analysis.paths):
+                if path.target is None or seen.get(place) == (assumed := self._known(path)):
+                    continue  # what is left was shown to follow from these same invariants
+                seen[place] = assumed
+                changed |= self._filter(path, nonlinear.setdefault(place, set()))
         self.settled = {n: set(terms) for n, terms in self.kept.items()}
 
-    def _filter(self, path: Path) -> bool:
+    def _filter(self, path: Path, nonlinear: set[Term]) -> bool:
         """Drop the new candidates of the path's target that this path does not establish; whether any was
-        dropped.
+        dropped. `nonlinear` collects what the linear abstraction did not show: it will not when less is
+        assumed.
         """
         assert path.target is not None
         settled = self.settled.get(path.target, set())
@@ -113,15 +118,17 @@ class Houdini:
         claims = {c: canonical(substitute(c, table)) for c in new}
         assumed = {canonical(h) for h in hypotheses}
         undecided = {c: claim for c, claim in claims.items() if claim != TRUE and claim not in assumed}
-        false = self._refuted(undecided, hypotheses)
+        false = self._refuted(undecided, hypotheses, nonlinear)
         if false:
             self.kept[path.target] = [c for c in self.kept[path.target] if c not in false]
         return bool(false)
 
     def _hypotheses(self, path: Path) -> tuple[Term, ...]:
-        invariants = {n: tuple(t) for n, t in self.kept.items()}
-        known = known_at(self.analysis, self.analysis.cuts[path.origin], invariants)
-        return (*known, *run_on_d(path), *run_on_d_prime(path))
+        return (*self._known(path), *run_on_d(path), *run_on_d_prime(path))
+
+    def _known(self, path: Path) -> tuple[Term, ...]:
+        """What the invariants that are left say at the start of a path."""
+        return known_at(self.analysis, self.analysis.cuts[path.origin], self._found())
 
     def _end_values(self, path: Path) -> dict[Term, Term]:
         """What each loop-head symbol of the path's target is at the end of the path."""
@@ -138,13 +145,15 @@ class Houdini:
                     table[pair.distance] = value.distance
         return table
 
-    def _refuted(self, claims: Mapping[Term, Term], hypotheses: tuple[Term, ...]) -> set[Term]:
+    def _refuted(
+        self, claims: Mapping[Term, Term], hypotheses: tuple[Term, ...], nonlinear: set[Term]
+    ) -> set[Term]:
         """The candidates whose claims were not shown to follow: all are asked for at once, those left open
         one by one.
         """
         if not claims:
             return set()
-        implied, left = self.smt.survivors(hypotheses, claims, 2 * MILLISECONDS)
+        implied, left = self.smt.survivors(hypotheses, claims, 2 * MILLISECONDS, nonlinear)
         implied += [
             c for c in left if self.smt.implied(hypotheses, claims[c], MILLISECONDS).answer is Answer.VALID
         ]

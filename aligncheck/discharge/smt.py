@@ -20,8 +20,7 @@ import z3
 from aligncheck.discharge.algebra import Quotient, canonical, polynomial_term, quotient
 from aligncheck.discharge.facts import Facts
 from aligncheck.discharge.translate import Translator
-from aligncheck.discharge.values import value_of
-from aligncheck.discharge.z3build import add_all
+from aligncheck.discharge.z3build import add_all, is_true_in, limit
 from aligncheck.relational.terms import (
     FALSE,
     TRUE,
@@ -120,25 +119,34 @@ class Smt:
         return Reply(answer, model)
 
     def survivors(
-        self, hypotheses: Iterable[Term], claims: Mapping[Term, Term], milliseconds: int
+        self,
+        hypotheses: Iterable[Term],
+        claims: Mapping[Term, Term],
+        milliseconds: int,
+        nonlinear: set[Term] | None = None,
     ) -> tuple[list[Term], list[Term]]:
         """The keys of the claims that are implied, and of those that neither proof nor counterexample was
         found for.
 
-        First the claims that follow in the linear abstraction are taken out; then, for the others, one full
-        solver is kept and each counterexample drops every claim that it refutes, until there is none. A
-        disjunction of many nonlinear questions is often harder than each of them, so the full solver gives up
-        early and leaves the rest to the caller.
+        First the claims that follow in the linear abstraction are taken out (those in `nonlinear` are not
+        tried; those that fail are added); then, for the others, one full solver is kept and each
+        counterexample drops every claim that it refutes, until there is none. A disjunction of many nonlinear
+        questions is often harder than each of them, so the full solver gives up early and leaves the rest to
+        the caller.
         """
         assumed = [canonical(h) for h in hypotheses]
         goals = {key: canonical(claim) for key, claim in claims.items()}
         if FALSE in assumed:
             return list(goals), []
         terms = [*assumed, *self.facts.about([*assumed, *goals.values()])]
-        proved, rest = self._filtered(self.linear, terms, goals, milliseconds, True)
-        if not rest:
+        known = nonlinear if nonlinear is not None else set()
+        tried = {k: goal for k, goal in goals.items() if k not in known}
+        proved, rest = self._filtered(self.linear, terms, tried, milliseconds, True) if tried else ([], [])
+        known.update(rest)
+        hard = {k: goal for k, goal in goals.items() if k in known}
+        if not hard:
             return proved, []
-        more, left = self._filtered(self.full, terms, {k: goals[k] for k in rest}, milliseconds // 8, False)
+        more, left = self._filtered(self.full, terms, hard, milliseconds // 8, False)
         return [*proved, *more], left
 
     def _filtered(
@@ -156,8 +164,10 @@ class Smt:
         doubtful: list[Term] = []
         solver = self._solver(translator, terms)
         flags = {key: z3.Bool(f"wrong{i}") for i, key in enumerate(left)}
+        against: dict[Term, Any] = {}
         for key, goal in goals.items():
-            solver.add(*translator.conditional(flags[key], not_(goal)))
+            against[key], *sides = translator.assertion(not_(goal))
+            solver.add(z3.Implies(flags[key], against[key]), *sides)
         solver.add(z3.Or(list(flags.values())))
         while left:
             result = self._check(solver, milliseconds)
@@ -166,9 +176,7 @@ class Smt:
             if result != z3.sat:
                 return [], [*doubtful, *left]
             found = solver.model()
-            chosen = [k for k in left if z3.is_true(found.eval(flags[k]))]
-            model = self._model(found, translator)
-            wrong = {*chosen, *(k for k in left if value_of(goals[k], model) is False)}
+            wrong = [k for k in left if is_true_in(found, flags[k]) or is_true_in(found, against[k])]
             for key in wrong:
                 solver.add(z3.Not(flags[key]))
                 del left[key]
@@ -176,10 +184,20 @@ class Smt:
         return [], doubtful
 
     def _solver(self, translator: Translator, terms: Iterable[Term]) -> Any:
-        solver = z3.Solver()
+        """The solver that answers most questions of a kind soonest: Z3's core for linear ones, which keeps
+        what it learnt while claims are taken out, and the one for polynomials (it has no integers).
+        """
+        if translator.linear:
+            solver = z3.SimpleSolver()
+        else:
+            solver = z3.Solver() if translator.whole else self._polynomials.solver()
         for term in terms:
             add_all(solver, translator.assertion(term))
         return solver
+
+    @cached_property
+    def _polynomials(self) -> Any:
+        return z3.Tactic("qfnra-nlsat")
 
     def _check(self, solver: Any, milliseconds: int) -> Any:
         """Z3's answer within a number of steps."""
@@ -190,15 +208,14 @@ class Smt:
             if left <= 0:
                 return z3.unknown
             fence = min(fence, left)
-        solver.set("timeout", fence)
-        solver.set("rlimit", STEPS_PER_MILLISECOND * milliseconds)
+        limit(solver, fence, max(1, STEPS_PER_MILLISECOND * milliseconds))
         return solver.check()
 
     def _decided(self, solver: Any, milliseconds: int) -> Any:
-        """The answer of the general solver, or else of the one for polynomials."""
+        """The answer of the solver for polynomials, or else of the general one."""
         result = self._check(solver, milliseconds)
         if result == z3.unknown and not self.whole:
-            again = z3.Tactic("qfnra-nlsat").solver()
+            again = z3.Solver()
             again.add(solver.assertions())
             result = self._check(again, milliseconds)
         return result

@@ -72,11 +72,6 @@ class Translator:
         value, sides = self._translated(term)
         return [value, *sides]
 
-    def conditional(self, flag: Any, term: Term) -> list[Any]:
-        """Z3 formulas that together say that the flag implies the term."""
-        value, sides = self._translated(term)
-        return [z3.Implies(flag, value), *sides]
-
     def _translated(self, term: Term) -> tuple[Any, tuple[Any, ...]]:
         """The formula, and side conditions that hold anyway (definitions of auxiliary variables,
         integrality).

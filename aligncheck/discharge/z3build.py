@@ -98,3 +98,20 @@ def add_all(solver: Any, formulas: Iterable[Any]) -> None:
     context = _context().ref()
     for formula in formulas:
         z3core.Z3_solver_assert(context, solver.solver, formula.ast)
+
+
+def limit(solver: Any, milliseconds: int, steps: int) -> None:
+    """Bounds a solver's next checks, in time and in Z3's resource units (0 would mean no bound)."""
+    params = z3.ParamsRef()
+    params.set("timeout", milliseconds)
+    params.set("rlimit", steps)
+    z3core.Z3_solver_set_params(_context().ref(), solver.solver, params.params)
+
+
+def is_true_in(model: Any, formula: Any) -> bool:
+    """Whether a model decides that a formula is true; what it leaves open is not."""
+    context = _context().ref()
+    value = (z3.Ast * 1)()
+    if not z3core.Z3_model_eval(context, model.model, formula.ast, False, value):
+        return False
+    return bool(z3core.Z3_get_bool_value(context, value[0]) == z3.Z3_L_TRUE)
