@@ -16,6 +16,7 @@ from aligncheck.obligations.alignment import within_claim
 from aligncheck.relational.paths import COST, TooManyPathsError
 from aligncheck.relational.spell import spell
 from aligncheck.relational.terms import Cmp, Kind, Sort, Sym, Term, atoms, compare, const, scaled, substitute
+from aligncheck.scenario import Scenario, check_scenario
 from aligncheck.source import Source
 from aligncheck.syntax.nodes import Adjacency, Mechanism, Parameter, Queries
 
@@ -37,8 +38,12 @@ _NARROWER = {
 SECONDS = 3.0
 
 
-def advice_for(mechanism: Mechanism, source: Source, findings: Findings, deadline: float) -> tuple[str, ...]:
-    """Other claims, parameter ranges and adjacencies under which this spec would be verified."""
+def advice_for(
+    mechanism: Mechanism, source: Source, findings: Findings, failing: Scenario, deadline: float
+) -> tuple[str, ...]:
+    """Other claims, parameter ranges and adjacencies under which this spec would be verified; no proof is
+    tried under an adjacency that allows the run that was found failing.
+    """
     until = min(deadline, time.monotonic() + SECONDS)
     unproved = {o.obligation.condition for o in findings.open()}
     found: list[str] = []
@@ -49,6 +54,8 @@ def advice_for(mechanism: Mechanism, source: Source, findings: Findings, deadlin
     for name, changed in _other_adjacencies(mechanism):
         if time.monotonic() > until:
             break
+        if not check_scenario(changed, failing):
+            continue
         try:
             if not establish(changed, source, until).open():
                 found.append(f"verified for adjacency `{name.value}`")

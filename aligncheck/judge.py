@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from aligncheck.conditions import Condition
 from aligncheck.diagnostics import Diagnostic, Label, SpecError
+from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.costs import cost_parts
 from aligncheck.discharge.establish import Findings, contradiction, establish
 from aligncheck.discharge.prove import Open, Outcome, Proved
@@ -37,8 +38,9 @@ SEARCH_SECONDS = 4.0
 """How long to look for a concrete violation of one condition."""
 
 
-def judge(mechanism: Mechanism, source: Source, deadline: float) -> Verdict:
-    """The verdict on a checked mechanism; `deadline` is a `time.monotonic()` value.
+def judge(mechanism: Mechanism, source: Source, deadline: float, explain: bool = True) -> Verdict:
+    """The verdict on a checked mechanism; `deadline` is a `time.monotonic()` value. `explain`: with the shares
+    of the cost and with what would pass instead, which cost further proofs.
 
     Raises SpecError for contradictory `where` clauses (rule 2) and for programs with too many paths.
     """
@@ -49,11 +51,12 @@ def judge(mechanism: Mechanism, source: Source, deadline: float) -> Verdict:
         raise SpecError(source, _too_many_paths(mechanism, error)) from None
     _refuse_bad_clause(findings, source)
     if not findings.open():
-        return Verified(mechanism, _reports(findings, None), _proof(findings, source))
+        return Verified(mechanism, _reports(findings, None), _proof(findings, source, explain))
     violation = _first_violation(mechanism, source, findings, deadline)
     if violation is None:
-        return _unknown(mechanism, findings, source)
-    return _fails(mechanism, findings, violation, source, deadline)
+        return _unknown(mechanism, findings, _proof(findings, source, explain))
+    advice = _advice(mechanism, source, findings, violation, deadline) if explain else ()
+    return _fails(mechanism, findings, violation, _proof(findings, source, explain), advice)
 
 
 def _refuse_contradiction(mechanism: Mechanism, source: Source) -> None:
@@ -116,11 +119,17 @@ def _first_violation(
     return None
 
 
-def _fails(
-    mechanism: Mechanism, findings: Findings, violation: Violation, source: Source, deadline: float
-) -> AlignmentFails:
+def _advice(
+    mechanism: Mechanism, source: Source, findings: Findings, violation: Violation, deadline: float
+) -> tuple[str, ...]:
     from aligncheck.advice import advice_for
 
+    return advice_for(mechanism, source, findings, violation.counterexample.scenario, deadline)
+
+
+def _fails(
+    mechanism: Mechanism, findings: Findings, violation: Violation, proof: Proof, advice: tuple[str, ...]
+) -> AlignmentFails:
     open_here = [o for o in findings.open() if o.obligation.condition is violation.condition]
     related = tuple(
         Label(span, text)
@@ -136,12 +145,12 @@ def _fails(
         related,
         violation.counterexample,
         _reports(findings, violation.condition),
-        _proof(findings, source),
-        advice_for(mechanism, source, findings, deadline),
+        proof,
+        advice,
     )
 
 
-def _unknown(mechanism: Mechanism, findings: Findings, source: Source) -> Unknown:
+def _unknown(mechanism: Mechanism, findings: Findings, proof: Proof) -> Unknown:
     worst = min(findings.open(), key=lambda o: ORDER.index(o.obligation.condition))
     obligation = worst.obligation
     return Unknown(
@@ -150,7 +159,7 @@ def _unknown(mechanism: Mechanism, findings: Findings, source: Source) -> Unknow
         f"not decided: {obligation.text}",
         Label(obligation.span),
         _reports(findings, None),
-        _proof(findings, source),
+        proof,
         help=_help(obligation.condition),
     )
 
@@ -216,12 +225,12 @@ def _obligation(outcome: Outcome, status: Status) -> ObligationReport:
             return ObligationReport(o.condition, o.text, o.span, left, how, seconds)
 
 
-def _proof(findings: Findings, source: Source) -> Proof:
-    parts, bound = cost_parts(findings, source)
+def _proof(findings: Findings, source: Source, explain: bool) -> Proof:
+    parts = cost_parts(findings) if explain else ()
     return Proof(
         findings.route,
         parts,
-        bound,
+        spell(canonical(findings.theory.claim)),
         tuple(
             f"loop {number}: {spell(term)}"
             for number, terms in findings.invariants.items()

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to check: seconds for one file, and whether the report shows paths and obligations."""
+    """How to check: seconds for one file, and whether to work out what a verdict does not need but a reader
+    does (the shares of the cost; what would pass instead).
+    """
 
     timeout: float = 30.0
-    verbose: bool = False
+    explain: bool = True
 
 
 def load_stages() -> None:
@@ -62,4 +64,4 @@ def verify(mechanism: Mechanism, source: Source, options: Options) -> Verdict:
     """
     from aligncheck.judge import judge
 
-    return judge(mechanism, source, time.monotonic() + options.timeout)
+    return judge(mechanism, source, time.monotonic() + options.timeout, options.explain)

@@ -74,12 +74,20 @@ class Checking:
     all results come after it, since a report printed meanwhile would break it.
     """
 
-    def __init__(self, files: Sequence[str], *, timeout: float, jobs: int | None, verbose: bool) -> None:
+    def __init__(
+        self,
+        files: Sequence[str],
+        *,
+        timeout: float,
+        jobs: int | None,
+        verbose: bool = False,
+        explain: bool = True,
+    ) -> None:
         self._files = files
         self._verbose = verbose
         self._work: Supervision[tuple[str, float, bool], Result] = Supervision(
             _verify,
-            [(file, timeout, verbose) for file in files],
+            [(file, timeout, explain) for file in files],
             deadline=timeout + GRACE,
             jobs=jobs or processors(),
             memory=MEMORY,
@@ -115,8 +123,8 @@ def _verify(job: tuple[str, float, bool]) -> Result:
     """In a worker."""
     from aligncheck.pipeline import Options, verify_file
 
-    path, timeout, verbose = job
-    return verify_file(path, Options(timeout=timeout, verbose=verbose))
+    path, timeout, explain = job
+    return verify_file(path, Options(timeout=timeout, explain=explain))
 
 
 def result_of(path: str, outcome: Outcome[Result]) -> Result:

@@ -26,7 +26,7 @@ def compile_spec(path: str, output: str | None, *, timeout: float, force: bool) 
         if os.path.realpath(output) == os.path.realpath(file):
             raise CommandError(f"`{output}` is the spec itself")
         _refuse_to_overwrite(output, force)
-    with Checking([file], timeout=timeout, jobs=1, verbose=False) as results:
+    with Checking([file], timeout=timeout, jobs=1) as results:
         from aligncheck.commands.screen import Screen, report_result
         from aligncheck.verdict import Verified, exit_status, name_of
 

@@ -31,7 +31,7 @@ def run(
     checked: list[Result] = []
 
     def verify(spec: str) -> Verdict:
-        with Checking([spec], timeout=timeout, jobs=1, verbose=False) as results:
+        with Checking([spec], timeout=timeout, jobs=1) as results:
             checked.extend(results)
         return checked[0].verdict
 

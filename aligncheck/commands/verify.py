@@ -39,7 +39,7 @@ def expect(paths: Sequence[str], *, timeout: float, jobs: int | None, as_json: b
     """Prints whether each file's verdict is the one it expects. Returns 0 if all are, otherwise 1."""
     start = time.monotonic()
     files = spec_files(paths)
-    with Checking(files, timeout=timeout, jobs=jobs, verbose=False) as results:
+    with Checking(files, timeout=timeout, jobs=jobs, explain=False) as results:
         from aligncheck.commands.screen import Screen, report_json
         from aligncheck.expect import compare
 

@@ -164,9 +164,15 @@ def split_monomials(
     fixed = [is_parameter(a) for a in form.atoms]
     found: list[tuple[Fraction, Term | None, Term | None]] = []
     context = form.numerator.context()
+    whole = form.denominator == 1
     for exponents, number in form.numerator.terms():
-        top = context.from_dict({tuple(int(e) if f else 0 for e, f in zip(exponents, fixed, strict=True)): 1})
-        coefficient = _as_term(_reduced(form.atoms, top, form.denominator))
+        outer = tuple(int(e) if f else 0 for e, f in zip(exponents, fixed, strict=True))
+        coefficient: Term = ONE
+        if whole and any(outer):
+            coefficient = mul(*(a for a, e in zip(form.atoms, outer, strict=True) for _ in range(e)))
+        elif not whole:
+            top = context.from_dict({outer: 1})
+            coefficient = _as_term(_reduced(form.atoms, top, form.denominator))
         factors = [
             a for a, e, f in zip(form.atoms, exponents, fixed, strict=True) if not f for _ in range(int(e))
         ]

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from aligncheck.discharge.algebra import canonical, ratio
 from aligncheck.discharge.establish import Findings
-from aligncheck.discharge.smt import Answer, Smt
+from aligncheck.discharge.smt import Smt
 from aligncheck.obligations.obligation import context, run_on_d, run_on_d_prime
 from aligncheck.relational.candidates import Pool
 from aligncheck.relational.paths import Drawing, Path
 from aligncheck.relational.spell import spell
 from aligncheck.relational.terms import ZERO, Term, fn, le, mul
-from aligncheck.source import Source
 from aligncheck.verdict import CostPart
 
 _MILLISECONDS = 300
 
 
-def cost_parts(findings: Findings, source: Source) -> tuple[tuple[CostPart, ...], str]:
-    """The parts of the cost, and the bound that was to be proved.
+def cost_parts(findings: Findings) -> tuple[CostPart, ...]:
+    """The parts of the cost.
 
     Each part's amount is the smallest of a few public bounds on |shift|/α that is proved on its path; a draw
     for which none is proved is left out. The parts explain the bound; the proof itself is the `cost`
@@ -39,7 +38,7 @@ def cost_parts(findings: Findings, source: Source) -> tuple[tuple[CostPart, ...]
             if amount is not None and amount != ZERO:
                 part = _part(findings, path, event, amount)
                 parts.setdefault((part.name, part.amount, part.times), part)
-    return tuple(parts.values()), spell(canonical(findings.theory.claim))
+    return tuple(parts.values())
 
 
 def _amount(findings: Findings, path: Path, event: Drawing, sizes: list[Term], smt: Smt) -> Term | None:
@@ -50,10 +49,10 @@ def _amount(findings: Findings, path: Path, event: Drawing, sizes: list[Term], s
         *run_on_d_prime(path, place),
     )
     size = fn("abs", event.shift)
-    for bound in dict.fromkeys(canonical(b) for b in (ZERO, *sizes)):
-        if smt.implied(hypotheses, le(size, bound), _MILLISECONDS).answer is Answer.VALID:
-            return canonical(mul(bound, event.left.inverse_alpha))
-    return None
+    claims = {b: le(size, b) for b in dict.fromkeys(canonical(b) for b in (ZERO, *sizes))}
+    proved, _ = smt.survivors(hypotheses, claims, _MILLISECONDS)
+    least = next((b for b in claims if b in proved), None)
+    return None if least is None else canonical(mul(least, event.left.inverse_alpha))
 
 
 def _part(findings: Findings, path: Path, event: Drawing, amount: Term) -> CostPart:

@@ -187,6 +187,13 @@ def const(value: int | Fraction) -> Const:
 
 def sort_of(term: Term) -> Sort:
     """The sort of a term; INT only where every value is an integer by construction."""
+    known: Sort | None = term.__dict__.get("_s")
+    if known is None:
+        known = term.__dict__["_s"] = _sort_of(term)
+    return known
+
+
+def _sort_of(term: Term) -> Sort:
     match term:
         case Const(value):
             return Sort.INT if value.denominator == 1 else Sort.REAL
