@@ -14,7 +14,7 @@ from aligncheck.discharge.smt import Answer, Smt
 from aligncheck.obligations.obligation import Invariants, known_at, run_on_d, run_on_d_prime
 from aligncheck.relational.candidates import LIMIT, Pool
 from aligncheck.relational.paths import Analysis, Path
-from aligncheck.relational.terms import TRUE, Sym, Term, and_, substitute
+from aligncheck.relational.terms import TRUE, Sym, Term, substitute
 
 MILLISECONDS = 300
 """How long to try one candidate on one path; a candidate that takes longer is dropped."""
@@ -73,14 +73,7 @@ class Houdini:
         claims = {c: canonical(substitute(c, table)) for c in self.kept[path.target]}
         assumed = {canonical(h) for h in hypotheses}
         doubtful = [c for c, claim in claims.items() if claim != TRUE and claim not in assumed]
-        whole = and_(claims[c] for c in doubtful)
-        if self.smt.implied(hypotheses, whole, MILLISECONDS).answer is Answer.VALID:
-            return False
-        lost = [
-            c
-            for c in doubtful
-            if self.smt.implied(hypotheses, claims[c], MILLISECONDS).answer is not Answer.VALID
-        ]
+        lost = self._refuted({c: claims[c] for c in doubtful}, hypotheses)
         self.kept[path.target] = [c for c in self.kept[path.target] if c not in lost]
         return bool(lost)
 
@@ -146,7 +139,7 @@ class Houdini:
         return table
 
     def _refuted(
-        self, claims: Mapping[Term, Term], hypotheses: tuple[Term, ...], nonlinear: set[Term]
+        self, claims: Mapping[Term, Term], hypotheses: tuple[Term, ...], nonlinear: set[Term] | None = None
     ) -> set[Term]:
         """The candidates whose claims were not shown to follow: all are asked for at once, those left open
         one by one.
