@@ -20,7 +20,7 @@ import z3
 from aligncheck.discharge.algebra import Quotient, canonical, polynomial_term, quotient
 from aligncheck.discharge.facts import Facts
 from aligncheck.discharge.translate import Translator
-from aligncheck.discharge.z3build import add_all, is_true_in, limit
+from aligncheck.discharge.z3build import add_all, either, is_true_in, limit, negation
 from aligncheck.relational.terms import (
     FALSE,
     TRUE,
@@ -167,8 +167,8 @@ class Smt:
         against: dict[Term, Any] = {}
         for key, goal in goals.items():
             against[key], *sides = translator.assertion(not_(goal))
-            solver.add(z3.Implies(flags[key], against[key]), *sides)
-        solver.add(z3.Or(list(flags.values())))
+            add_all(solver, [either([negation(flags[key]), against[key]]), *sides])
+        add_all(solver, [either(list(flags.values()))])
         while left:
             result = self._check(solver, milliseconds)
             if result == z3.unsat:
@@ -178,7 +178,7 @@ class Smt:
             found = solver.model()
             wrong = [k for k in left if is_true_in(found, flags[k]) or is_true_in(found, against[k])]
             for key in wrong:
-                solver.add(z3.Not(flags[key]))
+                add_all(solver, [negation(flags[key])])
                 del left[key]
             doubtful += wrong if abstract else []
         return [], doubtful
