@@ -25,10 +25,10 @@ from aligncheck.syntax.unparse import unparse
 JOBS = 2
 EFFORT = 1700
 SECONDS = 10.0
-"""For the proof of a mutant; one that takes longer counts as not verified. Proofs of the sample take less, most far
-less, so that on a machine as fast as this or faster no verdict depends on the clock."""
+"""For the proof of a mutant; one that takes longer counts as not verified. Proofs of the sample take less, so
+that on a machine as fast as this or faster no verdict depends on the clock."""
 PATIENT = 300.0
-"""For what must be verified: enough for slow machines, since a failure to prove ends by steps, not by time."""
+"""For what must be verified: enough for slow machines, since the solver gives up after steps, not after time."""
 
 
 def test_the_specs_themselves_are_verified() -> None:
