@@ -28,7 +28,7 @@ SECONDS = 10.0
 """For the proof of a mutant; one that takes longer counts as not verified. Proofs of the sample take less, so
 that on a machine as fast as this or faster no verdict depends on the clock."""
 PATIENT = 300.0
-"""For what must be verified: enough for slow machines, since the solver gives up after steps, not after time."""
+"""For what must be verified: enough for slow machines; the solver gives up after steps, not time."""
 
 
 def test_the_specs_themselves_are_verified() -> None:
