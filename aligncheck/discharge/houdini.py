@@ -73,7 +73,11 @@ class Houdini:
         claims = {c: canonical(substitute(c, table)) for c in self.kept[path.target]}
         assumed = {canonical(h) for h in hypotheses}
         doubtful = [c for c, claim in claims.items() if claim != TRUE and claim not in assumed]
-        lost = self._refuted({c: claims[c] for c in doubtful}, hypotheses)
+        shown, left = self.smt.survivors(hypotheses, {c: claims[c] for c in doubtful}, MILLISECONDS)
+        shown += [
+            c for c in left if self.smt.implied(hypotheses, claims[c], MILLISECONDS).answer is Answer.VALID
+        ]
+        lost = [c for c in doubtful if c not in shown]
         self.kept[path.target] = [c for c in self.kept[path.target] if c not in lost]
         return bool(lost)
 
