@@ -48,7 +48,6 @@ from aligncheck.relational.terms import (
     not_,
     or_,
     scaled,
-    sub,
 )
 
 C = Sym("c", Sort.REAL, Kind.PARAMETER)
@@ -144,14 +143,3 @@ def test_linear_products_are_told_apart_by_what_they_are() -> None:
 def test_integers_stay_integers_in_a_model() -> None:
     term = eq(scaled(N, 2), ONE)
     assert not satisfiable(Translator(sign, whole=True), term)
-
-
-def test_a_condition_on_a_flag_does_not_hold_without_it() -> None:
-    translator = Translator(sign)
-    flag = z3.Bool("flag")
-    solver = z3.Solver()
-    solver.add(*translator.conditional(flag, lt(X, sub(X, A))))
-    for f in translator.assertion(lt(ZERO, A)):
-        solver.add(f)
-    assert solver.check(z3.Not(flag)) == z3.sat
-    assert solver.check(flag) == z3.unsat
