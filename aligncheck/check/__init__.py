@@ -9,6 +9,7 @@ from aligncheck.check.sorts import check_sorts
 from aligncheck.check.symbols import Symbols, symbols_of
 from aligncheck.source import Source
 from aligncheck.syntax.nodes import Mechanism
+from aligncheck.syntax.walk import gathered_in_full
 
 
 def check(source: Source, mechanism: Mechanism) -> Mechanism:
@@ -31,4 +32,4 @@ def _check_names(source: Source, mechanism: Mechanism, symbols: Symbols) -> None
     reader.read(mechanism.privacy, Place("in `privacy`", public=True))
     flow = ProgramFlow(reader)
     flow.check(mechanism.body)
-    AlignmentNames(reader, flow.at_draws).check(mechanism.align)
+    AlignmentNames(reader, flow.at_draws, gathered_in_full(mechanism.body)).check(mechanism.align)

@@ -57,6 +57,7 @@ class ProgramFlow:
         self._symbols = reader.symbols
         self._indexed = frozenset(name for name in self._symbols.noise if self._symbols.is_indexed(name))
         self._loops: list[_Loop] = []
+        self._drawing: list[frozenset[str]] = []
         self.at_draws: dict[str, list[frozenset[str]]] = {}
 
     def check(self, body: tuple[n.Stmt, ...]) -> None:
@@ -78,7 +79,7 @@ class ProgramFlow:
     def _statement(self, statement: n.Stmt, state: _State) -> _Point:
         match statement:
             case n.Assign(name, value):
-                self._read(value, state)
+                self._reader.read_assigned(value, self._place(state))
                 self._not_looping(name, statement.span)
                 return state.with_name(name)
             case n.Sample():
@@ -124,8 +125,10 @@ class ProgramFlow:
     def _while(self, loop: n.While, state: _State) -> _Point:
         around = self._any_round(state, loop)
         local = self._loops[-1].local if self._loops else frozenset()
+        self._drawing.append(_drawn_in(loop))
         self._read(loop.test, around)
         breaks = self._rounds(loop, around, around, _Loop(frozenset(), local, []))
+        self._drawing.pop()
         endless = loop.test == n.Boolean(True)
         return self._joined([*breaks, None if endless else around])
 
@@ -149,7 +152,9 @@ class ProgramFlow:
         for name in sorted(names):
             inside = inside.with_name(name)
         at_head = replace(around, assigned=around.assigned | index)
+        self._drawing.append(_drawn_in(loop))
         breaks = self._rounds(loop, at_head, inside, _Loop(names, self._told_apart(loop, names), []))
+        self._drawing.pop()
         return self._joined([around, *breaks])
 
     def _rounds(self, loop: n.For | n.While, at_head: _State, inside: _State, level: _Loop) -> list[_State]:
@@ -164,7 +169,7 @@ class ProgramFlow:
     def _any_round(self, state: _State, loop: n.For | n.While) -> _State:
         """At the head in any round: assigned is what was before the loop; earlier rounds may have drawn."""
         body = tuple(statements_in(loop.body))
-        noise = frozenset(each.name for each in body if isinstance(each, n.Sample) and each.index is not None)
+        noise = _drawn_in(loop)
         changed = frozenset(each.name for each in body if isinstance(each, n.Assign))
         kept = frozenset(draw for draw in state.drawn if not names_in(draw) & changed)
         return _State(state.assigned | noise, kept)
@@ -192,11 +197,12 @@ class ProgramFlow:
             return
         self._read(n.Name(base, span=span), state)
         scalar = isinstance(self._symbols.inputs.get(base), n.Parameter)
+        if base in self._symbols.selections:
+            advice: str | None = f"write `for r in range(len({base})):`, and `{base}[r]` in its body"
+        else:
+            advice = f"to repeat something, write `for i in range({base}):`" if scalar else None
         self._reader.fail(
-            "not-a-list",
-            f"`{base}` is one value, not a list",
-            span,
-            help=f"to repeat something, write `for i in range({base}):`" if scalar else None,
+            "not-a-list", f"`{base}` is {self._reader.kind_of(base)}, not a list", span, help=advice
         )
 
     def _not_looping(self, name: str, span: Span) -> None:
@@ -223,7 +229,8 @@ class ProgramFlow:
 
     def _place(self, state: _State) -> Place:
         local = self._loops[-1].local if self._loops else frozenset()
-        return Place("here", assigned=state.assigned, drawn=state.drawn, local=local)
+        drawing = frozenset[str]().union(*self._drawing)
+        return Place("here", assigned=state.assigned, drawn=state.drawn, local=local, drawing=drawing)
 
     def _read(self, expr: n.Expr, state: _State) -> None:
         self._reader.read(expr, self._place(state))
@@ -239,13 +246,28 @@ class ProgramFlow:
         return _State(everywhere | somewhere, drawn)
 
 
-class AlignmentNames:
-    """The names of the alignment: what is moved, and what its lines read where the noise is drawn."""
+def _drawn_in(loop: n.For | n.While) -> frozenset[str]:
+    """The noise with an index that a loop draws."""
+    return frozenset(
+        each.name
+        for each in statements_in(loop.body)
+        if isinstance(each, n.Sample) and each.index is not None
+    )
 
-    def __init__(self, reader: Reader, at_draws: Mapping[str, list[frozenset[str]]]) -> None:
+
+class AlignmentNames:
+    """The names of the alignment: what is moved, and what its lines read where the noise is drawn.
+
+    `in_full` are variables that may also be read ahead of their assignment: see `gathered_in_full`.
+    """
+
+    def __init__(
+        self, reader: Reader, at_draws: Mapping[str, list[frozenset[str]]], in_full: Iterable[str]
+    ) -> None:
         self._reader = reader
         self._symbols = reader.symbols
         self._at_draws = at_draws
+        self._in_full = frozenset(in_full)
 
     def check(self, items: tuple[n.AlignItem, ...]) -> None:
         """Raises SpecError for the first fault."""
@@ -271,7 +293,7 @@ class AlignmentNames:
         """Noise may be named anywhere: whether it was drawn earlier is the matter of condition `acyclic`."""
         states = [state for name in moved for state in self._at_draws.get(name, ())]
         assigned = frozenset[str].intersection(*states) if states else frozenset(self._symbols.variables)
-        readable = assigned | frozenset(self._symbols.noise)
+        readable = assigned | frozenset(self._symbols.noise) | self._in_full
         return Place(where, assigned=readable, binders=binders, primes=True, output=True)
 
     def _shift(self, shift: n.Shift) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Never, assert_never
 
-from aligncheck.check.symbols import ALIGNMENT_COST, ANSWER_INDEX, Symbols, listed
+from aligncheck.check.symbols import ALIGNMENT_COST, ANSWER_INDEX, RESERVED_NAMES, Symbols, listed
 from aligncheck.diagnostics import Label, fault
 from aligncheck.source import Source, Span
 from aligncheck.syntax import nodes as n
 from aligncheck.syntax.faults import nearest
-from aligncheck.syntax.refused import CALLS, REFUSED_FUNCTIONS, scope_fault
+from aligncheck.syntax.layout import word_in
+from aligncheck.syntax.refused import CALLS, scope_fault
+from aligncheck.syntax.walk import names_in
 
 _FOREIGN_FUNCTIONS = {
     "log": "write `ln` for the natural logarithm, `log2` for base 2",
@@ -36,8 +38,9 @@ class Place:
     are the program's names that have a value on every path to the place (noise with an index: on some path);
     None where the program's names mean nothing. `drawn` are the draws with an index that every path has made,
     `local` those whose index tells which round of the innermost loop makes them. `binders` are index names
-    that the place itself brings. `primes`, `output` and `cost` admit `x'`, `out` and the alignment's cost.
-    `point` is where the expression is evaluated, if that is not where it stands.
+    that the place itself brings, `gathered` those of them that sets bring. `drawing` is the noise that loops
+    around the place are still drawing. `primes`, `output` and `cost` admit `x'`, `out` and the alignment's
+    cost. `point` is where the expression is evaluated, if that is not where it stands.
     """
 
     where: str
@@ -45,7 +48,9 @@ class Place:
     assigned: frozenset[str] | None = None
     drawn: frozenset[n.Expr] = frozenset()
     local: frozenset[n.Expr] = frozenset()
+    drawing: frozenset[str] = frozenset()
     binders: frozenset[str] = frozenset()
+    gathered: frozenset[str] = frozenset()
     primes: bool = False
     output: bool = False
     cost: bool = False
@@ -96,6 +101,13 @@ class Reader:
 
     # --- expressions ---
 
+    def read_assigned(self, expr: n.Expr, place: Place) -> None:
+        """Reads the whole right-hand side of an assignment, where `top` may stand."""
+        if isinstance(expr, n.Gather):
+            self._gather(expr, place)
+        else:
+            self.read(expr, place)
+
     def read(self, expr: n.Expr, place: Place) -> None:
         """Raises SpecError for the first fault in `expr`, from left to right."""
         match expr:
@@ -105,8 +117,10 @@ class Reader:
                 self._plain(expr, place)
             case n.Index():
                 self._indexed(expr, place)
-            case n.Call("len", (n.Name(ident),)) if self.symbols.is_list(ident):
-                self._length(expr.args[0])
+            case n.Call("len", (n.Name() as whole,)) if self.symbols.is_list(whole.ident):
+                self._length(whole)
+            case n.Call("len", (n.Name() as whole,)) if whole.ident in self.symbols.selections:
+                self._selection(whole.ident, whole.span, place, primed=whole.primed)
             case n.Call(args=args):
                 self._function(expr)
                 for arg in args:
@@ -122,6 +136,19 @@ class Reader:
             case n.Conditional(test, then, otherwise):
                 for part in (then, test, otherwise):
                     self.read(part, place)
+            case n.Gather():
+                if expr.function == "top":
+                    self.fail(
+                        "misplaced-top",
+                        "`top` gives a list of indices, which stands alone on the right of `=`",
+                        self.word_at(expr.span),
+                        help="write `winners = top(…)` first, and here `winners[r]` or `j in winners`",
+                    )
+                self._gather(expr, place)
+            case n.Member(index, selection):
+                self.read(index, place)
+                span = word_in(self.source, expr.span, selection, last=True)
+                self._selection(selection, span, place, primed=False)
             case n.OutIs(index, tag):
                 self._output(expr, place)
                 self.read(index, place)
@@ -239,8 +266,18 @@ class Reader:
         base = expr.base
         self._known(base, self.word_at(expr.span), place, primed=expr.primed)
         self.read(expr.index, place)
-        if base in place.binders or base not in self.symbols.noise:
+        if base in place.binders:
             return
+        if base in self.symbols.selections:
+            self._selection(base, self.word_at(expr.span), place, primed=expr.primed)
+        if base in self.symbols.noise:
+            self._drawn(expr, place)
+
+    def _drawn(self, expr: n.Index, place: Place) -> None:
+        """A draw with an index: some path must have made draws of this name, and this round may not be about
+        to make this very one. A set reads draws of many rounds, so their loop must have ended.
+        """
+        base = expr.base
         first = Label(self.symbols.noise[base][0].span, "drawn here")
         if not self.symbols.is_indexed(base):
             message = f"`{base}` is drawn without an index"
@@ -254,21 +291,113 @@ class Reader:
                 related=(first,),
                 help="draw it on every path that leads here",
             )
+        if base in place.drawing and names_in(expr.index) & place.gathered:
+            self.fail(
+                "maybe-unassigned",
+                f"the loop around this set is still drawing `{base}`",
+                expr.span,
+                related=(first,),
+                help="put the set after the loop",
+            )
+
+    # --- sets of indices and selections ---
+
+    def _gather(self, gather: n.Gather, place: Place) -> None:
+        inside = replace(
+            place,
+            binders=place.binders | self._brought(gather, place),
+            gathered=place.gathered | {gather.index},
+        )
+        if gather.count is not None:
+            self.read(gather.count, place)
+        match gather.over:
+            case n.Indices(base):
+                self._indices(base, gather.over.span, place)
+            case n.OverRange(low, high):
+                self.read(low, place)
+                self.read(high, place)
+            case _:
+                assert_never(gather.over)
+        self.read(gather.body, inside)
+        if gather.where is not None:
+            self.read(gather.where, inside)
+
+    def _brought(self, gather: n.Gather, place: Place) -> frozenset[str]:
+        """The names that a set brings; none of them has a meaning around it."""
+        header = Span(gather.body.span.end, gather.over.span.start)
+        self._new(gather.index, header, place, self.symbols.indices)
+        item = gather.over.item if isinstance(gather.over, n.Indices) else None
+        if item is None:
+            return frozenset((gather.index,))
+        self._new(item, header, place, self.symbols.looping)
+        return frozenset((gather.index, item))
+
+    def _new(self, name: str, header: Span, place: Place, reusable: frozenset[str]) -> None:
+        """Fails where the name has a meaning; `reusable` ones have none outside of their loops."""
+        span = word_in(self.source, header, name)
+        if name in RESERVED_NAMES:
+            what = RESERVED_NAMES[name]
+            self.fail("reserved-name", f"`{name}` is {what}: it cannot name an index", span)
+        seen = self.symbols.inputs.get(name) or next(iter(self.symbols.noise.get(name, ())), None)
+        first = seen.span if seen is not None else self.symbols.variables.get(name)
+        free = name in reusable and name not in (place.assigned or ())
+        if name not in place.binders and (first is None or free):
+            return
+        known = name not in place.binders and first is not None
+        self.fail(
+            "duplicate-name",
+            f"`{name}` has a meaning already",
+            span,
+            related=(Label(first, "first here"),) if known and first is not None else (),
+            help="choose another name for what the set brings",
+        )
+
+    def _indices(self, base: str, span: Span, place: Place) -> None:
+        """The indices of a list are public, and the same on D and D'."""
+        if self.symbols.is_list(base):
+            return
+        self._known(base, span, place, primed=False)
+        advice = None
+        if base in self.symbols.selections:
+            advice = f"write `for j in q where j in {base}`"
+        elif isinstance(self.symbols.inputs.get(base), n.Parameter):
+            advice = f"write `for j in range({base})`"
+        self.fail("not-a-list", f"`{base}` is {self.kind_of(base)}, not a list", span, help=advice)
+
+    def kind_of(self, name: str) -> str:
+        """What a name that is no list is."""
+        if name in self.symbols.selections:
+            return "a selection"
+        if name in self.symbols.noise and self.symbols.is_indexed(name):
+            return "noise"
+        return "one value"
+
+    def _selection(self, name: str, span: Span, place: Place, *, primed: bool) -> None:
+        self._known(name, span, place, primed=False)
+        if name in place.binders or name not in self.symbols.selections:
+            advice = nearest(name, self.symbols.selections)
+            self.fail(
+                "not-a-selection",
+                f"`{name}` is no selection: `in` asks about a variable that `top` gives",
+                span,
+                help=advice or "write `winners = top(k, …)`, and `j in winners`",
+            )
+        if primed:
+            self._fail_prime(f"`{name}` is the selection in the run on D", name, span)
 
     # --- functions and the output ---
 
-    def _length(self, arg: n.Expr) -> None:
+    def _length(self, arg: n.Name) -> None:
         """How long a list is is public, and the same on D and D'."""
-        if isinstance(arg, n.Name) and arg.primed:
+        if arg.primed:
             self._fail_prime(f"`{arg.ident}` is as long on D' as on D", arg.ident, arg.span)
 
     def _function(self, call: n.Call) -> None:
         name = call.function
         span = self.word_at(call.span)
         if name not in n.FUNCTIONS:
-            refused = REFUSED_FUNCTIONS.get(name.lower())
-            if refused is not None:
-                raise scope_fault(self.source, name, refused, span)
+            if name in n.GATHERS:
+                self._no_set(call, span)
             if any(isinstance(arg, n.Name) and self.symbols.is_list(arg.ident) for arg in call.args):
                 # Scalar functions take no lists: this is another mechanism.
                 raise scope_fault(self.source, name, CALLS, span)
@@ -276,7 +405,7 @@ class Reader:
                 "unknown-function",
                 f"unknown function `{name}`",
                 span,
-                help=_FOREIGN_FUNCTIONS.get(name) or nearest(name, n.FUNCTIONS),
+                help=_FOREIGN_FUNCTIONS.get(name) or nearest(name, (*n.FUNCTIONS, *n.GATHERS)),
                 notes=("calls of other mechanisms and functions of one's own are not supported yet",),
             )
         low, high = n.FUNCTIONS[name]
@@ -284,7 +413,23 @@ class Reader:
             wanted = f"{low}" if low == high else f"{low} to {high}"
             plural = "" if wanted == "1" else "s"
             message = f"`{name}` takes {wanted} argument{plural}, not {len(call.args)}"
+            first = call.args[0] if call.args else None
+            if name in n.GATHERS and isinstance(first, n.Name) and self.symbols.is_list(first.ident):
+                self._no_set(call, span)
             self.fail("bad-arguments", message, call.span)
+
+    def _no_set(self, call: n.Call, span: Span) -> Never:
+        """`argmax(q)`: what is chosen from is written out."""
+        lists = [
+            arg.ident for arg in call.args if isinstance(arg, n.Name) and self.symbols.is_list(arg.ident)
+        ]
+        chosen = f"{'k, ' * (call.function == 'top')}{lists[0] if lists else 'q'}[j]"
+        self.fail(
+            "bad-arguments",
+            f"`{call.function}` takes a value for each index of a set",
+            span,
+            help=f"write `{call.function}({chosen} for j in {lists[0] if lists else 'q'})`",
+        )
 
     def _output(self, expr: n.Expr, place: Place) -> None:
         if not place.output:

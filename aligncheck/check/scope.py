@@ -1,6 +1,6 @@
 """What is out of scope though it can be written, refused by name.
 
-What the grammar or a name gives away (δ, Gaussian noise, `argmax`) is refused where it is read: the table of
+What the grammar or a name gives away (δ, Gaussian noise) is refused where it is read: the table of
 all names is in `syntax.refused`.
 """
 

@@ -6,7 +6,7 @@ A program variable has one sort throughout: the least that holds all its values.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Never, assert_never
 
 from aligncheck.check.symbols import ALIGNMENT_COST, ANSWER_INDEX, Symbols
@@ -111,26 +111,33 @@ class _Table:
             case _:
                 return Sort.REAL
 
-    def sort(self, expr: n.Expr) -> Sort | None:
+    def sort(self, expr: n.Expr, indices: frozenset[str] = frozenset()) -> Sort | None:
+        """The sort of an expression inside sets with these indices."""
         match expr:
+            case n.Name(name) if name in indices:
+                return Sort.INT
             case n.Number(value):
                 return Sort.INT if value.denominator == 1 else Sort.REAL
             case n.Name(name) | n.Index(base=name):
                 return self.names.get(name)
-            case n.Boolean() | n.Compare() | n.Logic() | n.OutIs() | n.Unary("not"):
+            case n.Boolean() | n.Compare() | n.Logic() | n.OutIs() | n.Unary("not") | n.Member():
                 return Sort.BOOL
             case n.Call(function, args):
                 if function in ("floor", "len"):
                     return Sort.INT
-                return self._all(args) if function in _WHOLE else Sort.REAL
+                return self._all(args, indices) if function in _WHOLE else Sort.REAL
             case n.Unary(operand=operand):
-                return self.sort(operand)
+                return self.sort(operand, indices)
             case n.Binary("/"):
                 return Sort.REAL
             case n.Binary(left=left, right=right):
-                return self._all((left, right))
+                return self._all((left, right), indices)
             case n.Conditional(_, then, otherwise):
-                return self._all((then, otherwise))
+                return self._all((then, otherwise), indices)
+            case n.Gather("max" | "min", _, body, index):
+                return self.sort(body, indices | {index})
+            case n.Gather():
+                return Sort.INT
             case n.OutField(field=name):
                 return self.fields.get(name)
             case n.OutCount():
@@ -138,10 +145,10 @@ class _Table:
             case _:
                 assert_never(expr)
 
-    def _all(self, exprs: tuple[n.Expr, ...]) -> Sort | None:
+    def _all(self, exprs: tuple[n.Expr, ...], indices: frozenset[str]) -> Sort | None:
         joined: Sort | None = None
         for expr in exprs:
-            joined = _join(joined, self.sort(expr))
+            joined = _join(joined, self.sort(expr, indices))
         return joined
 
 
@@ -344,19 +351,48 @@ class _Checker:
                 return self._sorts.fields.get(name, Sort.REAL)
             case n.OutCount():
                 return Sort.INT
+            case n.Member(index):
+                self._int(index, scope, "an index")
+                return Sort.BOOL
+            case n.Gather():
+                return self._gather(expr, scope)
             case _:
                 assert_never(expr)
+
+    def _gather(self, gather: n.Gather, scope: _Scope) -> Sort:
+        binders = {**scope.binders, gather.index: Sort.INT}
+        if isinstance(gather.over, n.Indices):
+            if gather.over.item is not None:
+                binders[gather.over.item] = self._sorts.names.get(gather.over.base, Sort.REAL)
+        else:
+            self._int(gather.over.low, scope, "a bound of `range`")
+            self._int(gather.over.high, scope, "a bound of `range`")
+        if gather.count is not None:
+            self._int(gather.count, scope, "how many `top` selects")
+        inside = replace(scope, binders=binders)
+        found = self._number(gather.body, inside, f"what `{gather.function}` compares")
+        if gather.where is not None:
+            self._test(gather.where, inside, "`where`")
+        return found if gather.function in ("max", "min") else Sort.INT
 
     def _scalar(self, name: str, span: Span, scope: _Scope) -> Sort:
         if name in scope.binders:
             return scope.binders[name]
         if self._symbols.is_list(name):
             self._fail("list-as-value", f"`{name}` is a list, not one value", span, help=f"write `{name}[i]`")
+        if name in self._symbols.selections:
+            self._fail(
+                "list-as-value",
+                f"`{name}` is a list of indices, not one value",
+                span,
+                help=f"write `{name}[r]`, `j in {name}` or `len({name})`",
+            )
         return self._sorts.names.get(name, Sort.REAL)
 
     def _entry(self, expr: n.Index, scope: _Scope) -> Sort:
         base = expr.base
-        if base in scope.binders or not (self._symbols.is_list(base) or base in self._symbols.noise):
+        lists = self._symbols.noise.keys() | self._symbols.selections.keys()
+        if base in scope.binders or not (self._symbols.is_list(base) or base in lists):
             self._fail(
                 "not-a-list",
                 f"`{base}` is one value, not a list",
@@ -367,8 +403,11 @@ class _Checker:
         return self._sorts.names.get(base, Sort.REAL)
 
     def _length(self, arg: n.Expr) -> None:
-        if not (isinstance(arg, n.Name) and self._symbols.is_list(arg.ident)):
-            self._fail("not-a-list", "`len` takes a list: one of queries, or a public one", arg.span)
+        if isinstance(arg, n.Name) and (
+            self._symbols.is_list(arg.ident) or arg.ident in self._symbols.selections
+        ):
+            return
+        self._fail("not-a-list", "`len` takes a list: of queries, a public one, or a selection", arg.span)
 
     def _comparison(self, expr: n.Compare, scope: _Scope) -> None:
         left, right = expr.left, expr.right

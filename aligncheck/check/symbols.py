@@ -19,7 +19,7 @@ ANSWER_INDEX = "i"
 """In `sensitivity` and in a list's `where`: the index of the answer."""
 
 RESERVED_NAMES = {
-    **dict.fromkeys(n.FUNCTIONS, "a function"),
+    **dict.fromkeys((*n.FUNCTIONS, "argmax", "argmin"), "a function"),
     "out": "the output",
     ALIGNMENT_COST: "the cost of the alignment so far",
 }
@@ -31,13 +31,18 @@ class Symbols:
     """What the names of a spec stand for.
 
     `noise` has the draws of each noise variable, `variables` the place of each program variable's first
-    assignment (loop variables included), `tags` the first record with each tag.
+    assignment (loop variables included), `tags` the first record with each tag. `selections` has the one
+    assignment of each variable that `top` gives. `indices` are the variables that are nothing but the index
+    of loops, `looping` those that get their values from loops only.
     """
 
     inputs: Mapping[str, n.Input]
     noise: Mapping[str, tuple[n.Sample, ...]]
     variables: Mapping[str, Span]
     tags: Mapping[str, n.Emit]
+    selections: Mapping[str, n.Assign]
+    indices: frozenset[str]
+    looping: frozenset[str]
 
     def is_indexed(self, noise: str) -> bool:
         """Whether this noise variable is drawn with an index."""
@@ -75,10 +80,22 @@ class _Collector:
         self._noise: dict[str, list[n.Sample]] = {}
         self._variables: dict[str, Span] = {}
         self._tags: dict[str, n.Emit] = {}
+        self._selections: dict[str, n.Assign] = {}
+        self._assigned: set[str] = set()
+        self._items: set[str] = set()
 
     def symbols(self) -> Symbols:
         noise = {name: tuple(draws) for name, draws in self._noise.items()}
-        return Symbols(self._inputs, noise, self._variables, self._tags)
+        looping = frozenset(self._variables) - self._assigned
+        return Symbols(
+            self._inputs,
+            noise,
+            self._variables,
+            self._tags,
+            self._selections,
+            looping - self._items,
+            looping,
+        )
 
     def _raise(self, code: str, message: str, span: Span, **more: Any) -> Never:
         raise fault(self._source, code, message, span, **more)
@@ -99,8 +116,8 @@ class _Collector:
 
     def statement(self, statement: n.Stmt) -> None:
         match statement:
-            case n.Assign(name):
-                self._variable(name, statement.span)
+            case n.Assign():
+                self._assign(statement)
             case n.Sample():
                 self._draw(statement)
             case n.For():
@@ -112,10 +129,30 @@ class _Collector:
             case _:
                 assert_never(statement)
 
+    def _assign(self, assign: n.Assign) -> None:
+        name = assign.name
+        selects = isinstance(assign.value, n.Gather) and assign.value.function == "top"
+        if selects and name in self._variables and name not in self._selections:
+            self._only_selected(name, assign.span, self._variables[name])
+        self._variable(name, assign.span)
+        self._assigned.add(name)
+        if selects:
+            self._selections[name] = assign
+
+    def _only_selected(self, name: str, span: Span, other: Span) -> Never:
+        self._raise(
+            "bad-selection",
+            f"`{name}` is a selection: `top` gives it its value, in one place only",
+            word_in(self._source, span, name),
+            related=(Label(other, "it gets a value here, too"),),
+            help="use another name",
+        )
+
     def _loop(self, loop: n.For) -> None:
         item = loop.over.item if isinstance(loop.over, n.OverQueries) else None
         if item is not None:
             self._variable(item, loop.span)
+            self._items.add(item)
         if loop.index is not None:
             self._variable(loop.index, loop.span)
         if item == loop.index:
@@ -139,6 +176,8 @@ class _Collector:
                 related=(Label(self._noise[name][0].span, "drawn here"),),
                 help="use another name for what is computed from it",
             )
+        if name in self._selections:
+            self._only_selected(name, span, self._selections[name].span)
         self._variables.setdefault(name, span)
 
     def _draw(self, sample: n.Sample) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, Never, TypeVar
 
 from aligncheck.conditions import Condition, condition_named
 from aligncheck.diagnostics import Label, SpecError, fault
@@ -19,6 +19,7 @@ from aligncheck.syntax import nodes as n
 from aligncheck.syntax.faults import nearest
 from aligncheck.syntax.layout import Lexeme
 from aligncheck.syntax.refused import CALLS, REFUSED_FAMILIES, scope_fault
+from aligncheck.syntax.walk import parts_of, with_parts
 
 MAX_DIGITS = 40
 MAX_EXPONENT = 40
@@ -98,6 +99,34 @@ def _over(parts: Sequence[Any]) -> Span:
     return first.to(there[-1].span)
 
 
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def _read_as_entry(expr: n.Expr, item: str, base: str, index: str) -> n.Expr:
+    """The expression with `base[index]` for `item`.
+
+    Walks with a stack of its own: the depth of the expression is not known yet.
+    """
+    done: list[n.Expr] = []
+    pending: list[tuple[n.Expr, bool]] = [(expr, False)]
+    while pending:
+        node, ready = pending.pop()
+        parts = parts_of(node)
+        if isinstance(node, n.Name) and node.ident == item:
+            done.append(n.Index(base, n.Name(index, span=node.span), node.primed, span=node.span))
+        elif not ready:
+            pending.append((node, True))
+            pending.extend((part, False) for part in reversed(parts))
+        else:
+            start = len(done) - len(parts)
+            anew = tuple(done[start:])
+            del done[start:]
+            same = all(one is other for one, other in zip(anew, parts, strict=True))
+            done.append(node if same else with_parts(node, anew))
+    return done[0]
+
+
 class Builder:
     """The callbacks of the parser: children are lexemes, nodes, and None for what is left out."""
 
@@ -107,6 +136,9 @@ class Builder:
 
     def _fault(self, code: str, message: str, span: Span, **more: Any) -> SpecError:
         return fault(self._source, code, message, span, **more)
+
+    def _raise(self, code: str, message: str, span: Span, **more: Any) -> Never:
+        raise self._fault(code, message, span, **more)
 
     # --- the whole ---
 
@@ -548,6 +580,89 @@ class Builder:
     def call(self, c: _Children) -> n.Call:
         args = tuple(child for child in c[1:] if child is not None and not isinstance(child, Lexeme))
         return n.Call(c[0].text, args, span=_over(c))
+
+    # --- sets of indices ---
+
+    def indices(self, c: _Children) -> n.Indices:
+        return n.Indices(c[0].text, span=c[0].span)
+
+    def over_range(self, c: _Children) -> n.OverRange:
+        bounds = [child for child in c if child is not None and not isinstance(child, Lexeme)]
+        low = bounds[0] if len(bounds) == 2 else n.Number(Fraction(0), span=bounds[0].span)
+        return n.OverRange(low, bounds[-1], span=_over(c))
+
+    def gather(self, c: _Children) -> n.Gather:
+        start = next(i for i, child in enumerate(c) if isinstance(child, Lexeme) and child.type == "FOR")
+        elements: list[n.Expr] = [child for child in c[2:start] if not isinstance(child, Lexeme)]
+        _, index, _, item, _, over, _, where, _ = c[start:]
+        count, body = self._gathered(c[0], elements)
+        if item is not None:
+            if isinstance(over, n.OverRange):
+                self._raise(
+                    "bad-set",
+                    "`range` brings an index only",
+                    item.span,
+                    help=f"write `for {index.text} in range(…)`",
+                )
+            if item.text == index.text:
+                self._raise("duplicate-name", f"`{item.text}` is both the index and the entry", item.span)
+            over = replace(over, item=item.text)
+            body = _read_as_entry(body, item.text, over.base, index.text)
+            where = _read_as_entry(where, item.text, over.base, index.text) if where is not None else None
+        return n.Gather(c[0].text, count, body, index.text, over, where, span=_over(c))
+
+    def _gathered(self, function: Lexeme, elements: list[n.Expr]) -> tuple[n.Expr | None, n.Expr]:
+        """How many are selected, None but for `top`, and the values."""
+        name = function.text
+        if name not in n.GATHERS:
+            scalar = name in n.FUNCTIONS
+            self._raise(
+                "bad-arguments" if scalar else "unknown-function",
+                f"`{name}` takes values, not a set of them" if scalar else f"unknown function `{name}`",
+                function.span,
+                help=nearest(name, n.GATHERS) or f"over a set there are {_listed(n.GATHERS)}",
+            )
+        if name == "top":
+            usage = "write `top(k, q[j] + eta[j] for j in q)`"
+            if len(elements) == 1:
+                self._raise(
+                    "bad-arguments", "`top` needs how many to select, first", function.span, help=usage
+                )
+            if len(elements) > 2:
+                self._raise(
+                    "bad-arguments", "`top` takes a number and one value for each index", elements[2].span,
+                    help=usage,
+                )  # fmt: skip
+            return elements[0], elements[1]
+        if len(elements) > 1:
+            self._raise(
+                "bad-arguments",
+                f"`{name}` over a set takes one value for each index",
+                elements[0].span,
+                help=f"write `{name}(q[j] + eta[j] for j in q)`",
+            )
+        return None, elements[0]
+
+    def member(self, c: _Children) -> n.Expr:
+        index, negation, _, selection = c
+        if not isinstance(selection, n.Name):
+            self._raise(
+                "not-a-selection",
+                "`in` asks about a variable that `top` gives, by its name",
+                selection.span,
+                help="give the selection a name first: `winners = top(k, …)`",
+            )
+        if selection.primed:
+            self._raise(
+                "bad-prime",
+                f"`{selection.ident}` is the selection in the run on D",
+                selection.span,
+                help=f"write `{selection.ident}`",
+            )
+        test = n.Member(index, selection.ident, span=_over(c))
+        return test if negation is None else n.Unary("not", test, span=test.span)
+
+    # --- the output ---
 
     def out_is(self, c: _Children) -> n.Expr:
         out, _, index, _, _, negation, tag = c

@@ -161,12 +161,15 @@ def layout(source: Source) -> Layout:
     return Layout(tuple(scanner.lexemes), tuple(scanner.comments))
 
 
-def word_in(source: Source, span: Span, name: str) -> Span:
-    """Where a name first stands in a span, however it is spelt; the whole span if it does not."""
+def word_in(source: Source, span: Span, name: str, *, last: bool = False) -> Span:
+    """Where a name first (or `last`) stands in a span, however it is spelt; the whole span if it does not."""
+    found = span
     for match in re.finditer(_WORD, source.text_of(span)):
         if match.group().translate(_SPELLING) == name:
-            return Span(span.start + match.start(), span.start + match.end())
-    return span
+            found = Span(span.start + match.start(), span.start + match.end())
+            if not last:
+                break
+    return found
 
 
 class _Scanner:

@@ -18,7 +18,6 @@ from aligncheck.syntax.refused import (
     DELTA,
     JOINT,
     OUTPUT_COST,
-    REFUSED_FUNCTIONS,
     REFUSED_STATEMENTS,
     scope_fault,
 )
@@ -175,12 +174,6 @@ def _refused_line(stop: _Stop) -> SpecError | None:
     refused = REFUSED_STATEMENTS.get(first.text.lower())
     if refused is not None and first.type == "NAME" and stop.place <= 2:
         return scope_fault(stop.source, stop.written(first), refused, first.span)
-    if stop.section != "program":
-        return None
-    for before, word, follower in zip(stop.line, stop.line[1:], stop.line[2:], strict=False):
-        refused = REFUSED_FUNCTIONS.get(word.text.lower())
-        if refused is not None and follower.type in ("LPAR", "NAME") and before.text != "emit":
-            return scope_fault(stop.source, stop.written(word), refused, word.span)
     return None
 
 

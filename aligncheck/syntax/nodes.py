@@ -51,7 +51,9 @@ class Name(Node):
 
 @dataclass(frozen=True, slots=True)
 class Index(Node):
-    """`base[index]` or `base'[index]`: an answer, an entry of a public vector, or a draw."""
+    """`base[index]` or `base'[index]`: an answer, an entry of a public vector, a draw, or (from 0, in order)
+    an index that `top` selected.
+    """
 
     base: str
     index: Expr
@@ -138,6 +140,53 @@ class OutCount(Node):
     tag: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Indices(Node):
+    """`j in q`: the indices of a list, private or public. `item` is the name that the source has for the
+    entry at the index (`j, x in q`), which stands in the tree as `q[j]`.
+    """
+
+    base: str
+    item: str | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OverRange(Node):
+    """`for i in range(low, high)`: from `low` up to, but without, `high`."""
+
+    low: Expr
+    high: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Gather(Node):
+    """`function(body for index in over where test)`, over the indices at which `where` holds (None: all).
+
+    `function` is one of `GATHERS`: `max` and `min` are the greatest and the least value of `body`, `argmax`
+    and `argmin` the least index at which it is taken; `top(count, body for …)` is the list of the `count`
+    indices with the greatest values, the greatest first, of equal ones the lower index first; it is the whole
+    right-hand side of an assignment. `count` is None for all others. It is undefined where there are too few
+    indices. `index` differs from every name that is visible around it.
+    """
+
+    function: str
+    count: Expr | None
+    body: Expr
+    index: str
+    over: Indices | OverRange
+    where: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Member(Node):
+    """`index in selection`: whether an index is among those that `selection`, a variable that `top` gives,
+    holds.
+    """
+
+    index: Expr
+    selection: str
+
+
 Expr: TypeAlias = (
     Number
     | Boolean
@@ -152,7 +201,12 @@ Expr: TypeAlias = (
     | OutIs
     | OutField
     | OutCount
+    | Gather
+    | Member
 )
+
+GATHERS = ("max", "min", "argmax", "argmin", "top")
+"""What may be done with the values at a set of indices."""
 
 FUNCTIONS: dict[str, tuple[int, int]] = {
     "abs": (1, 1),
@@ -292,14 +346,6 @@ class OverQueries(Node):
 
     base: str
     item: str
-
-
-@dataclass(frozen=True, slots=True)
-class OverRange(Node):
-    """`for i in range(low, high)`: from `low` up to, but without, `high`."""
-
-    low: Expr
-    high: Expr
 
 
 @dataclass(frozen=True, slots=True)

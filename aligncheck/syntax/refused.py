@@ -86,17 +86,6 @@ REFUSED_FAMILIES: dict[str, tuple[str, str]] = {
 }
 """Noise families by lower-case name: why each is refused, and what to use instead."""
 
-REFUSED_FUNCTIONS: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(
-        ("argmax", "arg_max", "argmin", "top", "topk", "top_k", "argtop"),
-        (
-            "selection over a set of indices is not supported yet",
-            "a running maximum in a loop can be written today",
-        ),
-    ),
-}
-"""Functions by lower-case name: why each is refused, and what to do instead."""
-
 
 def scope_fault(source: Source, name: str, reason: tuple[str, str], span: Span) -> SpecError:
     """The error for something that is refused by name (a word of the source, or what to call it)."""

@@ -134,8 +134,10 @@ def _words(first: str, later: str) -> Iterator[str]:
         yield later
 
 
-def _loop_header(index: str | None, over: n.OverQueries | n.OverRange) -> str:
+def _loop_header(index: str | None, over: n.OverQueries | n.OverRange | n.Indices) -> str:
     match over:
+        case n.Indices(base):
+            return f"{index} in {base}"
         case n.OverQueries(base, item):
             return f"{index}, {item} in {base}" if index is not None else f"{item} in {base}"
         case n.OverRange(low, high):
@@ -209,6 +211,8 @@ def _bound(expr: n.Expr) -> tuple[str, int]:
             return f"{function}({_listed(args)})", _ATOM
         case n.Unary("not", n.OutIs(index, tag)):
             return f"{_record(index)} is not {tag}", _COMPARE
+        case n.Unary("not", n.Member(index, selection)):
+            return f"{_text(index, _SUM)} not in {selection}", _COMPARE
         case n.Unary("not", operand):
             return f"not {_text(operand, _NOT)}", _NOT
         case n.Unary(op, operand):
@@ -228,6 +232,10 @@ def _bound(expr: n.Expr) -> tuple[str, int]:
                 f"{_text(then, _OR)} if {_text(test, _OR)} else {_text(otherwise, _CONDITIONAL)}",
                 _CONDITIONAL,
             )
+        case n.Member(index, selection):
+            return f"{_text(index, _SUM)} in {selection}", _COMPARE
+        case n.Gather():
+            return _gather(expr), _ATOM
         case n.OutIs(index, tag):
             return f"{_record(index)} is {tag}", _COMPARE
         case n.OutField(index, field):
@@ -240,6 +248,12 @@ def _bound(expr: n.Expr) -> tuple[str, int]:
 
 def _record(index: n.Expr) -> str:
     return "out" if index == n.Number(Fraction(0)) else f"out[{unparse_expr(index)}]"
+
+
+def _gather(gather: n.Gather) -> str:
+    elements = _listed(each for each in (gather.count, gather.body) if each is not None)
+    clause = f" where {unparse_expr(gather.where)}" if gather.where is not None else ""
+    return f"{gather.function}({elements} for {_loop_header(gather.index, gather.over)}{clause})"
 
 
 def _binary(op: str, left: n.Expr, right: n.Expr) -> tuple[str, int]:

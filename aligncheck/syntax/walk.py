@@ -17,10 +17,13 @@ from aligncheck.syntax.nodes import (
     Emit,
     Expr,
     For,
+    Gather,
     If,
     Index,
+    Indices,
     Logic,
     Mechanism,
+    Member,
     Name,
     OutField,
     OutIs,
@@ -39,9 +42,9 @@ from aligncheck.syntax.nodes import (
 
 
 def parts_of(expr: Expr) -> tuple[Expr, ...]:
-    """The direct subexpressions."""
+    """The direct subexpressions, in the order of the text but for the ends of a range, which come last."""
     match expr:
-        case Index(index=index) | OutIs(index=index) | OutField(index=index):
+        case Index(index=index) | OutIs(index=index) | OutField(index=index) | Member(index=index):
             return (index,)
         case Call(args=args) | Logic(args=args):
             return args
@@ -51,8 +54,40 @@ def parts_of(expr: Expr) -> tuple[Expr, ...]:
             return (left, right)
         case Conditional(test=test, then=then, otherwise=otherwise):
             return (test, then, otherwise)
+        case Gather(count=count, body=body, over=over, where=where):
+            ends = (over.low, over.high) if isinstance(over, OverRange) else ()
+            return (*(e for e in (count, body, where) if e is not None), *ends)
         case _:
             return ()
+
+
+def with_parts(expr: Expr, parts: tuple[Expr, ...]) -> Expr:
+    """The expression with other direct subexpressions, as many as `parts_of` gives and in that order."""
+    match expr:
+        case Index() | OutIs() | OutField() | Member():
+            (index,) = parts
+            return replace(expr, index=index)
+        case Call() | Logic():
+            return replace(expr, args=parts)
+        case Unary():
+            (operand,) = parts
+            return replace(expr, operand=operand)
+        case Binary() | Compare():
+            left, right = parts
+            return replace(expr, left=left, right=right)
+        case Conditional():
+            test, then, otherwise = parts
+            return replace(expr, test=test, then=then, otherwise=otherwise)
+        case Gather(count=count, over=over, where=where):
+            given = iter(parts)
+            count = next(given) if count is not None else None
+            body = next(given)
+            where = next(given) if where is not None else None
+            if isinstance(over, OverRange):
+                over = replace(over, low=next(given), high=next(given))
+            return replace(expr, count=count, body=body, over=over, where=where)
+        case _:
+            return expr
 
 
 def subexpressions(expr: Expr) -> Iterator[Expr]:
@@ -66,35 +101,49 @@ def with_part(expr: Expr, part: Expr, other: Expr) -> Expr:
     """The expression with one of its subexpressions (that very object) replaced."""
     if expr is part:
         return other
-
-    def go(e: Expr) -> Expr:
-        return with_part(e, part, other)
-
-    match expr:
-        case Index(index=index) | OutIs(index=index) | OutField(index=index):
-            return replace(expr, index=go(index))
-        case Call(args=args) | Logic(args=args):
-            return replace(expr, args=tuple(go(a) for a in args))
-        case Unary(operand=operand):
-            return replace(expr, operand=go(operand))
-        case Binary(left=left, right=right) | Compare(left=left, right=right):
-            return replace(expr, left=go(left), right=go(right))
-        case Conditional(test=test, then=then, otherwise=otherwise):
-            return replace(expr, test=go(test), then=go(then), otherwise=go(otherwise))
-        case _:
-            return expr
+    return with_parts(expr, tuple(with_part(each, part, other) for each in parts_of(expr)))
 
 
 def names_in(expr: Expr) -> frozenset[str]:
-    """Every identifier that an expression mentions, indexed bases included."""
+    """Every identifier that an expression mentions, indexed bases included, but without the indices of sets,
+    which mean something inside their sets only.
+    """
     found: set[str] = set()
+    bound: set[str] = set()
     for e in subexpressions(expr):
         match e:
-            case Name(ident=ident) | Index(base=ident):
+            case Name(ident=ident) | Index(base=ident) | Member(selection=ident):
                 found.add(ident)
+            case Gather(index=index, over=over):
+                # No name that is visible around a set is the index of the set: nothing free is lost.
+                bound.add(index)
+                if isinstance(over, Indices):
+                    found.add(over.base)
             case _:
                 pass
-    return frozenset(found)
+    return frozenset(found - bound)
+
+
+def gathered_in_full(body: tuple[Stmt, ...]) -> dict[str, Gather]:
+    """The variables whose only assignment is a `Gather` at the top level of the program.
+
+    They have one value in a complete run, so that `align` may use them also where they are not yet assigned.
+    """
+    given: list[str] = []
+    for stmt in statements_in(body):
+        match stmt:
+            case Assign(name=name):
+                given.append(name)
+            case For(index=index, over=over):
+                given += [index] if index is not None else []
+                given += [over.item] if isinstance(over, OverQueries) else []
+            case _:
+                pass
+    return {
+        stmt.name: stmt.value
+        for stmt in body
+        if isinstance(stmt, Assign) and isinstance(stmt.value, Gather) and given.count(stmt.name) == 1
+    }
 
 
 def lists_per_answer(group: Queries, inputs: Container[str]) -> tuple[str, ...]:

@@ -191,8 +191,6 @@ SCOPE = [
     ("s = 0", "assume s > 0", "assume"),
     ("s = 0", "trust s > 0", "trust"),
     ("s = 0", "fun next(x) : real", "fun"),
-    ("s = 0", "s = argmax(q[i] for i in q)", "argmax"),
-    ("s = 0", "s = top(k, q[i] for i)", "top"),
     ("  eta += 1", "  assume q[0] > 1\n  eta += 1", "assume"),
     ("program\n", "assume eps > 1\nprogram\n", "assume"),
     ("input\n", "fun next(history) : real\ninput\n", "fun"),
