@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cmp_to_key
 from itertools import count
 from types import MappingProxyType
 from typing import NoReturn, TypeAlias, assert_never
@@ -24,6 +25,12 @@ NoiseKey: TypeAlias = tuple[str, int | None]
 Input: TypeAlias = Value | tuple[Value, ...]
 Inputs: TypeAlias = tuple[tuple[str, Input], ...]
 Loop: TypeAlias = tuple[tuple[str, Value], ...]
+Selected: TypeAlias = tuple[int, ...]
+"""What `top` gives: a list of indices, the first one first. Variables hold it; records never do."""
+State: TypeAlias = Value | Selected
+"""What a program variable may hold."""
+Leaf: TypeAlias = nodes.Name | nodes.Index | nodes.Gather
+"""What an evaluation reads as a whole: a name, an entry, or a set (but not what the set reads inside)."""
 
 STEP_LIMIT = 10_000
 
@@ -64,7 +71,7 @@ class Draw:
     args: tuple[Number, ...]
     span: Span
     loop: Loop
-    environment: Mapping[str, Value] = field(compare=False, repr=False)
+    environment: Mapping[str, State] = field(compare=False, repr=False)
 
     @property
     def key(self) -> NoiseKey:
@@ -76,26 +83,28 @@ class Draw:
 class Decision:
     """One `if`, `elif` or `while` test (`kind`).
 
-    `compared` are its comparisons in the order of evaluation, `leaves` the values of the names that it read.
+    `compared` are its comparisons in the order of evaluation, but for those inside a set; `leaves` the values
+    of what it read.
     """
 
     kind: str
     test: nodes.Expr
     holds: bool
     compared: tuple[Compared, ...]
-    leaves: tuple[tuple[nodes.Name | nodes.Index, Value], ...]
+    leaves: tuple[tuple[Leaf, State], ...]
     span: Span
     loop: Loop
 
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """One assignment."""
+    """One assignment; `expression` is its right-hand side."""
 
     name: str
-    value: Value
+    value: State
     span: Span
     loop: Loop
+    expression: nodes.Expr = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +136,8 @@ class StepLimit:
 class Fault:
     """The run stopped at something without a meaning.
 
-    `condition` is DEFINED (an undefined operation), FRESH (a variable drawn twice) or SCALES (a scale that is
-    not positive).
+    `condition` is DEFINED (an undefined operation), FRESH (a variable drawn twice), SCALES (a scale that is
+    not positive) or, of aligned noise only, ACYCLIC (a draw that needs its own value).
     """
 
     condition: Condition
@@ -149,7 +158,7 @@ class Round:
     statement: nodes.For | nodes.While = field(compare=False, repr=False)
     at: int
     loop: Loop
-    environment: Mapping[str, Value] = field(compare=False, repr=False)
+    environment: Mapping[str, State] = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,51 +188,95 @@ def undefined(node: nodes.Node, reason: str) -> NoReturn:
     raise Stopped(Fault(Condition.DEFINED, node.span, reason))
 
 
-class Scope:
-    """What names mean during one run: inputs, program variables and the draws so far.
+class Steps:
+    """A count of steps; `take` raises `Stopped` past the limit. Each index of a set is a step, too."""
 
-    `leaves` and `compared` collect what an evaluation read and compared.
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._taken = 0
+
+    def take(self) -> None:
+        """Count one more."""
+        self._taken += 1
+        if self._taken > self._limit:
+            raise Stopped(StepLimit(self._limit))
+
+
+Deferred: TypeAlias = Callable[[], Number]
+"""Noise that is worked out when it is first read."""
+
+
+class Scope:
+    """What names mean during one run: inputs, program variables, the draws so far, indices of sets (`bound`).
+
+    `leaves` and `compared` collect what an evaluation read and compared; `steps` bounds the work.
     """
 
-    def __init__(self, inputs: Mapping[str, Input]) -> None:
+    def __init__(self, inputs: Mapping[str, Input], steps: Steps | None = None) -> None:
         self.inputs = inputs
-        self.variables: dict[str, Value] = {}
-        self.draws: dict[NoiseKey, Number] = {}
+        self.variables: dict[str, State] = {}
+        self.draws: dict[NoiseKey, Number | Deferred] = {}
+        self.bound: dict[str, Value] = {}
+        self.steps = steps or Steps(STEP_LIMIT)
         self.compared: list[Compared] = []
-        self.leaves: list[tuple[nodes.Name | nodes.Index, Value]] = []
+        self.leaves: list[tuple[Leaf, State]] = []
+
+    def variable(self, name: str) -> State | None:
+        """What a program variable holds, if it holds anything here."""
+        return self.variables.get(name)
+
+    def drawn(self, key: NoiseKey) -> Number | None:
+        """The value of a draw, if it has been made."""
+        found = self.draws.get(key)
+        if callable(found):
+            found = self.draws[key] = found()
+        return found
 
     def whole(self, node: nodes.Name) -> tuple[Value, ...] | None:
-        """The list that a name stands for, if it stands for one."""
+        """The list that a name stands for, if it stands for one among the inputs."""
         found = self.inputs.get(node.ident)
+        return found if isinstance(found, tuple) else None
+
+    def selected(self, node: nodes.Name) -> Selected | None:
+        """The list of indices that a name stands for, if it stands for one."""
+        found = self.variable(node.ident)
         return found if isinstance(found, tuple) else None
 
     def value(self, node: nodes.Name) -> Value:
         """The value of a scalar."""
         if node.primed:
             undefined(node, f"`{node.ident}'` means nothing outside of `align`")
-        if node.ident in self.variables:
-            return self.variables[node.ident]
-        if (node.ident, None) in self.draws:
-            return self.draws[node.ident, None]
+        if node.ident in self.bound:
+            return self.bound[node.ident]
+        held = self.variable(node.ident)
+        if isinstance(held, tuple):
+            undefined(node, f"`{node.ident}` is a list of indices, not one value")
+        if held is not None:
+            return held
+        if (drawn := self.drawn((node.ident, None))) is not None:
+            return drawn
         found = self.inputs.get(node.ident)
         if found is None or isinstance(found, tuple):
             undefined(node, f"`{node.ident}` has no value here")
         return found
 
     def entry(self, node: nodes.Index, index: int) -> Value:
-        """Entry `index` of a list, or the draw with this index."""
+        """Entry `index` of a list, an index that was selected, or the draw with this index."""
         if node.primed:
             undefined(node, f"`{node.base}'` means nothing outside of `align`")
-        entries = self.inputs.get(node.base)
-        if isinstance(entries, tuple):
+        entries = self.whole(nodes.Name(node.base))
+        if entries is None and (indices := self.selected(nodes.Name(node.base))) is not None:
+            entries = tuple(map(Fraction, indices))
+        if entries is not None:
             if not 0 <= index < len(entries):
                 undefined(
                     node, f"index {index} is outside of `{node.base}`, which has {len(entries)} entries"
                 )
             return entries[index]
-        if (node.base, index) not in self.draws:
+        drawn = self.drawn((node.base, index))
+        if drawn is None:
             undefined(node, f"`{node.base}[{index}]` has not been drawn here")
-        return self.draws[node.base, index]
+        return drawn
 
     def output(self, node: nodes.Node) -> tuple[Record, ...]:
         """The output ω."""
@@ -269,8 +322,23 @@ def evaluate(expr: nodes.Expr, scope: Scope) -> Value:
             return Fraction(len(scope.output(expr)))
         case nodes.OutCount(tag=tag):
             return Fraction(sum(record.tag == tag for record in scope.output(expr)))
+        case nodes.Gather():
+            gathered = _gathered(expr, scope)
+            scope.leaves.append((expr, gathered))
+            return gathered
+        case nodes.Member(index=index, selection=name):
+            indices = _selection(expr, name, scope)
+            scope.leaves.append((nodes.Name(name), indices))
+            return integer_of(index, scope, "an index") in indices
         case _:
             assert_never(expr)
+
+
+def state_of(expr: nodes.Expr, scope: Scope) -> State:
+    """The value of the right-hand side of an assignment, where `top` may stand, too."""
+    if isinstance(expr, nodes.Gather) and expr.function == "top":
+        return _top(expr, scope)
+    return evaluate(expr, scope)
 
 
 def number_of(expr: nodes.Expr, scope: Scope) -> Number:
@@ -318,10 +386,11 @@ _OPERATIONS: dict[str, Callable[[Number, Number], Number]] = {
 def _call(expr: nodes.Call, scope: Scope) -> Number:
     if expr.function == "len":
         (argument,) = expr.args
-        entries = scope.whole(argument) if isinstance(argument, nodes.Name) else None
-        if entries is None:
-            undefined(expr, "`len` takes the name of a list")
-        return Fraction(len(entries))
+        if isinstance(argument, nodes.Name):
+            for entries in (scope.whole(argument), scope.selected(argument)):
+                if entries is not None:
+                    return Fraction(len(entries))
+        undefined(expr, "`len` takes the name of a list")
     values = [number_of(argument, scope) for argument in expr.args]
     try:
         return _apply(expr.function, values)
@@ -358,6 +427,77 @@ def _extreme(values: list[Number], direction: int) -> Number:
         if exact.compare(value, best) == direction:
             best = value
     return best
+
+
+def _gathered(expr: nodes.Gather, scope: Scope) -> Number:
+    """The greatest or least value over a set, or the least index at which it is taken."""
+    if expr.function == "top":
+        undefined(expr, "`top` gives a list of indices, not one value")
+    found = _at_each_index(expr, scope)
+    if not found:
+        undefined(expr, f"`{expr.function}` over no index")
+    direction = 1 if expr.function in ("max", "argmax") else -1
+    index, best = found[0]
+    for other, value in found[1:]:
+        if exact.compare(value, best) == direction:
+            index, best = other, value
+    return best if expr.function in ("max", "min") else Fraction(index)
+
+
+def _top(expr: nodes.Gather, scope: Scope) -> Selected:
+    assert expr.count is not None, "`top` without a count"
+    wanted = integer_of(expr.count, scope, "the number of indices that `top` selects")
+    if wanted < 0:
+        undefined(expr, f"`top` is asked for {wanted} indices")
+    found = _at_each_index(expr, scope)
+    if len(found) < wanted:
+        undefined(expr, f"`top` is asked for {wanted} indices, and there are only {len(found)}")
+    # The sort is stable: of equal values the lower index stays first.
+    ranked = sorted(found, key=cmp_to_key(_greater_first))
+    return tuple(index for index, _ in ranked[:wanted])
+
+
+def _greater_first(one: tuple[int, Number], other: tuple[int, Number]) -> int:
+    return exact.compare(other[1], one[1])
+
+
+def _at_each_index(expr: nodes.Gather, scope: Scope) -> list[tuple[int, Number]]:
+    """The values of the body at the indices at which `where` holds, in the order of the indices.
+
+    What is read and compared at single indices is not noted: the set is one leaf.
+    """
+    read, compared, outside = len(scope.leaves), len(scope.compared), scope.bound
+    found = []
+    try:
+        for index in _indices(expr.over, scope):
+            scope.steps.take()
+            scope.bound = {**outside, expr.index: Fraction(index)}
+            if expr.where is None or truth_of(expr.where, scope):
+                found.append((index, number_of(expr.body, scope)))
+    finally:
+        scope.bound = outside
+    del scope.leaves[read:], scope.compared[compared:]
+    return found
+
+
+def _indices(over: nodes.Indices | nodes.OverRange, scope: Scope) -> range:
+    match over:
+        case nodes.Indices(base=base):
+            entries = scope.whole(nodes.Name(base))
+            if entries is None:
+                undefined(over, f"`{base}` is no list")
+            return range(len(entries))
+        case nodes.OverRange(low=low, high=high):
+            return range(*(integer_of(bound, scope, "a bound of `range`") for bound in (low, high)))
+        case _:
+            assert_never(over)
+
+
+def _selection(node: nodes.Node, name: str, scope: Scope) -> Selected:
+    found = scope.selected(nodes.Name(name))
+    if found is None:
+        undefined(node, f"`{name}` is no list of indices here")
+    return found
 
 
 def _comparison(expr: nodes.Compare, scope: Scope) -> bool:
@@ -410,7 +550,7 @@ class DrawSite:
     family: nodes.Family
     args: tuple[Number, ...]
     span: Span
-    environment: Mapping[str, Value] = field(compare=False, repr=False)
+    environment: Mapping[str, State] = field(compare=False, repr=False)
 
     @property
     def key(self) -> NoiseKey:
@@ -418,7 +558,7 @@ class DrawSite:
         return self.name, self.index
 
 
-NoiseSource: TypeAlias = Callable[[DrawSite], Number]
+NoiseSource: TypeAlias = Callable[[DrawSite], Number | Deferred]
 
 
 def run(
@@ -435,8 +575,19 @@ def run(
     return Machine(mechanism, {**dict(parameters), **dict(data)}, noise_source, limit).run()
 
 
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    """A draw that was made; its value may still be deferred."""
+
+    site: DrawSite
+    loop: Loop
+
+
 class Machine:
-    """A run in progress: `scope` is its state, which a noise source and `at_round` may look at."""
+    """A run in progress: `scope` is its state, which a noise source and `at_round` may look at.
+
+    `reached` is the number of the statement of the program, blocks not counted, that it is at.
+    """
 
     def __init__(
         self,
@@ -447,32 +598,59 @@ class Machine:
         at_round: Callable[[Round], None] = lambda _: None,
     ) -> None:
         self._mechanism = mechanism
-        self.scope = Scope(inputs)
+        self.scope = Scope(inputs, Steps(limit))
+        self.reached = 0
         self._noise_source = noise_source
-        self._limit = limit
         self._at_round = at_round
         self._rounds: list[Round] = []
-        self._taken = 0
-        self._steps: list[Step] = []
-        self._output: list[Record] = []
-        self._draws: list[Draw] = []
+        self._steps: list[Step | _Drawing] = []
         self._loop: list[tuple[str, Value]] = []
 
     def run(self) -> Run:
         """Run to the end."""
-        ended: Ended = Finished()
         try:
-            self._block(self._mechanism.body)
-        except Stopped as stopped:
-            ended = stopped.ended
+            ended = self._program()
+            steps, failed = self._settled()
         except RecursionError:
             raise Undecided("the program is nested too deeply") from None
-        return Run(tuple(self._steps), tuple(self._output), tuple(self._draws), tuple(self._rounds), ended)
+        return Run(
+            tuple(steps),
+            tuple(step.record for step in steps if isinstance(step, Emitted)),
+            tuple(step for step in steps if isinstance(step, Draw)),
+            tuple(one for one in self._rounds if one.at <= len(steps)),
+            failed or ended,
+        )
 
-    def _count_step(self) -> None:
-        self._taken += 1
-        if self._taken > self._limit:
-            raise Stopped(StepLimit(self._limit))
+    def _program(self) -> Ended:
+        try:
+            for number, statement in enumerate(self._mechanism.body):
+                self.reached = number
+                if self._statement(statement):
+                    break
+        except Stopped as stopped:
+            return stopped.ended
+        return Finished()
+
+    def _settled(self) -> tuple[list[Step], Fault | StepLimit | None]:
+        """The steps with all noise worked out; a draw that has no value ends the run where it is made."""
+        steps: list[Step] = []
+        for step in self._steps:
+            if isinstance(step, _Drawing):
+                try:
+                    steps.append(self._draw(step))
+                except Stopped as stopped:
+                    return steps, stopped.ended
+            else:
+                steps.append(step)
+        return steps, None
+
+    def _draw(self, made: _Drawing) -> Draw:
+        site = made.site
+        value = self.scope.drawn(site.key)
+        assert value is not None, "a draw that was made"
+        return Draw(
+            *site.key, value, site.family, site.args, site.span, made.loop, environment=site.environment
+        )
 
     def _forget(self) -> None:
         self.scope.leaves.clear()
@@ -487,12 +665,13 @@ class Machine:
         return any(self._statement(statement) for statement in body)
 
     def _statement(self, statement: nodes.Stmt) -> bool:
-        self._count_step()
+        self.scope.steps.take()
         match statement:
             case nodes.Assign(name=name, value=value):
-                result = self._value(value)
+                self._forget()
+                result = state_of(value, self.scope)
                 self.scope.variables[name] = result
-                self._steps.append(Assigned(name, result, statement.span, tuple(self._loop)))
+                self._steps.append(Assigned(name, result, statement.span, tuple(self._loop), value))
             case nodes.Sample():
                 self._sample(statement)
             case nodes.If():
@@ -526,7 +705,7 @@ class Machine:
 
     def _for(self, statement: nodes.For) -> None:
         for index, item in self._range(statement.over):
-            self._count_step()
+            self.scope.steps.take()
             if statement.index is not None:
                 self.scope.variables[statement.index] = index
             if isinstance(statement.over, nodes.OverQueries):
@@ -539,7 +718,7 @@ class Machine:
 
     def _while(self, statement: nodes.While) -> None:
         for number in count():
-            self._count_step()
+            self.scope.steps.take()
             self._loop.append(("round", Fraction(number)))
             left = not self._test("while", statement.test) or self._round(statement)
             self._loop.pop()
@@ -572,7 +751,6 @@ class Machine:
     def _emit(self, statement: nodes.Emit) -> None:
         fields = tuple((part.name, self._value(part.value)) for part in statement.fields)
         record = Record(statement.tag, fields, statement)
-        self._output.append(record)
         self._steps.append(Emitted(record, statement.span, tuple(self._loop)))
 
     def _sample(self, statement: nodes.Sample) -> None:
@@ -586,13 +764,8 @@ class Machine:
             raise Stopped(Fault(Condition.SCALES, statement.span, bad))
         environment = MappingProxyType(dict(self.scope.variables))
         site = DrawSite(statement.name, index, statement.family, args, statement.span, environment)
-        value = self._noise_source(site)
-        self.scope.draws[key] = value
-        draw = Draw(
-            *key, value, statement.family, args, statement.span, tuple(self._loop), environment=environment
-        )
-        self._draws.append(draw)
-        self._steps.append(draw)
+        self.scope.draws[key] = self._noise_source(site)
+        self._steps.append(_Drawing(site, tuple(self._loop)))
 
 
 def variable_text(key: NoiseKey) -> str:
@@ -601,8 +774,10 @@ def variable_text(key: NoiseKey) -> str:
     return name if index is None else f"{name}[{index}]"
 
 
-def value_text(value: Value) -> str:
-    """The value as the language writes it: `1/2`, `true`, `16*sqrt(2)`."""
+def value_text(value: State) -> str:
+    """The value as the language writes it: `1/2`, `true`, `16*sqrt(2)`; indices as `[2, 0]`."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, value))}]"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

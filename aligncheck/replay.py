@@ -3,6 +3,10 @@
 `replay` runs D, which fixes the output ω, then D' with the aligned noise η' = η + shift, each shift evaluated
 where its variable is drawn; it lists every condition of the lemma that this concrete pair of runs violates. A
 counterexample is shown to a person only if it is confirmed here.
+
+A shift may read aligned noise that comes later, and what a set gives in the complete run on D'. So each
+aligned draw is worked out when it is first needed, in whatever order this asks for. Where there is no order,
+a draw needs its own value: that violates `acyclic`.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from aligncheck.interpreter import (
     Assigned,
     Compared,
     Decision,
+    Deferred,
     Draw,
     DrawSite,
     Emitted,
@@ -35,14 +40,18 @@ from aligncheck.interpreter import (
     Round,
     Run,
     Scope,
+    Selected,
+    State,
     Step,
     StepLimit,
+    Steps,
     Stopped,
     integer_of,
     number_of,
     outside_support,
     rate_of,
     run,
+    state_of,
     truth_of,
     value_text,
     variable_text,
@@ -50,7 +59,7 @@ from aligncheck.interpreter import (
 from aligncheck.scenario import Scenario, ScenarioError, check_scenario
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
-from aligncheck.syntax.walk import shifts_in, statements_in
+from aligncheck.syntax.walk import gathered_in_full, shifts_in, statements_in
 
 __all__ = [
     "Assigned",
@@ -137,45 +146,84 @@ class Replay:
 class _AlignScope(Scope):
     """What names mean in `align`, where a variable is drawn.
 
-    Unprimed: program variables as they were at this draw on D, and the whole noise of the run on D. Primed:
-    the state of the run on D' at this draw. `bound` is the name that stands for the index of the draw.
+    Unprimed: program variables as they were at this draw on D, what sets give in the complete run on D, and
+    the whole noise of that run. Primed: what they mean in `prime`. Names in `bound` are the index of the draw
+    and indices of sets, which both runs share.
     """
 
     def __init__(
         self,
         inputs: Mapping[str, Input],
+        steps: Steps,
         noise: Callable[[NoiseKey], Number | None],
         prime: Scope,
         output: tuple[Record, ...],
-        environment: Mapping[str, Value],
-        bound: tuple[str, Value] | None = None,
+        environment: Mapping[str, State],
+        bound: Mapping[str, Value],
     ) -> None:
-        super().__init__(inputs)
-        self.variables = {**environment, **dict([bound] if bound is not None else [])}
+        super().__init__(inputs, steps)
+        self.variables = dict(environment)
+        self.bound = dict(bound)
         self._noise = noise
         self._prime = prime
         self._output = output
-        self._bound = None if bound is None else bound[0]
+
+    def drawn(self, key: NoiseKey) -> Number | None:
+        return self._noise(key)
 
     def whole(self, node: nodes.Name) -> tuple[Value, ...] | None:
-        return self._prime.whole(node) if node.primed else super().whole(node)
+        return self._prime.whole(_plain(node)) if node.primed else super().whole(node)
+
+    def selected(self, node: nodes.Name) -> Selected | None:
+        return self._prime.selected(_plain(node)) if node.primed else super().selected(node)
 
     def value(self, node: nodes.Name) -> Value:
-        plain = nodes.Name(node.ident, span=node.span)
-        if node.primed and node.ident != self._bound:
-            return self._prime.value(plain)
-        if node.ident not in self.variables and (drawn := self._noise((node.ident, None))) is not None:
-            return drawn
-        return super().value(plain)
+        if node.primed and node.ident not in self.bound:
+            return self._prime.value(_plain(node))
+        return super().value(_plain(node))
 
     def entry(self, node: nodes.Index, index: int) -> Value:
         if node.primed:
             return self._prime.entry(nodes.Index(node.base, node.index, span=node.span), index)
-        drawn = self._noise((node.base, index))
-        return super().entry(node, index) if drawn is None else drawn
+        return super().entry(node, index)
 
     def output(self, node: nodes.Node) -> tuple[Record, ...]:
         return self._output
+
+
+def _plain(node: nodes.Name) -> nodes.Name:
+    return nodes.Name(node.ident, span=node.span)
+
+
+class _Ahead(Scope):
+    """The state of the run on D' at some place, which that run may not have come to yet."""
+
+    def __init__(
+        self,
+        inputs: Mapping[str, Input],
+        steps: Steps,
+        variable: Callable[[str], State | None],
+        noise: Callable[[NoiseKey], Number | None],
+    ) -> None:
+        super().__init__(inputs, steps)
+        self._variable = variable
+        self._noise = noise
+
+    def variable(self, name: str) -> State | None:
+        return self._variable(name)
+
+    def drawn(self, key: NoiseKey) -> Number | None:
+        return self._noise(key)
+
+
+class _Cycle(Stopped):
+    """A draw that needs its own aligned value."""
+
+
+_SELECTING = ("argmax", "argmin", "top")
+_MOST_NAMED = 4
+_SHIFT_STEPS = 20
+"""All shifts of a run together may range over this many times as many indices as one run may take steps."""
 
 
 class _Alignment:
@@ -183,11 +231,17 @@ class _Alignment:
 
     The noise function H of D is total: a draw that is not listed, or that D does not reach, is 0. A variable
     that D does not draw keeps its value on D', since there is no place on D to evaluate its shift in.
+
+    What a set gives on D', `best'`, is evaluated with the aligned noise before the run on D' comes to it. The
+    set may be what was not selected (`where i not in winners`), and to select needs the very noise that is
+    being aligned. An output that shows the selection fixes it for both runs: that of D is then used, and
+    `unsettled` tells afterwards where the run on D' selects something else without any effect on the output.
     """
 
     def __init__(self, mechanism: nodes.Mechanism, scenario: Scenario, run_d: Run, limit: int) -> None:
         self._mechanism = mechanism
         self._inputs: dict[str, Input] = {**dict(scenario.parameters), **dict(scenario.data)}
+        self._inputs_prime: dict[str, Input] = {**dict(scenario.parameters), **dict(scenario.data_prime)}
         self._parameters = frozenset(name for name, _ in scenario.parameters)
         self._given = _given(scenario)
         self._noise_names = frozenset(
@@ -198,9 +252,26 @@ class _Alignment:
         self._on_d = {draw.key: draw for draw in run_d.draws}
         self._output = run_d.output
         self._finished = isinstance(run_d.ended, Finished)
-        inputs_prime: dict[str, Input] = {**dict(scenario.parameters), **dict(scenario.data_prime)}
-        self._machine = Machine(mechanism, inputs_prime, self._aligned, limit, self._at_round)
+        gathered = gathered_in_full(mechanism.body)
+        self._gathered_on_d = {
+            step.name: step.value
+            for step in run_d.steps
+            if isinstance(step, Assigned) and step.name in gathered
+        }
+        self._writes = [_written((statement,)) for statement in mechanism.body]
+        self._gathers = {
+            statement.name: number
+            for number, statement in enumerate(mechanism.body)
+            if isinstance(statement, nodes.Assign) and statement.name in gathered
+        }
+        self._machine = Machine(mechanism, self._inputs_prime, self._source, limit, self._at_round)
         self._rounds = {(one.statement.span, one.loop): one for one in run_d.rounds}
+        self._steps = Steps(limit * _SHIFT_STEPS)
+        self._sites: dict[NoiseKey, DrawSite] = {}
+        self._ahead: dict[int, State] = {}
+        self._assumed: dict[str, State] = {}
+        self._open: dict[NoiseKey | int, Span] = {}
+        self._not_counted: list[NoiseKey] = []
         self._cost: Number = ZERO
         self.shifts: dict[NoiseKey, Number] = {}
         self.broken_invariants: list[tuple[int, Violation]] = []
@@ -210,29 +281,158 @@ class _Alignment:
 
     def claim(self) -> Number:
         """The value of the `privacy` line, which may count records of the output of D. Raises `Stopped`."""
-        return number_of(self._mechanism.privacy, self._scope({}, None))
+        return number_of(self._mechanism.privacy, self._scope({}, {}, self._machine.scope))
+
+    def unsettled(self, run_d: Run, run_d_prime: Run) -> Iterator[Violation]:
+        """Selections on D' other than those that the aligned noise was worked out with, though the output is
+        the same.
+        """
+        if not self._assumed or not same_output(run_d, run_d_prime):
+            return
+        for name, assumed in self._assumed.items():
+            found = self._machine.scope.variables[name]
+            if found != assumed:
+                message = (
+                    f"the aligned noise needs `{name}'`, which needs the aligned noise: with "
+                    f"{value_text(assumed)} for it, the run on D' gives {value_text(found)}"
+                )
+                span = self._mechanism.body[self._gathers[name]].span
+                yield Violation(Condition.ACYCLIC, span, message)
+
+    # --- aligned noise ------------------------------------------------------------------------------------
 
     def _noise_on_d(self, key: NoiseKey) -> Number | None:
         return self._given.get(key, ZERO) if key[0] in self._noise_names else None
 
-    def _aligned(self, site: DrawSite) -> Number:
-        before = self._given.get(site.key, ZERO)
-        draw = self._on_d.get(site.key)
+    def _source(self, site: DrawSite) -> Deferred:
+        self._sites[site.key] = site
+        self._not_counted.append(site.key)
+        return lambda: _known(self._aligned(site.key))
+
+    def _aligned(self, key: NoiseKey) -> Number | None:
+        """The aligned value of a draw, whether or not D' has made it; None where neither run makes it."""
+        before = self._given.get(key, ZERO)
+        draw = self._on_d.get(key)
         if draw is None or not self._finished:
-            return before
-        shift = exact.total(self._shifts(self._mechanism.align, draw))
-        self.shifts[site.key] = shift
-        self._cost = exact.add(self._cost, _draw_cost(draw, shift))
-        return exact.add(before, shift)
+            return before if key in self._sites else None
+        if key not in self.shifts:
+            if key in self._open:
+                raise self._cycle(key)
+            self._open[key] = draw.span
+            try:
+                self.shifts[key] = exact.total(self._shifts(self._mechanism.align, draw))
+            finally:
+                del self._open[key]
+        return exact.add(before, self.shifts[key])
+
+    def _cycle(self, again: NoiseKey | int) -> _Cycle:
+        """What is being worked out and needs `again`, which is being worked out, too."""
+        chain = list(self._open)
+        chain = chain[chain.index(again) :]
+        first = next(place for place, key in enumerate(chain) if not isinstance(key, int))
+        around = [*chain[first + 1 :], *chain[:first]]
+        named = [f"`{self._name(key)}'`" for key in around[:_MOST_NAMED]]
+        by_way = (
+            f", by way of {', '.join(named)}{', …' if len(around) > _MOST_NAMED else ''}" if named else ""
+        )
+        reason = f"the aligned `{self._name(chain[first])}` depends on itself{by_way}"
+        return _Cycle(Fault(Condition.ACYCLIC, self._open[chain[first]], reason))
+
+    def _name(self, key: NoiseKey | int) -> str:
+        if not isinstance(key, int):
+            return variable_text(key)
+        statement = self._mechanism.body[key]
+        assert isinstance(statement, nodes.Assign), "only assignments are evaluated ahead"
+        return statement.name
+
+    # --- the state of the run on D' -----------------------------------------------------------------------
+
+    def _prime_at(self, draw: Draw) -> Scope:
+        """The state of the run on D' at a draw, and what sets give in that run when it is complete."""
+        site = self._sites.get(draw.key)
+
+        def variable(name: str) -> State | None:
+            if site is not None and name in site.environment:
+                return site.environment[name]
+            if name in self._gathers:
+                return self._value_ahead(self._gathers[name])
+            return None if site is not None else self._state_before(self._place(draw), name, inside=True)
+
+        return _Ahead(self._inputs_prime, self._steps, variable, self._aligned)
+
+    def _place(self, draw: Draw) -> int:
+        """The number of the statement of the program that makes a draw, or has it in its block."""
+        body = self._mechanism.body
+        return next(
+            number
+            for number, statement in enumerate(body)
+            if any(
+                isinstance(inner, nodes.Sample) and (inner.name, inner.span) == (draw.name, draw.span)
+                for inner in statements_in((statement,))
+            )
+        )
+
+    def _state_before(self, place: int, name: str, inside: bool = False) -> State | None:
+        """What a variable holds when D' comes to statement `place` (or is `inside` its block).
+
+        Raises `Undecided` where only the run itself can tell, and has not come there yet.
+        """
+        reached = self._machine.reached
+        writers = [number for number in range(place) if name in self._writes[number]]
+        overwritten = any(name in writes for writes in self._writes[place : reached + 1])
+        if overwritten or (inside and name in self._writes[place]):
+            raise Undecided(f"`{name}'` is needed at another place than the run on D' is at")
+        if not writers:
+            return None
+        if writers[-1] < reached:
+            return self._machine.scope.variables.get(name)
+        return self._value_ahead(writers[-1])
+
+    def _value_ahead(self, number: int) -> State:
+        """The value that assignment `number` of the program gives on D', whether or not D' has come to it."""
+        statement = self._mechanism.body[number]
+        if not isinstance(statement, nodes.Assign):
+            raise Undecided("a variable is needed before the run on D' comes to the block that gives it")
+        if number < self._machine.reached and statement.name in self._gathers:
+            return self._machine.scope.variables[statement.name]
+        if number not in self._ahead:
+            if number in self._open:
+                raise self._cycle(number)
+            self._open[number] = statement.span
+            try:
+                self._ahead[number] = self._evaluated_ahead(number, statement)
+            finally:
+                del self._open[number]
+        return self._ahead[number]
+
+    def _evaluated_ahead(self, number: int, statement: nodes.Assign) -> State:
+        def variable(name: str) -> State | None:
+            return self._state_before(number, name)
+
+        try:
+            return state_of(statement.value, _Ahead(self._inputs_prime, self._steps, variable, self._aligned))
+        except _Cycle:
+            selects = isinstance(statement.value, nodes.Gather) and statement.value.function in _SELECTING
+            if not selects or statement.name not in self._gathers:
+                raise
+            self._assumed[statement.name] = self._gathered_on_d[statement.name]
+            return self._gathered_on_d[statement.name]
+
+    # --- lines of the alignment ---------------------------------------------------------------------------
 
     def _at_round(self, prime: Round) -> None:
         """Evaluate the author's invariants, on both runs, where a round starts that both runs reach."""
         on_d = self._rounds.get((prime.statement.span, prime.loop))
         if on_d is None or not self._finished:
             return
+        for key in self._not_counted:
+            self._aligned(key)
+            if key in self.shifts:
+                self._cost = exact.add(self._cost, _draw_cost(self._on_d[key], self.shifts[key]))
+        self._not_counted.clear()
         environment = {**on_d.environment, "alignment_cost": self._cost}
         for invariant in prime.statement.invariants:
-            wrong = _broken(invariant, self._scope(environment, None))
+            wrong = _broken(invariant, self._scope(environment, {}, self._machine.scope))
             if wrong is not None:
                 rounds = ", ".join(f"{name} = {value_text(value)}" for name, value in prime.loop)
                 found = Violation(Condition.INVARIANT, invariant.span, f"{wrong} in the round with {rounds}")
@@ -252,14 +452,19 @@ class _Alignment:
                     assert_never(item)
 
     def _arm(self, split: nodes.CaseSplit, draw: Draw) -> tuple[nodes.AlignItem, ...]:
-        scope = self._scope(draw.environment, None)
-        return next((case.items for case in split.cases if truth_of(case.test, scope)), split.otherwise)
+        scope = self._scope_at(draw, {})
+        for case in split.cases:
+            self._open[draw.key] = case.test.span
+            if truth_of(case.test, scope):
+                return case.items
+        return split.otherwise
 
     def _shift(self, line: nodes.Shift, draw: Draw) -> Number:
         """How much this line adds to this draw."""
+        self._open[draw.key] = line.span
         binder = self._binder(line)
-        bound = None if binder is None or draw.index is None else (binder, Fraction(draw.index))
-        scope = self._scope(draw.environment, bound)
+        bound = {} if binder is None or draw.index is None else {binder: Fraction(draw.index)}
+        scope = self._scope_at(draw, bound)
         if binder is None:
             index = None if line.index is None else integer_of(line.index, scope, "an index")
             if index != draw.index:
@@ -280,9 +485,36 @@ class _Alignment:
             return line.index.ident
         return None
 
-    def _scope(self, environment: Mapping[str, Value], bound: tuple[str, Value] | None) -> _AlignScope:
-        prime = self._machine.scope
-        return _AlignScope(self._inputs, self._noise_on_d, prime, self._output, environment, bound)
+    def _scope_at(self, draw: Draw, bound: Mapping[str, Value]) -> _AlignScope:
+        environment = {**self._gathered_on_d, **draw.environment}
+        return self._scope(environment, bound, self._prime_at(draw))
+
+    def _scope(
+        self, environment: Mapping[str, State], bound: Mapping[str, Value], prime: Scope
+    ) -> _AlignScope:
+        return _AlignScope(
+            self._inputs, self._steps, self._noise_on_d, prime, self._output, environment, bound
+        )
+
+
+def _written(body: tuple[nodes.Stmt, ...]) -> frozenset[str]:
+    """The program variables that statements, their blocks included, may give a value."""
+    found: set[str] = set()
+    for statement in statements_in(body):
+        match statement:
+            case nodes.Assign(name=name):
+                found.add(name)
+            case nodes.For(index=index, over=over):
+                found |= {index} if index is not None else set()
+                found |= {over.item} if isinstance(over, nodes.OverQueries) else set()
+            case _:
+                pass
+    return frozenset(found)
+
+
+def _known(value: Number | None) -> Number:
+    assert value is not None, "a draw that D' makes has a value"
+    return value
 
 
 def _broken(invariant: nodes.Expr, scope: Scope) -> str | None:
@@ -324,7 +556,7 @@ def replay(mechanism: nodes.Mechanism, scenario: Scenario, limit: int = STEP_LIM
         cost,
         None if isinstance(claim, Violation) else claim,
         parted,
-        (*_violations(pair, cost, claim), *broken),
+        (*_violations(pair, cost, claim), *alignment.unsettled(run_d, run_d_prime), *broken),
     )
 
 

@@ -62,7 +62,9 @@ def check_scenario(mechanism: nodes.Mechanism, scenario: Scenario) -> list[str]:
         for declared in mechanism.inputs:
             match declared:
                 case nodes.Parameter() | nodes.PublicVector():
-                    reasons += _broken_where(declared.name, declared.where, parameters, parameters)
+                    # It may speak of `len(q)`, which D and D' share.
+                    inputs = {**on_d, **parameters}
+                    reasons += _broken_where(declared.name, declared.where, inputs, parameters)
                 case nodes.Queries():
                     reasons += _not_in_domain(declared, "D", {**parameters, **on_d}, parameters)
                     reasons += _not_in_domain(declared, "D'", {**parameters, **on_d_prime}, parameters)

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from rich.text import Text
 
 from aligncheck.exact import ZERO, Irrational, Number, Undecided, Value, compare
-from aligncheck.interpreter import Assigned, Decision, Draw, Emitted, Loop, Step, value_text, variable_text
+from aligncheck.interpreter import (
+    Assigned,
+    Decision,
+    Draw,
+    Emitted,
+    Leaf,
+    Loop,
+    State,
+    Step,
+    value_text,
+    variable_text,
+)
 from aligncheck.replay import PairedStep
 from aligncheck.report.lines import Canvas, columns
-from aligncheck.report.numbers import recorded, shown, signed
+from aligncheck.report.numbers import listed, recorded, shown, signed
 from aligncheck.source import Source
 from aligncheck.syntax import nodes
 from aligncheck.syntax.unparse import unparse_expr
+from aligncheck.syntax.walk import parts_of, with_parts
 
 MOST_ROWS = 40
 _HEAD, _AROUND, _TAIL = 14, 10, 8
@@ -114,7 +127,8 @@ def _kept(rows: list[_Row]) -> list[list[_Row | int]]:
 
 
 def _rows(source: Source | None, table: Table, limit: int) -> Iterator[_Row]:
-    """A row for each step that shows something; equal assignments on both sides show nothing.
+    """A row for each step that shows something; equal assignments on both sides show nothing, except for the
+    ones that say what was selected.
 
     A test whose text with numbers is longer than `limit` shows the values of its two sides instead.
     """
@@ -160,7 +174,9 @@ def _row(source: Source | None, paired: PairedStep, step: Step, limit: int) -> _
         case Decision():
             return _Row(line, "", step.kind, left, _same(left, right))
         case Assigned():
-            return None if left == right else _Row(line, "", f"{step.name} =", left, right)
+            if left == right and not isinstance(step.expression, nodes.Gather):
+                return None
+            return _Row(line, "", f"{step.name} =", left, _same(left, right))
         case Emitted():
             style = "" if left == right else "bold red"
             return _Row(line, "", "emit", left, _same(left, right), style=style)
@@ -175,11 +191,16 @@ def _step_text(step: Step | None, limit: int) -> str:
         case None:
             return "-"
         case Draw(value=value) | Assigned(value=value):
-            return shown(value)
+            return _held(value)
         case Emitted(record=record):
             return recorded(record)
         case Decision():
             return f"{_test_text(step, limit)}  {'yes' if step.holds else 'no'}"
+
+
+def _held(value: State) -> str:
+    """A value, or a list of indices of which at most the first twelve are shown."""
+    return listed(tuple(map(Fraction, value))) if isinstance(value, tuple) else shown(value)
 
 
 def _test_text(decision: Decision, limit: int) -> str:
@@ -191,28 +212,20 @@ def _test_text(decision: Decision, limit: int) -> str:
     return ", ".join(f"{shown(one.left)} {one.expression.op} {shown(one.right)}" for one in decision.compared)
 
 
-def _filled(expr: nodes.Expr, values: dict[nodes.Name | nodes.Index, Value]) -> nodes.Expr:
-    """The expression with the values that were read in place of their names."""
+def _filled(expr: nodes.Expr, values: dict[Leaf, State]) -> nodes.Expr:
+    """The expression with the values that were read in place of their names, and of whole sets."""
     match expr:
-        case nodes.Name() | nodes.Index():
-            return _literal(values[expr]) if expr in values else expr
+        case nodes.Name() | nodes.Index() | nodes.Gather():
+            value = values.get(expr)
+            return expr if value is None or isinstance(value, tuple) else _literal(value)
+        case nodes.Member(selection=name):
+            indices = values.get(nodes.Name(name))
+            shown_as = name if indices is None else _held(indices)
+            return replace(expr, index=_filled(expr.index, values), selection=shown_as)
         case nodes.Call(function="len"):
             return expr
-        case nodes.Call(args=args):
-            return replace(expr, args=tuple(_filled(arg, values) for arg in args))
-        case nodes.Logic(args=args):
-            return replace(expr, args=tuple(_filled(arg, values) for arg in args))
-        case nodes.Unary(operand=operand):
-            return replace(expr, operand=_filled(operand, values))
-        case nodes.Binary(left=left, right=right):
-            return replace(expr, left=_filled(left, values), right=_filled(right, values))
-        case nodes.Compare(left=left, right=right):
-            return replace(expr, left=_filled(left, values), right=_filled(right, values))
-        case nodes.Conditional(test=test, then=then, otherwise=otherwise):
-            parts = (_filled(part, values) for part in (test, then, otherwise))
-            return nodes.Conditional(*parts, span=expr.span)
         case _:
-            return expr
+            return with_parts(expr, tuple(_filled(part, values) for part in parts_of(expr)))
 
 
 def _literal(value: Value) -> nodes.Expr:

@@ -443,7 +443,7 @@ def test_lines_for_one_draw_add_up_and_a_fixed_index_restricts_a_line() -> None:
     assert [step.shift for step in done.steps if isinstance(step.on_d, Draw)] == [11, -2, 98]
 
 
-def test_aligned_values_of_earlier_draws_can_be_used_and_later_ones_not() -> None:
+def test_aligned_values_of_other_draws_can_be_used_along_an_order() -> None:
     text = """
         mechanism m
         input
@@ -460,8 +460,32 @@ def test_aligned_values_of_earlier_draws_can_be_used_and_later_ones_not() -> Non
     noise: dict[NoiseKey, object] = {("a", None): 5}
     done = replay(spec(text), pair({}, {"q": 0}, {"q": 0}, noise))
     assert dict(image(spec(text), done.scenario)) == {("a", None): 6, ("b", None): -4}
-    later = replay(spec(text.replace("a += 1", "a += b'")), pair({}, {"q": 0}, {"q": 0}))
-    assert conditions(later) == ["defined"]
+    later = spec(text.replace("a += 1", "a += b' + b").replace("b += a' - 2*a", "b += a - 1"))
+    assert dict(image(later, done.scenario)) == {("a", None): 9, ("b", None): 4}
+
+
+@pytest.mark.parametrize(("a", "b"), [("b'", "a'"), ("a'", "1"), ("b'", "a' - 2*a")])
+def test_a_draw_that_needs_its_own_aligned_value_has_none(a: str, b: str) -> None:
+    text = f"""
+        mechanism m
+        input
+          q : query, sensitivity 1
+        privacy 10
+        program
+          a ~ Lap(1)
+          b ~ Lap(1)
+          emit done
+        align
+          a += {a}
+          b += {b}
+    """
+    done = replay(spec(text), pair({}, {"q": 0}, {"q": 0}))
+    assert conditions(done) == ["acyclic"]
+    (violation,) = done.violations
+    assert "the aligned `a` depends on itself" in violation.message
+    plain = dedent(text).lstrip("\n")
+    assert plain[violation.span.start : violation.span.end] == f"a += {a}"
+    assert done.run_d_prime.steps == ()
 
 
 def test_two_noise_vectors_with_one_image() -> None:
