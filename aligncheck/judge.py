@@ -16,6 +16,7 @@ from aligncheck.discharge.establish import Findings, contradiction, establish
 from aligncheck.discharge.prove import Open, Outcome, Proved
 from aligncheck.obligations import ORDER
 from aligncheck.relational.paths import TooManyPathsError
+from aligncheck.relational.selection import UnsupportedError
 from aligncheck.relational.spell import spell
 from aligncheck.relational.terms import Cmp, Kind, Term, atoms
 from aligncheck.source import Source
@@ -49,6 +50,8 @@ def judge(mechanism: Mechanism, source: Source, deadline: float, explain: bool =
         findings = establish(mechanism, source, deadline)
     except TooManyPathsError as error:
         raise SpecError(source, _too_many_paths(mechanism, error)) from None
+    except UnsupportedError as error:
+        return _unsupported(mechanism, error)
     _refuse_bad_clause(findings, source)
     if not findings.open():
         return Verified(mechanism, _reports(findings, None), _proof(findings, source, explain))
@@ -161,6 +164,18 @@ def _unknown(mechanism: Mechanism, findings: Findings, proof: Proof) -> Unknown:
         _reports(findings, None),
         proof,
         help=_help(obligation.condition),
+    )
+
+
+def _unsupported(mechanism: Mechanism, error: UnsupportedError) -> Unknown:
+    return Unknown(
+        mechanism,
+        Condition.OUTPUT,
+        f"no rule for {error}",
+        Label(error.span),
+        (),
+        None,
+        help="give the maximum or the selection an assignment of its own, at the top level of the program",
     )
 
 

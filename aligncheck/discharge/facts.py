@@ -32,6 +32,7 @@ from aligncheck.relational.terms import (
     mul,
     neg,
     or_,
+    order_key,
     sort_of,
     sub,
     subterms,
@@ -46,6 +47,7 @@ class Facts:
     theory: Theory
     _of_atom: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
     _of_pair: dict[tuple[Term, Term], tuple[Term, ...]] = field(default_factory=dict)
+    _of_sets: dict[frozenset[Term], tuple[Term, ...]] = field(default_factory=dict)
     _atoms: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
 
     def about(self, terms: Iterable[Term]) -> list[Term]:
@@ -78,6 +80,7 @@ class Facts:
                 found[fact] = None
                 meet(fact)
             queue.extend(f for f in self._pairs(list(atoms)) if f not in found and f != TRUE)
+            queue.extend(f for f in self._chosen(atoms) if f not in found and f != TRUE)
         return list(found)
 
     def _atoms_in(self, term: Term) -> tuple[Term, ...]:
@@ -104,6 +107,18 @@ class Facts:
                 case _:
                     raw = ()
             known = self._of_atom[atom] = _conjuncts(raw)
+        return known
+
+    def _chosen(self, atoms: Iterable[Term]) -> tuple[Term, ...]:
+        """What maxima and selections over sets mean, at the indices that occur."""
+        registry = self.theory.registry
+        if registry.is_empty:
+            return ()
+        present = frozenset(a for a in atoms if isinstance(a, Sym | App))
+        known = self._of_sets.get(present)
+        if known is None:
+            in_order = sorted(present, key=order_key)
+            known = self._of_sets[present] = _conjuncts(registry.facts(in_order))
         return known
 
     def _pairs(self, atoms: list[Term]) -> Iterator[Term]:

@@ -14,6 +14,7 @@ from aligncheck.obligations.draws import count_is_known, drawn_once, same_index,
 from aligncheck.obligations.obligation import Invariants, Obligation
 from aligncheck.obligations.output import same_arms_and_records
 from aligncheck.obligations.running import operations_defined
+from aligncheck.obligations.selection import released_selections, same_selection
 from aligncheck.relational.paths import Analysis
 from aligncheck.relational.terms import Term
 from aligncheck.relational.visible import Visible
@@ -51,8 +52,10 @@ def obligations_of(
         *count_is_known(analysis, visible, source),
         *same_index(analysis, invariants, source),
         *countably_many(analysis, visible, source),
+        *released_selections(analysis),
         *in_order(analysis, source),
         *stays_in_support(analysis, invariants, source),
+        *same_selection(analysis, invariants),
         *same_arms_and_records(analysis, invariants, source),
         *within_claim(analysis, claim, invariants, source),
     ]

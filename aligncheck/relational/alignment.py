@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from aligncheck.relational.evaluate import Evaluator, Partial, Scope
+from aligncheck.relational.evaluate import BoundScope, Evaluator, Partial, Scope
 from aligncheck.relational.terms import TRUE, ZERO, Term, add, and_, eq, implies, ite, neg, not_, sub
 from aligncheck.relational.theory import Theory
 from aligncheck.source import Span
-from aligncheck.syntax.nodes import AlignItem, CaseSplit, Expr, Name, OutCount, OutField, OutIs, Shift
+from aligncheck.syntax.nodes import AlignItem, CaseSplit, Expr, Name, Shift
 
 
 def shift_of(
@@ -101,27 +99,3 @@ def _bound(line: Shift, position: Term, scope: Scope, theory: Theory) -> tuple[T
     if isinstance(line.index, Name) and line.index.ident not in theory.inputs:
         return TRUE, BoundScope(scope, line.index.ident, position)
     return eq(position, Evaluator(scope).term(line.index)), scope
-
-
-@dataclass(frozen=True)
-class BoundScope:
-    """A scope in which one name stands for the index of the draw."""
-
-    outer: Scope
-    binder: str
-    position: Term
-
-    def name(self, ident: str, primed: bool, span: Span) -> Term:
-        return self.position if ident == self.binder else self.outer.name(ident, primed, span)
-
-    def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
-        return self.outer.entry(base, index, primed, span)
-
-    def length(self, base: str) -> Term:
-        return self.outer.length(base)
-
-    def ordered(self, left: str, op: str) -> Term | None:
-        return self.outer.ordered(left, op)
-
-    def omega(self, expr: OutIs | OutField | OutCount, index: Term | None) -> tuple[Term, Term]:
-        return self.outer.omega(expr, index)

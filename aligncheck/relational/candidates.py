@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
 
@@ -23,6 +24,7 @@ from aligncheck.relational.paths import (
     Path,
     ProgramScope,
 )
+from aligncheck.relational.selection import chosen, is_extremum, passed
 from aligncheck.relational.terms import (
     FALSE,
     ONE,
@@ -544,8 +546,9 @@ class Pool:
 
     def _leaf_sizes(self, leaf: Term) -> list[Term]:
         parts, constant = (leaf.parts, leaf.constant) if isinstance(leaf, Add) else (((leaf, 1),), 0)
+        parts, apart = _less_extrema(tuple((t, Fraction(k)) for t, k in parts))
         public: list[Term] = [const(constant)] if constant else []
-        moved: list[Term] = []
+        moved: list[Term] = [scaled(b, k) for k in apart for b in self._bounds[:1]]
         for part, factor in parts:
             term = scaled(part, factor)
             if any(a.kind is Kind.DISTANCE for a in atoms((term,))):
@@ -674,7 +677,17 @@ class Pool:
                     found += [mul(rate, prefix(q, t)) for rate in self._sums_of_rates()]
                 case _:
                     pass
-        return found
+        return [*found, *self._selected_costs()]
+
+    def _selected_costs(self) -> list[Term]:
+        """What is paid when the loop passes the selected index, or for each of the selected ones."""
+        registry = self.analysis.theory.registry
+        if registry.is_empty or self.cut.counter is None:
+            return []
+        paid = _distinct(c for costs in self._round_costs for c in costs if c != ZERO and self._stable(c))
+        at = self.cut.counter
+        ones = [_flag_sum([lt(chosen(name), at)], c) for name in registry.argmaxima for c in paid]
+        return ones + [mul(c, passed(name, at)) for name in registry.selections for c in paid]
 
     def _owed(self, fixed: set[Term]) -> list[tuple[Term, Term]]:
         """A variable that still differs will have to be paid for: cost + rate·|distance| is bounded
@@ -796,6 +809,17 @@ def _cases(term: Term) -> list[Term]:
 def _sizes(form: Term) -> list[Term]:
     """Public sizes that a closed form may take."""
     return [_unsigned(fn("abs", leaf)) for leaf in _cases(form) if not _noisy(leaf)]
+
+
+def _less_extrema(
+    parts: tuple[tuple[Term, Fraction], ...],
+) -> tuple[tuple[tuple[Term, Fraction], ...], list[Fraction]]:
+    """A sum without its maxima, where they come in pairs `c·best' - c·best`, and the sizes of the factors."""
+    extrema = [(t, k) for t, k in parts if is_extremum(t)]
+    factors = [k for _, k in extrema]
+    if not extrema or sorted(k for k in factors if k > 0) != sorted(-k for k in factors if k < 0):
+        return parts, []
+    return tuple(p for p in parts if p not in extrema), [k for k in factors if k > 0]
 
 
 def _unsigned(term: Term) -> Term:

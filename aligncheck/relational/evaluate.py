@@ -7,13 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from aligncheck.relational.selection import BINDER, Gathered
 from aligncheck.relational.terms import (
     FALSE,
     ONE,
     TRUE,
     ZERO,
     Const,
+    Kind,
     Sort,
+    Sym,
     Term,
     Truth,
     add,
@@ -31,6 +34,7 @@ from aligncheck.relational.terms import (
     neg,
     not_,
     or_,
+    scaled,
     sort_of,
     sub,
 )
@@ -42,13 +46,17 @@ from aligncheck.syntax.nodes import (
     Compare,
     Conditional,
     Expr,
+    Gather,
     Index,
+    Indices,
     Logic,
+    Member,
     Name,
     Number,
     OutCount,
     OutField,
     OutIs,
+    OverRange,
     Unary,
 )
 
@@ -79,6 +87,14 @@ class Scope(Protocol):
 
     def omega(self, expr: OutIs | OutField | OutCount, index: Term | None) -> tuple[Term, Term]:
         """A part of the output, and when it is there."""
+        ...
+
+    def member(self, selection: str, index: Term) -> Term:
+        """That an index is among the selected ones."""
+        ...
+
+    def gathered(self, expr: Gather, meaning: Gathered) -> tuple[Term, Term]:
+        """The value of a set's maximum, say, and when there is one."""
         ...
 
 
@@ -130,6 +146,31 @@ class Evaluator:
                 return part
             case OutCount():
                 return self.scope.omega(expr, None)[0]
+            case Member(index=index, selection=selection):
+                return self.scope.member(selection, self.term(index))
+            case Gather():
+                found, there = self.scope.gathered(expr, self.gathered(expr))
+                self._require(there, expr.span, "there are enough indices to choose from")
+                return found
+
+    def gathered(self, expr: Gather) -> Gathered:
+        """What a `max`, `argmax` or `top` over a set of indices ranges over, with the index left open."""
+        match expr.over:
+            case Indices(base=base):
+                low: Term = ZERO
+                high = self.scope.length(base)
+            case OverRange(low=start, high=end):
+                low, high = self.term(start), self.term(end)
+        binder = Sym(f"{expr.index}{BINDER}", Sort.INT, Kind.GHOST)
+        within = and_((le(low, binder), lt(binder, high)))
+        inner = Evaluator(BoundScope(self.scope, expr.index, binder), _guards=[*self._guards, within])
+        where = inner.term(expr.where) if expr.where is not None else TRUE
+        with inner._given(where):
+            body = inner.term(expr.body)
+        self.partial += inner.partial
+        count = self.term(expr.count) if expr.count is not None else None
+        sign = -1 if expr.function in ("min", "argmin") else 1
+        return Gathered(count, binder, low, high, where, scaled(body, sign), sign)
 
     @contextmanager
     def _given(self, condition: Term) -> Iterator[None]:
@@ -221,6 +262,36 @@ class Evaluator:
             case _:
                 pass
         return fn(expr.function, *args)
+
+
+@dataclass(frozen=True)
+class BoundScope:
+    """A scope in which one name stands for an index: that of a draw, or the one that a set ranges over."""
+
+    outer: Scope
+    binder: str
+    position: Term
+
+    def name(self, ident: str, primed: bool, span: Span) -> Term:
+        return self.position if ident == self.binder else self.outer.name(ident, primed, span)
+
+    def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
+        return self.outer.entry(base, index, primed, span)
+
+    def length(self, base: str) -> Term:
+        return self.outer.length(base)
+
+    def ordered(self, left: str, op: str) -> Term | None:
+        return self.outer.ordered(left, op)
+
+    def omega(self, expr: OutIs | OutField | OutCount, index: Term | None) -> tuple[Term, Term]:
+        return self.outer.omega(expr, index)
+
+    def member(self, selection: str, index: Term) -> Term:
+        return self.outer.member(selection, index)
+
+    def gathered(self, expr: Gather, meaning: Gathered) -> tuple[Term, Term]:
+        return self.outer.gathered(expr, meaning)
 
 
 def _fold(args: list[Term], join: Callable[[Term, Term], Term]) -> Term:

@@ -22,6 +22,20 @@ from typing import TypeAlias
 from aligncheck.relational import noise
 from aligncheck.relational.alignment import shift_of
 from aligncheck.relational.evaluate import Evaluator, Partial
+from aligncheck.relational.selection import (
+    Gathered,
+    UnsupportedError,
+    chosen,
+    concrete_count,
+    concrete_extremum,
+    concrete_facts,
+    concrete_ranks,
+    extremum,
+    is_binder,
+    member,
+    pick,
+    size_of,
+)
 from aligncheck.relational.terms import (
     ONE,
     TRUE,
@@ -51,6 +65,7 @@ from aligncheck.relational.terms import (
     order_key,
     same,
     sort_of,
+    substitute,
 )
 from aligncheck.relational.theory import Theory
 from aligncheck.source import Span
@@ -62,6 +77,7 @@ from aligncheck.syntax.nodes import (
     Expr,
     Family,
     For,
+    Gather,
     If,
     OutCount,
     OutField,
@@ -157,6 +173,20 @@ class Emission:
 
 
 @dataclass(frozen=True, slots=True)
+class Selected:
+    """An `argmax` or `top`: what is selected among in either run.
+
+    `picks`, only in a concrete run, are the selected indices in order.
+    """
+
+    name: str
+    left: Gathered
+    right: Gathered
+    span: Span
+    picks: tuple[Pair, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Required:
     """A partial operation in either run."""
 
@@ -179,7 +209,7 @@ class Claimed:
     span: Span
 
 
-Event: TypeAlias = Decision | Drawing | Emission | Required | Assumed | Claimed
+Event: TypeAlias = Decision | Drawing | Selected | Emission | Required | Assumed | Claimed
 Env: TypeAlias = dict[str, Pair]
 
 
@@ -367,6 +397,9 @@ def _not_whole(analysis: Analysis) -> frozenset[tuple[int, str]]:
     return frozenset(found)
 
 
+ENOUGH = "there are enough indices to choose from"
+
+
 def is_visible(body: Iterable[Stmt]) -> bool:
     """Whether a block does more than assign."""
     return any(isinstance(s, Emit | Sample | Break | For | While) for s in statements_in(tuple(body)))
@@ -415,6 +448,7 @@ class _Machine:
         self.private = False  # inside an arm that the run on D' may not take
 
     def run(self) -> Analysis:
+        self.theory.registry.clear()
         start: Env = {COST: same(ZERO), OUT: same(ZERO)}
         for label in sorted(self.omega):
             if label.startswith("out:count:"):
@@ -426,6 +460,8 @@ class _Machine:
         self.cuts.append(Cut(0, None, start))
         for state in self.block(self.mechanism.body, [_State(0, dict(start), [])]):
             self.finish(state, None)
+        changing = {a for c in self.cuts for v in c.fresh.values() for a in atoms((v.left, v.right))}
+        self.theory.registry.forget(frozenset(changing))
         return Analysis(self.theory, tuple(self.cuts), tuple(self.paths), self.omega)
 
     def finish(self, state: _State, target: int | None) -> None:
@@ -457,6 +493,10 @@ class _Machine:
 
     def statement(self, stmt: Stmt, states: list[_State]) -> list[_State]:
         match stmt:
+            case Assign(value=Gather()) if self.theory.gathers.get(stmt.name) is stmt.value:
+                for state in states:
+                    self.gather(stmt.name, stmt.value, state)
+                return states
             case Assign():
                 branched = _branched(stmt)
                 if branched is not None and len(states) < ARMS_LIMIT:
@@ -613,6 +653,44 @@ class _Machine:
         spent = mul(fn("abs", shift), left.inverse_alpha)
         state.env[COST] = same(add(state.env[COST].left, spent))
 
+    def gather(self, name: str, expr: Gather, state: _State) -> None:
+        """A maximum or a selection that has a name: in both runs, with what must be defined."""
+        sides: list[Gathered] = []
+        for primed in (False, True):
+            evaluator = Evaluator(ProgramScope(self.theory, state.env, primed))
+            meaning = self.theory.with_candidates(evaluator.gathered(expr))
+            partial = [*evaluator.partial, Partial(meaning.enough(), expr.span, ENOUGH)]
+            state.events += [Required(p, primed) for p in partial if p.condition != TRUE]
+            sides.append(meaning)
+        if expr.function in ("max", "min"):
+            self._extremum(name, sides[0], sides[1], state)
+        else:
+            self._select(name, sides[0], sides[1], expr.span, state)
+
+    def _extremum(self, name: str, left: Gathered, right: Gathered, state: _State) -> None:
+        symbols = [extremum(name, primed) for primed in (False, True)]
+        for symbol, meaning in zip(symbols, (left, right), strict=True):
+            if self.theory.is_concrete:
+                value, some = concrete_extremum(meaning)
+                state.events.append(Assumed(implies(some, eq(symbol, value))))
+            else:
+                self.theory.registry.define_extremum(symbol, meaning)
+        state.env[name] = Pair(symbols[0], symbols[1])
+
+    def _select(self, name: str, left: Gathered, right: Gathered, span: Span, state: _State) -> None:
+        """Both runs select alike (an obligation), so that what is selected becomes a part of ω."""
+        picks: tuple[Pair, ...] = ()
+        if self.theory.is_concrete:
+            count = concrete_count(left)
+            ones, _ = concrete_ranks(left, count)
+            others, _ = concrete_ranks(right, count)
+            picks = tuple(Pair(a, b) for a, b in zip(ones, others, strict=True))
+            state.events += [Assumed(f) for f in concrete_facts(name, left, ones)]
+        else:
+            self.theory.registry.define_selection(name, left)
+        state.events.append(Selected(name, left, right, span, picks))
+        state.env[name] = same(chosen(name) if left.count is None else size_of(name))
+
     def emit(self, stmt: Emit, state: _State) -> None:
         position = state.env[OUT].left
         fields = tuple((f.name, self.pair(f.value, state), f.span) for f in stmt.fields)
@@ -699,7 +777,10 @@ class _Machine:
                 state.env["#low"], state.env["#high"] = cut.env["#low"], cut.env["#high"]
             self.finish(state, number)
         self.around.pop()
-        leaving = ([outside] if outside is not None else []) + self.broken.pop()
+        broken = self.broken.pop()
+        if outside is not None and not broken:
+            outside.env.update(_drawn_everywhere(cut, ends))
+        leaving = ([outside] if outside is not None else []) + broken
         return [self._left(stmt, state) for state in leaving]
 
     def _left(self, stmt: For | While, state: _State) -> _State:
@@ -732,6 +813,10 @@ class _Machine:
             if name == "#counter":
                 continue
             if "[" in name and base in drawn:
+                continue
+            if name.startswith(("#each:", "#span:")):
+                if name.split(":", 1)[1] not in drawn and all(v == first for v in values):
+                    env[name] = first
                 continue
             if name not in changed and all(v == first for v in values):
                 env[name] = first
@@ -813,6 +898,34 @@ def _branched(stmt: Assign) -> If | None:
     return If((nodes.Branch(found.test, (arms[0],), span=found.span),), (arms[1],), span=stmt.span)
 
 
+def _drawn_everywhere(cut: Cut, ends: list[_State]) -> Env:
+    """What a loop that has run to its end drew at each of its indices: for each variable of which every round
+    makes one draw, at the loop's counter, with one distribution's symbol and one shift, that speak of nothing
+    else that the loop changes.
+
+    Why sound: the rounds are those with the counter in [low, high), and no round leaves the loop early.
+    """
+    if cut.counter is None or cut.env["#low"].left != cut.env["#low"].right:
+        return {}
+    if cut.env["#high"].left != cut.env["#high"].right:
+        return {}
+    changing = {a for v in cut.fresh.values() for a in atoms((v.left, v.right))} - {cut.counter}
+    made = [{e.name: e for e in s.events if isinstance(e, Drawing)} for s in ends]
+    found: Env = {}
+    for name in sorted(made[0]) if made else ():
+        draws = [m.get(name) for m in made]
+        values = {(d.left.value, d.right.value, d.shift, d.index) for d in draws if d is not None}
+        if None in draws or len(values) != 1:
+            continue
+        value, other, shift, index = next(iter(values))
+        plain = isinstance(value, App) and value == other and index == same(cut.counter)
+        once = all(sum(isinstance(e, Drawing) and e.name == name for e in s.events) == 1 for s in ends)
+        if plain and once and not changing & atoms((shift,)):
+            found[each_of(name)] = Pair(value, add(value, shift))
+            found[span_of(name)] = Pair(cut.env["#low"].left, cut.env["#high"].left)
+    return found
+
+
 def _established(state: _State) -> tuple[Term, ...]:
     """What the way into a loop says about symbols that never change again, on both runs.
 
@@ -887,6 +1000,22 @@ def _unsettled(name: str) -> Term:
     return Sym(f"d:unsettled:{name}", Sort.REAL, Kind.DISTANCE)
 
 
+def each_of(name: str) -> str:
+    """Where the environment keeps what an ended loop drew at each index: with the loop's counter for it."""
+    return f"#each:{name}"
+
+
+def span_of(name: str) -> str:
+    """Where the environment keeps the first index at which an ended loop drew, and the end of its range."""
+    return f"#span:{name}"
+
+
+def _counter_in(each: Pair) -> Term:
+    """The loop counter at which a remembered draw stands."""
+    assert isinstance(each.left, App)
+    return each.left.args[0]
+
+
 def _cell(name: str, index: Term, side: bool = False) -> str:
     """Where the environment keeps a draw: by its index on D, or (`side`) by its index on D'."""
     return f"{name}[{order_key(index)}]" + ("'" if side else "")
@@ -943,9 +1072,14 @@ class ProgramScope:
 
     def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
         right = primed or self.side
+        if base in self.theory.gathers:
+            return pick(base, index), and_((le(ZERO, index), lt(index, size_of(base))))
         if base not in self.theory.inputs:
             cell = self.env.get(_cell(base, index, self.side))
             if cell is None:
+                several = self._drawn(base, index, right) or self._among(base, index, right)
+                if several is not None:
+                    return several
                 # A draw of an earlier round: only the last one is remembered.
                 place = self.env[latest(base)].left
                 drawn = self.env[last(base)]
@@ -954,8 +1088,43 @@ class ProgramScope:
         legal = and_((le(ZERO, index), lt(index, self.theory.length(base))))
         return self.theory.entry(base, index, right), legal
 
+    def _drawn(self, base: str, index: Term, right: bool) -> tuple[Term, Term] | None:
+        """A draw of a loop that has ended, where the loop made one in every round."""
+        each, span = self.env.get(each_of(base)), self.env.get(span_of(base))
+        if each is None or span is None:
+            return None
+        table: dict[Term, Term] = {_counter_in(each): index}
+        value = substitute(each.right if right else each.left, table)
+        return value, and_((le(span.left, index), lt(index, span.right)))
+
+    def _among(self, base: str, index: Term, right: bool) -> tuple[Term, Term] | None:
+        """In a concrete run: the draw at an index that is no plain number."""
+        if not self.theory.is_concrete or isinstance(index, Const):
+            return None
+        found: Term = ZERO
+        there: list[Term] = []
+        for name, cell in self.env.items():
+            if name.startswith(f"{base}[") and name.endswith("]"):
+                here = eq(index, const(int(name[len(base) + 1 : -1])))
+                found = ite(here, cell.right if right else cell.left, found)
+                there.append(here)
+        return (found, or_(there)) if there else None
+
     def length(self, base: str) -> Term:
-        return self.theory.length(base)
+        return size_of(base) if base in self.theory.gathers else self.theory.length(base)
+
+    def member(self, selection: str, index: Term) -> Term:
+        return member(selection, index)
+
+    def gathered(self, expr: Gather, meaning: Gathered) -> tuple[Term, Term]:
+        if any(is_binder(a) and a != meaning.binder for a in atoms((meaning.body, meaning.where))):
+            raise UnsupportedError(expr.span, "a set that depends on the index of a set around it")
+        if expr.function not in ("max", "min"):
+            raise UnsupportedError(expr.span, f"`{expr.function}` elsewhere than in an assignment of its own")
+        if self.theory.is_concrete:
+            return concrete_extremum(meaning)
+        meaning = self.theory.with_candidates(meaning)
+        return self.theory.registry.anonymous(meaning), meaning.enough()
 
     def ordered(self, left: str, op: str) -> Term | None:
         return self.theory.ordered(left, op)
@@ -1003,14 +1172,25 @@ class _DrawScope(ProgramScope):
         return cls(theory, {**env, key: Pair(value, add(value, _unsettled(drawn)))}, False)
 
     def name(self, ident: str, primed: bool, span: Span) -> Term:
+        if ident not in self.env and ident in self.theory.gathers:
+            return self._foreseen(ident, self.theory.gathers[ident], primed)
         if ident not in self.env and ident not in self.theory.inputs and ident != "alignment_cost":
             return self._later(ident, None, primed)
         return super().name(ident, primed, span)
 
     def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
+        if base in self.theory.gathers:
+            return super().entry(base, index, primed, span)
         if base not in self.theory.inputs and _cell(base, index) not in self.env:
-            return self._later(base, index, primed), TRUE
+            drawn = self._drawn(base, index, primed)
+            return drawn if drawn is not None else (self._later(base, index, primed), TRUE)
         return super().entry(base, index, primed, span)
+
+    def _foreseen(self, name: str, expr: Gather, primed: bool) -> Term:
+        """What a variable will hold later in the complete run: a part of ω, or a symbol that counts as noise."""
+        if expr.function not in ("max", "min"):
+            return chosen(name)
+        return extremum(name, primed)
 
     def _later(self, name: str, index: Term | None, primed: bool) -> Term:
         """A draw that has not happened yet: the `acyclic` obligation must find an order in which it comes

@@ -7,13 +7,14 @@ Design rule 3: nothing else is assumed. Facts about one symbol are given when th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
 from aligncheck.check.sorts import sorts_of
 from aligncheck.check.symbols import symbols_of
 from aligncheck.relational.evaluate import Evaluator, Partial
+from aligncheck.relational.selection import Gathered, Registry, UnsupportedError
 from aligncheck.relational.terms import (
     TRUE,
     ZERO,
@@ -40,7 +41,7 @@ from aligncheck.relational.terms import (
 from aligncheck.source import Source, Span
 from aligncheck.syntax import nodes
 from aligncheck.syntax.nodes import Adjacency, Expr, Mechanism, Parameter, PublicVector, Queries
-from aligncheck.syntax.walk import expressions_in, lists_per_answer, names_in
+from aligncheck.syntax.walk import expressions_in, lists_per_answer, names_in, statements_in
 
 Ground = Fraction | bool
 
@@ -66,6 +67,7 @@ class Theory:
     mechanism: Mechanism
     grounding: Grounding = field(default_factory=Grounding)
     public_only: bool = False
+    registry: Registry = field(default_factory=Registry, compare=False)
 
     # --- names --------------------------------------------------------------------------------------------
 
@@ -128,6 +130,33 @@ class Theory:
         if not isinstance(item, Queries) or not item.vector or op not in ("<=", ">="):
             return None
         return _order_flag(name, op)
+
+    @cached_property
+    def gathers(self) -> Mapping[str, nodes.Gather]:
+        """The variables whose only assignment is a maximum or a selection at the top level of the program: in
+        the alignment they stand for their values in the complete run.
+        """
+        assigned = [s.name for s in statements_in(self.mechanism.body) if isinstance(s, nodes.Assign)]
+        return {
+            s.name: s.value
+            for s in self.mechanism.body
+            if isinstance(s, nodes.Assign) and isinstance(s.value, nodes.Gather)
+            if assigned.count(s.name) == 1
+        }
+
+    def with_candidates(self, meaning: Gathered) -> Gathered:
+        """A set with the indices that may be known to be in it: the public ones that have a name."""
+        named = tuple(
+            self.parameter(p.name)
+            for p in self.mechanism.inputs
+            if isinstance(p, Parameter) and p.sort is nodes.Sort.INT
+        )
+        return replace(meaning, candidates=named)
+
+    @property
+    def is_concrete(self) -> bool:
+        """Whether parameters and lengths are numbers: only in the search for a counterexample."""
+        return bool(self.grounding.parameters or self.grounding.lengths)
 
     @cached_property
     def truth_fields(self) -> frozenset[str]:
@@ -309,7 +338,7 @@ class Theory:
             case Kind.OMEGA if atom.name.startswith("out:is:") and index is not None:
                 length = Sym("out:len", Sort.INT, Kind.OMEGA)
                 return (implies(atom, and_((le(ZERO, index), lt(index, length)))),)
-            case Kind.OMEGA if isinstance(atom, Sym) and atom.sort is Sort.INT:
+            case Kind.OMEGA if isinstance(atom, Sym) and atom.name.startswith("out:"):
                 return (le(ZERO, atom),)
             case Kind.GHOST if atom.name.startswith(("le:", "ge:")):
                 return self._order_facts(atom.name)
@@ -508,3 +537,9 @@ class InputScope:
         self, expr: nodes.OutIs | nodes.OutField | nodes.OutCount, index: Term | None
     ) -> tuple[Term, Term]:
         raise AssertionError("an input clause cannot mention the output")
+
+    def member(self, selection: str, index: Term) -> Term:
+        raise AssertionError("an input clause cannot mention a selection")
+
+    def gathered(self, expr: nodes.Gather, meaning: Gathered) -> tuple[Term, Term]:
+        raise UnsupportedError(expr.span, "a maximum over a set in an input clause")

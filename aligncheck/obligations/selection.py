@@ -1,0 +1,166 @@
+"""Condition iv, output, for what `argmax` and `top` select; and that the output shows it where φ speaks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from aligncheck.conditions import Condition
+from aligncheck.obligations.obligation import (
+    Impossible,
+    Invariants,
+    Obligation,
+    context,
+    run_on_d,
+    run_on_d_prime,
+)
+from aligncheck.relational.paths import Analysis, Cut, Path, Selected
+from aligncheck.relational.selection import chosen, member, pick, size_of
+from aligncheck.relational.terms import (
+    ZERO,
+    App,
+    Kind,
+    Sort,
+    Sym,
+    Term,
+    and_,
+    atoms,
+    eq,
+    implies,
+    le,
+    lt,
+    not_,
+)
+
+
+def same_selection(analysis: Analysis, invariants: Invariants) -> list[Obligation]:
+    """Both runs select the same indices, in the same order.
+
+    Claim: with `i` and `j` generic: every index that the run on D selects may be selected on D', comes there
+    before every index that may be selected and was not, and the selected ones keep their order.
+    Why sound: `Gathered.beats` is a total order of the indices. A list of `count` indices of the set that is
+    sorted by it, and of which each comes before every other index of the set, is what `top` gives; for
+    `argmax` the one index comes before all others. Generic indices are symbols of which nothing is assumed,
+    so the claim holds for all.
+    Source: VLDB paper, Lemmas 8 and 11; design, section 2.
+    """
+    found: list[Obligation] = []
+    for path in analysis.paths:
+        known = (*context(analysis, path, invariants), *run_on_d(path))
+        for place, event in enumerate(path.events):
+            if isinstance(event, Selected):
+                hypotheses = (*known, *run_on_d_prime(path, place))
+                found += [
+                    Obligation(
+                        Condition.OUTPUT, hypotheses, goal, text, event.span, "same_selection", len(known)
+                    )
+                    for goal, text in _claims(event)
+                ]
+    return found
+
+
+def _claims(event: Selected) -> Iterator[tuple[Term, str]]:
+    name, there = event.name, event.right
+    i, j = (Sym(letter, Sort.INT, Kind.GHOST) for letter in ("one", "other"))
+    if event.picks:
+        for pair in event.picks:
+            yield eq(pair.left, pair.right), f"`{name}` is the same on D and D'"
+    elif there.count is None:
+        winner = chosen(name)
+        yield there.inside(winner), f"`{name}` may be chosen on D' too"
+        yield (
+            implies(there.inside(j), there.beats(winner, j)),
+            f"`{name}` comes before every other index on D' too",
+        )
+    else:
+        yield eq(size_of(name), there.count), f"as many are selected as `{name}` on D and D'"
+        yield implies(member(name, i), there.inside(i)), f"each of `{name}` may be selected on D' too"
+        divided = and_((member(name, i), there.inside(j), not_(member(name, j))))
+        yield (
+            implies(divided, there.beats(i, j)),
+            f"each of `{name}` comes before every index outside of it on D' too",
+        )
+        ranks = and_((le(ZERO, i), lt(i, j), lt(j, there.count)))
+        yield (
+            implies(ranks, there.beats(pick(name, i), pick(name, j))),
+            f"`{name}` has the same order on D'",
+        )
+
+
+def released_selections(analysis: Analysis) -> list[Obligation]:
+    """Rules 4 and 5: where a shift speaks of a selection, the output shows the selection.
+
+    Claim: on every complete way through the program a record carries what `argmax` selected; what `top`
+    selected is carried, rank by rank, by the rounds of a loop over all ranks.
+    Why needed: what was selected depends on noise, and a local alignment may use it only as a part of ω.
+    """
+    spoken = {
+        a.name.split(":", 1)[1]
+        for p in analysis.paths
+        for d in p.drawings()
+        for a in atoms((d.shift,))
+        if a.kind is Kind.OMEGA and a.name.startswith(("sel:", "in:", "at:", "size:", "passed:"))
+    }
+    if analysis.theory.is_concrete:
+        return []
+    found = []
+    for name in sorted(spoken):
+        event = next(
+            (e for p in analysis.paths for e in p.events if isinstance(e, Selected) and e.name == name), None
+        )
+        span = event.span if event is not None else analysis.theory.mechanism.span
+        shown = _shown(analysis, name)
+        found.append(
+            Obligation(
+                Condition.ACYCLIC,
+                (),
+                Impossible(shown, "records carry what is selected"),
+                f"the output shows `{name}`, of which the alignment speaks",
+                span,
+                "released_selections",
+            )
+        )
+    return found
+
+
+def _shown(analysis: Analysis, name: str) -> bool:
+    """Whether every run releases the selection."""
+    one = chosen(name)
+    selecting = [
+        p for p in analysis.paths if any(isinstance(e, Selected) and e.name == name for e in p.events)
+    ]
+    silent = [p for p in selecting if not _carries(p, one)]
+    if all(_always_passes(analysis, p, lambda q: _carries(q, one)) for p in silent):
+        return True
+    loops = {c.number for c in analysis.cuts if _releases_all_ranks(analysis, c, name)}
+    return bool(loops) and all(_always_passes(analysis, p, lambda q: q.origin in loops) for p in selecting)
+
+
+def _always_passes(analysis: Analysis, start: Path, wanted: Callable[[Path], bool]) -> bool:
+    """Whether after a path no run reaches the end without taking a wanted path."""
+    reached: set[int | None] = set()
+    queue = [start.target]
+    while queue:
+        here = queue.pop()
+        if here is None:
+            return False
+        if here not in reached:
+            reached.add(here)
+            queue += [p.target for p in analysis.paths if p.origin == here and not wanted(p)]
+    return True
+
+
+def _releases_all_ranks(analysis: Analysis, cut: Cut, name: str) -> bool:
+    """Whether a loop runs over the ranks of a selection and every round releases the index at its rank."""
+    meaning = analysis.theory.registry.selections.get(name)
+    if meaning is None or cut.counter is None or cut.enclosing:
+        return False
+    if (cut.env["#low"].left, cut.env["#high"].left) != (ZERO, meaning.count):
+        return False
+    own = [p for p in analysis.paths if p.origin == cut.number]
+    rounds = [p for p in own if any(d.taken for d in p.decisions() if d.loop == cut.number)]
+    value = pick(name, cut.counter)
+    return all(p.target == cut.number and _carries(p, value) for p in rounds)
+
+
+def _carries(path: Path, value: App | Sym) -> bool:
+    return any(pair.left == value for e in path.emissions() for _, pair, _ in e.fields)

@@ -1,0 +1,409 @@
+"""Maxima and selections over sets of indices, of any size: what a symbol that stands for one means.
+
+`max(E for j in q where C)` becomes a symbol, and so does what `argmax` and `top` select. Their definitions are kept
+here with the index left open, and instantiated at the indices that occur in a question: a generic winner, a
+generic loser, the witnesses at which the maxima are taken (design, section 2). No obligation has a quantifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from aligncheck.relational.terms import (
+    FALSE,
+    ONE,
+    TRUE,
+    ZERO,
+    Add,
+    And,
+    App,
+    Cmp,
+    Const,
+    Kind,
+    Not,
+    Sort,
+    Sym,
+    Term,
+    add,
+    and_,
+    atoms,
+    const,
+    eq,
+    iff,
+    implies,
+    ite,
+    le,
+    lt,
+    neg,
+    not_,
+    or_,
+    sort_of,
+    sub,
+    substitute,
+)
+from aligncheck.source import Span
+
+_VALUE, _CHOSEN, _IN, _AT, _PASSED = "val:", "sel:", "in:", "at:", "passed:"
+_WITNESS = "~where"
+BINDER = ":of"
+
+
+class UnsupportedError(Exception):
+    """The proof has no rule for what stands at `span`: the verdict is UNKNOWN."""
+
+    def __init__(self, span: Span, what: str) -> None:
+        self.span = span
+        super().__init__(what)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """`function(body for binder in [low, high) where where)`; `where` and `body` speak of `binder`.
+
+    `count` is how many indices `top` selects, None for all else. A minimum is kept as the maximum of the
+    negated body (`sign` is -1). `candidates` are indices that may be known to be inside.
+    """
+
+    count: Term | None
+    binder: Sym
+    low: Term
+    high: Term
+    where: Term
+    body: Term
+    sign: int = 1
+    candidates: tuple[Term, ...] = ()
+
+    def inside(self, index: Term) -> Term:
+        """That an index belongs to the set."""
+        return and_((le(self.low, index), lt(index, self.high), substitute(self.where, {self.binder: index})))
+
+    def value(self, index: Term) -> Term:
+        """What is compared, at an index."""
+        return substitute(self.body, {self.binder: index})
+
+    def beats(self, one: Term, other: Term) -> Term:
+        """That an index comes before another: a greater value, or an equal one and a lower index (rule 10)."""
+        a, b = self.value(one), self.value(other)
+        return or_((lt(b, a), and_((eq(a, b), le(one, other)))))
+
+    @property
+    def tieless(self) -> bool:
+        """Whether equal values at two indices have probability 0.
+
+        Why: the body is a number that no noise enters plus a multiple of continuous noise that is drawn for
+        each index on its own. For two indices the difference then has a density, and pairs of indices are
+        finitely many (rule 10: only for continuous noise).
+        """
+        if not isinstance(self.body, Add):
+            parts: tuple[Term, ...] = (self.body,)
+        else:
+            parts = tuple(t for t, _ in self.body.parts)
+        own = [t for t in parts if isinstance(t, App) and t.kind is Kind.NOISE and t.args == (self.binder,)]
+        rest = [t for t in parts if t not in own]
+        return len(own) == 1 and own[0].sort is Sort.REAL and all(self._is_fixed(a) for a in atoms(rest))
+
+    def _is_fixed(self, atom: Sym | App) -> bool:
+        """Whether no noise enters a symbol: those of loop heads (`@`) may hold some."""
+        given = atom.kind in (Kind.PARAMETER, Kind.DATA, Kind.DISTANCE) and "@" not in atom.name
+        return atom == self.binder or given
+
+    def enough(self) -> Term:
+        """A condition under which the set has an index at all (for `top`: at least `count`).
+
+        Sound: the set is [low, high) less the indices that its `where` excludes one by one (`j != x`, at most
+        one each; `j not in w`, as many as `w` has). Where another condition stands it must be shown of one of the
+        `candidates` that it is inside.
+        """
+        known = [self.inside(c) for c in self.candidates] if self.count is None else []
+        return or_((self._room_enough(), *known))
+
+    def _room_enough(self) -> Term:
+        wanted = ONE if self.count is None else self.count
+        room = sub(self.high, self.low)
+        for conjunct in self.where.args if isinstance(self.where, And) else (self.where,):
+            excluded = self._excluded(conjunct)
+            if excluded is None:
+                return FALSE
+            room = sub(room, excluded)
+        return le(wanted, room)
+
+    def _excluded(self, conjunct: Term) -> Term | None:
+        match conjunct:
+            case _ if conjunct == TRUE:
+                return ZERO
+            case Not(Cmp("==", left, right)) if self.binder in (left, right):
+                other = right if left == self.binder else left
+                return ONE if self.binder not in atoms((other,)) else None
+            case Not(App(name, (index,))) if name.startswith(_IN) and index == self.binder:
+                return size_of(name.removeprefix(_IN))
+            case _:
+                return None
+
+
+def size_of(name: str) -> Sym:
+    """How many indices the selection `name` holds."""
+    return Sym(f"size:{name}", Sort.INT, Kind.OMEGA)
+
+
+def extremum(name: str, primed: bool) -> Sym:
+    """The symbol of a maximum or minimum on D or (`primed`) on D'. It depends on noise, so it counts as
+    noise.
+    """
+    return Sym(f"{_VALUE}{name}" + ("'" if primed else ""), Sort.REAL, Kind.NOISE)
+
+
+def chosen(name: str) -> Sym:
+    """The index that `argmax` or `argmin` selects: a part of ω."""
+    return Sym(f"{_CHOSEN}{name}", Sort.INT, Kind.OMEGA)
+
+
+def member(name: str, index: Term) -> App:
+    """That an index is among those that `top` selects."""
+    return App(f"{_IN}{name}", (index,), Sort.BOOL, Kind.OMEGA)
+
+
+def pick(name: str, rank: Term) -> App:
+    """The index that `top` puts at a rank, from 0."""
+    return App(f"{_AT}{name}", (rank,), Sort.INT, Kind.OMEGA)
+
+
+def passed(name: str, index: Term) -> App:
+    """How many selected indices are smaller than an index."""
+    return App(f"{_PASSED}{name}", (index,), Sort.INT, Kind.OMEGA)
+
+
+def is_binder(atom: Term) -> bool:
+    """Whether an atom is the index that a set ranges over."""
+    return isinstance(atom, Sym) and atom.name.endswith(BINDER)
+
+
+def is_extremum(atom: Term) -> bool:
+    """Whether an atom stands for a maximum or a minimum."""
+    return isinstance(atom, Sym) and atom.name.startswith(_VALUE)
+
+
+@dataclass
+class Registry:
+    """The definitions of one mechanism's symbols. A symbol that is given two definitions has none: nothing is
+    then assumed of it.
+    """
+
+    extrema: dict[Sym, Gathered | None] = field(default_factory=dict)
+    argmaxima: dict[str, Gathered | None] = field(default_factory=dict)
+    selections: dict[str, Gathered | None] = field(default_factory=dict)
+
+    def define_extremum(self, symbol: Sym, meaning: Gathered) -> None:
+        """What a maximum is the maximum of."""
+        known = self.extrema.setdefault(symbol, meaning)
+        if known != meaning:
+            self.extrema[symbol] = None
+
+    def define_selection(self, name: str, meaning: Gathered) -> None:
+        """What `argmax` or `top` selects among, in the run on D."""
+        table = self.argmaxima if meaning.count is None else self.selections
+        if table.setdefault(name, meaning) != meaning:
+            table[name] = None
+
+    def anonymous(self, meaning: Gathered) -> Sym:
+        """The symbol of a maximum that has no name: one for each meaning."""
+        for symbol, known in self.extrema.items():
+            if known == meaning:
+                return symbol
+        symbol = extremum(f"#{len(self.extrema)}", False)
+        self.extrema[symbol] = meaning
+        return symbol
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the mechanism has no maximum and no selection."""
+        return not (self.extrema or self.argmaxima or self.selections)
+
+    def clear(self) -> None:
+        """Forgets everything: the program is about to be executed again."""
+        self.extrema.clear()
+        self.argmaxima.clear()
+        self.selections.clear()
+
+    def forget(self, changing: frozenset[Term]) -> None:
+        """Drops the definitions that mention symbols whose meaning changes from one loop round to the next."""
+        for symbol, meaning in list(self.extrema.items()):
+            if meaning is not None and _speaks_of(meaning, changing):
+                self.extrema[symbol] = None
+        for table in (self.argmaxima, self.selections):
+            for name, meaning in list(table.items()):
+                if meaning is not None and _speaks_of(meaning, changing):
+                    table[name] = None
+
+    # --- facts --------------------------------------------------------------------------------------------
+
+    def facts(self, found: Iterable[Sym | App]) -> Iterator[Term]:
+        """What the definitions say of the symbols among `found`, at the indices that occur among them.
+
+        Why sound: each is an instance of the definition of a maximum, an argmax or the k greatest of a finite
+        list under the order `Gathered.beats`. Where the set may be empty (`enough`) nothing is said. A
+        maximum is taken at some index, its witness, which is a symbol of its own. That ties do not occur is
+        said of noise for which they have probability 0; a local alignment may fail on a null set, since the
+        proof of Lemma 1 integrates over the noise.
+        """
+        present = list(found)
+        indices = _indices(present)
+        for atom in present:
+            if isinstance(atom, Sym) and (meaning := self.extrema.get(atom)) is not None:
+                yield from self._extremum_facts(atom, meaning, indices)
+        names = {a.name for a in present}
+        for name, meaning in self.argmaxima.items():
+            if meaning is not None and f"{_CHOSEN}{name}" in names:
+                yield from _argmax_facts(chosen(name), meaning, indices)
+        for name, meaning in self.selections.items():
+            if meaning is not None and names & {f"{p}{name}" for p in (_IN, _AT, _PASSED, "size:")}:
+                yield from _top_facts(name, meaning, indices, present)
+
+    def _extremum_facts(self, symbol: Sym, meaning: Gathered, indices: list[Term]) -> Iterator[Term]:
+        witness = Sym(f"{symbol.name}{_WITNESS}", Sort.INT, Kind.GHOST)
+        top = symbol if meaning.sign > 0 else neg(symbol)
+        at_witness = and_((meaning.inside(witness), eq(top, meaning.value(witness))))
+        yield implies(meaning.enough(), at_witness)
+        for index in indices:
+            yield implies(meaning.inside(index), le(meaning.value(index), top))
+
+
+def _speaks_of(meaning: Gathered, changing: frozenset[Term]) -> bool:
+    terms = [meaning.low, meaning.high, meaning.where, meaning.body]
+    terms += [meaning.count] if meaning.count is not None else []
+    return any(a in changing for a in atoms(terms))
+
+
+def _indices(found: list[Sym | App]) -> list[Term]:
+    """The indices at which something is read, and the indices that are selected; not indices of indices."""
+    kept: dict[Term, None] = {}
+    for atom in found:
+        if (isinstance(atom, App) and atom.kind in (Kind.NOISE, Kind.DATA, Kind.DISTANCE)) or (
+            isinstance(atom, App) and atom.name.startswith(_IN)
+        ):
+            kept[atom.args[0]] = None
+        elif (isinstance(atom, App) and atom.name.startswith(_AT)) or (
+            isinstance(atom, Sym) and atom.name.startswith(_CHOSEN)
+        ):
+            kept[atom] = None
+    return [t for t in kept if sort_of(t) is Sort.INT and _depth(t) <= 1]
+
+
+def _depth(term: Term) -> int:
+    inner = [a for a in atoms((term,)) if isinstance(a, App)]
+    return max((1 + _depth(a.args[0]) for a in inner), default=0)
+
+
+def _argmax_facts(symbol: Sym, meaning: Gathered, indices: list[Term]) -> Iterator[Term]:
+    some = meaning.enough()
+    yield implies(some, meaning.inside(symbol))
+    for index in indices:
+        if index != symbol:
+            inside = and_((some, meaning.inside(index)))
+            yield implies(inside, meaning.beats(symbol, index))
+            if meaning.tieless:
+                apart = or_((eq(index, symbol), lt(meaning.value(index), meaning.value(symbol))))
+                yield implies(inside, apart)
+
+
+def _top_facts(name: str, meaning: Gathered, indices: list[Term], present: list[Sym | App]) -> Iterator[Term]:
+    assert meaning.count is not None
+    count, some = meaning.count, meaning.enough()
+    yield implies(some, eq(size_of(name), count))
+    for index in indices:
+        yield implies(and_((some, member(name, index))), meaning.inside(index))
+    for one in indices:
+        for other in indices:
+            if one != other:
+                divided = and_((some, member(name, one), meaning.inside(other), not_(member(name, other))))
+                order = (
+                    lt(meaning.value(other), meaning.value(one))
+                    if meaning.tieless
+                    else meaning.beats(one, other)
+                )
+                yield implies(divided, order)
+    ranks = [a.args[0] for a in present if a.name == f"{_AT}{name}" and isinstance(a, App)]
+    for rank in ranks:
+        legal = and_((some, le(ZERO, rank), lt(rank, count)))
+        yield implies(legal, member(name, pick(name, rank)))
+        for later in ranks:
+            if rank != later:
+                ordered = and_((some, le(ZERO, rank), lt(rank, later), lt(later, count)))
+                one, other = pick(name, rank), pick(name, later)
+                before = (
+                    lt(meaning.value(other), meaning.value(one))
+                    if meaning.tieless
+                    else and_((meaning.beats(one, other), not_(eq(one, other))))
+                )
+                yield implies(ordered, before)
+    for place in [a.args[0] for a in present if a.name in (f"{_PASSED}{name}", f"{_IN}{name}")]:  # type: ignore[union-attr]
+        before, after = passed(name, place), passed(name, add(place, ONE))
+        yield implies(and_((some, le(place, meaning.low))), eq(before, ZERO))
+        yield implies(some, and_((le(ZERO, before), le(before, count))))
+        if member(name, place) in present:
+            yield implies(some, eq(after, add(before, ite(member(name, place), ONE, ZERO))))
+            yield implies(some, le(after, count))
+
+
+# --- in a concrete run ------------------------------------------------------------------------------------
+
+
+def expanded(meaning: Gathered) -> tuple[list[int], list[Term], list[Term]]:
+    """For constant bounds: the indices, that each is inside, and the value at each."""
+    assert isinstance(meaning.low, Const)
+    assert isinstance(meaning.high, Const)
+    places = list(range(int(meaning.low.value), int(meaning.high.value)))
+    inside = [substitute(meaning.where, {meaning.binder: const(p)}) for p in places]
+    return places, inside, [meaning.value(const(p)) for p in places]
+
+
+def concrete_extremum(meaning: Gathered) -> tuple[Term, Term]:
+    """The extremum of a concrete set, and that the set is not empty."""
+    _, inside, values = expanded(meaning)
+    best: Term = ZERO
+    some: Term = FALSE
+    for here, value in zip(inside, values, strict=True):
+        best = ite(and_((here, or_((not_(some), lt(best, value))))), value, best)
+        some = or_((some, here))
+    return (best if meaning.sign > 0 else neg(best)), some
+
+
+def concrete_ranks(meaning: Gathered, count: int) -> tuple[list[Term], Term]:
+    """The indices of a concrete set at the first `count` ranks, and that there are as many."""
+    places, inside, values = expanded(meaning)
+    left = list(inside)
+    ranks: list[Term] = []
+    enough: Term = TRUE
+    for _ in range(count):
+        index: Term = const(-1)
+        best: Term = ZERO
+        some: Term = FALSE
+        for place, here, value in zip(places, left, values, strict=True):
+            better = and_((here, or_((not_(some), lt(best, value)))))
+            index, best = ite(better, const(place), index), ite(better, value, best)
+            some = or_((some, here))
+        ranks.append(index)
+        enough = and_((enough, some))
+        left = [and_((here, not_(eq(index, const(p))))) for p, here in zip(places, left, strict=True)]
+    return ranks, enough
+
+
+def concrete_count(meaning: Gathered) -> int:
+    """How many indices are selected in a concrete run."""
+    if meaning.count is None:
+        return 1
+    return max(0, int(meaning.count.value)) if isinstance(meaning.count, Const) else 0
+
+
+def concrete_facts(name: str, meaning: Gathered, ranks: list[Term]) -> Iterator[Term]:
+    """What the symbols of a selection stand for in a concrete run."""
+    _, inside, _ = expanded(meaning)
+    if meaning.count is None:
+        yield eq(chosen(name), ranks[0])
+        return
+    yield eq(size_of(name), const(len(ranks)))
+    for place, rank in enumerate(ranks):
+        yield eq(pick(name, const(place)), rank)
+    for place in range(len(inside)):
+        here = or_(eq(rank, const(place)) for rank in ranks)
+        yield iff(member(name, const(place)), here)
