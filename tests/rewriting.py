@@ -14,11 +14,14 @@ from typing import Any, TypeAlias, TypeVar
 from aligncheck.syntax import nodes as n
 from aligncheck.syntax.walk import (
     align_expressions,
+    expressions_in,
     names_in,
     own_expressions,
+    parts_of,
     shifts_in,
     statements_in,
     subexpressions,
+    with_parts,
 )
 
 Choose: TypeAlias = Callable[[int], int]
@@ -92,6 +95,11 @@ def names_of(mechanism: n.Mechanism) -> tuple[list[str], list[str], list[str]]:
                 pass
     for expr in align_expressions(mechanism.align):
         values += [e.ident for e in subexpressions(expr) if isinstance(e, n.Name)]
+    for expr in expressions_in(mechanism):
+        if isinstance(expr, n.Gather):
+            values.append(expr.index)
+            entry = expr.over.item if isinstance(expr.over, n.Indices) else None
+            values += [entry] if entry is not None else []
     return list(dict.fromkeys(values)), list(dict.fromkeys(tags)), list(dict.fromkeys(released))
 
 
@@ -123,6 +131,10 @@ def renamed(mechanism: n.Mechanism, choose: Choose) -> n.Mechanism:
 _KINDS: Mapping[tuple[type, str], str] = {
     (n.Name, "ident"): "value",
     (n.Index, "base"): "value",
+    (n.Indices, "base"): "value",
+    (n.Indices, "item"): "value",
+    (n.Gather, "index"): "value",
+    (n.Member, "selection"): "value",
     (n.Parameter, "name"): "value",
     (n.PublicVector, "name"): "value",
     (n.Queries, "names"): "value",
@@ -150,7 +162,7 @@ def _renamed(node: Any, table: Mapping[str, Mapping[str, str]]) -> Any:
             names = table[kind]
             one = isinstance(value, str)
             changes[field.name] = names.get(value, value) if one else tuple(names[v] for v in value)
-        elif isinstance(value, n.Node | n.OverQueries | n.OverRange):
+        elif isinstance(value, n.Node):
             changes[field.name] = _renamed(value, table)
         elif isinstance(value, tuple):
             changes[field.name] = tuple(
@@ -306,6 +318,7 @@ class _Rewriter:
             if isinstance(s, n.Assign)
             and assigned.count(s.name) == 1
             and names_in(s.value) <= public
+            and not isinstance(s.value, n.Gather)
             and self._choose(2)
         }
 
@@ -347,7 +360,8 @@ class _Rewriter:
     def _defined(self, value: n.Expr, use: Callable[[n.Expr], n.Stmt]) -> Iterator[n.Stmt]:
         """The statement itself, or its value under a new name first."""
         anew = self._inline(self._expr(value))
-        if not isinstance(value, n.Name | n.Number | n.Boolean) and self._choose(2):
+        # A set that is the whole value stays there: `top` must, and `align` may read it ahead.
+        if not isinstance(value, n.Name | n.Number | n.Boolean | n.Gather) and self._choose(2):
             self._lets += 1
             name = f"let{self._lets}"
             yield n.Assign(name, anew)
@@ -454,13 +468,16 @@ def _forms(expr: n.Expr) -> Iterator[n.Expr]:
             yield n.Conditional(_negation(test), otherwise, then)
         case n.Call("max" | "min" as function, args):
             yield n.Call(function, tuple(reversed(args)))
+        case n.Gather("argmax" | "argmin" as function):
+            other = "argmin" if function == "argmax" else "argmax"
+            yield replace(expr, function=other, body=n.Unary("-", expr.body))
         case _:
             pass
 
 
 def _may_be_undefined(expr: n.Expr) -> bool:
     return any(
-        isinstance(e, n.Index)
+        isinstance(e, n.Index | n.Gather)
         or (isinstance(e, n.Binary) and e.op in ("/", "%"))
         or (isinstance(e, n.Call) and e.function in ("sqrt", "ln", "log2", "clip"))
         for e in subexpressions(expr)
@@ -481,11 +498,4 @@ def _map_parts(expr: n.Expr, change: Callable[[n.Expr], n.Expr]) -> n.Expr:
     """The expression with its direct subexpressions changed; what stands for a list in `len(q)` stays."""
     if isinstance(expr, n.Call) and expr.function == "len":
         return expr
-    changes: dict[str, Any] = {}
-    for field in fields(expr):
-        value = getattr(expr, field.name)
-        if isinstance(value, n.Node):
-            changes[field.name] = change(value)  # type: ignore[arg-type]
-        elif isinstance(value, tuple):
-            changes[field.name] = tuple(change(part) for part in value)
-    return replace(expr, **changes)
+    return with_parts(expr, tuple(change(part) for part in parts_of(expr)))

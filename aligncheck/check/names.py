@@ -146,9 +146,10 @@ class Reader:
                     )
                 self._gather(expr, place)
             case n.Member(index, selection):
-                self.read(index, place)
+                # First of all: `max(q[j], j in q)` is a set with its `for` left out.
                 span = word_in(self.source, expr.span, selection, last=True)
                 self._selection(selection, span, place, primed=False)
+                self.read(index, place)
             case n.OutIs(index, tag):
                 self._output(expr, place)
                 self.read(index, place)
@@ -318,6 +319,7 @@ class Reader:
                 self.read(high, place)
             case _:
                 assert_never(gather.over)
+        self._about_entries(gather)
         self.read(gather.body, inside)
         if gather.where is not None:
             self.read(gather.where, inside)
@@ -364,6 +366,20 @@ class Reader:
             advice = f"write `for j in range({base})`"
         self.fail("not-a-list", f"`{base}` is {self.kind_of(base)}, not a list", span, help=advice)
 
+    def _about_entries(self, gather: n.Gather) -> None:
+        """`max(x for x in q)` would be the last index of `q`; in a loop's header, `x` is the answer."""
+        body, over = gather.body, gather.over
+        if not isinstance(over, n.Indices) or gather.where is not None or gather.function == "top":
+            return
+        if isinstance(body, n.Name) and body.ident == gather.index and not body.primed:
+            base, index = over.base, gather.index
+            self.fail(
+                "bad-set",
+                f"`{index}` is an index here, not an entry of `{base}`",
+                body.span,
+                help=f"write `{gather.function}({base}[{index}] for {index} in {base})`",
+            )
+
     def kind_of(self, name: str) -> str:
         """What a name that is no list is."""
         if name in self.symbols.selections:
@@ -375,12 +391,16 @@ class Reader:
     def _selection(self, name: str, span: Span, place: Place, *, primed: bool) -> None:
         self._known(name, span, place, primed=False)
         if name in place.binders or name not in self.symbols.selections:
-            advice = nearest(name, self.symbols.selections)
+            advice = (
+                nearest(name, self.symbols.selections) or "write `winners = top(k, …)`, and `j in winners`"
+            )
+            if self.symbols.is_list(name):
+                advice = f"a set of its indices is written `max({name}[j] for j in {name})`"
             self.fail(
                 "not-a-selection",
                 f"`{name}` is no selection: `in` asks about a variable that `top` gives",
                 span,
-                help=advice or "write `winners = top(k, …)`, and `j in winners`",
+                help=advice,
             )
         if primed:
             self._fail_prime(f"`{name}` is the selection in the run on D", name, span)

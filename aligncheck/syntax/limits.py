@@ -20,6 +20,7 @@ MAX_FIELDS = 32
 MAX_TERMS = 100
 MAX_NESTING = 40
 MAX_DEPTH = 120
+MAX_SETS = 3
 MAX_EXPONENT = 16
 MAX_DEGREE = 128
 MAX_EXPANDED = 5_000
@@ -72,9 +73,17 @@ def _check_shape(source: Source, expr: n.Expr) -> None:
 
     `terms` counts the operands of such a chain from its end to the present node.
     """
-    pending: list[tuple[n.Expr, int, int, int]] = [(expr, 1, 1, 2)]
+    pending: list[tuple[n.Expr, int, int, int, int]] = [(expr, 1, 1, 2, 0)]
     while pending:
-        node, depth, nesting, terms = pending.pop()
+        node, depth, nesting, terms, sets = pending.pop()
+        sets += isinstance(node, n.Gather)
+        if sets > MAX_SETS:
+            raise fault(
+                source,
+                "too-deep",
+                f"sets of indices are nested more than {MAX_SETS} deep",
+                node.span,
+            )
         parts = parts_of(node)
         if terms > MAX_TERMS or (isinstance(node, n.Logic | n.Call) and len(parts) > MAX_TERMS):
             raise fault(
@@ -94,9 +103,9 @@ def _check_shape(source: Source, expr: n.Expr) -> None:
             )
         for part in parts:
             if part is parts[0] and _continues(node, part):
-                pending.append((part, depth + 1, nesting, terms + 1))
+                pending.append((part, depth + 1, nesting, terms + 1, sets))
             else:
-                pending.append((part, depth + 1, nesting + 1, 2))
+                pending.append((part, depth + 1, nesting + 1, 2, sets))
 
 
 def _continues(node: n.Expr, part: n.Expr) -> bool:

@@ -431,6 +431,87 @@ def _head(stop: _Stop) -> SpecError | None:
     return None
 
 
+# --- sets of indices ----------------------------------------------------------------------------------------
+
+
+def _set(stop: _Stop) -> SpecError | None:
+    """A slip in `for j in q where …`, inside a function's brackets."""
+    clause = _open_set(stop)
+    if clause is None or stop.previous is None:
+        return None
+    place = len(clause)
+    if place == 0:
+        return stop.fault("bad-set", "the index of the set has no name", help="write `for j in q`")
+    if stop.expected <= {"COMMA", "IN"} and stop.previous.text != "not":
+        message = f"`in` is missing after `{stop.written(stop.previous)}`"
+        return stop.fault("bad-set", message, help="write `for j in q` or `for j in range(n)`")
+    if "RANGE" in stop.expected:
+        return stop.fault(
+            "bad-set", "after `in` stands a list or a range", help="write `for j in q` or `for j in range(n)`"
+        )
+    if "WHERE" in stop.expected:
+        return _after_set(stop, stop.previous)
+    return None
+
+
+def _open_set(stop: _Stop) -> tuple[Lexeme, ...] | None:
+    """What stands so far after the `for` of the innermost set that is still open."""
+    closed = 0
+    for place in reversed(range(1, stop.place)):
+        lexeme = stop.line[place]
+        if lexeme.type in ("LPAR", "LSQB"):
+            closed -= 1
+        elif lexeme.type in ("RPAR", "RSQB"):
+            closed += 1
+        elif lexeme.text == "for" and closed <= 0:
+            return stop.line[place + 1 : stop.place] if closed == 0 else None
+    return None
+
+
+def _after_set(stop: _Stop, previous: Lexeme) -> SpecError:
+    """Where the set may end, or go on with `where`."""
+    match stop.got.type:
+        case "PRIME":
+            message = "the indices of a list are the same on D and D'"
+            return stop.fault("bad-set", message, help="leave the prime out")
+        case "COMMA":
+            return stop.fault("bad-set", "nothing stands after a set", help="close the bracket first")
+        case "FOR":
+            return stop.fault("bad-set", "a set has one index", help="write one set inside the other")
+        case "LPAR":
+            message = f"`{stop.written(previous)}(…)` is no set of indices"
+            return stop.fault(
+                "bad-set", message, previous.span, "write `for j in q` or `for j in range(len(q))`"
+            )
+        case _:
+            return stop.fault(
+                "bad-set",
+                "only `where CONDITION` may follow a set",
+                help="write `for j in q where CONDITION`",
+            )
+
+
+def _set_alone(stop: _Stop) -> SpecError | None:
+    """A set, or its clause, where none may stand."""
+    if stop.place == 0 or stop.section == "expect":
+        return None
+    if stop.got.type == "FOR":
+        return stop.fault(
+            "bad-set",
+            "a set of indices stands only in `max(…)`, `min(…)`, `argmax(…)`, `argmin(…)` and `top(k, …)`",
+            help="write `max(q[j] for j in q)`",
+        )
+    if stop.got.text == "where" and stop.section in ("program", "align"):
+        advice = "write `max(q[j] for j in q where CONDITION)`"
+        return stop.fault("bad-set", "`where` stands at the end of a set", help=advice)
+    if stop.got.type == "LSQB" and stop.wants_operand:
+        return stop.fault("bad-set", "no list is written out", help="write `max(q[j] for j in q)`")
+    if stop.expected == {"IN"} and stop.previous is not None and stop.previous.text == "not":
+        advice = "write `j not in winners`, or `… and not …`"
+        return stop.fault("missing-operator", "`in` is missing after this `not`", stop.previous.span, advice)
+    return None
+
+
 # --- expressions --------------------------------------------------------------------------------------------
 
 
@@ -551,6 +632,8 @@ _MISTAKES: tuple[Callable[[_Stop], SpecError | None], ...] = (
     _control_in_align,
     _foreign_statement,
     _head,
+    _set,
+    _set_alone,
     _equals,
     _augmented,
     _prime,

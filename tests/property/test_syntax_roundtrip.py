@@ -17,9 +17,11 @@ from aligncheck.check import check
 from aligncheck.diagnostics import SpecError
 from aligncheck.source import Source, Span
 from aligncheck.syntax import nodes as n
+from aligncheck.syntax.limits import MAX_SETS
 from aligncheck.syntax.parse import parse
 from aligncheck.syntax.read import decoded
 from aligncheck.syntax.unparse import unparse
+from aligncheck.syntax.walk import subexpressions
 
 SPECS = sorted((Path(__file__).parents[2] / "specs").rglob("*.dp"))
 
@@ -58,6 +60,17 @@ def powers(base: st.SearchStrategy[n.Expr]) -> st.SearchStrategy[n.Expr]:
     return st.builds(n.Binary, st.just("**"), base, exponents)
 
 
+def gathers(part: st.SearchStrategy[n.Expr]) -> st.SearchStrategy[n.Expr]:
+    """Sets with any names (the parser does not mind that they clash), as deeply nested as is allowed."""
+    flat = part.filter(lambda e: sum(isinstance(s, n.Gather) for s in subexpressions(e)) < MAX_SETS)
+    over = st.builds(n.Indices, NAMES) | st.builds(n.OverRange, flat, flat)
+    of_values = st.sampled_from([each for each in n.GATHERS if each != "top"])
+    return st.one_of(
+        st.builds(n.Gather, of_values, st.none(), flat, NAMES, over, st.none() | flat),
+        st.builds(n.Gather, st.just("top"), flat, flat, NAMES, over, st.none() | flat),
+    )
+
+
 def larger(part: st.SearchStrategy[n.Expr]) -> st.SearchStrategy[n.Expr]:
     some = st.lists(part, min_size=2, max_size=3).map(tuple)
     return st.one_of(
@@ -74,6 +87,8 @@ def larger(part: st.SearchStrategy[n.Expr]) -> st.SearchStrategy[n.Expr]:
         st.builds(n.Conditional, part, part, part),
         st.builds(n.OutIs, part, NAMES),
         st.builds(n.OutField, part, NAMES),
+        st.builds(n.Member, part, NAMES),
+        gathers(part),
     )
 
 
@@ -278,6 +293,7 @@ PIECES = st.sampled_from(
             "sensitivity",
             "where",
         ),
+        *("max(", "argmax(", "top(1, ", "for j in q", "for j, x in q", "x", "w = ", "j in w", "w[0]"),
         *(
             "0",
             "1.5",
