@@ -236,6 +236,156 @@ def test_programs_that_are_sound(program: str) -> None:
     accept(spec(program))
 
 
+# --- sets of indices and selections -------------------------------------------------------------------------
+
+SELECTED = DRAWS + "w = top(k, q[j] + xi[j] for j in q)|"
+
+SETS = [
+    # What a set is over.
+    ("m = max(1 for j in k)", "not-a-list", "k"),
+    ("m = max(1 for j in z)", "not-a-list", "z"),
+    ("m = max(1 for j in nothing)", "unknown-name", "nothing"),
+    (DRAWS + "m = max(1 for j in xi)", "not-a-list", "xi"),
+    (SELECTED + "m = max(1 for j in w)", "not-a-list", "w"),
+    (SELECTED + "v = top(1, q[j] for j in w)", "not-a-list", "w"),
+    (SELECTED + "for y in w: pass", "not-a-list", "w"),
+    ("m = max(j for j in q)", "bad-set", "j"),
+    # Its names.
+    ("m = max(q[l] for j in q)", "unknown-name", "l"),
+    ("m = max(q[j] for j in q) + j", "unknown-name", "j"),
+    ("m = max(q[T] for T in q)", "duplicate-name", "T"),
+    ("j = 1|m = max(q[j] for j in q)", "duplicate-name", "j"),
+    ("m = max(q[m] for m in q)", "duplicate-name", "m"),
+    ("eta ~ Lap(1)|m = max(1 for eta in q)", "duplicate-name", "eta"),
+    ("m = max(1 for out in q)", "reserved-name", "out"),
+    ("m = max(1 for len in q)", "reserved-name", "len"),
+    ("m = max(1 for argmax in q)", "reserved-name", "argmax"),
+    ("m = max(max(q[j] for j in q) for j in q)", "duplicate-name", "j"),
+    ("m = max(x + max(q[x] for x in q) for j, x in q)", "duplicate-name", "x"),
+    ("m = max(T for j, T in q)", "duplicate-name", "T"),
+    ("for j, x in r: m = max(q[j] for j in q)", "duplicate-name", "j"),
+    ("for i, x in r: m = max(x for j, x in q)", "duplicate-name", "x"),
+    ("for i, x in r: pass|m = max(q[x] for x in q)", "duplicate-name", "x"),
+    ("m = max(q[j'] for j in q)", "bad-prime", "j'"),
+    ("m = max(q'[j] for j in q)", "bad-prime", "q"),
+    ("m = max(x[0] for j, x in q)", "not-a-list", "x[0]"),
+    # Its noise.
+    ("m = max(xi[j] for j in q)|for i, x in q: xi[i] ~ Lap(1)", "maybe-unassigned", "xi[j]"),
+    ("for i, x in q:|  m = max(xi[j] for j in q)|  xi[i] ~ Lap(1)", "maybe-unassigned", "xi[j]"),
+    ("for i, x in q:|  xi[i] ~ Lap(1)|  m = max(xi[j] for j in q)", "maybe-unassigned", "xi[j]"),
+    ("for i, x in q:|  m = max(q[j] + xi[i] for j in q)|  xi[i] ~ Lap(1)", "maybe-unassigned", "xi[i]"),
+    ("j = 0|while max(xi[l] for l in q) < 1:|  xi[j] ~ Lap(1)|  j = j + 1", "maybe-unassigned", "xi[l]"),
+    (DRAWS + "m = max(eta[j] for j in q)", "noise-index", "eta[j]"),
+    (DRAWS + "m = max(xi for j in q)", "noise-index", "xi"),
+    # Sorts.
+    ("m = max(ok[j] for j in q)", "mismatched-sorts", "ok[j]"),
+    ("m = max(q[j] for j in q where b[j])", "mismatched-sorts", "b[j]"),
+    ("m = max(1 for j in range(T))", "mismatched-sorts", "T"),
+    ("w = top(T, q[j] for j in q)", "mismatched-sorts", "T"),
+    ("m = q[max(q[j] for j in q)]", "mismatched-sorts", "max(q[j] for j in q)"),
+    # Functions.
+    ("m = argmin(q[0])", "bad-arguments", "argmin"),
+    ("m = max(q)", "bad-arguments", "max"),
+    ("m = 1 + top(k, q[j] for j in q)", "misplaced-top", "top"),
+    ("emit t(top(k, q[j] for j in q))", "misplaced-top", "top"),
+    ("m = max(max(top(1, q[l] for l in q) for l in q) for j in q)", "misplaced-top", "top"),
+    ("argmin = 1", "reserved-name", "argmin"),
+    # Selections.
+    (SELECTED + "w = 1", "bad-selection", "w"),
+    ("w = 1|" + SELECTED, "bad-selection", "w"),
+    (SELECTED + "w = top(1, q[j] for j in q)", "bad-selection", "w"),
+    (SELECTED + "for w in q: pass", "bad-selection", "w"),
+    (SELECTED + "s = w", "list-as-value", "w"),
+    (SELECTED + "s = w + 1", "list-as-value", "w"),
+    (SELECTED + "emit t(w)", "list-as-value", "w"),
+    (SELECTED + "s = q[w]", "list-as-value", "w"),
+    (SELECTED + "s = w == w", "list-as-value", "w"),
+    (SELECTED + "s = max(w[j] in w for j in w)", "not-a-list", "w"),
+    (SELECTED + "s = w[T]", "mismatched-sorts", "T"),
+    (SELECTED + "s = T in w", "mismatched-sorts", "T"),
+    (SELECTED + "s = w in w", "list-as-value", "w"),
+    (SELECTED + "s = 1 in q", "not-a-selection", "q"),
+    (SELECTED + "s = 1 in k", "not-a-selection", "k"),
+    (SELECTED + "s = 1 in xi", "not-a-selection", "xi"),
+    (SELECTED + "s = 1 in v", "unknown-name", "v"),
+    (SELECTED + "s = max(1 for j in q where 1 in j)", "not-a-selection", "j"),
+    ("s = 1 in w|" + SELECTED, "maybe-unassigned", "w"),
+    ("s = len(w)|" + SELECTED, "maybe-unassigned", "w"),
+    ("s = w[0]|" + SELECTED, "maybe-unassigned", "w"),
+    ("if flag: w = top(k, q[j] for j in q)|s = w[0] in w", "maybe-unassigned", "w"),
+]
+
+
+@pytest.mark.parametrize(("program", "code", "caret"), SETS)
+def test_sets_of_indices(program: str, code: str, caret: str) -> None:
+    refuse(spec(program), code, caret)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        SELECTED + "for l in range(len(w)): emit t(index = w[l], other = l in w, gap = q[w[l]] + xi[w[l]])",
+        SELECTED + "m = max(q[j] + xi[j] for j in q where j not in w)|emit t(m)",
+        SELECTED + "v = top(1, x for j, x in q where j in w and w[0] != j)|emit t(v[0])",
+        DRAWS + "m = max(q[i] + xi[i] for i in q)|n = max(q[i] + xi[i] for i in q)|emit t(max(m, n))",
+        DRAWS + "m = argmax(x + xi[l] for l, x in q)|for l in range(k): emit t(q[m] + l)",
+        "for i, x in q:|  xi[i] ~ Lap(1)|  m = max(q[j] + xi[i] for j in range(i))",
+        "for l, y in q:|  if l == argmax(q[j] + max(r[s] for s in r where s != l) for j in q): emit t",
+        "m = argmax(b[j] for j in b where ok[j])|for i in range(argmin(b[j] for j in b)): emit t(m)",
+        "for i, x in q:|  w = top(1, b[j] for j in range(k))|  emit t(w[0])",
+    ],
+)
+def test_selections_that_make_sense(program: str) -> None:
+    accept(spec(program))
+
+
+LATE = SELECTED + "m = max(q[j] + xi[j] for j in q where j not in w)|n = argmax(q[j] for j in q)|"
+
+
+@pytest.mark.parametrize(
+    "align",
+    [
+        "xi[i] += q[i] - q'[i] + m' - m when i in w and i != n and i == w[0]",
+        "xi[i] += 1 when i < len(w)",
+        "xi[i] += max(q'[l] + xi'[l] for l in q where l not in w) - max(y for l, y in q where l in w)",
+        "case m' >= m: xi[i] += 1|otherwise: eta += 1 when n == argmax(q[j] for j in q)",
+    ],
+)
+def test_alignments_read_what_is_gathered_in_full(align: str) -> None:
+    accept(spec(LATE, align))
+
+
+@pytest.mark.parametrize(
+    ("program", "align", "code", "caret"),
+    [
+        # Only where the set is the one value of the name, and always reached.
+        (DRAWS + "m = 0|m = max(q[j] for j in q)", "xi[i] += m", "maybe-unassigned", "m"),
+        (DRAWS + "m = 1 + max(q[j] for j in q)", "xi[i] += m", "maybe-unassigned", "m"),
+        (DRAWS + "if flag: m = max(q[j] for j in q)", "xi[i] += m", "maybe-unassigned", "m"),
+        (DRAWS + "for l in range(k): m = max(q[j] for j in q)", "xi[i] += m", "maybe-unassigned", "m"),
+        (LATE, "xi[w[0]] += 1", "not-public", "w"),
+        (LATE, "xi[i] += 1 when w'[0] == i", "bad-prime", "w"),
+        (LATE, "xi[i] += 1 when len(w') > i", "bad-prime", "w'"),
+        (LATE, "xi[i] += 1 when i in m", "not-a-selection", "m"),
+        (LATE, "xi[i] += 1 when w", "list-as-value", "w"),
+        (LATE, "xi[i] += max(q[i] for i in q)", "duplicate-name", "i"),
+        (LATE, "xi[i] += max(x for j, x in q)", "duplicate-name", "x"),
+    ],
+)
+def test_alignments_over_sets(program: str, align: str, code: str, caret: str) -> None:
+    refuse(spec(program, align), code, caret)
+
+
+def test_inputs_may_speak_of_sets() -> None:
+    accept(spec(inputs="  b : vector where max(b[j] for j in b) <= 1\n  T : real\n", privacy="1"))
+    refuse(
+        spec(inputs="  a : query, sensitivity 1\n  b : vector where max(a for j in b) > 0\n", privacy="1"),
+        "not-public",
+        "a",
+    )
+    refuse(spec(inputs="  b : vector where max(b[i] for i in b) <= 1\n", privacy="1"), "duplicate-name", "i")
+
+
 # --- the alignment ------------------------------------------------------------------------------------------
 
 ALIGNMENT = [
@@ -389,10 +539,20 @@ def test_sorts_of_inputs(inputs: str, code: str, caret: str) -> None:
         ("sqrt(4)", Sort.REAL),
         ("-k", Sort.INT),
         ("not flag", Sort.BOOL),
+        ("max(q[j] for j in q)", Sort.REAL),
+        ("max(j + k for j in q where j > 1)", Sort.INT),
+        ("max(j / 2 for j in range(k))", Sort.REAL),
+        ("max(max(j, l) for j in q) + 1", Sort.INT),
+        ("argmax(q[j] for j in q)", Sort.INT),
+        ("w[0] + len(w)", Sort.INT),
+        ("1 in w", Sort.BOOL),
     ],
 )
 def test_inferred_sorts(value: str, sort: Sort) -> None:
-    draws = "geo ~ Geo(1/2)|lap ~ Lap(1)|whole ~ DLap(1)|halves ~ DLap(1, 1/2)|"
+    draws = (
+        "geo ~ Geo(1/2)|lap ~ Lap(1)|whole ~ DLap(1)|halves ~ DLap(1, 1/2)|"
+        "w = top(1, q[j] for j in q)|l = len(w)|"
+    )
     source = Source("m.dp", spec(f"{draws}s = {value}|t = s|emit r(t)"))
     mechanism = check(source, parse(source))
     sorts = sorts_of(mechanism, symbols_of(source, mechanism))

@@ -169,6 +169,68 @@ def test_the_links_of_a_chain_have_their_own_spans() -> None:
     assert [source.text_of(link.span) for link in assigned.value.args] == ["0 < a", "a < 1"]
 
 
+# --- sets of indices ----------------------------------------------------------------------------------------
+
+J, L = n.Name("j"), n.Name("l")
+Q_J, Q = n.Index("q", J), n.Indices("q")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("max(q[j] for j in q)", n.Gather("max", None, Q_J, "j", Q, None)),
+        ("min(q[j] for j in q where b)", n.Gather("min", None, Q_J, "j", Q, B)),
+        ("argmax(j for j in range(a))", n.Gather("argmax", None, J, "j", n.OverRange(number(0), A), None)),
+        ("argmin(j for j in range(a, b))", n.Gather("argmin", None, J, "j", n.OverRange(A, B), None)),
+        ("top(a, q[j] for j in q)", n.Gather("top", A, Q_J, "j", Q, None)),
+        ("max(x for j, x in q)", n.Gather("max", None, Q_J, "j", Q, None)),
+        (
+            "max(x - j for j, x in q where x < a)",
+            n.Gather("max", None, n.Binary("-", Q_J, J), "j", Q, n.Compare("<", Q_J, A)),
+        ),
+        (
+            "max(x + max(y + x for l, y in r) for j, x in q)",
+            n.Gather(
+                "max",
+                None,
+                n.Binary(
+                    "+",
+                    Q_J,
+                    n.Gather(
+                        "max", None, n.Binary("+", n.Index("r", L), Q_J), "l", n.Indices("r"), None
+                    ),
+                ),
+                "j",
+                Q,
+                None,
+            ),
+        ),
+        ("a if b else c in w", n.Conditional(B, A, n.Member(C, "w"))),
+        ("a + b in w", n.Member(n.Binary("+", A, B), "w")),
+        ("a not in w", n.Unary("not", n.Member(A, "w"))),
+        ("not a in w and b in (w)", n.Logic("and", (n.Unary("not", n.Member(A, "w")), n.Member(B, "w")))),
+        ("max(a, max(q[j] for j in q), b)", n.Call("max", (A, n.Gather("max", None, Q_J, "j", Q, None), B))),
+    ],
+)  # fmt: skip
+def test_sets_of_indices(text: str, expected: n.Expr) -> None:
+    assert expression(text) == expected
+
+
+def test_an_entry_keeps_its_prime_and_its_place() -> None:
+    text = HEAD + "program\n  pass\nalign\n  xi[i] += max(x' - x for j, x in q)\n"
+    source = Source("m.dp", text)
+    (shift,) = parse(source).align
+    assert isinstance(shift, n.Shift)
+    assert isinstance(shift.value, n.Gather)
+    body = shift.value.body
+    assert body == n.Binary("-", n.Index("q", J, True), Q_J)
+    assert isinstance(body, n.Binary)
+    assert [source.text_of(part.span) for part in (body.left, body.right)] == ["x'", "x"]
+    assert shift.value.over == Q
+    assert isinstance(shift.value.over, n.Indices)
+    assert shift.value.over.item == "x"
+
+
 # --- inputs -------------------------------------------------------------------------------------------------
 
 
@@ -420,6 +482,11 @@ def test_specs_come_back_from_their_text(path: Path) -> None:
         "0.1 + 12.5 + 0.0001",
         "max(a, b if c else a)",
         "a[b + 1]",
+        "max(a if b else c for j in q where a or b)",
+        "top(a + 1, q[j] for j in q) + 1",
+        "argmin(-q[j] for j in range(1, a))",
+        "a + 1 not in w and not (b in w or c)",
+        "(a in w) == (b not in w)",
     ],
 )
 def test_no_parentheses_that_are_not_needed(text: str) -> None:

@@ -164,6 +164,37 @@ EXPRESSIONS = [
     ("out[i] is top", "out.number(top) > 1", "bad-output", "out.number(top)"),
 ]
 
+SETS = [
+    ("s = 0", "s = max(q[j] for j)", "bad-set", ")"),
+    ("s = 0", "s = max(q[j] for in q)", "bad-set", "in"),
+    ("s = 0", "s = max(q[j] for j of q)", "bad-set", "of"),
+    ("s = 0", "s = max(q[j] for j in 3)", "bad-set", "3"),
+    ("s = 0", "s = max(q[j] for j in q')", "bad-set", "'"),
+    ("s = 0", "s = max(q[j] for j in len(q))", "bad-set", "len"),
+    ("s = 0", "s = max(q[j] for j in q if j > 0)", "bad-set", "if"),
+    ("s = 0", "s = max(q[j] for j in q and j > 0)", "bad-set", "and"),
+    ("s = 0", "s = max(q[j] for j in q, 1)", "bad-set", ","),
+    ("s = 0", "s = max(q[j] for j in q for l in q)", "bad-set", "for"),
+    ("s = 0", "s = max(q[j] where j > 0 for j in q)", "bad-set", "where"),
+    ("s = 0", "s = max(q[j] for j in q where max(q[l] for l in q if l > 0) > 0)", "bad-set", "if"),
+    ("s = 0", "s = q[j] for j in q", "bad-set", "for"),
+    ("s = 0", "s = max((q[j] for j in q))", "bad-set", "for"),
+    ("s = 0", "s = max([q[j] for j in q])", "bad-set", "["),
+    ("s = 0", "s = max(q[j] for j, x in range(3))", "bad-set", "x"),
+    ("s = 0", "s = max(q[j] for j, j in q)", "duplicate-name", "j"),
+    ("sensitivity 1", "sensitivity max(1 for j in b if j > 0)", "bad-set", "if"),
+    ("s = 0", "s = max(q[j] for j in q where)", "incomplete", ")"),
+    ("s = 0", "s = top(q[j] for j in q)", "bad-arguments", "top"),
+    ("s = 0", "s = top(1, 2, q[j] for j in q)", "bad-arguments", "q[j]"),
+    ("s = 0", "s = max(1, q[j] for j in q)", "bad-arguments", "1"),
+    ("s = 0", "s = abs(q[j] for j in q)", "bad-arguments", "abs"),
+    ("s = 0", "s = topk(1, q[j] for j in q)", "unknown-function", "topk"),
+    ("x + xi[i] > s", "i not s", "missing-operator", "not"),
+    ("x + xi[i] > s", "i in s + 1", "not-a-selection", "s + 1"),
+    ("x + xi[i] > s", "i in top(1, q[j] for j in q)", "not-a-selection", "top(1, q[j] for j in q)"),
+    ("out[i] is top", "i in s'", "bad-prime", "s'"),
+]
+
 ALIGNMENT = [
     ("  eta += 1\n", "  if q[0] > 1:\n    eta += 1\n", "unknown-statement", "if"),
     ("  eta += 1\n", "  for i in q:\n    eta += 1\n", "unknown-statement", "for"),
@@ -196,7 +227,7 @@ SCOPE = [
     ("input\n", "fun next(history) : real\ninput\n", "fun"),
 ]
 
-ALL = [*SECTIONS, *LAYOUT, *LEXEMES, *INPUTS, *STATEMENTS, *EXPRESSIONS, *ALIGNMENT]
+ALL = [*SECTIONS, *LAYOUT, *LEXEMES, *INPUTS, *STATEMENTS, *EXPRESSIONS, *SETS, *ALIGNMENT]
 
 
 @pytest.mark.parametrize(
@@ -240,6 +271,7 @@ def test_the_first_fault_is_reported() -> None:
     [
         ("eta ~ Lapp(1)", "did you mean `Lap` or `DLap`?"),
         ("eta ~ geo(1)", "did you mean `Geo` or `Geometric`?"),
+        ("eta ~ Lap(1); y = arg_max(q[j] for j in q)", "did you mean `argmax`?"),
     ],
 )
 def test_near_names(new: str, hint: str) -> None:
