@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cmp_to_key
-from itertools import count
+from itertools import count, pairwise
 from types import MappingProxyType
 from typing import NoReturn, TypeAlias, assert_never
 
@@ -163,13 +163,17 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run on one database: everything that happened, in order."""
+    """One run on one database: everything that happened, in order.
+
+    `tied` says whether a selection had equal values to choose from.
+    """
 
     steps: tuple[Step, ...]
     output: tuple[Record, ...]
     draws: tuple[Draw, ...]
     rounds: tuple[Round, ...]
     ended: Ended
+    tied: bool = False
 
 
 # --- expressions ------------------------------------------------------------------------------------------
@@ -188,15 +192,16 @@ def undefined(node: nodes.Node, reason: str) -> NoReturn:
     raise Stopped(Fault(Condition.DEFINED, node.span, reason))
 
 
-class Steps:
-    """A count of steps; `take` raises `Stopped` past the limit. Each index of a set is a step, too."""
+class Tally:
+    """What a run has done so far: the steps taken, and whether a selection had a tie to break."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._taken = 0
+        self.tied = False
 
-    def take(self) -> None:
-        """Count one more."""
+    def step(self) -> None:
+        """Count one more step; each index of a set is one, too. Raises `Stopped` past the limit."""
         self._taken += 1
         if self._taken > self._limit:
             raise Stopped(StepLimit(self._limit))
@@ -209,15 +214,15 @@ Deferred: TypeAlias = Callable[[], Number]
 class Scope:
     """What names mean during one run: inputs, program variables, the draws so far, indices of sets (`bound`).
 
-    `leaves` and `compared` collect what an evaluation read and compared; `steps` bounds the work.
+    `leaves` and `compared` collect what an evaluation read and compared; `tally` bounds the work.
     """
 
-    def __init__(self, inputs: Mapping[str, Input], steps: Steps | None = None) -> None:
+    def __init__(self, inputs: Mapping[str, Input], tally: Tally | None = None) -> None:
         self.inputs = inputs
         self.variables: dict[str, State] = {}
         self.draws: dict[NoiseKey, Number | Deferred] = {}
         self.bound: dict[str, Value] = {}
-        self.steps = steps or Steps(STEP_LIMIT)
+        self.tally = tally or Tally(STEP_LIMIT)
         self.compared: list[Compared] = []
         self.leaves: list[tuple[Leaf, State]] = []
 
@@ -438,10 +443,16 @@ def _gathered(expr: nodes.Gather, scope: Scope) -> Number:
         undefined(expr, f"`{expr.function}` over no index")
     direction = 1 if expr.function in ("max", "argmax") else -1
     index, best = found[0]
+    tied = False
     for other, value in found[1:]:
-        if exact.compare(value, best) == direction:
+        order = exact.compare(value, best) * direction
+        if order > 0:
             index, best = other, value
-    return best if expr.function in ("max", "min") else Fraction(index)
+        tied = order == 0 or (tied and order < 0)
+    if expr.function in ("max", "min"):
+        return best
+    scope.tally.tied |= tied
+    return Fraction(index)
 
 
 def _top(expr: nodes.Gather, scope: Scope) -> Selected:
@@ -454,6 +465,8 @@ def _top(expr: nodes.Gather, scope: Scope) -> Selected:
         undefined(expr, f"`top` is asked for {wanted} indices, and there are only {len(found)}")
     # The sort is stable: of equal values the lower index stays first.
     ranked = sorted(found, key=cmp_to_key(_greater_first))
+    near = pairwise(ranked[: wanted + 1])
+    scope.tally.tied |= any(exact.compare(one, other) == 0 for (_, one), (_, other) in near)
     return tuple(index for index, _ in ranked[:wanted])
 
 
@@ -470,7 +483,7 @@ def _at_each_index(expr: nodes.Gather, scope: Scope) -> list[tuple[int, Number]]
     found = []
     try:
         for index in _indices(expr.over, scope):
-            scope.steps.take()
+            scope.tally.step()
             scope.bound = {**outside, expr.index: Fraction(index)}
             if expr.where is None or truth_of(expr.where, scope):
                 found.append((index, number_of(expr.body, scope)))
@@ -598,7 +611,7 @@ class Machine:
         at_round: Callable[[Round], None] = lambda _: None,
     ) -> None:
         self._mechanism = mechanism
-        self.scope = Scope(inputs, Steps(limit))
+        self.scope = Scope(inputs, Tally(limit))
         self.reached = 0
         self._noise_source = noise_source
         self._at_round = at_round
@@ -619,6 +632,7 @@ class Machine:
             tuple(step for step in steps if isinstance(step, Draw)),
             tuple(one for one in self._rounds if one.at <= len(steps)),
             failed or ended,
+            self.scope.tally.tied,
         )
 
     def _program(self) -> Ended:
@@ -665,7 +679,7 @@ class Machine:
         return any(self._statement(statement) for statement in body)
 
     def _statement(self, statement: nodes.Stmt) -> bool:
-        self.scope.steps.take()
+        self.scope.tally.step()
         match statement:
             case nodes.Assign(name=name, value=value):
                 self._forget()
@@ -705,7 +719,7 @@ class Machine:
 
     def _for(self, statement: nodes.For) -> None:
         for index, item in self._range(statement.over):
-            self.scope.steps.take()
+            self.scope.tally.step()
             if statement.index is not None:
                 self.scope.variables[statement.index] = index
             if isinstance(statement.over, nodes.OverQueries):
@@ -718,7 +732,7 @@ class Machine:
 
     def _while(self, statement: nodes.While) -> None:
         for number in count():
-            self.scope.steps.take()
+            self.scope.tally.step()
             self._loop.append(("round", Fraction(number)))
             left = not self._test("while", statement.test) or self._round(statement)
             self._loop.pop()

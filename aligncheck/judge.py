@@ -40,8 +40,8 @@ SEARCH_SECONDS = 4.0
 
 
 def judge(mechanism: Mechanism, source: Source, deadline: float, explain: bool = True) -> Verdict:
-    """The verdict on a checked mechanism; `deadline` is a `time.monotonic()` value. `explain`: with the shares
-    of the cost and with what would pass instead, which cost further proofs.
+    """The verdict on a checked mechanism; `deadline` is a `time.monotonic()` value. `explain`: with the
+    shares of the cost and with what would pass instead, which cost further proofs.
 
     Raises SpecError for contradictory `where` clauses (rule 2) and for programs with too many paths.
     """

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from random import Random
 from types import MappingProxyType
 from typing import assert_never
 
@@ -44,8 +45,8 @@ from aligncheck.interpreter import (
     State,
     Step,
     StepLimit,
-    Steps,
     Stopped,
+    Tally,
     integer_of,
     number_of,
     outside_support,
@@ -154,14 +155,14 @@ class _AlignScope(Scope):
     def __init__(
         self,
         inputs: Mapping[str, Input],
-        steps: Steps,
+        tally: Tally,
         noise: Callable[[NoiseKey], Number | None],
         prime: Scope,
         output: tuple[Record, ...],
         environment: Mapping[str, State],
         bound: Mapping[str, Value],
     ) -> None:
-        super().__init__(inputs, steps)
+        super().__init__(inputs, tally)
         self.variables = dict(environment)
         self.bound = dict(bound)
         self._noise = noise
@@ -201,11 +202,11 @@ class _Ahead(Scope):
     def __init__(
         self,
         inputs: Mapping[str, Input],
-        steps: Steps,
+        tally: Tally,
         variable: Callable[[str], State | None],
         noise: Callable[[NoiseKey], Number | None],
     ) -> None:
-        super().__init__(inputs, steps)
+        super().__init__(inputs, tally)
         self._variable = variable
         self._noise = noise
 
@@ -266,7 +267,7 @@ class _Alignment:
         }
         self._machine = Machine(mechanism, self._inputs_prime, self._source, limit, self._at_round)
         self._rounds = {(one.statement.span, one.loop): one for one in run_d.rounds}
-        self._steps = Steps(limit * _SHIFT_STEPS)
+        self._tally = Tally(limit * _SHIFT_STEPS)
         self._sites: dict[NoiseKey, DrawSite] = {}
         self._ahead: dict[int, State] = {}
         self._assumed: dict[str, State] = {}
@@ -282,6 +283,11 @@ class _Alignment:
     def claim(self) -> Number:
         """The value of the `privacy` line, which may count records of the output of D. Raises `Stopped`."""
         return number_of(self._mechanism.privacy, self._scope({}, {}, self._machine.scope))
+
+    @property
+    def tied(self) -> bool:
+        """Whether a selection in a shift, or for one, had a tie to break."""
+        return self._tally.tied
 
     def unsettled(self, run_d: Run, run_d_prime: Run) -> Iterator[Violation]:
         """Selections on D' other than those that the aligned noise was worked out with, though the output is
@@ -358,7 +364,7 @@ class _Alignment:
                 return self._value_ahead(self._gathers[name])
             return None if site is not None else self._state_before(self._place(draw), name, inside=True)
 
-        return _Ahead(self._inputs_prime, self._steps, variable, self._aligned)
+        return _Ahead(self._inputs_prime, self._tally, variable, self._aligned)
 
     def _place(self, draw: Draw) -> int:
         """The number of the statement of the program that makes a draw, or has it in its block."""
@@ -410,7 +416,7 @@ class _Alignment:
             return self._state_before(number, name)
 
         try:
-            return state_of(statement.value, _Ahead(self._inputs_prime, self._steps, variable, self._aligned))
+            return state_of(statement.value, _Ahead(self._inputs_prime, self._tally, variable, self._aligned))
         except _Cycle:
             selects = isinstance(statement.value, nodes.Gather) and statement.value.function in _SELECTING
             if not selects or statement.name not in self._gathers:
@@ -493,7 +499,7 @@ class _Alignment:
         self, environment: Mapping[str, State], bound: Mapping[str, Value], prime: Scope
     ) -> _AlignScope:
         return _AlignScope(
-            self._inputs, self._steps, self._noise_on_d, prime, self._output, environment, bound
+            self._inputs, self._tally, self._noise_on_d, prime, self._output, environment, bound
         )
 
 
@@ -535,9 +541,40 @@ def _given(scenario: Scenario) -> dict[NoiseKey, Number]:
 def replay(mechanism: nodes.Mechanism, scenario: Scenario, limit: int = STEP_LIMIT) -> Replay:
     """Run D, then D' with the aligned noise, and list what this pair of runs violates.
 
+    Where a selection has a tie to break, only those conditions count that noise beside it violates, too: with
+    continuous noise ties have probability 0, and an alignment may do anything with them.
+
     Raises `ScenarioError` where the scenario is not legal (`check_scenario`, or noise on D outside of its
     support) and `Undecided` where exact arithmetic cannot decide.
     """
+    done, tied = _replayed(mechanism, scenario, limit)
+    if not tied or not done.violations:
+        return done
+    kept = {
+        violation.condition
+        for beside in _beside(scenario, done.run_d)
+        for violation in _replayed(mechanism, beside, limit)[0].violations
+    }
+    return replace(done, violations=tuple(one for one in done.violations if one.condition in kept))
+
+
+_TRIES, _NEAR = 6, Fraction(1, 10**6)
+
+
+def _beside(scenario: Scenario, run_d: Run) -> Iterator[Scenario]:
+    """Scenarios with slightly other noise wherever noise is continuous: a few directions, always the same."""
+    chance = Random(0)
+    for _ in range(_TRIES):
+        noise: dict[NoiseKey, Value] = dict(scenario.noise)
+        for draw in run_d.draws:
+            if draw.family in (nodes.Family.LAPLACE, nodes.Family.EXPONENTIAL):
+                least = 1 if draw.family is nodes.Family.EXPONENTIAL else -1000
+                noise[draw.key] = exact.add(draw.value, _NEAR * Fraction(chance.randint(least, 1000), 1000))
+        yield replace(scenario, noise=tuple(noise.items()))
+
+
+def _replayed(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tuple[Replay, bool]:
+    """The replay as it is, and whether a selection had a tie to break."""
     run_d = _run_on_d(mechanism, scenario, limit)
     alignment = _Alignment(mechanism, scenario, run_d, limit)
     run_d_prime = alignment.run()
@@ -548,7 +585,7 @@ def replay(mechanism: nodes.Mechanism, scenario: Scenario, limit: int = STEP_LIM
     pair = _Pair(mechanism, run_d, run_d_prime, steps, parted)
     # Invariants relate two runs that go the same way: past the step where they part, these say nothing.
     broken = (found for at, found in alignment.broken_invariants if parted is None or at <= parted)
-    return Replay(
+    done = Replay(
         scenario,
         run_d,
         run_d_prime,
@@ -558,6 +595,7 @@ def replay(mechanism: nodes.Mechanism, scenario: Scenario, limit: int = STEP_LIM
         parted,
         (*_violations(pair, cost, claim), *alignment.unsettled(run_d, run_d_prime), *broken),
     )
+    return done, run_d.tied or run_d_prime.tied or alignment.tied
 
 
 def _run_on_d(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> Run:

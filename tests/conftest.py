@@ -34,7 +34,7 @@ class ToyOptions:
     """What the real checker is given too."""
 
     timeout: float
-    verbose: bool
+    explain: bool
 
 
 ToyChecker: TypeAlias = Callable[[str, ToyOptions], Result]

@@ -4,62 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
 from fractions import Fraction
 from typing import assert_never
 
+from aligncheck.emit.gathers import Scalars, gathered
 from aligncheck.emit.kinds import Kind, Kinds, literal_power
+from aligncheck.emit.layout import Brackets
+from aligncheck.emit.precedence import Level, Text
+from aligncheck.emit.vectors import Lists
 from aligncheck.syntax import nodes
 
-
-class _Level(IntEnum):
-    """How tightly a piece of Python binds."""
-
-    CONDITIONAL = 1
-    OR = 2
-    AND = 3
-    NOT = 4
-    COMPARE = 5
-    SUM = 6
-    PRODUCT = 7
-    SIGN = 8
-    POWER = 9
-    ATOM = 10
-
-
 _LEVELS = {
-    "+": _Level.SUM,
-    "-": _Level.SUM,
-    "*": _Level.PRODUCT,
-    "/": _Level.PRODUCT,
-    "%": _Level.PRODUCT,
-    "and": _Level.AND,
-    "or": _Level.OR,
+    "+": Level.SUM,
+    "-": Level.SUM,
+    "*": Level.PRODUCT,
+    "/": Level.PRODUCT,
+    "%": Level.PRODUCT,
+    "and": Level.AND,
+    "or": Level.OR,
 }
 RUNTIME_FUNCTIONS = frozenset({"clip", "exp", "ln", "log2", "sqrt"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    text: str
-    level: _Level
-
-    def at(self, least: _Level) -> str:
-        """The text, in parentheses where it binds more loosely than `least`."""
-        return self.text if self.level >= least else f"({self.text})"
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
     """Writes expressions with the Python `names` of a spec's identifiers.
 
-    `local` maps a noise variable that lives in one round of a loop to its plain name, used without its index.
+    `local` maps a noise variable that lives in one round of a loop to its plain name, used without its index;
+    `lists` are the lists that selections may use as arrays.
     `used` collects the names of the runtime and of modules that the text needs.
     """
 
     names: Mapping[str, str]
     kinds: Kinds
     local: Mapping[str, str] = field(default_factory=dict)
+    lists: Lists = field(default_factory=Lists)
     used: set[str] = field(default_factory=set)
 
     def expression(self, expr: nodes.Expr) -> str:
@@ -68,7 +47,7 @@ class Writer:
 
     def operand(self, expr: nodes.Expr) -> str:
         """Python for an expression, to stand beside a comparison."""
-        return self._write(expr).at(_Level(_Level.COMPARE + 1))
+        return self._write(expr).at(Level.COMPARE.above)
 
     def of_kind(self, expr: nodes.Expr, kind: Kind) -> str:
         """The same, made a `Fraction` where a REAL is wanted and the expression is an int."""
@@ -80,20 +59,20 @@ class Writer:
         """The operands and operators at an expression's loosest level; no operators where it has none."""
         match expr:
             case nodes.Logic(op=op, args=args):
-                above = _Level(_LEVELS[op] + 1)
+                above = _LEVELS[op].above
                 return [self._write(a).at(above) for a in args], [op] * (len(args) - 1)
             case nodes.Binary(op=op) if op in _LEVELS and self._special(expr) is None:
                 return self._spine(expr, _LEVELS[op])
             case _:
                 return [self.expression(expr)], []
 
-    def _spine(self, expr: nodes.Expr, level: _Level) -> tuple[list[str], list[str]]:
+    def _spine(self, expr: nodes.Expr, level: Level) -> tuple[list[str], list[str]]:
         match expr:
             case nodes.Binary(op=op, left=left, right=right) if (
                 _LEVELS.get(op) is level and self._special(expr) is None
             ):
                 operands, operators = self._spine(left, level)
-                return [*operands, self._write(right).at(_Level(level + 1))], [*operators, op]
+                return [*operands, self._write(right).at(level.above)], [*operators, op]
             case _:
                 return [self._write(expr).at(level)], []
 
@@ -104,42 +83,60 @@ class Writer:
         self.used.add("whole")
         return f"whole({self.expression(expr)})"
 
+    def gathered(self, gather: nodes.Gather) -> Brackets:
+        """A selection, as a call."""
+        scalars = Scalars(self._write, self.index, self._fraction, self.names, self.kinds, self.used)
+        return gathered(gather, self.lists, scalars)
+
+    def _member(self, index: nodes.Expr, word: str, selection: str) -> Text:
+        if self.kinds.expression(index) is Kind.INT:
+            element = self._write(index).at(Level.COMPARE.above)
+        else:
+            element = self.index(index)
+        return Text(f"{element} {word} {self.names[selection]}", Level.COMPARE)
+
     def _fraction(self, *arguments: str) -> str:
         self.used.add("Fraction")
         return f"Fraction({', '.join(arguments)})"
 
-    def _write(self, expr: nodes.Expr) -> _Text:
+    def _write(self, expr: nodes.Expr) -> Text:
         match expr:
             case nodes.Number(value=value):
                 return self._number(value)
             case nodes.Boolean(value=value):
-                return _Text(str(value), _Level.ATOM)
+                return Text(str(value), Level.ATOM)
             case nodes.Name(ident=ident, primed=False):
-                return _Text(self.local.get(ident, self.names[ident]), _Level.ATOM)
+                return Text(self.local.get(ident, self.names[ident]), Level.ATOM)
             case nodes.Index(base=base, index=index, primed=False):
                 if base in self.local:
-                    return _Text(self.local[base], _Level.ATOM)
-                return _Text(f"{self.names[base]}[{self.index(index)}]", _Level.ATOM)
+                    return Text(self.local[base], Level.ATOM)
+                return Text(f"{self.names[base]}[{self.index(index)}]", Level.ATOM)
             case nodes.Call():
                 return self._call(expr)
+            case nodes.Gather():
+                return Text(self.gathered(expr).flat, Level.ATOM)
+            case nodes.Member(index=index, selection=selection):
+                return self._member(index, "in", selection)
+            case nodes.Unary(op="not", operand=nodes.Member(index=index, selection=selection)):
+                return self._member(index, "not in", selection)
             case nodes.Unary(op="not", operand=operand):
-                return _Text(f"not {self._write(operand).at(_Level.NOT)}", _Level.NOT)
+                return Text(f"not {self._write(operand).at(Level.NOT)}", Level.NOT)
             case nodes.Unary(operand=operand):
-                return _Text(f"-{self._write(operand).at(_Level.SIGN)}", _Level.SIGN)
+                return Text(f"-{self._write(operand).at(Level.SIGN)}", Level.SIGN)
             case nodes.Binary():
                 return self._binary(expr)
             case nodes.Compare(op=op, left=left, right=right):
-                above = _Level(_Level.COMPARE + 1)
+                above = Level.COMPARE.above
                 text = f"{self._write(left).at(above)} {op} {self._write(right).at(above)}"
-                return _Text(text, _Level.COMPARE)
+                return Text(text, Level.COMPARE)
             case nodes.Logic(op=op, args=args):
                 level = _LEVELS[op]
-                return _Text(f" {op} ".join(self._write(a).at(_Level(level + 1)) for a in args), level)
+                return Text(f" {op} ".join(self._write(a).at(level.above) for a in args), level)
             case nodes.Conditional(test=test, then=then, otherwise=otherwise):
                 kind = self.kinds.expression(expr)
                 arms = [self._arm(then, kind), self._arm(otherwise, kind)]
-                condition = self._write(test).at(_Level.OR)
-                return _Text(f"{arms[0]} if {condition} else {arms[1]}", _Level.CONDITIONAL)
+                condition = self._write(test).at(Level.OR)
+                return Text(f"{arms[0]} if {condition} else {arms[1]}", Level.CONDITIONAL)
             case nodes.Name() | nodes.Index() | nodes.OutIs() | nodes.OutField() | nodes.OutCount():
                 raise ValueError("the run on D' and the output have no place in a program")
             case _:
@@ -148,46 +145,46 @@ class Writer:
     def _arm(self, expr: nodes.Expr, kind: Kind) -> str:
         if kind is Kind.REAL and self.kinds.expression(expr) is Kind.INT:
             return self._fraction(self.expression(expr))
-        return self._write(expr).at(_Level.OR)
+        return self._write(expr).at(Level.OR)
 
-    def _number(self, value: Fraction) -> _Text:
+    def _number(self, value: Fraction) -> Text:
         if value.denominator == 1:
-            return _Text(str(value.numerator), _Level.SIGN if value < 0 else _Level.ATOM)
-        return _Text(self._fraction(str(value.numerator), str(value.denominator)), _Level.ATOM)
+            return Text(str(value.numerator), Level.SIGN if value < 0 else Level.ATOM)
+        return Text(self._fraction(str(value.numerator), str(value.denominator)), Level.ATOM)
 
-    def _call(self, call: nodes.Call) -> _Text:
+    def _call(self, call: nodes.Call) -> Text:
         kind = self.kinds.expression(call)
         match call.function:
             case "floor":
                 self.used.add("math")
-                return _Text(f"math.floor({self.expression(call.args[0])})", _Level.ATOM)
+                return Text(f"math.floor({self.expression(call.args[0])})", Level.ATOM)
             case "abs" if kind is Kind.REAL:
                 self.used.add("absolute")
-                return _Text(f"absolute({self.expression(call.args[0])})", _Level.ATOM)
+                return Text(f"absolute({self.expression(call.args[0])})", Level.ATOM)
             case "abs" | "len":
-                return _Text(f"{call.function}({self.expression(call.args[0])})", _Level.ATOM)
+                return Text(f"{call.function}({self.expression(call.args[0])})", Level.ATOM)
             case "min" | "max" | "clip":
                 arguments = ", ".join(self.of_kind(a, kind) for a in call.args)
                 if call.function == "clip" and kind is Kind.INT:
                     x, low, high = (self.expression(a) for a in call.args)
-                    return _Text(f"max({low}, min({x}, {high}))", _Level.ATOM)
+                    return Text(f"max({low}, min({x}, {high}))", Level.ATOM)
                 if call.function == "clip":
                     self.used.add("clip")
-                return _Text(f"{call.function}({arguments})", _Level.ATOM)
+                return Text(f"{call.function}({arguments})", Level.ATOM)
             case _:
                 self.used.add(call.function)
                 arguments = ", ".join(self.expression(a) for a in call.args)
-                return _Text(f"{call.function}({arguments})", _Level.ATOM)
+                return Text(f"{call.function}({arguments})", Level.ATOM)
 
-    def _binary(self, expr: nodes.Binary) -> _Text:
+    def _binary(self, expr: nodes.Binary) -> Text:
         special = self._special(expr)
         if special is not None:
             return special
         level = _LEVELS[expr.op]
-        right = self._write(expr.right).at(_Level(level + 1))
-        return _Text(f"{self._write(expr.left).at(level)} {expr.op} {right}", level)
+        right = self._write(expr.right).at(level.above)
+        return Text(f"{self._write(expr.left).at(level)} {expr.op} {right}", level)
 
-    def _special(self, expr: nodes.Binary) -> _Text | None:
+    def _special(self, expr: nodes.Binary) -> Text | None:
         """Arithmetic that Python's operator does not do as the spec means it."""
         match expr:
             case nodes.Binary("**", left, right):
@@ -195,21 +192,21 @@ class Writer:
             case nodes.Binary("-", nodes.Number(one), nodes.Call("exp", (x,))) if one == 1:
                 # The difference would lose most of its digits for small arguments.
                 self.used.add("one_minus_exp")
-                return _Text(f"one_minus_exp({self.expression(x)})", _Level.ATOM)
+                return Text(f"one_minus_exp({self.expression(x)})", Level.ATOM)
             case nodes.Binary("/", left, right) if self._both_int(left, right):
-                return _Text(self._fraction(self.expression(left), self.expression(right)), _Level.ATOM)
+                return Text(self._fraction(self.expression(left), self.expression(right)), Level.ATOM)
             case _:
                 return None
 
     def _both_int(self, left: nodes.Expr, right: nodes.Expr) -> bool:
         return self.kinds.expression(left) is Kind.INT and self.kinds.expression(right) is Kind.INT
 
-    def _power(self, left: nodes.Expr, right: nodes.Expr) -> _Text:
+    def _power(self, left: nodes.Expr, right: nodes.Expr) -> Text:
         times = literal_power(right)
         if times is None:
             self.used.add("power")
-            return _Text(f"power({self.expression(left)}, {self.expression(right)})", _Level.ATOM)
-        base = self._write(left).at(_Level.ATOM)
+            return Text(f"power({self.expression(left)}, {self.expression(right)})", Level.ATOM)
+        base = self._write(left).at(Level.ATOM)
         # The formatter's rule: no blanks round `**` between a name and a number.
         simple = isinstance(left, nodes.Name | nodes.Number) and "(" not in base
-        return _Text(f"{base}**{times}" if simple else f"{base} ** {times}", _Level.POWER)
+        return Text(f"{base}**{times}" if simple else f"{base} ** {times}", Level.POWER)

@@ -139,6 +139,12 @@ def _kind(expr: nodes.Expr, of: Mapping[str, Kind]) -> Kind:
             return Kind.REAL
         case nodes.OutCount():
             return Kind.INT
+        case nodes.Gather(function="max" | "min", body=body):
+            return _kind(body, of)  # the index of the set is an int, as every name is that is not in `of`
+        case nodes.Gather():
+            return Kind.INT
+        case nodes.Member():
+            return Kind.BOOL
         case _:
             assert_never(expr)
 

@@ -17,22 +17,26 @@ STEP = "    "
 class Brackets:
     """A call, list or tuple: `head` and the opening bracket, the items, the closing bracket.
 
-    An item is text, or brackets with what stands before them (`name=`).
+    An item is text, or brackets with what stands before them (`name=`). With `generator`, the items are the
+    parts of a generator expression (element, `for`, `if`), the only argument.
     """
 
     head: str
     items: tuple[Item, ...]
     close: str = ")"
+    generator: bool = False
 
     @property
     def flat(self) -> str:
         """All of it on one line."""
-        inside = ", ".join(item if isinstance(item, str) else item.flat for item in self.items)
+        separator = " " if self.generator else ", "
+        inside = separator.join(item if isinstance(item, str) else item.flat for item in self.items)
         return f"{self.head}{inside}{',' if self._single else ''}{self.close}"
 
     @property
     def _single(self) -> bool:
-        # Only a tuple of one element has a comma on one line; its comma does not keep it split.
+        # Only a tuple of one element has a comma on one line. That comma does not keep it split; the comma of a
+        # split element does.
         return len(self.items) == 1 and self.head.endswith("=(")
 
 
@@ -51,16 +55,36 @@ def bracket_lines(brackets: Brackets, prefix: str = "", suffix: str = "") -> lis
     return [f"{prefix}{brackets.flat}{suffix}  # fmt: skip"]
 
 
-def _split(brackets: Brackets, prefix: str, suffix: str) -> list[str]:
+def _split(brackets: Brackets, prefix: str, suffix: str, *, forced: bool = False) -> list[str]:
     flat = f"{prefix}{brackets.flat}{suffix}"
-    width = WIDTH if brackets._single else _COMFORTABLE
-    if len(flat) <= width or not brackets.items:
+    if (len(flat) <= _COMFORTABLE and not forced) or not brackets.items:
         return [flat]
     inner = prefix[: len(prefix) - len(prefix.lstrip())] + STEP
     lines = [f"{prefix}{brackets.head}"]
+    if brackets.generator:
+        return _split_generator(brackets, flat, prefix, suffix)
     for item in brackets.items:
-        lines += [f"{inner}{item},"] if isinstance(item, str) else _split(item, inner, ",")
+        if isinstance(item, str):
+            lines.append(f"{inner}{item},")
+        else:
+            lines += _split(item, inner, ",", forced=brackets._single)
     return [*lines, f"{inner[len(STEP) :]}{brackets.close}{suffix}"]
+
+
+def _split_generator(brackets: Brackets, flat: str, prefix: str, suffix: str) -> list[str]:
+    """A generator cannot have a trailing comma that keeps it split. So it is split only where the formatter
+    would do the same at every line length; else it is left alone.
+    """
+    inner = prefix[: len(prefix) - len(prefix.lstrip())] + STEP
+    parts = [item if isinstance(item, str) else item.flat for item in brackets.items]
+    joined = " ".join(parts)
+    if len(flat) > WIDTH and all(len(inner) + len(part) <= _COMFORTABLE for part in parts):
+        if len(inner) + len(joined) <= _COMFORTABLE:
+            parts = [joined]
+        if len(parts) == 1 or len(inner) + len(joined) > WIDTH:
+            lines = [f"{prefix}{brackets.head}", *(f"{inner}{part}" for part in parts)]
+            return [*lines, f"{inner[len(STEP) :]}{brackets.close}{suffix}"]
+    return [f"{flat}  # fmt: skip"]
 
 
 def call(function: str, arguments: Sequence[Item]) -> Brackets:

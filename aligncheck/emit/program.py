@@ -39,7 +39,7 @@ class Program:
         """The whole body."""
         body = self.mechanism.body
         for name in _indexed(body):
-            if name not in self.writer.local:
+            if name not in self.writer.local and name not in self.writer.lists.drawn_at_once():
                 kind = self.writer.kinds.of[name]
                 yield f"{indent}{self.writer.names[name]}: dict[int, {self._type(kind)}] = {{}}"
         yield from self._block(body, indent)
@@ -60,7 +60,9 @@ class Program:
                 kind = self.writer.kinds.of[name]
                 wraps = kind is Kind.REAL and self.writer.kinds.expression(value) is Kind.INT
                 prefix = f"{indent}{self._target(name)} = "
-                if wraps:
+                if isinstance(value, nodes.Gather) and not wraps:
+                    yield from bracket_lines(self.writer.gathered(value), prefix)
+                elif wraps:
                     yield line(f"{prefix.lstrip()}{self.writer.of_kind(value, kind)}", indent)
                 else:
                     yield from self._long(prefix, value, "")
@@ -123,7 +125,21 @@ class Program:
             target = f"{target}[{writer.index(statement.index)}]"
         yield from bracket_lines(drawn, f"{indent}{target} = ")
 
+    def _draw_all(self, loop: nodes.For, sample: nodes.Sample, indent: str) -> Iterator[str]:
+        """The draws of a loop that does nothing else, in the same order."""
+        match loop.over:
+            case nodes.OverQueries(base=base):
+                count = f"len({self.writer.names[base]})"
+            case nodes.OverRange(high=high):
+                count = self.writer.index(high)
+        arguments: list[Item] = [*(self.writer.expression(a) for a in sample.args), count]
+        drawn = call(f"noise.{_DRAWS[sample.family]}s", arguments)
+        yield from bracket_lines(drawn, f"{indent}{self.writer.names[sample.name]} = ")
+
     def _for(self, statement: nodes.For, indent: str) -> Iterator[str]:
+        if (sample := self.writer.lists.draws.get(id(statement))) is not None:
+            yield from self._draw_all(statement, sample, indent)
+            return
         names, index = self.writer.names, self._index_of(statement)
         match statement.over:
             case nodes.OverQueries(base=base, item=item) if index is None:
@@ -142,20 +158,33 @@ class Program:
         """The loop's index in Python; a name of its own where only labels or Python need one."""
         if loop.index is not None:
             return self.writer.names[loop.index]
-        labels = any(answered.loop is loop for answered in self.answered.values())
+        labels = any(answered.at is loop for answered in self.answered.values())
         needed = labels or isinstance(loop.over, nodes.OverRange)
         return fresh("position", self.writer.names) if needed else None
 
+    def _item(self, index: nodes.Expr) -> str:
+        """An index that a record holds, or the name that it gets."""
+        if isinstance(index, nodes.Gather):
+            return fresh("selected", self.writer.names)
+        return self.writer.index(index)
+
     def _emit(self, statement: nodes.Emit, indent: str) -> Iterator[str]:
+        item = None
+        if (answered := self.answered.get(id(statement))) is not None:
+            item = (
+                self._index_of(answered.at) if isinstance(answered.at, nodes.For) else self._item(answered.at)
+            )
+            if isinstance(answered.at, nodes.Gather):  # done once, for the record and for its label
+                yield from bracket_lines(self.writer.gathered(answered.at), f"{indent}{item} = ")
         key = statement.tag, tuple(f.name for f in statement.fields)
         record = self.classes[key]
-        fields: list[Item] = [
-            f"{python}={self.writer.of_kind(part.value, kind)}"
-            for part, (_, python, kind) in zip(statement.fields, record.fields, strict=True)
-        ]
+        fields: list[Item] = []
+        for part, (_, python, kind) in zip(statement.fields, record.fields, strict=True):
+            selected = answered is not None and part.value is answered.at and kind is Kind.INT
+            fields.append(f"{python}={item if selected else self.writer.of_kind(part.value, kind)}")
         arguments: list[Item] = [call(record.name, fields)]
-        if (answered := self.answered.get(id(statement))) is not None:
-            arguments.append(f"query=({quoted(answered.base)}, {self._index_of(answered.loop)})")
+        if answered is not None:
+            arguments.append(f"query=({quoted(answered.base)}, {item})")
         yield from bracket_lines(call("release.emit", arguments), indent)
 
 

@@ -13,52 +13,58 @@ from typing import assert_never
 from aligncheck import __version__
 from aligncheck.emit import describe
 from aligncheck.emit.expressions import RUNTIME_FUNCTIONS, Writer
+from aligncheck.emit.gathers import ARRAY_FUNCTIONS, SCORE_FUNCTIONS
 from aligncheck.emit.kinds import Kind, Kinds, kind_of_sort, kinds_of
 from aligncheck.emit.layout import STEP, Brackets, Item, bracket_lines, call, operator_lines, quoted
 from aligncheck.emit.names import class_name, fresh, python_names
 from aligncheck.emit.positions import answered_queries
 from aligncheck.emit.program import Program, loop_locals, names_read
 from aligncheck.emit.records import RecordClass, RecordKey, record_classes
+from aligncheck.emit.vectors import lists_of
 from aligncheck.syntax import nodes
 from aligncheck.syntax.unparse import unparse_expr
-from aligncheck.syntax.walk import lists_per_answer, names_in, statements_in
+from aligncheck.syntax.walk import expressions_in, lists_per_answer, names_in, statements_in
 from aligncheck.verdict import Verified
 
-_RUNTIME = RUNTIME_FUNCTIONS | {
-    "absolute",
-    "Answers",
-    "IntLike",
-    "Mechanism",
-    "Noise",
-    "ParameterInfo",
-    "QueryInfo",
-    "Real",
-    "RealLike",
-    "Release",
-    "Result",
-    "Spec",
-    "boolean",
-    "boolean_answer",
-    "boolean_answers",
-    "booleans",
-    "exact_answer",
-    "exact_answers",
-    "integer",
-    "integer_answer",
-    "integer_answers",
-    "integers",
-    "is_multiple",
-    "labels_of",
-    "one_minus_exp",
-    "power",
-    "real",
-    "real_answer",
-    "real_answers",
-    "reals",
-    "require",
-    "require_answers",
-    "whole",
-}
+_RUNTIME = (
+    RUNTIME_FUNCTIONS
+    | SCORE_FUNCTIONS
+    | {
+        "absolute",
+        "Answers",
+        "IntLike",
+        "Mechanism",
+        "Noise",
+        "ParameterInfo",
+        "QueryInfo",
+        "Real",
+        "RealLike",
+        "Release",
+        "Result",
+        "Spec",
+        "boolean",
+        "boolean_answer",
+        "boolean_answers",
+        "booleans",
+        "exact_answer",
+        "exact_answers",
+        "integer",
+        "integer_answer",
+        "integer_answers",
+        "integers",
+        "is_multiple",
+        "labels_of",
+        "one_minus_exp",
+        "power",
+        "real",
+        "real_answer",
+        "real_answers",
+        "reals",
+        "require",
+        "require_answers",
+        "whole",
+    }
+)
 _OWN = frozenset(
     {
         "ClassVar",
@@ -70,11 +76,12 @@ _OWN = frozenset(
         "floating_point",
         "math",
         "noise",
+        "np",
         "release",
     }
 )
 _INHERITED = frozenset({"seed", "self", "spec", "with_noise"})
-_RESERVED = _RUNTIME | _OWN | _INHERITED
+_RESERVED = _RUNTIME | ARRAY_FUNCTIONS | _OWN | _INHERITED
 
 _GIVEN = {nodes.Sort.REAL: "RealLike", nodes.Sort.INT: "IntLike", nodes.Sort.BOOL: "bool"}
 _KEPT = {nodes.Sort.REAL: "Fraction", nodes.Sort.INT: "int", nodes.Sort.BOOL: "bool"}
@@ -138,10 +145,15 @@ class _Module:
             yield "from fractions import Fraction"
         yield f"from typing import {', '.join(typing)}"
         yield ""
-        yield "from aligncheck.runtime import ("
-        for name in sorted(self.used & _RUNTIME, key=_import_order):
-            yield f"{STEP}{name},"
-        yield ")"
+        if "np" in self.used:
+            yield "import numpy as np"
+            yield ""
+        for module, known in (("runtime", _RUNTIME), ("runtime.arrays", ARRAY_FUNCTIONS)):
+            if self.used & known:
+                yield f"from aligncheck.{module} import ("
+                for name in sorted(self.used & known, key=_import_order):
+                    yield f"{STEP}{name},"
+                yield ")"
 
     # --- records ------------------------------------------------------------------------------------------
 
@@ -293,7 +305,13 @@ class _Module:
         yield f"{STEP}) -> None:"
         yield f'{inner}"""The program of the spec, statement by statement."""'
         prelude = list(self._declarations_of_answers(inner))
-        writer = replace(self._writer(self.names), local=loop_locals(self.mechanism, self.names))
+        lists = lists_of(self.mechanism)
+        local = {
+            noise: name
+            for noise, name in loop_locals(self.mechanism, self.names).items()
+            if noise not in lists.drawn_at_once()
+        }
+        writer = replace(self._writer(self.names), local=local, lists=lists)
         declared = frozenset(self.private | {item.name for item in self.public})
         program = Program(self.mechanism, writer, self.classes, answered_queries(self.mechanism), declared)
         opening = [*self._bindings(inner), *prelude]
@@ -413,6 +431,9 @@ def _idents(mechanism: nodes.Mechanism) -> Iterator[str]:
                     yield over.item
             case _:
                 pass
+    for expr in expressions_in(mechanism):
+        if isinstance(expr, nodes.Gather):
+            yield expr.index
 
 
 def _reader(item: nodes.Queries) -> str:

@@ -70,6 +70,9 @@ class Units:
             case nodes.Compare(left=left, right=right):
                 self._joined(self._unit(left), self._unit(right))
                 return None
+            case nodes.Gather(function=function, body=body):
+                unit = self._unit(body)
+                return unit if function in ("max", "min") else None
             case nodes.Conditional(then=then, otherwise=otherwise):
                 return self._joined(self._unit(then), self._unit(otherwise))
             case _:

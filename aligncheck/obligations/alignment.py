@@ -203,7 +203,9 @@ def _unmoved_by_noise(analysis: Analysis, read: Sym | App, index: Term) -> Term:
 
 
 def reads(term: Term, wanted: Callable[[Term], bool]) -> Term:
-    """A condition that holds wherever the term's value depends on a wanted symbol: conditionals are followed."""
+    """A condition that holds wherever the term's value depends on a wanted symbol; conditionals are
+    followed.
+    """
     if wanted(term):
         return TRUE
     if isinstance(term, Ite):

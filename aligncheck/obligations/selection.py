@@ -1,4 +1,4 @@
-"""Condition iv, output, for what `argmax` and `top` select; and that the output shows it where φ speaks of it."""
+"""Condition iv, output, for what `argmax` and `top` select; and that ω shows it where φ speaks of it."""
 
 from __future__ import annotations
 

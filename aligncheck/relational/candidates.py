@@ -593,8 +593,8 @@ class Pool:
         found: list[Term] = []
         counters = self._counters()
         for size in (1, 2, 3):
-            for chosen in combinations(counters, size):
-                found += self._combined(chosen)
+            for some in combinations(counters, size):
+                found += self._combined(some)
         found += self._walked_costs()
         return found[: LIMIT // 2]
 

@@ -15,7 +15,7 @@ counterexamples, never a proof.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -79,6 +79,7 @@ from aligncheck.syntax.nodes import (
     For,
     Gather,
     If,
+    Index,
     OutCount,
     OutField,
     OutIs,
@@ -89,7 +90,14 @@ from aligncheck.syntax.nodes import (
     Stmt,
     While,
 )
-from aligncheck.syntax.walk import expressions_in, statements_in, subexpressions, with_part
+from aligncheck.syntax.walk import (
+    align_expressions,
+    expressions_in,
+    own_expressions,
+    statements_in,
+    subexpressions,
+    with_part,
+)
 
 COST = "#cost"
 OUT = "#out"
@@ -400,6 +408,54 @@ def _not_whole(analysis: Analysis) -> frozenset[tuple[int, str]]:
 ENOUGH = "there are enough indices to choose from"
 
 
+def _read_later(mechanism: nodes.Mechanism) -> frozenset[str]:
+    """The indexed noise that some place may read after the round that draws it; the rest need not be carried
+    from round to round.
+
+    A place reads it in its own round if it stands in the block of the drawing loop itself (or of an `if` in
+    it) and gives the index as the drawing does.
+    """
+    later: set[str] = set()
+    complete: set[str] = set()
+
+    def visit(body: tuple[Stmt, ...]) -> None:
+        """One loop's statements; those of the loops inside it in their turn."""
+        drawn = {(s.name, s.index) for s in _of_one_loop(body) if isinstance(s, Sample)}
+        for stmt in _of_one_loop(body):
+            read = {
+                (e.base, e.index)
+                for top in own_expressions(stmt)
+                for e in subexpressions(top)
+                if isinstance(e, Index)
+            }
+            later.update(base for base, index in read - drawn if base not in complete)
+            if isinstance(stmt, For | While):
+                visit(stmt.body)
+                complete.update(_drawn_in_every_round(stmt))
+
+    visit(mechanism.body)
+    for expr in align_expressions(mechanism.align):
+        later.update(e.base for e in subexpressions(expr) if isinstance(e, Index) and e.base not in complete)
+    return frozenset(later)
+
+
+def _drawn_in_every_round(loop: For | While) -> set[str]:
+    """What a loop that no `break` leaves draws in each round at its own index."""
+    if not isinstance(loop, For) or any(isinstance(s, Break) for s in _of_one_loop(loop.body)):
+        return set()
+    at = [s for s in loop.body if isinstance(s, Sample) and isinstance(s.index, nodes.Name)]
+    return {s.name for s in at if s.index == nodes.Name(loop.index or "")}
+
+
+def _of_one_loop(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, If):
+            for branch in stmt.branches:
+                yield from _of_one_loop(branch.body)
+            yield from _of_one_loop(stmt.otherwise)
+
+
 def is_visible(body: Iterable[Stmt]) -> bool:
     """Whether a block does more than assign."""
     return any(isinstance(s, Emit | Sample | Break | For | While) for s in statements_in(tuple(body)))
@@ -442,6 +498,7 @@ class _Machine:
         self.cuts: list[Cut] = []
         self.paths: list[Path] = []
         self.omega = frozenset(_omega_labels(self.mechanism))
+        self.remembered = _read_later(self.mechanism)
         self.broken: list[list[_State]] = []
         self.around: list[int] = []
         self.crowded = False  # so many states already that hidden arms merge
@@ -456,7 +513,8 @@ class _Machine:
         for stmt in statements_in(self.mechanism.body):
             if isinstance(stmt, Sample):
                 start[latest(stmt.name)] = same(const(-1))
-                start[last(stmt.name)] = same(ZERO)
+                if stmt.name in self.remembered:
+                    start[last(stmt.name)] = same(ZERO)
         self.cuts.append(Cut(0, None, start))
         for state in self.block(self.mechanism.body, [_State(0, dict(start), [])]):
             self.finish(state, None)
@@ -649,7 +707,8 @@ class _Machine:
         else:
             state.env[_cell(stmt.name, index.left)] = state.env[_cell(stmt.name, index.right, True)] = drawn
         state.env[latest(stmt.name)] = same(position)
-        state.env[last(stmt.name)] = drawn
+        if stmt.name in self.remembered:
+            state.env[last(stmt.name)] = drawn
         spent = mul(fn("abs", shift), left.inverse_alpha)
         state.env[COST] = same(add(state.env[COST].left, spent))
 
@@ -1081,6 +1140,8 @@ class ProgramScope:
                 if several is not None:
                     return several
                 # A draw of an earlier round: only the last one is remembered.
+                if last(base) not in self.env:
+                    raise UnsupportedError(span, f"a draw of `{base}` that was made elsewhere")
                 place = self.env[latest(base)].left
                 drawn = self.env[last(base)]
                 return (drawn.right if right else drawn.left), and_((eq(index, place), le(ZERO, place)))
@@ -1187,7 +1248,9 @@ class _DrawScope(ProgramScope):
         return super().entry(base, index, primed, span)
 
     def _foreseen(self, name: str, expr: Gather, primed: bool) -> Term:
-        """What a variable will hold later in the complete run: a part of ω, or a symbol that counts as noise."""
+        """What a variable will hold later in the complete run: a part of ω, or a symbol that counts as
+        noise.
+        """
         if expr.function not in ("max", "min"):
             return chosen(name)
         return extremum(name, primed)

@@ -1,8 +1,9 @@
 """Maxima and selections over sets of indices, of any size: what a symbol that stands for one means.
 
-`max(E for j in q where C)` becomes a symbol, and so does what `argmax` and `top` select. Their definitions are kept
-here with the index left open, and instantiated at the indices that occur in a question: a generic winner, a
-generic loser, the witnesses at which the maxima are taken (design, section 2). No obligation has a quantifier.
+`max(E for j in q where C)` becomes a symbol, and so does what `argmax` and `top` select. Their definitions
+are kept here with the index left open, and instantiated at the indices that occur in a question: a generic
+winner, a generic loser, the witnesses at which the maxima are taken (design, section 2). Nothing has a
+quantifier.
 """
 
 from __future__ import annotations
@@ -83,7 +84,9 @@ class Gathered:
         return substitute(self.body, {self.binder: index})
 
     def beats(self, one: Term, other: Term) -> Term:
-        """That an index comes before another: a greater value, or an equal one and a lower index (rule 10)."""
+        """That an index comes before another: by a greater value, or an equal one and a lower index (rule
+        10).
+        """
         a, b = self.value(one), self.value(other)
         return or_((lt(b, a), and_((eq(a, b), le(one, other)))))
 
@@ -112,8 +115,8 @@ class Gathered:
         """A condition under which the set has an index at all (for `top`: at least `count`).
 
         Sound: the set is [low, high) less the indices that its `where` excludes one by one (`j != x`, at most
-        one each; `j not in w`, as many as `w` has). Where another condition stands it must be shown of one of the
-        `candidates` that it is inside.
+        one each; `j not in w`, as many as `w` has). Where another condition stands it must be shown of one of
+        the `candidates` that it is inside.
         """
         known = [self.inside(c) for c in self.candidates] if self.count is None else []
         return or_((self._room_enough(), *known))
@@ -226,7 +229,7 @@ class Registry:
         self.selections.clear()
 
     def forget(self, changing: frozenset[Term]) -> None:
-        """Drops the definitions that mention symbols whose meaning changes from one loop round to the next."""
+        """Drops the definitions that mention symbols whose meaning changes from round to round."""
         for symbol, meaning in list(self.extrema.items()):
             if meaning is not None and _speaks_of(meaning, changing):
                 self.extrema[symbol] = None
@@ -276,15 +279,12 @@ def _speaks_of(meaning: Gathered, changing: frozenset[Term]) -> bool:
 
 def _indices(found: list[Sym | App]) -> list[Term]:
     """The indices at which something is read, and the indices that are selected; not indices of indices."""
+    read = (Kind.NOISE, Kind.DATA, Kind.DISTANCE)
     kept: dict[Term, None] = {}
     for atom in found:
-        if (isinstance(atom, App) and atom.kind in (Kind.NOISE, Kind.DATA, Kind.DISTANCE)) or (
-            isinstance(atom, App) and atom.name.startswith(_IN)
-        ):
+        if isinstance(atom, App) and (atom.kind in read or atom.name.startswith(_IN)):
             kept[atom.args[0]] = None
-        elif (isinstance(atom, App) and atom.name.startswith(_AT)) or (
-            isinstance(atom, Sym) and atom.name.startswith(_CHOSEN)
-        ):
+        elif atom.name.startswith((_AT, _CHOSEN)):
             kept[atom] = None
     return [t for t in kept if sort_of(t) is Sort.INT and _depth(t) <= 1]
 
@@ -312,9 +312,12 @@ def _top_facts(name: str, meaning: Gathered, indices: list[Term], present: list[
     yield implies(some, eq(size_of(name), count))
     for index in indices:
         yield implies(and_((some, member(name, index))), meaning.inside(index))
+    picked = {t for t in indices if isinstance(t, App) and t.name == f"{_AT}{name}"}
     for one in indices:
+        if isinstance(one, Sym) and one.name.endswith(_WITNESS):
+            continue  # the maxima that matter are those of the indices outside
         for other in indices:
-            if one != other:
+            if one != other and other not in picked:
                 divided = and_((some, member(name, one), meaning.inside(other), not_(member(name, other))))
                 order = (
                     lt(meaning.value(other), meaning.value(one))

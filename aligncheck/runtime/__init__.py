@@ -1,4 +1,6 @@
-"""What generated mechanisms import: parameters, answers, noise, records. Standard library only."""
+"""What generated mechanisms import: parameters, answers, noise, selection, records. Standard library only;
+`aligncheck.runtime.arrays`, which needs NumPy, is imported by those that work on arrays.
+"""
 
 from aligncheck.runtime.answers import (
     Answers,
@@ -22,6 +24,7 @@ from aligncheck.runtime.errors import (
     MissingPandasError,
     NumericError,
     ParameterError,
+    SelectionError,
 )
 from aligncheck.runtime.mechanism import Mechanism, ParameterInfo, QueryInfo, Spec
 from aligncheck.runtime.noise import Drawn, FloatingNoise, Noise, RecordedNoise
@@ -49,6 +52,7 @@ from aligncheck.runtime.reals import (
     whole,
 )
 from aligncheck.runtime.result import Record, Release, Result, row_of
+from aligncheck.runtime.selection import argmax_of, argmin_of, max_of, min_of, top_of
 
 __all__ = [
     "Answers",
@@ -72,8 +76,11 @@ __all__ = [
     "RecordedNoise",
     "Release",
     "Result",
+    "SelectionError",
     "Spec",
     "absolute",
+    "argmax_of",
+    "argmin_of",
     "boolean",
     "boolean_answer",
     "boolean_answers",
@@ -90,6 +97,8 @@ __all__ = [
     "labels_of",
     "ln",
     "log2",
+    "max_of",
+    "min_of",
     "one_minus_exp",
     "power",
     "real",
@@ -100,5 +109,6 @@ __all__ = [
     "require_answers",
     "row_of",
     "sqrt",
+    "top_of",
     "whole",
 ]

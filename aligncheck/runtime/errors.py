@@ -31,5 +31,9 @@ class NumericError(MechanismError):
     """A number is outside what this build can compute with: a scale too large for a float, a huge power."""
 
 
+class SelectionError(MechanismError):
+    """A selection asks for more indices than are eligible: an empty set has no greatest value."""
+
+
 class MissingPandasError(ImportError):
     """`to_frame` was called where pandas is not installed."""

@@ -1,8 +1,8 @@
 """Where the random numbers of a run come from.
 
-A generated mechanism asks a `Noise` for one draw at a time, in the spec's order, and computes with what it
-gets; it knows nothing of floats or bits. Another source (an exact sampler on a lattice) can take the place of
-`FloatingNoise` without a change in generated code.
+A generated mechanism asks a `Noise` for its draws in the spec's order, one or several at a time, and computes
+with what it gets; it knows nothing of floats or bits. Another source (an exact sampler on a lattice) can take
+the place of `FloatingNoise` without a change in generated code.
 """
 
 from __future__ import annotations
@@ -44,6 +44,22 @@ class Noise(Protocol):
     def discrete_laplace(self, scale: Real, step: Real) -> Real: ...
     def discrete_laplace(self, scale: Real, step: Real) -> Real:
         """Probability proportional to exp(-|x|/scale) on the multiples x of `step`."""
+
+    def laplaces(self, scale: Real, count: int) -> list[Real]:
+        """`count` draws of `laplace`, in order; none where `count` is negative."""
+
+    def exponentials(self, scale: Real, count: int) -> list[Real]:
+        """`count` draws of `exponential`, in order."""
+
+    def geometrics(self, p: Real, count: int) -> list[int]:
+        """`count` draws of `geometric`, in order."""
+
+    @overload
+    def discrete_laplaces(self, scale: Real, step: int, count: int) -> list[int]: ...
+    @overload
+    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> list[Real]: ...
+    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> list[int] | list[Real]:
+        """`count` draws of `discrete_laplace`, in order."""
 
 
 class FloatingNoise:
@@ -90,6 +106,30 @@ class FloatingNoise:
             raise NumericError("the step of discrete noise must be positive")
         rate = at_most(step / (Fraction(scale) if isinstance(scale, int) else scale))
         return step * (self._failures(rate) - self._failures(rate))
+
+    def laplaces(self, scale: Real, count: int) -> list[Real]:
+        if count <= 0:
+            return []
+        from aligncheck.runtime.arrays import laplaces
+
+        return [*laplaces(self._bits.randbytes(8 * count), at_least(scale))]
+
+    def exponentials(self, scale: Real, count: int) -> list[Real]:
+        if count <= 0:
+            return []
+        from aligncheck.runtime.arrays import exponentials
+
+        return [*exponentials(self._bits.randbytes(8 * count), at_least(scale))]
+
+    def geometrics(self, p: Real, count: int) -> list[int]:
+        return [self.geometric(p) for _ in range(count)]
+
+    @overload
+    def discrete_laplaces(self, scale: Real, step: int, count: int) -> list[int]: ...
+    @overload
+    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> list[Real]: ...
+    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> list[int] | list[Real]:
+        return [self.discrete_laplace(scale, step) for _ in range(count)]
 
     def _unit_exponential(self) -> float:
         """-ln(u) for u uniform on the multiples of 2^-53 in (0, 1]."""
@@ -145,6 +185,22 @@ class RecordedNoise:
     def discrete_laplace(self, scale: Real, step: Real) -> Real:
         value = self._next("DLap", scale, step)
         return int(value) if isinstance(step, int) else value
+
+    def laplaces(self, scale: Real, count: int) -> list[Real]:
+        return [self.laplace(scale) for _ in range(count)]
+
+    def exponentials(self, scale: Real, count: int) -> list[Real]:
+        return [self.exponential(scale) for _ in range(count)]
+
+    def geometrics(self, p: Real, count: int) -> list[int]:
+        return [self.geometric(p) for _ in range(count)]
+
+    @overload
+    def discrete_laplaces(self, scale: Real, step: int, count: int) -> list[int]: ...
+    @overload
+    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> list[Real]: ...
+    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> list[int] | list[Real]:
+        return [self.discrete_laplace(scale, step) for _ in range(count)]
 
     def _next(self, family: str, *args: Real) -> Real:
         value = next(self._tape, None)

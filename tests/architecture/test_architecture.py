@@ -47,6 +47,7 @@ ORDER = (
 # These know nothing of the rest, and the rest may use them.
 APART = ("runtime", "workers")
 
+ARRAYS = PACKAGE / "runtime" / "arrays.py"
 HEAVY = {"z3", "sympy", "flint", "mpmath", "lark", "numpy", "pandas", "rich"}
 SOLVERS = {"z3", "sympy", "flint"}
 MAY_IMPORT_SOLVERS = {
@@ -122,6 +123,8 @@ def test_solvers_stay_where_the_proofs_are(path: Path) -> None:
 def test_heavy_libraries_are_imported_in_functions(path: Path) -> None:
     """So that every command pays only for what it uses."""
     allowed = {"discharge": SOLVERS, "report": {"rich"}, "commands": {"rich"}}.get(part_of(path), set())
+    if path == ARRAYS:
+        allowed = {"numpy"}
     assert not roots(path, top_level_only=True) & HEAVY - allowed
 
 
@@ -143,8 +146,12 @@ def test_reporting_needs_no_solver() -> None:
 
 
 def test_the_runtime_needs_the_standard_library_only() -> None:
+    """But for one module, which is imported where many numbers are drawn or compared at once."""
+    may = {"result.py": {"pandas"}, ARRAYS.name: {"numpy"}}
     for path in sorted((PACKAGE / "runtime").rglob("*.py")):
-        assert roots(path) & HEAVY <= ({"pandas"} if path.name == "result.py" else set()), name_of(path)
+        assert roots(path) & HEAVY <= may.get(path.name, set()), name_of(path)
+        names = set(imports(tree_of(path), top_level_only=True))
+        assert not {name for name in names if name.startswith("aligncheck.runtime.arrays")}, name_of(path)
 
 
 def test_only_one_module_makes_proofs() -> None:
