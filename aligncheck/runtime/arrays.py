@@ -1,0 +1,130 @@
+"""Selection and noise on whole arrays: what `selection` and `noise` do one number at a time.
+
+The only part of the runtime that needs NumPy; generated modules import it where they work on arrays. An array
+holds floats where its list does, else Python numbers as objects: then each operation is Python's own, exact
+for fractions and for integers of any size. Functions give Python numbers back, never NumPy's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aligncheck.runtime.errors import SelectionError
+from aligncheck.runtime.reals import Real
+from aligncheck.runtime.selection import check_count
+
+Array: TypeAlias = NDArray[Any]
+"""One value per index: floats, truth values, or Python numbers as objects."""
+
+Mask: TypeAlias = NDArray[np.bool_]
+"""Which indices are eligible."""
+
+
+def vector(values: Sequence[Real] | Sequence[bool], length: int | None = None) -> Array:
+    """A list as an array; its first `length` entries, if that is given.
+
+    Raises:
+        IndexError: there are fewer.
+    """
+    if length is not None:
+        if length > len(values):
+            raise IndexError(f"a list of {len(values)} entries is too short: {length} are needed")
+        values = values[: max(length, 0)]
+    array: Array = np.array(values)
+    native = len(values) > 0 and array.dtype in (np.float64, np.bool_)
+    return array if native else np.array(values, dtype=object)
+
+
+def indices(length: int) -> NDArray[np.int64]:
+    """0, 1, 2, … for comparisons with each index."""
+    return np.arange(length)
+
+
+def members(selected: Sequence[int], length: int) -> Mask:
+    """Which of the indices below `length` are among the selected ones."""
+    mask = np.zeros(max(length, 0), dtype=np.bool_)
+    mask[[index for index in selected if 0 <= index < length]] = True
+    return mask
+
+
+def argmax(values: Array, where: Mask | None = None) -> int:
+    """The lowest index at which the greatest value is taken. Raises `SelectionError` where there is none."""
+    chosen = _eligible(values, where)
+    return int(chosen[np.argmax(values[chosen])])
+
+
+def argmin(values: Array, where: Mask | None = None) -> int:
+    """The lowest index at which the least value is taken. Raises `SelectionError` where there is none."""
+    chosen = _eligible(values, where)
+    return int(chosen[np.argmin(values[chosen])])
+
+
+def greatest(values: Array, where: Mask | None = None) -> Real:
+    """The greatest value. Raises `SelectionError` where there is none."""
+    found: Real = values.item(argmax(values, where))
+    return found
+
+
+def least(values: Array, where: Mask | None = None) -> Real:
+    """The least value. Raises `SelectionError` where there is none."""
+    found: Real = values.item(argmin(values, where))
+    return found
+
+
+def top(count: int, values: Array, where: Mask | None = None) -> list[int]:
+    """The indices of the `count` greatest values, the greatest first, of equal ones the lower index first.
+
+    Raises:
+        SelectionError: `count` is negative, or fewer indices are eligible.
+    """
+    chosen = _all(values, where)
+    check_count(count, len(chosen))
+    # A stable sort keeps the order of equal values, and negating keeps which ones are equal.
+    order = np.argsort(-values[chosen], kind="stable")
+    return [int(index) for index in chosen[order[:count]]]
+
+
+def exponentials(words: bytes, scale: float) -> list[float]:
+    """One-sided exponential noise by inversion, one draw from each 8 random bytes.
+
+    That is `-scale * ln(u)` for u uniform on the multiples of 2^-53 in (0, 1].
+    """
+    return _listed(_exponentials(_numbers(words), scale))
+
+
+def laplaces(words: bytes, scale: float) -> list[float]:
+    """Laplace noise, one draw from each 8 random bytes: `exponentials` with a sign from a bit of its own."""
+    numbers = _numbers(words)
+    signs = np.where(numbers & np.uint64(1), 1.0, -1.0)
+    return _listed(signs * _exponentials(numbers, scale))
+
+
+def _listed(draws: NDArray[np.float64]) -> list[float]:
+    listed: list[float] = draws.tolist()
+    return listed
+
+
+def _numbers(words: bytes) -> NDArray[np.uint64]:
+    return np.frombuffer(words, dtype="<u8").astype(np.uint64)
+
+
+def _exponentials(numbers: NDArray[np.uint64], scale: float) -> NDArray[np.float64]:
+    uniform = ((numbers >> np.uint64(11)) + np.uint64(1)).astype(np.float64) * 2.0**-53
+    with np.errstate(over="ignore"):
+        return -np.log(uniform) * scale
+
+
+def _eligible(values: Array, where: Mask | None) -> NDArray[np.intp]:
+    chosen = _all(values, where)
+    if not len(chosen):
+        raise SelectionError("no index is eligible")
+    return chosen
+
+
+def _all(values: Array, where: Mask | None) -> NDArray[np.intp]:
+    """The eligible indices, rising."""
+    return np.arange(len(values)) if where is None else np.flatnonzero(where)
