@@ -386,19 +386,17 @@ class _Alignment:
         reached = self._machine.reached
         writers = [number for number in range(place) if name in self._writes[number]]
         overwritten = any(name in writes for writes in self._writes[place : reached + 1])
-        if overwritten or (inside and name in self._writes[place]):
-            raise Undecided(f"`{name}'` is needed at another place than the run on D' is at")
-        if not writers:
-            return None
-        if writers[-1] < reached:
+        if writers and not overwritten and writers[-1] < reached:
             return self._machine.scope.variables.get(name)
-        return self._value_ahead(writers[-1])
+        in_block = writers and not isinstance(self._mechanism.body[writers[-1]], nodes.Assign)
+        if overwritten or in_block or (inside and name in self._writes[place]):
+            raise Undecided(f"`{name}'` is needed at another place than the run on D' is at")
+        return self._value_ahead(writers[-1]) if writers else None
 
     def _value_ahead(self, number: int) -> State:
         """The value that assignment `number` of the program gives on D', whether or not D' has come to it."""
         statement = self._mechanism.body[number]
-        if not isinstance(statement, nodes.Assign):
-            raise Undecided("a variable is needed before the run on D' comes to the block that gives it")
+        assert isinstance(statement, nodes.Assign), "blocks are not evaluated ahead"
         if number < self._machine.reached and statement.name in self._gathers:
             return self._machine.scope.variables[statement.name]
         if number not in self._ahead:
