@@ -20,7 +20,7 @@ from aligncheck.relational.evaluate import Evaluator
 from aligncheck.relational.paths import Analysis, Cut, analyse, at_head
 from aligncheck.relational.terms import Const, Term, Truth, substitute
 from aligncheck.relational.theory import Theory
-from aligncheck.relational.visible import with_later_records
+from aligncheck.relational.visible import with_first_record, with_later_records
 from aligncheck.source import Source, Span
 from aligncheck.syntax.nodes import Mechanism
 
@@ -86,7 +86,7 @@ def establish(mechanism: Mechanism, source: Source, deadline: float | None = Non
     """
     theory = Theory(mechanism)
     smt = Smt(theory, deadline=deadline)
-    analysis = with_later_records(analyse(theory))
+    analysis = with_first_record(with_later_records(analyse(theory)))
     start = time.perf_counter()
     lines = _author_lines(analysis)
 

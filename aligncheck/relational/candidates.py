@@ -250,7 +250,46 @@ class Pool:
         sizes = _distinct([*self._bounds, *(size for f in forms for size in _sizes(f))])
         for b in sizes:
             found += [le(d, b), le(neg(b), d)]
+        for guard in self._phases:
+            found.append(implies(guard, eq(d, ZERO)))
+            for b in sizes[:4]:
+                found += [implies(guard, c) for c in (le(d, b), le(b, d), le(neg(b), d), le(d, neg(b)))]
         return [*found, le(ZERO, d), le(d, ZERO), *self._walked_distances(d)]
+
+    @cached_property
+    def _phases(self) -> list[Term]:
+        """Before, at the start of, and after the round whose index the output shows and the alignment names;
+        after it, as long as a variable holds that index (design, section 8).
+        """
+        if self.cut.counter is None or not self._named_rounds:
+            return []
+        at, first = self.cut.counter, self.cut.env["#low"].left
+        found: list[Term] = [eq(at, first)]
+        for index in self._named_rounds:
+            found += [le(at, index), lt(index, at)]
+            found += [and_((le(first, index), lt(index, at), eq(v, index))) for v in self._index_holders]
+        return found
+
+    @cached_property
+    def _named_rounds(self) -> list[Term]:
+        """The indices with which an alignment's guard compares the loop's own."""
+        at = self.cut.counter
+        return _distinct(
+            side
+            for p in self.rounds
+            for d in p.drawings()
+            for t in subterms((d.shift,))
+            if isinstance(t, Cmp) and t.op == "==" and at in (t.left, t.right)
+            for side in (t.left, t.right)
+            if side != at and self._stable(side) and not _noisy(side)
+        )[:2]
+
+    @cached_property
+    def _index_holders(self) -> list[Term]:
+        """Variables that some round sets to the loop's index."""
+        return [
+            s for name, s in self._numbers() if any(p.env[name].left == self.cut.counter for p in self.rounds)
+        ]
 
     def _closed_forms(self, name: str) -> list[Term]:
         """The distance at the entries and at the end of the rounds, in terms of this loop head."""
@@ -393,6 +432,12 @@ class Pool:
                 found.append(lt(ZERO, symbol))
         found += self._relations()
         if self.cut.counter is not None:
+            at, first = self.cut.counter, self.cut.env["#low"].left
+            for v in self._index_holders:
+                found += [or_((c, eq(at, first))) for c in (lt(v, at), le(first, v)) if v != at]
+            for pair in self.cut.fresh.values():
+                if sort_of(pair.left) is Sort.BOOL:
+                    found += [iff(pair.left, eq(at, first)), iff(pair.left, lt(first, at))]
             high, low = self.cut.env["#high"].left, self.cut.env["#low"].left
             found += [le(self.cut.counter, high), le(low, self.cut.counter)]
             if low != ZERO or isinstance(high, Add):
@@ -682,11 +727,12 @@ class Pool:
     def _selected_costs(self) -> list[Term]:
         """What is paid when the loop passes the selected index, or for each of the selected ones."""
         registry = self.analysis.theory.registry
-        if registry.is_empty or self.cut.counter is None:
+        if self.cut.counter is None or (registry.is_empty and not self._named_rounds):
             return []
         paid = _distinct(c for costs in self._round_costs for c in costs if c != ZERO and self._stable(c))
         at = self.cut.counter
-        ones = [_flag_sum([lt(chosen(name), at)], c) for name in registry.argmaxima for c in paid]
+        named = dict.fromkeys([*(chosen(name) for name in registry.argmaxima), *self._named_rounds])
+        ones = [_flag_sum([lt(index, at)], c) for index in named for c in paid]
         return ones + [mul(c, passed(name, at)) for name in registry.selections for c in paid]
 
     def _owed(self, fixed: set[Term]) -> list[tuple[Term, Term]]:

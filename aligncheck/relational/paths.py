@@ -94,6 +94,7 @@ from aligncheck.syntax.walk import (
     align_expressions,
     expressions_in,
     own_expressions,
+    parts_of,
     statements_in,
     subexpressions,
     with_part,
@@ -950,7 +951,7 @@ def _branched(stmt: Assign) -> If | None:
     """`x = f(a if c else b)` as `if c: x = f(a) else: x = f(b)`, so that both ways of writing it are proved
     alike.
     """
-    found = next((e for e in subexpressions(stmt.value) if isinstance(e, nodes.Conditional)), None)
+    found = next((e for e in _outside_sets(stmt.value) if isinstance(e, nodes.Conditional)), None)
     if found is None:
         return None
     arms = [replace(stmt, value=with_part(stmt.value, found, part)) for part in (found.then, found.otherwise)]
@@ -983,6 +984,14 @@ def _drawn_everywhere(cut: Cut, ends: list[_State]) -> Env:
             found[each_of(name)] = Pair(value, add(value, shift))
             found[span_of(name)] = Pair(cut.env["#low"].left, cut.env["#high"].left)
     return found
+
+
+def _outside_sets(expr: Expr) -> Iterator[Expr]:
+    """The expression and what is below it; not the bodies of sets, which speak of their own index."""
+    yield expr
+    if not isinstance(expr, Gather):
+        for part in parts_of(expr):
+            yield from _outside_sets(part)
 
 
 def _established(state: _State) -> tuple[Term, ...]:

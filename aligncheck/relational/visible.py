@@ -30,6 +30,7 @@ from aligncheck.relational.terms import (
     add,
     atoms,
     children,
+    const,
     implies,
     le,
     same,
@@ -66,6 +67,35 @@ def with_later_records(analysis: Analysis) -> Analysis:
             for p in analysis.paths
         ),
     )
+
+
+def with_first_record(analysis: Analysis) -> Analysis:
+    """The analysis with the tag of the output's first record, where every run emits one and it is the same.
+
+    Why sound: ω is what a complete run on D emits, and the alignment is only applied to such runs.
+    """
+    reached: set[int] = set()
+    queue: list[int] = [0]
+    tags: set[str | None] = set()
+    while queue:
+        here = queue.pop()
+        if here in reached:
+            continue
+        reached.add(here)
+        for path in analysis.paths:
+            if path.origin == here:
+                first = path.emissions()
+                if first:
+                    tags.add(first[0].tag)
+                elif path.target is None:
+                    tags.add(None)
+                else:
+                    queue.append(path.target)
+    tag = next(iter(tags)) if len(tags) == 1 else None
+    if tag is None or f"out:is:{tag}" not in analysis.omega:
+        return analysis
+    fact = Assumed(App(f"out:is:{tag}", (const(0),), Sort.BOOL, Kind.OMEGA))
+    return replace(analysis, paths=tuple(replace(p, events=(fact, *p.events)) for p in analysis.paths))
 
 
 def _indexed_fields(analysis: Analysis, cut: Cut) -> dict[str, set[str]]:
