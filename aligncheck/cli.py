@@ -110,6 +110,7 @@ def _run(args: argparse.Namespace) -> int:
                 args.file,
                 data=args.data,
                 column=args.column,
+                label=args.label,
                 settings=args.set,
                 seed=args.seed,
                 as_json=args.json,
@@ -201,12 +202,16 @@ examples:
 _RUN_ABOUT = """\
 Runs a spec (verified first) or a module made by `aligncheck compile` on the
 numbers of a CSV column, and prints the released records and the privacy that
-they cost."""
+they cost. Beside a record that says which answer it is about stands the name of
+that item, from the first column of text, or the one that `--label` names: the
+names of the items are taken to be public."""
 
 _RUN_EXAMPLES = """\
 examples:
   aligncheck run specs/adaptive_svt.dp --data counts.csv --column count \\
       --set T=1000 --set k=5 --set eps=1
+  aligncheck run specs/noisy_topk_gap.dp --data counts.csv --label item \\
+      --set k=5 --set eps=1
   aligncheck run adaptive_svt.py --data counts.csv --set T=1000 --set k=5 \\
       --set eps=1/2 --json
 
@@ -296,6 +301,9 @@ def _declare_run(commands: _Commands) -> None:
     parser.add_argument("file", metavar="FILE", help="a spec (.dp) or a generated module (.py)")
     parser.add_argument("--data", metavar="CSV", help="the private data: a CSV file with a header")
     parser.add_argument("--column", metavar="C", help="the column that holds the answers")
+    parser.add_argument(
+        "--label", metavar="C", help="the column that names the items (default: text, or an id)"
+    )
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter's value; once for each"
     )

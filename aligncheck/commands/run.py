@@ -19,6 +19,7 @@ def run(
     *,
     data: str | None,
     column: str | None,
+    label: str | None,
     settings: Sequence[str],
     seed: int | None,
     as_json: bool,
@@ -36,7 +37,9 @@ def run(
         return checked[0].verdict
 
     try:
-        execution = run_file(one_file(path), data, column, _settings(settings), seed, verify=verify)
+        execution = run_file(
+            one_file(path), data, column, _settings(settings), seed, verify=verify, label=label
+        )
     except NotVerified as error:
         report_result(Screen(error=True), checked[0], verbose=False)
         print(f"aligncheck: not run: {error.message}", file=sys.stderr)

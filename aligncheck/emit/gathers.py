@@ -14,10 +14,11 @@ from aligncheck.syntax.walk import names_in
 
 _OF_ARRAYS = {"max": "greatest", "min": "least", "argmax": "argmax", "argmin": "argmin", "top": "top"}
 _OF_SCORES = {name: f"{name}_of" for name in nodes.GATHERS}
-ARRAY_FUNCTIONS = frozenset({*_OF_ARRAYS.values(), "indices", "members", "vector"})
+ARRAY_FUNCTIONS = frozenset({*_OF_ARRAYS.values(), "indices", "maximum", "members", "minimum", "vector"})
 SCORE_FUNCTIONS = frozenset(_OF_SCORES.values())
 
 _ARITHMETIC = {"+": Level.SUM, "-": Level.SUM, "*": Level.PRODUCT, "/": Level.PRODUCT}
+_EXTREMES = {"min": "minimum", "max": "maximum"}
 _BITWISE = {"and": ("&", Level.BITS_AND), "or": ("|", Level.BITS_OR)}
 
 
@@ -42,7 +43,7 @@ def gathered(gather: nodes.Gather, lists: Lists, scalars: Scalars) -> Brackets:
         generator = _generator(gather, scalars)
         if not arguments:
             return Brackets(f"{function}(", generator, generator=True)
-        return call(function, [*arguments, f"({' '.join(generator)})"])
+        return call(function, [*arguments, Brackets("(", generator, generator=True)])
     arrays = _Arrays(gather, lists, scalars)
     function = _OF_ARRAYS[gather.function]
     scalars.used.add(function)
@@ -106,11 +107,10 @@ class _Arrays:
             case nodes.Call(function="abs", args=(argument,)):
                 return Text(f"abs({self.write(argument).text})", Level.ATOM)
             case nodes.Call(function="clip", args=(x, low, high)):
-                inner = self._extreme("minimum", [self._argument(x, expr), self._argument(high, expr)])
-                return Text(self._extreme("maximum", [self._argument(low, expr), inner]), Level.ATOM)
+                inner = self._call("minimum", self._argument(x, expr), self._argument(high, expr))
+                return self._call("maximum", self._argument(low, expr), inner.text)
             case nodes.Call(function=function, args=args):
-                extreme = {"min": "minimum", "max": "maximum"}[function]
-                return Text(self._extreme(extreme, [self._argument(a, expr) for a in args]), Level.ATOM)
+                return self._call(_EXTREMES[function], *(self._argument(a, expr) for a in args))
             case _:
                 raise ValueError("no expression over arrays")
 
@@ -119,13 +119,6 @@ class _Arrays:
         wanted, text = self.scalars.kinds.expression(call_), self.write(expr).text
         given = self.scalars.kinds.expression(expr)
         return self.scalars.fraction(text) if wanted is Kind.REAL and given is Kind.INT else text
-
-    def _extreme(self, function: str, arguments: list[str]) -> str:
-        self.scalars.used.add("np")
-        text = arguments[0]
-        for argument in arguments[1:]:
-            text = f"np.{function}({text}, {argument})"
-        return text
 
     def _length(self) -> str:
         match self.gather.over:

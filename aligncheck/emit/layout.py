@@ -35,7 +35,7 @@ class Brackets:
 
     @property
     def _single(self) -> bool:
-        # Only a tuple of one element has a comma on one line. That comma does not keep it split; the comma of a
+        # Only a tuple of one element has a comma on one line. That comma does not keep it split; that of a
         # split element does.
         return len(self.items) == 1 and self.head.endswith("=(")
 
@@ -50,41 +50,48 @@ def bracket_lines(brackets: Brackets, prefix: str = "", suffix: str = "") -> lis
     the statement stays on one line, with a mark that the formatter leaves it alone.
     """
     lines = _split(brackets, prefix, suffix)
-    if all(len(text) <= WIDTH for text in lines):
+    if lines is not None and all(len(text) <= WIDTH for text in lines):
         return lines
     return [f"{prefix}{brackets.flat}{suffix}  # fmt: skip"]
 
 
-def _split(brackets: Brackets, prefix: str, suffix: str, *, forced: bool = False) -> list[str]:
+def _split(brackets: Brackets, prefix: str, suffix: str, *, forced: bool = False) -> list[str] | None:
+    """The lines, or None where the formatter would lay them out otherwise at some line length."""
     flat = f"{prefix}{brackets.flat}{suffix}"
     if (len(flat) <= _COMFORTABLE and not forced) or not brackets.items:
         return [flat]
+    if brackets.generator:
+        return _split_generator(brackets, prefix, suffix)
     inner = prefix[: len(prefix) - len(prefix.lstrip())] + STEP
     lines = [f"{prefix}{brackets.head}"]
-    if brackets.generator:
-        return _split_generator(brackets, flat, prefix, suffix)
     for item in brackets.items:
-        if isinstance(item, str):
-            lines.append(f"{inner}{item},")
-        else:
-            lines += _split(item, inner, ",", forced=brackets._single)
+        split = (
+            [f"{inner}{item},"]
+            if isinstance(item, str)
+            else _split(item, inner, ",", forced=brackets._single)
+        )
+        if split is None:
+            return None
+        lines += split
     return [*lines, f"{inner[len(STEP) :]}{brackets.close}{suffix}"]
 
 
-def _split_generator(brackets: Brackets, flat: str, prefix: str, suffix: str) -> list[str]:
-    """A generator cannot have a trailing comma that keeps it split. So it is split only where the formatter
-    would do the same at every line length; else it is left alone.
-    """
+def _split_generator(brackets: Brackets, prefix: str, suffix: str) -> list[str] | None:
+    """A generator has no trailing comma that keeps it split, so all depends on what fits into a line."""
     inner = prefix[: len(prefix) - len(prefix.lstrip())] + STEP
     parts = [item if isinstance(item, str) else item.flat for item in brackets.items]
     joined = " ".join(parts)
-    if len(flat) > WIDTH and all(len(inner) + len(part) <= _COMFORTABLE for part in parts):
-        if len(inner) + len(joined) <= _COMFORTABLE:
-            parts = [joined]
-        if len(parts) == 1 or len(inner) + len(joined) > WIDTH:
-            lines = [f"{prefix}{brackets.head}", *(f"{inner}{part}" for part in parts)]
-            return [*lines, f"{inner[len(STEP) :]}{brackets.close}{suffix}"]
-    return [f"{flat}  # fmt: skip"]
+    fits = len(inner) + len(joined)
+    if len(f"{prefix}{brackets.flat}{suffix}") <= WIDTH or _COMFORTABLE < fits <= WIDTH:
+        return None
+    lines = [joined] if fits <= _COMFORTABLE else parts
+    if any(len(inner) + len(part) > _COMFORTABLE for part in lines):
+        return None
+    return [
+        f"{prefix}{brackets.head}",
+        *(inner + x for x in lines),
+        f"{inner[len(STEP) :]}{brackets.close}{suffix}",
+    ]
 
 
 def call(function: str, arguments: Sequence[Item]) -> Brackets:

@@ -76,7 +76,6 @@ _OWN = frozenset(
         "floating_point",
         "math",
         "noise",
-        "np",
         "release",
     }
 )
@@ -145,9 +144,6 @@ class _Module:
             yield "from fractions import Fraction"
         yield f"from typing import {', '.join(typing)}"
         yield ""
-        if "np" in self.used:
-            yield "import numpy as np"
-            yield ""
         for module, known in (("runtime", _RUNTIME), ("runtime.arrays", ARRAY_FUNCTIONS)):
             if self.used & known:
                 yield f"from aligncheck.{module} import ("

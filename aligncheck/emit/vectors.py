@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from aligncheck.emit.kinds import Kind, Kinds, literal_power
 from aligncheck.emit.positions import bound_by
 from aligncheck.syntax import nodes
-from aligncheck.syntax.walk import names_in, own_expressions, statements_in, subexpressions
+from aligncheck.syntax.walk import names_in, statements_in, subexpressions
 
 _PARTIAL_CALLS = frozenset({"sqrt", "ln", "log2", "exp"})
 _ELEMENTWISE_CALLS = frozenset({"abs", "min", "max", "clip"})
@@ -51,7 +51,9 @@ def lists_of(mechanism: nodes.Mechanism) -> Lists:
                 pass
     draws: dict[int, nodes.Sample] = {}
     lengths = dict(inputs)
-    for loop in _outermost_loops(mechanism.body):
+    for loop in _outermost(mechanism.body):
+        if not isinstance(loop, nodes.For):
+            continue
         sample = _only_draw(loop, mechanism.body)
         length = length_of(loop.over)
         if sample is None or length is None or not _fixed(length, mechanism):
@@ -138,46 +140,7 @@ def _only_draw(loop: nodes.For, body: tuple[nodes.Stmt, ...]) -> nodes.Sample | 
     brought = {name for name in bound_by(loop) if name is not None}
     once = sum(isinstance(s, nodes.Sample) and s.name == sample.name for s in statements_in(body)) == 1
     changing = {n for argument in sample.args for n in names_in(argument)} & (brought | {sample.name})
-    outside = any(name in brought for name in _read_outside_of(loop, body, frozenset()))
-    return sample if once and not changing and not outside else None
-
-
-def _read_outside_of(
-    loop: nodes.For, body: tuple[nodes.Stmt, ...], bound: frozenset[str | None]
-) -> Iterator[str]:
-    """The names that are read after or before a loop, those of other loops excepted."""
-    for statement in body:
-        if statement is loop:
-            continue
-        match statement:
-            case nodes.For(index=index, over=over, body=inner):
-                if isinstance(over, nodes.OverRange):
-                    yield from (names_in(over.low) | names_in(over.high)) - bound
-                inside = bound | {index, over.item if isinstance(over, nodes.OverQueries) else None}
-                yield from _read_outside_of(loop, inner, inside)
-                continue
-            case nodes.While(body=inner):
-                yield from _read_outside_of(loop, inner, bound)
-            case nodes.If(branches=branches, otherwise=otherwise):
-                for block in (*(b.body for b in branches), otherwise):
-                    yield from _read_outside_of(loop, block, bound)
-            case _:
-                pass
-        for expr in own_expressions(statement):
-            yield from names_in(expr) - bound
-
-
-def _outermost_loops(body: tuple[nodes.Stmt, ...]) -> Iterator[nodes.For]:
-    """The `for` loops that are part of no other loop: they run at most once."""
-    for statement in body:
-        match statement:
-            case nodes.For():
-                yield statement
-            case nodes.If(branches=branches, otherwise=otherwise):
-                for block in (*(b.body for b in branches), otherwise):
-                    yield from _outermost_loops(block)
-            case _:
-                pass
+    return sample if once and not changing else None
 
 
 def _fixed(expr: nodes.Expr, mechanism: nodes.Mechanism) -> bool:
@@ -198,7 +161,7 @@ def _fixed(expr: nodes.Expr, mechanism: nodes.Mechanism) -> bool:
 
 
 def _outermost(body: tuple[nodes.Stmt, ...]) -> Iterator[nodes.Stmt]:
-    """The statements that are part of no loop."""
+    """The statements that are part of no loop, so that each runs at most once."""
     for statement in body:
         yield statement
         if isinstance(statement, nodes.If):

@@ -69,6 +69,7 @@ def run_file(
     seed: int | None,
     *,
     verify: Verify,
+    label: str | None = None,
 ) -> Execution:
     """Runs the mechanism in a spec or a generated module once.
 
@@ -80,6 +81,7 @@ def run_file(
         settings: values of parameters by their name in the spec, as text; also of private inputs, for trials.
         seed: None for the operating system's randomness; an int makes the run repeatable and not private.
         verify: checks the spec in a file; not called for generated modules.
+        label: the column that names the items. None: see `Table.label_column`.
 
     Raises:
         RunError: the run cannot be carried out (exit status 2); nothing was released.
@@ -95,7 +97,7 @@ def run_file(
             raise RunError(f"no data for {_names(wanted)}", "name a CSV file with `--data`")
         table = read_table(data_path)
         columns = _columns(table, wanted, column)
-        given.update({q.name: _answers(table, q, columns[q.name]) for q in wanted})
+        given.update({q.name: _answers(table, q, columns[q.name], label) for q in wanted})
     mechanism = _constructed(cls, settings, seed)
     return _execution(mechanism, given, columns)
 
@@ -170,7 +172,7 @@ def _assignments(wanted: list[QueryInfo], column: str | None) -> dict[str, str]:
     return chosen
 
 
-def _answers(table: Table, query: QueryInfo, column: str) -> Any:
+def _answers(table: Table, query: QueryInfo, column: str, label: str | None) -> Any:
     values: list[Any] = table.numbers(column) if query.sort != "bool" else _truths(table, query, column)
     if not query.vector:
         if len(values) != 1:
@@ -179,8 +181,8 @@ def _answers(table: Table, query: QueryInfo, column: str) -> Any:
                 f"use a file with one row, or --set {query.name}=VALUE",
             )
         return values[0]
-    label = table.label_column(column)
-    return values if label is None else Labelled(values, table.texts(label))
+    names = table.label_column(column) if label is None else label
+    return values if names is None else Labelled(values, table.texts(names))
 
 
 def _truths(table: Table, query: QueryInfo, column: str) -> list[Any]:

@@ -8,6 +8,7 @@ for fractions and for integers of any size. Functions give Python numbers back, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,11 +18,11 @@ from aligncheck.runtime.errors import SelectionError
 from aligncheck.runtime.reals import Real
 from aligncheck.runtime.selection import check_count
 
-Array: TypeAlias = NDArray[Any]
-"""One value per index: floats, truth values, or Python numbers as objects."""
+Array: TypeAlias = Any
+"""One value per index: floats, or Python numbers as objects (an `NDArray`, whose types know no fractions)."""
 
-Mask: TypeAlias = NDArray[np.bool_]
-"""Which indices are eligible."""
+Mask: TypeAlias = Any
+"""Which indices are eligible: an array of truth values."""
 
 
 def vector(values: Sequence[Real] | Sequence[bool], length: int | None = None) -> Array:
@@ -34,12 +35,12 @@ def vector(values: Sequence[Real] | Sequence[bool], length: int | None = None) -
         if length > len(values):
             raise IndexError(f"a list of {len(values)} entries is too short: {length} are needed")
         values = values[: max(length, 0)]
-    array: Array = np.array(values)
+    array = np.array(values)
     native = len(values) > 0 and array.dtype in (np.float64, np.bool_)
     return array if native else np.array(values, dtype=object)
 
 
-def indices(length: int) -> NDArray[np.int64]:
+def indices(length: int) -> Array:
     """0, 1, 2, … for comparisons with each index."""
     return np.arange(length)
 
@@ -49,6 +50,16 @@ def members(selected: Sequence[int], length: int) -> Mask:
     mask = np.zeros(max(length, 0), dtype=np.bool_)
     mask[[index for index in selected if 0 <= index < length]] = True
     return mask
+
+
+def minimum(*operands: Array | Real) -> Array:
+    """At each index the least of these: arrays of one length, and numbers."""
+    return _folded(np.minimum, operands)
+
+
+def maximum(*operands: Array | Real) -> Array:
+    """At each index the greatest of these: arrays of one length, and numbers."""
+    return _folded(np.maximum, operands)
 
 
 def argmax(values: Array, where: Mask | None = None) -> int:
@@ -106,6 +117,10 @@ def laplaces(words: bytes, scale: float) -> list[float]:
 def _listed(draws: NDArray[np.float64]) -> list[float]:
     listed: list[float] = draws.tolist()
     return listed
+
+
+def _folded(function: np.ufunc, operands: Sequence[Any]) -> Array:
+    return np.asarray(reduce(function, operands))
 
 
 def _numbers(words: bytes) -> NDArray[np.uint64]:

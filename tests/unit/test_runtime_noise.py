@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
@@ -72,6 +73,48 @@ def test_discrete_laplace(scale: Fraction | float, step: int | Fraction) -> None
     assert abs(mean) < 4 * math.sqrt(variance / N)
 
 
+def in_turn(values: list[Fraction | float]) -> Callable[[], Fraction | float]:
+    """Draws made at once, one after the other."""
+    rest = iter(values)
+    return lambda: next(rest)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), 25.5])
+def test_many_draws_at_once(scale: Fraction | float) -> None:
+    noise, s = FloatingNoise(seed=8), float(scale)
+    check_moments(in_turn(noise.laplaces(scale, N)), 0, 2 * s**2, 6)
+    check_moments(in_turn(noise.exponentials(scale, N)), s, s**2, 9)
+    check_moments(in_turn([*noise.geometrics(Fraction(1, 2), N)]), 1, 2, 9.5)
+    r = math.exp(-1)
+    variance = 2 * r / (1 - r) ** 2
+    assert abs(sum(noise.discrete_laplaces(1, 1, N)) / N) < 4 * math.sqrt(variance / N)
+
+
+def test_signs_and_magnitudes_of_many_draws_are_independent() -> None:
+    draws = [float(x) for x in FloatingNoise(seed=9).laplaces(1, N)]
+    for half in ([x for x in draws if x > 0], [-x for x in draws if x < 0]):
+        assert abs(len(half) - N / 2) < 2 * math.sqrt(N)
+        assert abs(sum(half) / len(half) - 1) < 4 / math.sqrt(len(half))
+    neighbours = sum(a * b for a, b in pairwise(draws)) / (N - 1)
+    assert abs(neighbours) < 4 * 2 / math.sqrt(N)
+
+
+def test_many_draws_are_python_numbers_and_may_be_none() -> None:
+    noise = FloatingNoise()
+    assert [type(x) for x in noise.laplaces(1, 2) + noise.exponentials(2.5, 1)] == [float] * 3
+    assert [type(x) for x in [*noise.geometrics(0.5, 1), *noise.discrete_laplaces(1, 2, 1)]] == [int, int]
+    for count in (0, -1):
+        assert noise.laplaces(1, count) == noise.exponentials(1, count) == noise.geometrics(0.5, count) == []
+    with pytest.raises(NumericError):
+        noise.laplaces(0, 1)
+    with pytest.raises(NumericError):
+        noise.exponentials(Fraction(10**400), 1)
+    assert (
+        FloatingNoise(7).laplaces(1, 4) == FloatingNoise(7).laplaces(1, 4) != FloatingNoise(8).laplaces(1, 4)
+    )
+    assert FloatingNoise().laplaces(1, 4) != FloatingNoise().laplaces(1, 4)
+
+
 def test_extreme_scales() -> None:
     noise = FloatingNoise(seed=5)
     assert noise.geometric(Fraction(1, 10**12)) > 10**8
@@ -123,3 +166,14 @@ def test_a_tape_is_read_in_order_and_ends() -> None:
     ]
     with pytest.raises(NumericError, match="ends before draw 4"):
         noise.laplace(1)
+
+
+def test_many_draws_from_a_tape_are_single_ones() -> None:
+    at_once, singly = (RecordedNoise(range(8)) for _ in range(2))
+    half = Fraction(1, 2)
+    assert at_once.laplaces(2, 3) == [singly.laplace(2) for _ in range(3)]
+    assert at_once.exponentials(3, 2) == [singly.exponential(3) for _ in range(2)]
+    assert at_once.geometrics(half, 1) == [singly.geometric(half)]
+    assert at_once.discrete_laplaces(1, half, 2) == [singly.discrete_laplace(1, half) for _ in range(2)]
+    assert at_once.drawn == singly.drawn
+    assert at_once.laplaces(1, 0) == []
