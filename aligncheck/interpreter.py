@@ -192,6 +192,18 @@ def undefined(node: nodes.Node, reason: str) -> NoReturn:
     raise Stopped(Fault(Condition.DEFINED, node.span, reason))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """The noise in a variable: what was read to compute it, draws and other variables with noise in them."""
+
+    of: tuple[Reading, ...]
+
+
+Reading: TypeAlias = NoiseKey | Origin
+SELECTING = ("argmax", "argmin", "top")
+"""What gives indices. A choice is no reading: like the arm that a test takes, the output has to show it."""
+
+
 class Tally:
     """What a run has done so far: the steps taken, and whether a selection had a tie to break."""
 
@@ -214,7 +226,8 @@ Deferred: TypeAlias = Callable[[], Number]
 class Scope:
     """What names mean during one run: inputs, program variables, the draws so far, indices of sets (`bound`).
 
-    `leaves` and `compared` collect what an evaluation read and compared; `tally` bounds the work.
+    `leaves` and `compared` collect what an evaluation read and compared, `read` the noise in it; `tally`
+    bounds the work.
     """
 
     def __init__(self, inputs: Mapping[str, Input], tally: Tally | None = None) -> None:
@@ -225,6 +238,12 @@ class Scope:
         self.tally = tally or Tally(STEP_LIMIT)
         self.compared: list[Compared] = []
         self.leaves: list[tuple[Leaf, State]] = []
+        self.origins: dict[str, Origin] = {}
+        self.read: dict[Reading, None] = {}
+
+    def origin(self, name: str) -> Origin | None:
+        """The noise in what a program variable holds, if there is any."""
+        return self.origins.get(name)
 
     def variable(self, name: str) -> State | None:
         """What a program variable holds, if it holds anything here."""
@@ -257,8 +276,11 @@ class Scope:
         if isinstance(held, tuple):
             undefined(node, f"`{node.ident}` is a list of indices, not one value")
         if held is not None:
+            if (origin := self.origin(node.ident)) is not None:
+                self.read[origin] = None
             return held
         if (drawn := self.drawn((node.ident, None))) is not None:
+            self.read[node.ident, None] = None
             return drawn
         found = self.inputs.get(node.ident)
         if found is None or isinstance(found, tuple):
@@ -281,6 +303,7 @@ class Scope:
         drawn = self.drawn((node.base, index))
         if drawn is None:
             undefined(node, f"`{node.base}[{index}]` has not been drawn here")
+        self.read[node.base, index] = None
         return drawn
 
     def output(self, node: nodes.Node) -> tuple[Record, ...]:
@@ -344,6 +367,11 @@ def state_of(expr: nodes.Expr, scope: Scope) -> State:
     if isinstance(expr, nodes.Gather) and expr.function == "top":
         return _top(expr, scope)
     return evaluate(expr, scope)
+
+
+def selects(expr: nodes.Expr) -> bool:
+    """Whether an expression gives indices of a set."""
+    return isinstance(expr, nodes.Gather) and expr.function in SELECTING
 
 
 def number_of(expr: nodes.Expr, scope: Scope) -> Number:
@@ -599,7 +627,8 @@ class _Drawing:
 class Machine:
     """A run in progress: `scope` is its state, which a noise source and `at_round` may look at.
 
-    `reached` is the number of the statement of the program, blocks not counted, that it is at.
+    `reached` is the number of the statement of the program, blocks not counted, that it is at; `origins_at`
+    tells of each draw what noise was in the variables then.
     """
 
     def __init__(
@@ -613,6 +642,7 @@ class Machine:
         self._mechanism = mechanism
         self.scope = Scope(inputs, Tally(limit))
         self.reached = 0
+        self.origins_at: dict[NoiseKey, Mapping[str, Origin]] = {}
         self._noise_source = noise_source
         self._at_round = at_round
         self._rounds: list[Round] = []
@@ -669,6 +699,7 @@ class Machine:
     def _forget(self) -> None:
         self.scope.leaves.clear()
         self.scope.compared.clear()
+        self.scope.read.clear()
 
     def _value(self, expr: nodes.Expr) -> Value:
         self._forget()
@@ -685,6 +716,7 @@ class Machine:
                 self._forget()
                 result = state_of(value, self.scope)
                 self.scope.variables[name] = result
+                self._note_origin(name, value)
                 self._steps.append(Assigned(name, result, statement.span, tuple(self._loop), value))
             case nodes.Sample():
                 self._sample(statement)
@@ -703,6 +735,12 @@ class Machine:
             case _:
                 assert_never(statement)
         return False
+
+    def _note_origin(self, name: str, value: nodes.Expr) -> None:
+        if self.scope.read and not selects(value):
+            self.scope.origins[name] = Origin(tuple(self.scope.read))
+        else:
+            self.scope.origins.pop(name, None)
 
     def _test(self, kind: str, test: nodes.Expr) -> bool:
         self._forget()
@@ -778,6 +816,7 @@ class Machine:
             raise Stopped(Fault(Condition.SCALES, statement.span, bad))
         environment = MappingProxyType(dict(self.scope.variables))
         site = DrawSite(statement.name, index, statement.family, args, statement.span, environment)
+        self.origins_at[key] = MappingProxyType(dict(self.scope.origins))
         self.scope.draws[key] = self._noise_source(site)
         self._steps.append(_Drawing(site, tuple(self._loop)))
 

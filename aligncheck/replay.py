@@ -3,23 +3,19 @@
 `replay` runs D, which fixes the output ω, then D' with the aligned noise η' = η + shift, each shift evaluated
 where its variable is drawn; it lists every condition of the lemma that this concrete pair of runs violates. A
 counterexample is shown to a person only if it is confirmed here.
-
-A shift may read aligned noise that comes later, and what a set gives in the complete run on D'. So each
-aligned draw is worked out when it is first needed, in whatever order this asks for. Where there is no order,
-a draw needs its own value: that violates `acyclic`.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
 from types import MappingProxyType
-from typing import assert_never
 
 from aligncheck import exact
+from aligncheck.alignment import Alignment, Violation, draw_cost, noise_on_d
 from aligncheck.conditions import Condition
 from aligncheck.exact import ZERO, Irrational, Number, Undecided, Value
 from aligncheck.interpreter import (
@@ -27,40 +23,27 @@ from aligncheck.interpreter import (
     Assigned,
     Compared,
     Decision,
-    Deferred,
     Draw,
     DrawSite,
     Emitted,
     Fault,
     Finished,
-    Input,
     Machine,
     NoiseKey,
     NoiseSource,
     Record,
-    Round,
     Run,
-    Scope,
-    Selected,
-    State,
     Step,
     StepLimit,
     Stopped,
-    Tally,
-    integer_of,
-    number_of,
     outside_support,
-    rate_of,
     run,
-    state_of,
-    truth_of,
     value_text,
     variable_text,
 )
 from aligncheck.scenario import Scenario, ScenarioError, check_scenario
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
-from aligncheck.syntax.walk import gathered_in_full, shifts_in, statements_in
 
 __all__ = [
     "Assigned",
@@ -109,15 +92,6 @@ class PairedStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
-    """A condition that this pair of runs violates, where, and how (in the spec's words)."""
-
-    condition: Condition
-    span: Span
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class Replay:
     """Both runs side by side.
 
@@ -125,6 +99,12 @@ class Replay:
     line (None where it has none). Where the run on D does not finish there is no output, hence no alignment:
     the noise on D' is then the noise on D. `parted` is the number of the step at which the runs take other
     ways, if they do.
+
+    `cycle` are draws of which the shift of each reads the next one, on D or aligned, and that of the last one
+    the first (one draw: its shift reads itself); () where there are none, and the shifts of this pair
+    have an order. Arms of tests and selections of the program are no readings: the output has to show them. A
+    cycle is no violation by itself, since an alignment with one may be one-to-one all the same; but where a
+    draw needs its own aligned value, it has none, and `acyclic` is violated.
     """
 
     scenario: Scenario
@@ -135,402 +115,11 @@ class Replay:
     claim: Number | None
     parted: int | None
     violations: tuple[Violation, ...]
+    cycle: tuple[NoiseKey, ...] = ()
 
     def violates(self, condition: Condition) -> bool:
         """Whether this condition is among the violations."""
         return any(violation.condition is condition for violation in self.violations)
-
-
-# --- the alignment ----------------------------------------------------------------------------------------
-
-
-class _AlignScope(Scope):
-    """What names mean in `align`, where a variable is drawn.
-
-    Unprimed: program variables as they were at this draw on D, what sets give in the complete run on D, and
-    the whole noise of that run. Primed: what they mean in `prime`. Names in `bound` are the index of the draw
-    and indices of sets, which both runs share.
-    """
-
-    def __init__(
-        self,
-        inputs: Mapping[str, Input],
-        tally: Tally,
-        noise: Callable[[NoiseKey], Number | None],
-        prime: Scope,
-        output: tuple[Record, ...],
-        environment: Mapping[str, State],
-        bound: Mapping[str, Value],
-    ) -> None:
-        super().__init__(inputs, tally)
-        self.variables = dict(environment)
-        self.bound = dict(bound)
-        self._noise = noise
-        self._prime = prime
-        self._output = output
-
-    def drawn(self, key: NoiseKey) -> Number | None:
-        return self._noise(key)
-
-    def whole(self, node: nodes.Name) -> tuple[Value, ...] | None:
-        return self._prime.whole(_plain(node)) if node.primed else super().whole(node)
-
-    def selected(self, node: nodes.Name) -> Selected | None:
-        return self._prime.selected(_plain(node)) if node.primed else super().selected(node)
-
-    def value(self, node: nodes.Name) -> Value:
-        if node.primed and node.ident not in self.bound:
-            return self._prime.value(_plain(node))
-        return super().value(_plain(node))
-
-    def entry(self, node: nodes.Index, index: int) -> Value:
-        if node.primed:
-            return self._prime.entry(nodes.Index(node.base, node.index, span=node.span), index)
-        return super().entry(node, index)
-
-    def output(self, node: nodes.Node) -> tuple[Record, ...]:
-        return self._output
-
-
-def _plain(node: nodes.Name) -> nodes.Name:
-    return nodes.Name(node.ident, span=node.span)
-
-
-class _Ahead(Scope):
-    """The state of the run on D' at some place, which that run may not have come to yet."""
-
-    def __init__(
-        self,
-        inputs: Mapping[str, Input],
-        tally: Tally,
-        variable: Callable[[str], State | None],
-        noise: Callable[[NoiseKey], Number | None],
-    ) -> None:
-        super().__init__(inputs, tally)
-        self._variable = variable
-        self._noise = noise
-
-    def variable(self, name: str) -> State | None:
-        return self._variable(name)
-
-    def drawn(self, key: NoiseKey) -> Number | None:
-        return self._noise(key)
-
-
-class _Cycle(Stopped):
-    """A draw that needs its own aligned value."""
-
-
-_SELECTING = ("argmax", "argmin", "top")
-_MOST_NAMED = 4
-_SHIFT_STEPS = 20
-"""All shifts of a run together may range over this many times as many indices as one run may take steps."""
-
-
-class _Alignment:
-    """The noise source of the run on D': η' = η + shift, as the `align` section says.
-
-    The noise function H of D is total: a draw that is not listed, or that D does not reach, is 0. A variable
-    that D does not draw keeps its value on D', since there is no place on D to evaluate its shift in.
-
-    What a set gives on D', `best'`, is evaluated with the aligned noise before the run on D' comes to it. The
-    set may be what was not selected (`where i not in winners`), and to select needs the very noise that is
-    being aligned. An output that shows the selection fixes it for both runs: that of D is then used, and
-    `unsettled` tells afterwards where the run on D' selects something else without any effect on the output.
-    """
-
-    def __init__(self, mechanism: nodes.Mechanism, scenario: Scenario, run_d: Run, limit: int) -> None:
-        self._mechanism = mechanism
-        self._inputs: dict[str, Input] = {**dict(scenario.parameters), **dict(scenario.data)}
-        self._inputs_prime: dict[str, Input] = {**dict(scenario.parameters), **dict(scenario.data_prime)}
-        self._parameters = frozenset(name for name, _ in scenario.parameters)
-        self._given = _given(scenario)
-        self._noise_names = frozenset(
-            statement.name
-            for statement in statements_in(mechanism.body)
-            if isinstance(statement, nodes.Sample)
-        )
-        self._on_d = {draw.key: draw for draw in run_d.draws}
-        self._output = run_d.output
-        self._finished = isinstance(run_d.ended, Finished)
-        gathered = gathered_in_full(mechanism.body)
-        self._gathered_on_d = {
-            step.name: step.value
-            for step in run_d.steps
-            if isinstance(step, Assigned) and step.name in gathered
-        }
-        self._writes = [_written((statement,)) for statement in mechanism.body]
-        self._gathers = {
-            statement.name: number
-            for number, statement in enumerate(mechanism.body)
-            if isinstance(statement, nodes.Assign) and statement.name in gathered
-        }
-        self._machine = Machine(mechanism, self._inputs_prime, self._source, limit, self._at_round)
-        self._rounds = {(one.statement.span, one.loop): one for one in run_d.rounds}
-        self._tally = Tally(limit * _SHIFT_STEPS)
-        self._sites: dict[NoiseKey, DrawSite] = {}
-        self._ahead: dict[int, State] = {}
-        self._assumed: dict[str, State] = {}
-        self._open: dict[NoiseKey | int, Span] = {}
-        self._not_counted: list[NoiseKey] = []
-        self._cost: Number = ZERO
-        self.shifts: dict[NoiseKey, Number] = {}
-        self.broken_invariants: list[tuple[int, Violation]] = []
-
-    def run(self) -> Run:
-        return self._machine.run()
-
-    def claim(self) -> Number:
-        """The value of the `privacy` line, which may count records of the output of D. Raises `Stopped`."""
-        return number_of(self._mechanism.privacy, self._scope({}, {}, self._machine.scope))
-
-    @property
-    def tied(self) -> bool:
-        """Whether a selection in a shift, or for one, had a tie to break."""
-        return self._tally.tied
-
-    def unsettled(self, run_d: Run, run_d_prime: Run) -> Iterator[Violation]:
-        """Selections on D' other than those that the aligned noise was worked out with, though the output is
-        the same.
-        """
-        if not self._assumed or not same_output(run_d, run_d_prime):
-            return
-        for name, assumed in self._assumed.items():
-            found = self._machine.scope.variables[name]
-            if found != assumed:
-                message = (
-                    f"the aligned noise needs `{name}'`, which needs the aligned noise: with "
-                    f"{value_text(assumed)} for it, the run on D' gives {value_text(found)}"
-                )
-                span = self._mechanism.body[self._gathers[name]].span
-                yield Violation(Condition.ACYCLIC, span, message)
-
-    # --- aligned noise ------------------------------------------------------------------------------------
-
-    def _noise_on_d(self, key: NoiseKey) -> Number | None:
-        return self._given.get(key, ZERO) if key[0] in self._noise_names else None
-
-    def _source(self, site: DrawSite) -> Deferred:
-        self._sites[site.key] = site
-        self._not_counted.append(site.key)
-        return lambda: _known(self._aligned(site.key))
-
-    def _aligned(self, key: NoiseKey) -> Number | None:
-        """The aligned value of a draw, whether or not D' has made it; None where neither run makes it."""
-        before = self._given.get(key, ZERO)
-        draw = self._on_d.get(key)
-        if draw is None or not self._finished:
-            return before if key in self._sites else None
-        if key not in self.shifts:
-            if key in self._open:
-                raise self._cycle(key)
-            self._open[key] = draw.span
-            try:
-                self.shifts[key] = exact.total(self._shifts(self._mechanism.align, draw))
-            finally:
-                del self._open[key]
-        return exact.add(before, self.shifts[key])
-
-    def _cycle(self, again: NoiseKey | int) -> _Cycle:
-        """What is being worked out and needs `again`, which is being worked out, too."""
-        chain = list(self._open)
-        chain = chain[chain.index(again) :]
-        first = next(place for place, key in enumerate(chain) if not isinstance(key, int))
-        around = [*chain[first + 1 :], *chain[:first]]
-        named = [f"`{self._name(key)}'`" for key in around[:_MOST_NAMED]]
-        by_way = (
-            f", by way of {', '.join(named)}{', …' if len(around) > _MOST_NAMED else ''}" if named else ""
-        )
-        reason = f"the aligned `{self._name(chain[first])}` depends on itself{by_way}"
-        return _Cycle(Fault(Condition.ACYCLIC, self._open[chain[first]], reason))
-
-    def _name(self, key: NoiseKey | int) -> str:
-        if not isinstance(key, int):
-            return variable_text(key)
-        statement = self._mechanism.body[key]
-        assert isinstance(statement, nodes.Assign), "only assignments are evaluated ahead"
-        return statement.name
-
-    # --- the state of the run on D' -----------------------------------------------------------------------
-
-    def _prime_at(self, draw: Draw) -> Scope:
-        """The state of the run on D' at a draw, and what sets give in that run when it is complete."""
-        site = self._sites.get(draw.key)
-
-        def variable(name: str) -> State | None:
-            if site is not None and name in site.environment:
-                return site.environment[name]
-            if name in self._gathers:
-                return self._value_ahead(self._gathers[name])
-            return None if site is not None else self._state_before(self._place(draw), name, inside=True)
-
-        return _Ahead(self._inputs_prime, self._tally, variable, self._aligned)
-
-    def _place(self, draw: Draw) -> int:
-        """The number of the statement of the program that makes a draw, or has it in its block."""
-        body = self._mechanism.body
-        return next(
-            number
-            for number, statement in enumerate(body)
-            if any(
-                isinstance(inner, nodes.Sample) and (inner.name, inner.span) == (draw.name, draw.span)
-                for inner in statements_in((statement,))
-            )
-        )
-
-    def _state_before(self, place: int, name: str, inside: bool = False) -> State | None:
-        """What a variable holds when D' comes to statement `place` (or is `inside` its block).
-
-        Raises `Undecided` where only the run itself can tell, and has not come there yet.
-        """
-        reached = self._machine.reached
-        writers = [number for number in range(place) if name in self._writes[number]]
-        overwritten = any(name in writes for writes in self._writes[place : reached + 1])
-        if writers and not overwritten and writers[-1] < reached:
-            return self._machine.scope.variables.get(name)
-        in_block = writers and not isinstance(self._mechanism.body[writers[-1]], nodes.Assign)
-        if overwritten or in_block or (inside and name in self._writes[place]):
-            raise Undecided(f"`{name}'` is needed at another place than the run on D' is at")
-        return self._value_ahead(writers[-1]) if writers else None
-
-    def _value_ahead(self, number: int) -> State:
-        """The value that assignment `number` of the program gives on D', whether or not D' has come to it."""
-        statement = self._mechanism.body[number]
-        assert isinstance(statement, nodes.Assign), "blocks are not evaluated ahead"
-        if number < self._machine.reached and statement.name in self._gathers:
-            return self._machine.scope.variables[statement.name]
-        if number not in self._ahead:
-            if number in self._open:
-                raise self._cycle(number)
-            self._open[number] = statement.span
-            try:
-                self._ahead[number] = self._evaluated_ahead(number, statement)
-            finally:
-                del self._open[number]
-        return self._ahead[number]
-
-    def _evaluated_ahead(self, number: int, statement: nodes.Assign) -> State:
-        def variable(name: str) -> State | None:
-            return self._state_before(number, name)
-
-        try:
-            return state_of(statement.value, _Ahead(self._inputs_prime, self._tally, variable, self._aligned))
-        except _Cycle:
-            selects = isinstance(statement.value, nodes.Gather) and statement.value.function in _SELECTING
-            if not selects or statement.name not in self._gathers:
-                raise
-            self._assumed[statement.name] = self._gathered_on_d[statement.name]
-            return self._gathered_on_d[statement.name]
-
-    # --- lines of the alignment ---------------------------------------------------------------------------
-
-    def _at_round(self, prime: Round) -> None:
-        """Evaluate the author's invariants, on both runs, where a round starts that both runs reach."""
-        on_d = self._rounds.get((prime.statement.span, prime.loop))
-        if on_d is None or not self._finished:
-            return
-        for key in self._not_counted:
-            self._aligned(key)
-            if key in self.shifts:
-                self._cost = exact.add(self._cost, _draw_cost(self._on_d[key], self.shifts[key]))
-        self._not_counted.clear()
-        environment = {**on_d.environment, "alignment_cost": self._cost}
-        for invariant in prime.statement.invariants:
-            wrong = _broken(invariant, self._scope(environment, {}, self._machine.scope))
-            if wrong is not None:
-                rounds = ", ".join(f"{name} = {value_text(value)}" for name, value in prime.loop)
-                found = Violation(Condition.INVARIANT, invariant.span, f"{wrong} in the round with {rounds}")
-                self.broken_invariants.append((prime.at, found))
-
-    def _shifts(self, items: tuple[nodes.AlignItem, ...], draw: Draw) -> Iterator[Number]:
-        for item in items:
-            match item:
-                case nodes.Shift():
-                    if item.name == draw.name:
-                        yield self._shift(item, draw)
-                case nodes.CaseSplit():
-                    # A split that does not move this variable is passed over: its test may mean nothing here.
-                    if any(shift.name == draw.name for shift in shifts_in((item,))):
-                        yield from self._shifts(self._arm(item, draw), draw)
-                case _:
-                    assert_never(item)
-
-    def _arm(self, split: nodes.CaseSplit, draw: Draw) -> tuple[nodes.AlignItem, ...]:
-        scope = self._scope_at(draw, {})
-        for case in split.cases:
-            self._open[draw.key] = case.test.span
-            if truth_of(case.test, scope):
-                return case.items
-        return split.otherwise
-
-    def _shift(self, line: nodes.Shift, draw: Draw) -> Number:
-        """How much this line adds to this draw."""
-        self._open[draw.key] = line.span
-        binder = self._binder(line)
-        bound = {} if binder is None or draw.index is None else {binder: Fraction(draw.index)}
-        scope = self._scope_at(draw, bound)
-        if binder is None:
-            index = None if line.index is None else integer_of(line.index, scope, "an index")
-            if index != draw.index:
-                return ZERO
-        if line.guard is not None and not truth_of(line.guard, scope):
-            return ZERO
-        value = number_of(line.value, scope)
-        match line.op:
-            case "+=":
-                return value
-            case "-=":
-                return exact.negative(value)
-            case _:
-                return exact.subtract(value, draw.value)
-
-    def _binder(self, line: nodes.Shift) -> str | None:
-        if isinstance(line.index, nodes.Name) and line.index.ident not in self._parameters:
-            return line.index.ident
-        return None
-
-    def _scope_at(self, draw: Draw, bound: Mapping[str, Value]) -> _AlignScope:
-        environment = {**self._gathered_on_d, **draw.environment}
-        return self._scope(environment, bound, self._prime_at(draw))
-
-    def _scope(
-        self, environment: Mapping[str, State], bound: Mapping[str, Value], prime: Scope
-    ) -> _AlignScope:
-        return _AlignScope(
-            self._inputs, self._tally, self._noise_on_d, prime, self._output, environment, bound
-        )
-
-
-def _written(body: tuple[nodes.Stmt, ...]) -> frozenset[str]:
-    """The program variables that statements, their blocks included, may give a value."""
-    found: set[str] = set()
-    for statement in statements_in(body):
-        match statement:
-            case nodes.Assign(name=name):
-                found.add(name)
-            case nodes.For(index=index, over=over):
-                found |= {index} if index is not None else set()
-                found |= {over.item} if isinstance(over, nodes.OverQueries) else set()
-            case _:
-                pass
-    return frozenset(found)
-
-
-def _known(value: Number | None) -> Number:
-    assert value is not None, "a draw that D' makes has a value"
-    return value
-
-
-def _broken(invariant: nodes.Expr, scope: Scope) -> str | None:
-    try:
-        return None if truth_of(invariant, scope) else "this line does not hold"
-    except Stopped as stopped:
-        reason = stopped.ended.reason if isinstance(stopped.ended, Fault) else "it is too long"
-        return f"this line has no value ({reason})"
-
-
-def _given(scenario: Scenario) -> dict[NoiseKey, Number]:
-    return {key: value for key, value in scenario.noise if not isinstance(value, bool)}
 
 
 # --- the replay -------------------------------------------------------------------------------------------
@@ -573,8 +162,8 @@ def _beside(scenario: Scenario, run_d: Run) -> Iterator[Scenario]:
 
 def _replayed(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tuple[Replay, bool]:
     """The replay as it is, and whether a selection had a tie to break."""
-    run_d = _run_on_d(mechanism, scenario, limit)
-    alignment = _Alignment(mechanism, scenario, run_d, limit)
+    run_d, machine_d = _run_on_d(mechanism, scenario, limit)
+    alignment = Alignment(mechanism, scenario, run_d, machine_d, limit)
     run_d_prime = alignment.run()
     steps = side_by_side(run_d, run_d_prime, alignment.shifts)
     cost = next((step.cost for step in reversed(steps) if step.cost is not None), ZERO)
@@ -583,6 +172,8 @@ def _replayed(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tup
     pair = _Pair(mechanism, run_d, run_d_prime, steps, parted)
     # Invariants relate two runs that go the same way: past the step where they part, these say nothing.
     broken = (found for at, found in alignment.broken_invariants if parted is None or at <= parted)
+    # Where the output differs, that is what is wrong.
+    unsettled = alignment.unsettled() if same_output(run_d, run_d_prime) else ()
     done = Replay(
         scenario,
         run_d,
@@ -591,18 +182,20 @@ def _replayed(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tup
         cost,
         None if isinstance(claim, Violation) else claim,
         parted,
-        (*_violations(pair, cost, claim), *alignment.unsettled(run_d, run_d_prime), *broken),
+        (*_violations(pair, cost, claim), *unsettled, *broken),
+        alignment.cycle(),
     )
     return done, run_d.tied or run_d_prime.tied or alignment.tied
 
 
-def _run_on_d(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> Run:
+def _run_on_d(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tuple[Run, Machine]:
     reasons = check_scenario(mechanism, scenario)
     if reasons:
         raise ScenarioError(reasons)
-    given = _given(scenario)
+    given = noise_on_d(scenario)
     source: NoiseSource = lambda site: given.get(site.key, ZERO)  # noqa: E731 - one expression, typed
-    run_d = run(mechanism, scenario.parameters, scenario.data, source, limit)
+    machine = Machine(mechanism, {**dict(scenario.parameters), **dict(scenario.data)}, source, limit)
+    run_d = machine.run()
     impossible = [
         f"`{variable_text(draw.key)}` on D: {reason}"
         for draw in run_d.draws
@@ -610,10 +203,10 @@ def _run_on_d(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> Run
     ]
     if impossible:
         raise ScenarioError(impossible)
-    return run_d
+    return run_d, machine
 
 
-def _claim(alignment: _Alignment) -> Number | Violation:
+def _claim(alignment: Alignment) -> Number | Violation:
     try:
         return alignment.claim()
     except Stopped as stopped:
@@ -660,17 +253,10 @@ def _with_costs(
     for left, right in pairs:
         if isinstance(right, Draw) and right.key in shifts:
             shift = shifts[right.key]
-            cost = exact.add(cost, _draw_cost(on_d[right.key], shift))
+            cost = exact.add(cost, draw_cost(on_d[right.key], shift))
             yield PairedStep(left, right, shift, cost)
         else:
             yield PairedStep(left, right)
-
-
-def _draw_cost(draw: Draw, shift: Number) -> Number:
-    """|shift|/α; without a shift the rate, which may be irrational, is never computed."""
-    if exact.sign(shift) == 0:
-        return ZERO
-    return exact.multiply(exact.absolute(shift), rate_of(draw.family, draw.args))
 
 
 def _parting(steps: tuple[PairedStep, ...]) -> int | None:

@@ -28,6 +28,7 @@ ORDER = (
     "exact",
     "interpreter",
     "scenario",
+    "alignment",
     "replay",
     "relational",
     "obligations",

@@ -412,6 +412,7 @@ def test_any_order_of_the_draws_will_do(first: str, second: str, cyclic: bool) -
     done = replay(mechanism, random_scenario(random.Random(2), None, 10))
     found = {"acyclic"} if cyclic else set()
     assert {c for c in conditions(done) if c != "cost"} == found
+    assert done.cycle or not cyclic
 
 
 def test_values_on_the_other_database_are_those_of_the_complete_run() -> None:
@@ -426,6 +427,48 @@ def test_values_on_the_other_database_are_those_of_the_complete_run() -> None:
     moved = {step.on_d.key: step.shift for step in done.steps if isinstance(step.on_d, Draw)}
     assert moved["xi", 0] == a_prime - a
     assert moved["eta", 0] == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "around"),
+    [
+        ("eta[i]", "0", [("eta", 0)]),
+        ("1 if eta[i] > 0 else 2", "0", [("eta", 0)]),
+        ("a", "0", [("eta", 0)]),
+        ("c*a - a", "xi[i]", [("eta", 0)]),
+        ("xi[i]", "eta[i]", [("eta", 0), ("xi", 0)]),
+        ("xi[i]", "a", [("eta", 0), ("xi", 0)]),
+        ("b", "0", [("eta", 0)]),
+        ("max(xi[l] for l in q)", "max(eta'[l] for l in q)", [("eta", 0), ("xi", 0)]),
+        ("argmax(xi[l] for l in q)", "argmin(eta[l] for l in q)", [("eta", 0), ("xi", 0)]),
+        ("max(xi[l] for l in q where l >= i)", "eta[i + 1] if i + 1 < len(q) else 0", []),
+        ("eta[i + 1] if i + 1 < len(q) else 0", "xi[i - 1] + a if i > 0 else 0", []),
+        ("2", "a - a'", []),
+    ],
+)
+def test_what_the_shifts_read_has_an_order_or_a_cycle(
+    first: str, second: str, around: list[NoiseKey]
+) -> None:
+    """To read noise as it is on D counts like to read aligned noise, and violates nothing by itself."""
+    mechanism = spec(TWO.replace("+= A", f"+= {first}").replace("+= B", f"+= {second}"))
+    done = replay(mechanism, random_scenario(random.Random(2), None, 10))
+    assert list(done.cycle) == around
+    assert set(conditions(done)) <= {"cost"}
+
+
+def test_replacing_a_draw_is_a_reading_of_it_unless_the_line_adds_to_it() -> None:
+    for line, cycle in (("= 5", (("eta", 0),)), ("= eta[i] + 5", ()), ("= a", (("eta", 0),))):
+        mechanism = spec(TWO.replace("+= A", line).replace("+= B", "+= 0"))
+        assert replay(mechanism, random_scenario(random.Random(2), None, 10)).cycle == cycle
+
+
+def test_what_a_selection_chose_is_no_reading() -> None:
+    chosen = TWO.replace("emit done", "w = argmax(q[i] + eta[i] for i in q)\n      emit chosen(index = w)")
+    done = replay(
+        spec(chosen.replace("+= A", "+= 2 when i == w").replace("+= B", "+= w")),
+        random_scenario(random.Random(2), None, 10),
+    )
+    assert done.cycle == ()
 
 
 HIDDEN = """
