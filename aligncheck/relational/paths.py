@@ -978,9 +978,9 @@ def _drawn_everywhere(cut: Cut, ends: list[_State]) -> Env:
         if None in draws or len(values) != 1:
             continue
         value, other, shift, index = next(iter(values))
-        plain = isinstance(value, App) and value == other and index == same(cut.counter)
+        plain = len(_draws_in(value)) == 1 and value == other and index == same(cut.counter)
         once = all(sum(isinstance(e, Drawing) and e.name == name for e in s.events) == 1 for s in ends)
-        if plain and once and not changing & atoms((shift,)):
+        if plain and once and not changing & atoms((value, shift)):
             found[each_of(name)] = Pair(value, add(value, shift))
             found[span_of(name)] = Pair(cut.env["#low"].left, cut.env["#high"].left)
     return found
@@ -1079,9 +1079,13 @@ def span_of(name: str) -> str:
 
 
 def _counter_in(each: Pair) -> Term:
-    """The loop counter at which a remembered draw stands."""
-    assert isinstance(each.left, App)
-    return each.left.args[0]
+    """The loop counter at which a remembered draw stands: on a lattice it is a step times a symbol."""
+    (drawn,) = _draws_in(each.left)
+    return drawn.args[0]
+
+
+def _draws_in(term: Term) -> list[App]:
+    return [a for a in atoms((term,)) if isinstance(a, App) and a.kind is Kind.NOISE]
 
 
 def _cell(name: str, index: Term, side: bool = False) -> str:
