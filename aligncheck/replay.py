@@ -415,7 +415,12 @@ def draw_count(run: Run) -> int:
 
 
 def aligned(replayed: Replay) -> tuple[tuple[NoiseKey, Number], ...]:
-    """The aligned noise of a replay: every draw of the run on D', in the order in which D' draws."""
+    """The aligned noise of a replay: every draw of the run on D', in the order in which D' draws.
+
+    Raises `Undecided` where that run stops before its end: its later noise may be anything.
+    """
+    if not isinstance(replayed.run_d_prime.ended, Finished):
+        raise Undecided("the run on D' does not come to its end")
     return tuple((draw.key, draw.value) for draw in replayed.run_d_prime.draws)
 
 

@@ -486,6 +486,8 @@ def test_a_draw_that_needs_its_own_aligned_value_has_none(a: str, b: str) -> Non
     plain = dedent(text).lstrip("\n")
     assert plain[violation.span.start : violation.span.end] == f"a += {a}"
     assert done.run_d_prime.steps == ()
+    with pytest.raises(Undecided):
+        image(spec(text), done.scenario)
 
 
 def test_two_noise_vectors_with_one_image() -> None:
