@@ -14,7 +14,9 @@ from aligncheck.syntax.walk import names_in
 
 _OF_ARRAYS = {"max": "greatest", "min": "least", "argmax": "argmax", "argmin": "argmin", "top": "top"}
 _OF_SCORES = {name: f"{name}_of" for name in nodes.GATHERS}
-ARRAY_FUNCTIONS = frozenset({*_OF_ARRAYS.values(), "indices", "maximum", "members", "minimum", "vector"})
+ARRAY_FUNCTIONS = frozenset(
+    {*_OF_ARRAYS.values(), "clipped", "indices", "maximum", "members", "minimum", "vector"}
+)
 SCORE_FUNCTIONS = frozenset(_OF_SCORES.values())
 
 _ARITHMETIC = {"+": Level.SUM, "-": Level.SUM, "*": Level.PRODUCT, "/": Level.PRODUCT}
@@ -107,8 +109,7 @@ class _Arrays:
             case nodes.Call(function="abs", args=(argument,)):
                 return Text(f"abs({self.write(argument).text})", Level.ATOM)
             case nodes.Call(function="clip", args=(x, low, high)):
-                inner = self._call("minimum", self._argument(x, expr), self._argument(high, expr))
-                return self._call("maximum", self._argument(low, expr), inner.text)
+                return self._call("clipped", *(self._argument(a, expr) for a in (x, low, high)))
             case nodes.Call(function=function, args=args):
                 return self._call(_EXTREMES[function], *(self._argument(a, expr) for a in args))
             case _:

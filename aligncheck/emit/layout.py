@@ -50,7 +50,7 @@ def bracket_lines(brackets: Brackets, prefix: str = "", suffix: str = "") -> lis
     the statement stays on one line, with a mark that the formatter leaves it alone.
     """
     lines = _split(brackets, prefix, suffix)
-    if lines is not None and all(len(text) <= WIDTH for text in lines):
+    if lines is not None and all(len(text) <= _COMFORTABLE for text in lines):
         return lines
     return [f"{prefix}{brackets.flat}{suffix}  # fmt: skip"]
 

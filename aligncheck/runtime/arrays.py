@@ -62,6 +62,11 @@ def maximum(*operands: Array | Real) -> Array:
     return _folded(np.maximum, operands)
 
 
+def clipped(values: Array | Real, low: Array | Real, high: Array | Real) -> Array:
+    """`clip` at each index: arrays of one length, and numbers."""
+    return maximum(low, minimum(values, high))
+
+
 def argmax(values: Array, where: Mask | None = None) -> int:
     """The lowest index at which the greatest value is taken. Raises `SelectionError` where there is none."""
     chosen = _eligible(values, where)

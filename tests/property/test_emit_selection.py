@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 # Selections on arrays and one by one, draws at once and one by one, as they are written.
 FORMS = (
     *("argmax(", "argmin(", "greatest(", "least(", "top(", "vector(", "indices(", "members("),
-    *("minimum(", "maximum(", "where=", " & ", " | ", "~"),
+    *("minimum(", "maximum(", "clipped(", "where=", " & ", " | ", "~"),
     *("argmax_of(", "argmin_of(", "max_of(", "min_of(", "top_of("),
     *("noise.laplaces(", "noise.exponentials(", "noise.geometrics(", "noise.discrete_laplaces("),
     *("noise.laplace(", "noise.discrete_laplace("),
