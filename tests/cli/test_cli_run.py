@@ -57,6 +57,21 @@ def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(isinstance(record["fields"]["gap"], float) for record in tops)
 
 
+def test_selected_items_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    data = tmp_path / "counts.csv"
+    data.write_text("item,shelf,count\na,low,1\nb,high,1000\nc,low,500\n", "utf-8")
+    topk = str(PROJECT / "specs" / "noisy_topk_gap.dp")
+    arguments = ["run", topk, "--data", str(data), "--set", "k=2", "--set", "eps=100", "--seed", "1"]
+    for options, items in (([], ["b", "c"]), (["--label", "shelf"], ["high", "low"])):
+        assert main([*arguments, *options]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[2].split() == ["#", "item", "released", "index", "gap"]
+        rows = [line.split() for line in lines[3:5]]
+        assert [row[:4] for row in rows] == [["0", items[0], "chosen", "1"], ["1", items[1], "chosen", "2"]]
+    assert main([*arguments, "--label", "shelve"]) == 2
+    assert "no column `shelve`\ndid you mean `shelf`?" in capsys.readouterr().err
+
+
 def test_without_a_seed_the_run_is_private(capsys: pytest.CaptureFixture[str]) -> None:
     main(["run", SPEC, "--data", COUNTS, *SETTINGS, "--json"])
     assert json.loads(capsys.readouterr().out)["private"] is True

@@ -166,6 +166,41 @@ def test_files_as_pandas_and_spreadsheets_write_them(tmp_path: Path) -> None:
         assert [record.tag for record in execution.records] == ["top", "top"]
 
 
+TOPK = str(ROOT / "specs" / "noisy_topk_gap.dp")
+
+
+def test_selected_items_have_their_names() -> None:
+    data = str(DATA / "groceries_counts.csv")
+    execution = run_file(TOPK, data, None, {"k": "3", "eps": "100"}, 1, verify=trusting)
+    assert execution.labels == ("whole milk", "other vegetables", "rolls/buns")
+    lines = Path(data).read_text("utf-8").splitlines()
+    for record in execution.records:
+        index = int(dict(record.fields)["index"])
+        assert lines[index + 1].startswith(f"{record.label},")
+
+
+def test_the_column_of_names_can_be_chosen(tmp_path: Path) -> None:
+    data = csv(tmp_path, "item,kind,id,count\na,x,7,1\nb,y,8,100\nc,z,9,50\n")
+    settings = {"k": "2", "eps": "1000"}
+
+    def labels(label: str | None) -> tuple[str | None, ...]:
+        execution = run_file(TOPK, data, "count", settings, 1, verify=trusting, label=label)
+        return execution.labels
+
+    assert labels(None) == labels("item") == ("b", "c")
+    assert labels("kind") == ("y", "z")
+    assert labels("id") == ("8", "9")
+    with pytest.raises(RunError, match="no column `knd`") as caught:
+        labels("knd")
+    assert caught.value.help == "did you mean `kind`?"
+
+
+def test_a_selection_from_too_few_items_is_refused(tmp_path: Path) -> None:
+    data = csv(tmp_path, "item,count\na,1\nb,2\n")
+    with pytest.raises(RunError, match=r"`k` must satisfy `k <= len\(q\) - 1`, but is 2"):
+        run_file(TOPK, data, None, {"k": "2", "eps": "1"}, 1, verify=trusting)
+
+
 def test_data_is_needed_and_may_be_given_by_hand() -> None:
     with pytest.raises(RunError, match="no data for `q`"):
         adaptive(None)
