@@ -119,7 +119,7 @@ def _routed(
         return "acyclic", outcomes
     general = decide_all(one_to_one(analysis, invariants, source), smt)
     if all(isinstance(o, Proved) for o in general):
-        outcomes = [o for o in outcomes if o.obligation.condition is not Condition.ACYCLIC]
+        outcomes = [o for o in outcomes if o.obligation.rule not in ("in_order", "two_levels")]
     return "injective", [*outcomes, *general]
 
 

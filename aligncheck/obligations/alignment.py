@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from aligncheck.conditions import Condition
+from aligncheck.obligations.families import families_one_to_one, meaning_of, two_levels
 from aligncheck.obligations.obligation import (
     Goal,
     Independent,
@@ -12,19 +11,17 @@ from aligncheck.obligations.obligation import (
     Invariants,
     Obligation,
     context,
+    own_symbol,
     run_on_d,
     run_on_d_prime,
     same_value,
+    variable_of,
 )
 from aligncheck.obligations.output import quoted
 from aligncheck.relational.paths import COST, Analysis, Drawing, Path
-from aligncheck.relational.selection import Gathered
 from aligncheck.relational.terms import (
-    FALSE,
-    TRUE,
     App,
     Cmp,
-    Ite,
     Kind,
     Pair,
     Sort,
@@ -33,14 +30,10 @@ from aligncheck.relational.terms import (
     add,
     and_,
     atoms,
-    children,
     div,
     eq,
-    implies,
     le,
-    not_,
     or_,
-    order_key,
     sort_of,
     substitute,
     subterms,
@@ -75,7 +68,7 @@ def stays_in_support(analysis: Analysis, invariants: Invariants, source: Source)
                         Condition.SUPPORT,
                         hypotheses,
                         goal,
-                        f"the aligned `{_variable(event)}` {what}",
+                        f"the aligned `{variable_of(event)}` {what}",
                         event.lines[0] if event.lines else event.span,
                         "stays_in_support",
                         len(known),
@@ -83,15 +76,6 @@ def stays_in_support(analysis: Analysis, invariants: Invariants, source: Source)
                     )
                 )
     return found
-
-
-def _variable(event: Drawing) -> str:
-    return event.name if event.index is None else f"{event.name}[...]"
-
-
-def own_symbol(event: Drawing) -> Sym | App:
-    """The symbol of a draw's own value."""
-    return event.left.symbol
 
 
 def in_order(analysis: Analysis, source: Source) -> list[Obligation]:
@@ -110,15 +94,15 @@ def in_order(analysis: Analysis, source: Source) -> list[Obligation]:
         events = path.drawings()
         for place, event in enumerate(events):
             ahead = _not_before(event, events[:place])
-            if ahead and all(_meaning(analysis, a) is not None for a in ahead):
-                found += _two_levels(analysis, event, ahead)
+            if ahead and all(meaning_of(analysis, a) is not None for a in ahead):
+                found += two_levels(analysis, event, ahead)
             elif ahead:
                 found.append(
                     Obligation(
                         Condition.ACYCLIC,
                         (),
                         Independent(event.shift, ahead),
-                        f"the shift of `{_variable(event)}` does not depend on its own draw or a later one",
+                        f"the shift of `{variable_of(event)}` does not depend on its own draw or a later one",
                         event.lines[0] if event.lines else event.span,
                         "in_order",
                         related=((event.span, "drawn here"),),
@@ -130,93 +114,12 @@ def in_order(analysis: Analysis, source: Source) -> list[Obligation]:
                         Condition.ACYCLIC,
                         (),
                         Independent(event.shift, frozenset()),
-                        f"the shift of `{_variable(event)}` depends on earlier noise at most",
+                        f"the shift of `{variable_of(event)}` depends on earlier noise at most",
                         event.lines[0],
                         "in_order",
                     )
                 )
     return found
-
-
-def _meaning(analysis: Analysis, atom: Term) -> Gathered | None:
-    """What a symbol is the maximum of, if it is one."""
-    return analysis.theory.registry.extrema.get(atom) if isinstance(atom, Sym) else None
-
-
-def _two_levels(analysis: Analysis, event: Drawing, ahead: frozenset[Term]) -> list[Obligation]:
-    """Condition iv, acyclic, where a shift reads a maximum over draws that come later.
-
-    Claim: at a generic index of the maximum's set, the draws that its body reads there have shifts that read
-    no noise, and the body reads no other maximum.
-    Why sound: call those draws of the first level. They depend on nothing, so they may come first in the
-    order; every other dependency is on a draw of the first level or on one that is drawn earlier, so there is
-    no cycle. A draw whose own shift reads noise is not of the first level, hence not in the set: no shift
-    reads its own draw. The facts that are used are about the run on D alone.
-    Source: Definition 5 (acyclic); VLDB paper, Lemma 10 and 12 (the unselected indices come first).
-    """
-    found = []
-    for atom in sorted(ahead, key=order_key):
-        meaning = _meaning(analysis, atom)
-        assert meaning is not None
-        index = Sym("other", Sort.INT, Kind.GHOST)
-        body = meaning.value(index)
-        where = substitute(meaning.where, {meaning.binder: index})
-        clear = [not_(reads(t, _is_noise)) for t in (where, meaning.low, meaning.high)]
-        for read in sorted((a for a in atoms((body,)) if _is_noise(a)), key=order_key):
-            there = reads(body, lambda a, read=read: a == read)  # type: ignore[misc]
-            clear.append(implies(there, _unmoved_by_noise(analysis, read, index)))
-        found.append(
-            Obligation(
-                Condition.ACYCLIC,
-                (meaning.inside(index),),
-                and_(clear),
-                f"the shift of `{_variable(event)}` reads only noise whose own shift reads none",
-                event.lines[0] if event.lines else event.span,
-                "_two_levels",
-                related=((event.span, "drawn here"),),
-            )
-        )
-    return found
-
-
-def _is_noise(atom: Term) -> bool:
-    """Whether a symbol is a draw, or depends on draws: a maximum, or a variable at a loop head."""
-    if not isinstance(atom, Sym | App):
-        return False
-    carried = atom.kind in (Kind.STATE, Kind.PRIMED, Kind.DISTANCE) and "@" in atom.name
-    return atom.kind is Kind.NOISE or carried
-
-
-def _unmoved_by_noise(analysis: Analysis, read: Sym | App, index: Term) -> Term:
-    """That the shift of a draw, at an index of a set, reads no noise."""
-    draws = [d for p in analysis.paths for d in p.drawings() if own_symbol(d).name == read.name]
-    if not draws or (isinstance(read, App) and read.args != (index,)):
-        return FALSE
-    shifts = [
-        d.shift if d.index is None else substitute(d.shift, {d.position: index})
-        for d in draws
-        if d.index is None or isinstance(d.position, Sym)
-    ]
-    if len(shifts) != len(draws):
-        return FALSE
-    return and_(not_(reads(s, _is_noise)) for s in shifts)
-
-
-def reads(term: Term, wanted: Callable[[Term], bool]) -> Term:
-    """A condition that holds wherever the term's value depends on a wanted symbol; conditionals are
-    followed.
-    """
-    if wanted(term):
-        return TRUE
-    if isinstance(term, Ite):
-        return or_(
-            (
-                reads(term.test, wanted),
-                and_((term.test, reads(term.then, wanted))),
-                and_((not_(term.test), reads(term.otherwise, wanted))),
-            )
-        )
-    return or_(reads(child, wanted) for child in children(term))
 
 
 def _not_before(event: Drawing, earlier: tuple[Drawing, ...]) -> frozenset[Term]:
@@ -249,6 +152,9 @@ def one_to_one(
         ahead = frozenset[Term]().union(*(_not_before(e, events[:i]) for i, e in enumerate(events)))
         if not ahead:
             continue
+        if any(meaning_of(analysis, a) is not None for a in ahead):
+            found += families_one_to_one(analysis, path)
+            continue
         foreign = ahead - {own_symbol(e) for e in events}
         found += [_no_foreign(e, foreign) for e in events if foreign & atoms((e.shift,))]
         found += [
@@ -273,7 +179,7 @@ def _no_foreign(event: Drawing, foreign: frozenset[Term]) -> Obligation:
         Condition.INJECTIVE,
         (),
         Independent(event.shift, foreign),
-        f"the shift of `{_variable(event)}` depends on no noise that is drawn in a later round",
+        f"the shift of `{variable_of(event)}` depends on no noise that is drawn in a later round",
         event.lines[0] if event.lines else event.span,
         "one_to_one",
         related=((event.span, "drawn here"),),
@@ -333,7 +239,7 @@ def _unit_jacobian(events: tuple[Drawing, ...]) -> list[Obligation]:
             Condition.INJECTIVE,
             (),
             Independent(event.shift, continuous, value_only=True),
-            f"the alignment of `{_variable(event)}` is piecewise a translation",
+            f"the alignment of `{variable_of(event)}` is piecewise a translation",
             event.lines[0] if event.lines else event.span,
             "one_to_one",
         )
@@ -392,7 +298,7 @@ def countably_many(analysis: Analysis, visible: Visible, source: Source) -> list
                         Condition.COUNTABLE,
                         (),
                         Independent(or_(mixed), released),
-                        f"no test in the shift of `{_variable(event)}` compares a released number with noise",
+                        f"no test in the shift of `{variable_of(event)}` compares a release with noise",
                         event.lines[0] if event.lines else event.span,
                         "countably_many",
                         related=((event.span, "drawn here"),),
@@ -404,7 +310,7 @@ def countably_many(analysis: Analysis, visible: Visible, source: Source) -> list
                         Condition.COUNTABLE,
                         (),
                         Independent(event.shift, released, value_only=True),
-                        f"the shift of `{_variable(event)}` contains no released number",
+                        f"the shift of `{variable_of(event)}` contains no released number",
                         event.lines[0] if event.lines else event.span,
                         "countably_many",
                         related=((event.span, "drawn here"),),

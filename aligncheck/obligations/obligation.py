@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from aligncheck.conditions import Condition
 from aligncheck.relational.paths import Analysis, Assumed, Cut, Decision, Drawing, Emission, Path
-from aligncheck.relational.terms import Pair, Sort, Term, eq, iff, sort_of
+from aligncheck.relational.terms import App, Pair, Sort, Sym, Term, eq, iff, sort_of
 from aligncheck.source import Span
 
 
@@ -121,3 +121,13 @@ def same_value(pair: Pair) -> Term:
 def context(analysis: Analysis, path: Path, invariants: Invariants) -> tuple[Term, ...]:
     """What holds at the start of a path."""
     return known_at(analysis, analysis.cuts[path.origin], invariants)
+
+
+def variable_of(event: Drawing) -> str:
+    """A draw as reports call it."""
+    return event.name if event.index is None else f"{event.name}[...]"
+
+
+def own_symbol(event: Drawing) -> Sym | App:
+    """The symbol of a draw's own value."""
+    return event.left.symbol

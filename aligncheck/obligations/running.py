@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from aligncheck.conditions import Condition
-from aligncheck.obligations.alignment import own_symbol
 from aligncheck.obligations.obligation import (
     Impossible,
     Invariants,
     Obligation,
     context,
+    own_symbol,
     run_on_d,
     run_on_d_prime,
 )

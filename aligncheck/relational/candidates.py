@@ -24,7 +24,7 @@ from aligncheck.relational.paths import (
     Path,
     ProgramScope,
 )
-from aligncheck.relational.selection import chosen, is_extremum, passed
+from aligncheck.relational.selection import chosen, is_extremum, passed, witness_of
 from aligncheck.relational.terms import (
     FALSE,
     ONE,
@@ -733,7 +733,32 @@ class Pool:
         at = self.cut.counter
         named = dict.fromkeys([*(chosen(name) for name in registry.argmaxima), *self._named_rounds])
         ones = [_flag_sum([lt(index, at)], c) for index in named for c in paid]
-        return ones + [mul(c, passed(name, at)) for name in registry.selections for c in paid]
+        several = [mul(c, passed(name, at)) for name in registry.selections for c in paid]
+        return [*ones, *several, *self._exchanged(several, paid)]
+
+    def _exchanged(self, several: list[Term], paid: list[Term]) -> list[Term]:
+        """In a case of the alignment one selected index pays nothing, and another index pays in its place."""
+        registry = self.analysis.theory.registry
+        assert self.cut.counter is not None
+        at = self.cut.counter
+        shifts = [d.shift for p in self.rounds for d in p.drawings()]
+        spoken = atoms(shifts)
+        instead = [s for s in registry.indices if s in spoken]
+        spared = [witness_of(s) for s in registry.extrema if s in spoken and s.kind is not Kind.NOISE]
+        tests = [
+            part for t in subterms(shifts) if isinstance(t, Ite) for part in (t.test, *_parts_of(t.test))
+        ]
+        cases = _distinct(
+            t for t in tests if at not in atoms((t,)) and any(is_extremum(a) for a in atoms((t,)))
+        )[:3]
+        return [
+            add(whole, ite(case, sub(ite(lt(s, at), c, ZERO), ite(lt(w, at), c, ZERO)), ZERO))
+            for whole, c in zip(several, paid, strict=False)
+            for s in instead[:2]
+            for w in spared[:2]
+            for test in cases
+            for case in (test, not_(test))
+        ]
 
     def _owed(self, fixed: set[Term]) -> list[tuple[Term, Term]]:
         """A variable that still differs will have to be paid for: cost + rate·|distance| is bounded
@@ -860,12 +885,15 @@ def _sizes(form: Term) -> list[Term]:
 def _less_extrema(
     parts: tuple[tuple[Term, Fraction], ...],
 ) -> tuple[tuple[tuple[Term, Fraction], ...], list[Fraction]]:
-    """A sum without its maxima, where they come in pairs `c·best' - c·best`, and the sizes of the factors."""
+    """A sum without its maxima, and how often each may move: once for a pair `c·best' - c·best`, once for a
+    maximum of distances.
+    """
     extrema = [(t, k) for t, k in parts if is_extremum(t)]
-    factors = [k for _, k in extrema]
-    if not extrema or sorted(k for k in factors if k > 0) != sorted(-k for k in factors if k < 0):
+    noisy = [k for t, k in extrema if isinstance(t, Sym) and t.kind is Kind.NOISE]
+    if sorted(k for k in noisy if k > 0) != sorted(-k for k in noisy if k < 0):
         return parts, []
-    return tuple(p for p in parts if p not in extrema), [k for k in factors if k > 0]
+    apart = [abs(k) for t, k in extrema if isinstance(t, Sym) and t.kind is not Kind.NOISE]
+    return tuple(p for p in parts if p not in extrema), [*(k for k in noisy if k > 0), *apart]
 
 
 def _unsigned(term: Term) -> Term:

@@ -1194,7 +1194,7 @@ class ProgramScope:
         if any(is_binder(a) and a != meaning.binder for a in atoms((meaning.body, meaning.where))):
             raise UnsupportedError(expr.span, "a set that depends on the index of a set around it")
         if expr.function not in ("max", "min"):
-            raise UnsupportedError(expr.span, f"`{expr.function}` elsewhere than in an assignment of its own")
+            return self._index_gathered(expr, meaning)
         if self.theory.is_concrete:
             return concrete_extremum(meaning)
         meaning = self.theory.with_candidates(meaning)
@@ -1217,6 +1217,9 @@ class ProgramScope:
             case OutCount(tag=tag):
                 label = "out:len" if tag is None else f"out:count:{tag}"
                 return Sym(label, Sort.INT, Kind.OMEGA), TRUE
+
+    def _index_gathered(self, expr: Gather, meaning: Gathered) -> tuple[Term, Term]:
+        raise UnsupportedError(expr.span, f"`{expr.function}` elsewhere than in an assignment of its own")
 
 
 def at_head(theory: Theory, loop: For | While, env: Env, counter: Term | None) -> ProgramScope:
@@ -1259,6 +1262,16 @@ class _DrawScope(ProgramScope):
             drawn = self._drawn(base, index, primed)
             return drawn if drawn is not None else (self._later(base, index, primed), TRUE)
         return super().entry(base, index, primed, span)
+
+    def _index_gathered(self, expr: Gather, meaning: Gathered) -> tuple[Term, Term]:
+        """An index at which a maximum is taken, in an alignment: it depends on noise."""
+        if expr.function == "top":
+            raise UnsupportedError(expr.span, "`top` in an alignment")
+        if self.theory.is_concrete:
+            ranks, some = concrete_ranks(meaning, 1)
+            return ranks[0], some
+        meaning = self.theory.with_candidates(meaning)
+        return self.theory.registry.anonymous_index(meaning), meaning.enough()
 
     def _foreseen(self, name: str, expr: Gather, primed: bool) -> Term:
         """What a variable will hold later in the complete run: a part of ω, or a symbol that counts as

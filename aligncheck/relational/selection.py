@@ -45,8 +45,8 @@ from aligncheck.relational.terms import (
 )
 from aligncheck.source import Span
 
-_VALUE, _CHOSEN, _IN, _AT, _PASSED = "val:", "sel:", "in:", "at:", "passed:"
-_WITNESS = "~where"
+_VALUE, _INDEX, _CHOSEN, _IN, _AT, _PASSED = "val:", "idx:", "sel:", "in:", "at:", "passed:"
+WITNESS = "~where"
 BINDER = ":of"
 
 
@@ -91,6 +91,15 @@ class Gathered:
         return or_((lt(b, a), and_((eq(a, b), le(one, other)))))
 
     @property
+    def is_noisy(self) -> bool:
+        """Whether noise, or state that may hold some, enters the set or what is compared."""
+        carried = (Kind.STATE, Kind.PRIMED, Kind.DISTANCE)
+        return any(
+            a.kind is Kind.NOISE or (a.kind in carried and "@" in a.name)
+            for a in atoms((self.low, self.high, self.where, self.body))
+        )
+
+    @property
     def tieless(self) -> bool:
         """Whether equal values at two indices have probability 0.
 
@@ -118,8 +127,14 @@ class Gathered:
         one each; `j not in w`, as many as `w` has). Where another condition stands it must be shown of one of
         the `candidates` that it is inside.
         """
-        known = [self.inside(c) for c in self.candidates] if self.count is None else []
-        return or_((self._room_enough(), *known))
+        if self.count is not None:
+            return self._room_enough()
+        selected = [
+            pick(c.name.removeprefix(_IN), ZERO)
+            for c in (self.where.args if isinstance(self.where, And) else (self.where,))
+            if isinstance(c, App) and c.name.startswith(_IN)
+        ]
+        return or_((self._room_enough(), *(self.inside(c) for c in (*self.candidates, *selected))))
 
     def _room_enough(self) -> Term:
         wanted = ONE if self.count is None else self.count
@@ -195,6 +210,7 @@ class Registry:
     extrema: dict[Sym, Gathered | None] = field(default_factory=dict)
     argmaxima: dict[str, Gathered | None] = field(default_factory=dict)
     selections: dict[str, Gathered | None] = field(default_factory=dict)
+    indices: dict[Sym, Gathered | None] = field(default_factory=dict)
 
     def define_extremum(self, symbol: Sym, meaning: Gathered) -> None:
         """What a maximum is the maximum of."""
@@ -213,26 +229,46 @@ class Registry:
         for symbol, known in self.extrema.items():
             if known == meaning:
                 return symbol
-        symbol = extremum(f"#{len(self.extrema)}", False)
+        kind = Kind.NOISE if meaning.is_noisy else Kind.DATA
+        symbol = Sym(f"{_VALUE}#{len(self.extrema)}", Sort.REAL, kind)
         self.extrema[symbol] = meaning
         return symbol
+
+    def anonymous_index(self, meaning: Gathered) -> Sym:
+        """The symbol of an index at which a maximum is taken; it depends on noise, so it counts as noise."""
+        for symbol, known in self.indices.items():
+            if known == meaning:
+                return symbol
+        symbol = Sym(f"{_INDEX}#{len(self.indices)}", Sort.INT, Kind.NOISE)
+        self.indices[symbol] = meaning
+        return symbol
+
+    def places(self) -> list[Term]:
+        """The indices at which maxima are taken."""
+        return [*(witness_of(s) for s in self.extrema), *self.indices]
+
+    def meaning_of(self, symbol: Sym) -> Gathered | None:
+        """What a symbol is the maximum of, or an index of, if it is one."""
+        return self.extrema.get(symbol) or self.indices.get(symbol)
 
     @property
     def is_empty(self) -> bool:
         """Whether the mechanism has no maximum and no selection."""
-        return not (self.extrema or self.argmaxima or self.selections)
+        return not (self.extrema or self.argmaxima or self.selections or self.indices)
 
     def clear(self) -> None:
         """Forgets everything: the program is about to be executed again."""
         self.extrema.clear()
+        self.indices.clear()
         self.argmaxima.clear()
         self.selections.clear()
 
     def forget(self, changing: frozenset[Term]) -> None:
         """Drops the definitions that mention symbols whose meaning changes from round to round."""
-        for symbol, meaning in list(self.extrema.items()):
-            if meaning is not None and _speaks_of(meaning, changing):
-                self.extrema[symbol] = None
+        for symbols in (self.extrema, self.indices):
+            for symbol, meaning in list(symbols.items()):
+                if meaning is not None and _speaks_of(meaning, changing):
+                    symbols[symbol] = None
         for table in (self.argmaxima, self.selections):
             for name, meaning in list(table.items()):
                 if meaning is not None and _speaks_of(meaning, changing):
@@ -254,6 +290,8 @@ class Registry:
         for atom in present:
             if isinstance(atom, Sym) and (meaning := self.extrema.get(atom)) is not None:
                 yield from self._extremum_facts(atom, meaning, indices)
+            if isinstance(atom, Sym) and (meaning := self.indices.get(atom)) is not None:
+                yield from _argmax_facts(atom, meaning, indices)
         names = {a.name for a in present}
         for name, meaning in self.argmaxima.items():
             if meaning is not None and f"{_CHOSEN}{name}" in names:
@@ -263,12 +301,17 @@ class Registry:
                 yield from _top_facts(name, meaning, indices, present)
 
     def _extremum_facts(self, symbol: Sym, meaning: Gathered, indices: list[Term]) -> Iterator[Term]:
-        witness = Sym(f"{symbol.name}{_WITNESS}", Sort.INT, Kind.GHOST)
+        witness = witness_of(symbol)
         top = symbol if meaning.sign > 0 else neg(symbol)
         at_witness = and_((meaning.inside(witness), eq(top, meaning.value(witness))))
         yield implies(meaning.enough(), at_witness)
         for index in indices:
             yield implies(meaning.inside(index), le(meaning.value(index), top))
+
+
+def witness_of(symbol: Sym) -> Sym:
+    """An index at which a maximum is taken."""
+    return Sym(f"{symbol.name}{WITNESS}", Sort.INT, Kind.GHOST)
 
 
 def _speaks_of(meaning: Gathered, changing: frozenset[Term]) -> bool:
@@ -284,7 +327,7 @@ def _indices(found: list[Sym | App]) -> list[Term]:
     for atom in found:
         if isinstance(atom, App) and (atom.kind in read or atom.name.startswith(_IN)):
             kept[atom.args[0]] = None
-        elif atom.name.startswith((_AT, _CHOSEN)):
+        elif atom.name.startswith((_AT, _CHOSEN, _INDEX)):
             kept[atom] = None
     return [t for t in kept if sort_of(t) is Sort.INT and _depth(t) <= 1]
 
@@ -314,7 +357,7 @@ def _top_facts(name: str, meaning: Gathered, indices: list[Term], present: list[
         yield implies(and_((some, member(name, index))), meaning.inside(index))
     picked = {t for t in indices if isinstance(t, App) and t.name == f"{_AT}{name}"}
     for one in indices:
-        if isinstance(one, Sym) and one.name.endswith(_WITNESS):
+        if isinstance(one, Sym) and one.name.endswith(WITNESS):
             continue  # the maxima that matter are those of the indices outside
         for other in indices:
             if one != other and other not in picked:
