@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 
 from aligncheck.pipeline import load_stages
 from aligncheck.source import Source
@@ -16,8 +19,11 @@ TOGETHER = 8
 UNFENCED = 1000
 """How far out the fence in seconds stands around each question: so far that only the steps count."""
 
+GRACE = 3.0
+"""Seconds more than its deadline after which a proof that ignores it is broken off."""
+
 PATIENCE = 20.0
-"""Seconds more than its deadline after which a process that ignores it is killed."""
+"""Seconds more than twice its deadlines after which a process that cannot be broken off is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +49,34 @@ def judgement(task: Task) -> str:
 
     source = Source("mutant", task.text)
     try:
-        mechanism = check(source, parse(source))
+        with _broken_off(task.seconds + GRACE):
+            mechanism = check(source, parse(source))
+            found = establish(mechanism, source, time.monotonic() + task.seconds)
+            return OPEN if found.open() else VERIFIED
     except SpecError:
         return REFUSED
-    found = establish(mechanism, source, time.monotonic() + task.seconds)
-    return OPEN if found.open() else VERIFIED
+    except _Late:
+        return OPEN
+
+
+class _Late(BaseException):
+    """The proof ignores its deadline. No `Exception`, so that nothing on the way catches it."""
+
+
+@contextmanager
+def _broken_off(seconds: float) -> Iterator[None]:
+    """Raises `_Late` in the block after so many seconds (in the main thread, and not within native code)."""
+
+    def late(number: int, frame: FrameType | None) -> None:
+        raise _Late
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def judgements(tasks: Sequence[Task], jobs: int) -> dict[int, str]:

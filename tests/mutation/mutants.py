@@ -400,6 +400,7 @@ def _of_split(split: n.CaseSplit) -> Iterator[Change]:
 _STRICT = {">=": ">", ">": ">=", "<=": "<", "<": "<=", "==": ">=", "!=": "<"}
 _REVERSED = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "==": "!=", "!=": "=="}
 _OTHER_CALL = {"min": "max", "max": "min"}
+_OTHER_GATHER = {"argmax": "argmin", "argmin": "argmax", "max": "min", "min": "max"}
 
 
 def _of_expression(site: Site, names: _Vocabulary) -> Iterator[Change]:
@@ -440,6 +441,14 @@ def _of_expression(site: Site, names: _Vocabulary) -> Iterator[Change]:
                 yield "function-changed", n.Call(_OTHER_CALL[function], args)
             if function != "len":
                 yield from (("function-dropped", arg) for arg in args)
+        case n.Gather(function, where=where) as gathered:
+            if function in _OTHER_GATHER:
+                yield "function-changed", replace(gathered, function=_OTHER_GATHER[function])
+            if where is not None:
+                yield "filter-dropped", replace(gathered, where=None)
+                yield "filter-negated", replace(gathered, where=_negated(where))
+        case n.Member():
+            yield "test-negated", _negated(site.node)
         case n.Name() | n.Index() as reference:
             yield from _of_reference(site, reference, names)
         case n.OutIs(index, tag):

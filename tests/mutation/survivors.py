@@ -66,7 +66,7 @@ def is_private(mutant: Mutant) -> bool:
     return listed or class_of(specs()[mutant.spec], mutant.mechanism) is not None
 
 
-SLOW = {"dyadic_sums": 4, "repeated_histogram": 2, "smart_sum": 2, "svt_monotone": 2}
+SLOW = {"dyadic_sums": 4, "repeated_histogram": 2, "smart_sum": 2, "svt_monotone": 2, "noisy_max_loop": 3}
 """Specs whose proofs take as long as those of specs so many times as long."""
 
 LEAST = 4

@@ -23,7 +23,7 @@ from aligncheck.syntax.parse import parse
 from aligncheck.syntax.unparse import unparse
 
 JOBS = 2
-EFFORT = 1700
+EFFORT = 1200
 SECONDS = 10.0
 """For the proof of a mutant; one that takes longer counts as not verified. Proofs of the sample take less, so
 that on a machine as fast as this or faster no verdict depends on the clock."""
