@@ -6,7 +6,7 @@ subterms are atoms (symbols, and functions that are no polynomials) and cancels 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -179,6 +179,64 @@ def split_monomials(
         product = mul(*factors) if factors else None
         found.append((as_fraction(number), None if coefficient == ONE else coefficient, product))
     return found
+
+
+def parameter_content(form: Quotient, is_parameter: Callable[[Term], bool]) -> Poly | None:
+    """The greatest common factor, over parameters, of a numerator that has other atoms; None where it is a
+    number.
+    """
+    fixed = [is_parameter(a) for a in form.atoms]
+    if all(fixed) or not any(fixed):
+        return None
+    context = form.numerator.context()
+    groups: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {}
+    for exponents, number in form.numerator.terms():
+        outer = tuple(int(e) if f else 0 for e, f in zip(exponents, fixed, strict=True))
+        inner = tuple(0 if f else int(e) for e, f in zip(exponents, fixed, strict=True))
+        groups.setdefault(inner, {})[outer] = number
+    common = None
+    for part in groups.values():
+        poly = context.from_dict(part)
+        common = poly if common is None else common.gcd(poly)
+        if common.is_constant():
+            return None
+    return common
+
+
+def common_unit(terms: Iterable[Term]) -> Term | None:
+    """The greatest quotient over parameters of which all terms are multiples by polynomials, if any."""
+    forms = [quotient(t) for t in terms]
+    atoms = tuple(sorted({a for f in forms for a in f.atoms}, key=order_key))
+    if not forms:
+        return None
+    tops = [quotient_over(f, atoms)[0] for f in forms]
+    bottoms = [quotient_over(f, atoms)[1] for f in forms]
+    whole = bottoms[0]
+    for b in bottoms[1:]:
+        whole = whole * b / whole.gcd(b)
+    common = None
+    for top, bottom in zip(tops, bottoms, strict=True):
+        scaled_top = top * (whole / bottom)
+        common = scaled_top if common is None else common.gcd(scaled_top)
+    assert common is not None
+    return Div(polynomial_term(common, atoms), polynomial_term(whole, atoms))
+
+
+def quotient_over(form: Quotient, atoms: tuple[Term, ...]) -> tuple[Poly, Poly]:
+    """Numerator and denominator in the ring over more atoms."""
+    context = fmpq_mpoly_ctx.get([f"x{i}" for i in range(len(atoms))], Ordering.lex)
+    places = [atoms.index(a) for a in form.atoms]
+
+    def moved(poly: Poly) -> Poly:
+        found = {}
+        for exponents, number in poly.terms():
+            full = [0] * len(atoms)
+            for place, e in zip(places, exponents, strict=True):
+                full[place] = int(e)
+            found[tuple(full)] = number
+        return context.from_dict(found)
+
+    return moved(form.numerator), moved(form.denominator)
 
 
 def _as_term(value: Quotient) -> Term:

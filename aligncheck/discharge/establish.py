@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from aligncheck.conditions import Condition
-from aligncheck.discharge.algebra import canonical
+from aligncheck.discharge.algebra import canonical, common_unit
 from aligncheck.discharge.houdini import Houdini
 from aligncheck.discharge.prove import Open, Outcome, Proved, decide, decide_all
 from aligncheck.discharge.smt import Answer, Smt
@@ -17,8 +17,8 @@ from aligncheck.obligations.alignment import within_claim
 from aligncheck.obligations.obligation import Impossible, Invariants, Obligation, known_at
 from aligncheck.obligations.running import clauses_make_sense, loops_end
 from aligncheck.relational.evaluate import Evaluator
-from aligncheck.relational.paths import Analysis, Cut, analyse, at_head
-from aligncheck.relational.terms import Const, Term, Truth, substitute
+from aligncheck.relational.paths import COST, Analysis, Cut, analyse, at_head
+from aligncheck.relational.terms import Const, Kind, Sym, Term, Truth, atoms, order_key, substitute
 from aligncheck.relational.theory import Theory
 from aligncheck.relational.visible import with_first_record, with_later_records
 from aligncheck.source import Source, Span
@@ -87,6 +87,7 @@ def establish(mechanism: Mechanism, source: Source, deadline: float | None = Non
     theory = Theory(mechanism)
     smt = Smt(theory, deadline=deadline)
     analysis = with_first_record(with_later_records(analyse(theory)))
+    _measure_costs(analysis, smt)
     start = time.perf_counter()
     lines = _author_lines(analysis)
 
@@ -107,6 +108,18 @@ def establish(mechanism: Mechanism, source: Source, deadline: float | None = Non
     outcomes += _termination(analysis, invariants, smt)
     outcomes += _author_outcomes(analysis, lines, invariants, smt)
     return Findings(theory, smt, analysis, invariants, tuple(outcomes), route, searching)
+
+
+def _measure_costs(analysis: Analysis, smt: Smt) -> None:
+    """Costs are counted in the greatest common unit of the rates 1/α of the aligned draws, where parameters
+    alone decide these.
+    """
+    rates = {d.left.inverse_alpha for p in analysis.paths for d in p.drawings() if d.lines}
+    public = all(isinstance(a, Sym) and a.kind is Kind.PARAMETER for a in atoms(rates))
+    unit = common_unit(sorted(rates, key=order_key)) if public else None
+    if unit is not None:
+        heads = [cut.fresh[COST].left for cut in analysis.cuts if COST in cut.fresh]
+        smt.measure([s for s in heads if isinstance(s, Sym)], unit)
 
 
 def _routed(

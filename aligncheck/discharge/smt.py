@@ -32,8 +32,10 @@ from aligncheck.relational.terms import (
     Sym,
     Term,
     lt,
+    mul,
     not_,
     sort_of,
+    substitute,
     subterms,
 )
 from aligncheck.relational.theory import Theory
@@ -72,6 +74,8 @@ class Smt:
     deadline: float | None = None
     queries: int = 0
     _signs: dict[Term, int] = field(default_factory=dict)
+    _units: dict[Term, Term] = field(default_factory=dict)
+    _asked: dict[Term, Term] = field(default_factory=dict)
 
     @cached_property
     def facts(self) -> Facts:
@@ -85,12 +89,29 @@ class Smt:
     def linear(self) -> Translator:
         return Translator(self._sign, False, linear=True)
 
+    def measure(self, symbols: Iterable[Sym], unit: Term) -> None:
+        """Measure what these symbols stand for in a unit from now on, if parameters alone decide that it is
+        positive.
+
+        Why sound: the symbols stand for arbitrary numbers, and every number is a multiple of a positive one.
+        Why done: costs in the unit of their rates make most questions about costs linear.
+        """
+        if self._sign(unit) > 0:
+            self._units = {s: mul(unit, s) for s in symbols}
+            self._asked.clear()
+
+    def _normal(self, term: Term) -> Term:
+        known = self._asked.get(term)
+        if known is None:
+            known = self._asked[term] = canonical(substitute(term, self._units))
+        return known
+
     # --- questions ----------------------------------------------------------------------------------------
 
     def implied(self, hypotheses: Iterable[Term], goal: Term, milliseconds: int) -> Reply:
         """Whether the theory's facts and the hypotheses imply the goal."""
-        target = canonical(goal)
-        assumed = [canonical(h) for h in hypotheses]
+        target = self._normal(goal)
+        assumed = [self._normal(h) for h in hypotheses]
         if target == TRUE or FALSE in assumed:
             return Reply(Answer.VALID)
         terms = [*assumed, not_(target)]
@@ -134,8 +155,8 @@ class Smt:
         questions is often harder than each of them, so the full solver gives up early and leaves the rest to
         the caller.
         """
-        assumed = [canonical(h) for h in hypotheses]
-        goals = {key: canonical(claim) for key, claim in claims.items()}
+        assumed = [self._normal(h) for h in hypotheses]
+        goals = {key: self._normal(claim) for key, claim in claims.items()}
         if FALSE in assumed:
             return list(goals), []
         terms = [*assumed, *self.facts.about([*assumed, *goals.values()])]

@@ -20,6 +20,7 @@ from aligncheck.discharge.algebra import (
     Quotient,
     as_fraction,
     canonical,
+    parameter_content,
     polynomial_term,
     quotient,
     split_monomials,
@@ -129,8 +130,22 @@ class Translator:
         return build.at_most_zero(value)
 
     def _signed(self, form: Quotient) -> Any:
-        """A Z3 number with the sign of the quotient."""
-        return self._abstracted(form) if self.linear else self._cleared(form)
+        """A Z3 number with the sign of the quotient, without factors over parameters whose sign is known."""
+        form, negative = self._reduced(form)
+        value = self._abstracted(form) if self.linear else self._cleared(form)
+        return build.product([build.number(Fraction(-1)), value]) if negative else value
+
+    def _reduced(self, form: Quotient) -> tuple[Quotient, bool]:
+        """The form over its common factor (over parameters), and whether that is negative; as it is where its
+        sign is not known.
+        """
+        content = parameter_content(form, _is_parameter)
+        if content is None:
+            return form, False
+        known = self.signs(polynomial_term(content, form.atoms))
+        if known == 0:
+            return form, False
+        return Quotient(form.atoms, form.numerator / content, form.denominator), known < 0
 
     # --- linear -------------------------------------------------------------------------------------------
 

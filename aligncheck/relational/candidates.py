@@ -752,7 +752,7 @@ class Pool:
             t for t in tests if at not in atoms((t,)) and any(is_extremum(a) for a in atoms((t,)))
         )[:3]
         return [
-            add(whole, ite(case, sub(ite(lt(s, at), c, ZERO), ite(lt(w, at), c, ZERO)), ZERO))
+            add(whole, mul(c, ite(case, sub(ite(lt(s, at), ONE, ZERO), ite(lt(w, at), ONE, ZERO)), ZERO)))
             for whole, c in zip(several, paid, strict=False)
             for s in instead[:2]
             for w in spared[:2]
@@ -799,7 +799,7 @@ def _fixed_by(kept: list[Term]) -> set[Term]:
 
 
 def _flag_sum(flags: list[Term], amount: Term) -> Term:
-    return add(*(ite(f, amount, ZERO) for f in flags))
+    return mul(amount, add(*(ite(f, ONE, ZERO) for f in flags)))
 
 
 def _terms_of(path: Path) -> list[Term]:
