@@ -173,6 +173,7 @@ def written(body: str) -> str:
         ("for i in range(1, k):\n  eta[i] ~ Lap(T)", "eta = noise.laplace(T)"),
         ("for i, x in q:\n  eta[i + 1] ~ Lap(T)", "eta[i + 1] = noise.laplace(T)"),
         ("for i, x in q:\n  eta[i] ~ Lap(T)\n  if x > 0: break", "eta = noise.laplace(T)"),
+        ("for i in range(k):\n  eta[i] ~ Lap(T)\neta[k] ~ Lap(T)", "eta[i] = noise.laplace(T)"),
         ("n = 1\nfor i in range(n):\n  eta[i] ~ Lap(T)\nn = 2", "eta = noise.laplace(T)"),
         ("for r in range(1):\n  for i, x in q:\n    eta[i] ~ Lap(T)", "eta = noise.laplace(T)"),
     ],
@@ -231,6 +232,15 @@ def test_lists_of_selected_indices() -> None:
         "if 0 in w and 1 not in w:",
         "    release.emit(A(value=len(w)))",
     ]
+
+
+def test_nothing_is_evaluated_where_nothing_is_selected() -> None:
+    mechanism = parse(
+        Source("test.dp", HEAD + "  w = top(0, T/k + q[j] for j in range(k))\n  emit a(len(w))\n")
+    )
+    parameters = {"b": [], "ok": [], "T": Fraction(1), "k": 0}
+    case = Case(parameters, {"q": [Fraction(1)], "z": [1]}, ())
+    assert check_agreement(mechanism, compiled(mechanism), case)
 
 
 def test_names_of_the_runtime_are_free_for_a_spec() -> None:

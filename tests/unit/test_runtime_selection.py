@@ -64,6 +64,7 @@ def test_selections_are_python_numbers() -> None:
 def test_arrays_compute_as_python_does() -> None:
     """Whatever is no list of floats keeps its own arithmetic."""
     assert list(vector([2**70, 1]) * 2**70) == [2**140, 2**70]
+    assert list(vector([2**62, 1]) * 4) == [2**64, 4]
     assert list(vector([Fraction(1, 3)]) * Fraction(3)) == [1]
     tenth = Fraction(1, 10)
     assert list(vector([0.1]) > tenth) == [True]  # as floats they would be equal
@@ -75,7 +76,7 @@ def test_arrays_compute_as_python_does() -> None:
 
 def test_lists_are_cut_to_the_set_and_never_stretched() -> None:
     assert list(vector([1.0, 2.0, 3.0], 2)) == [1.0, 2.0]
-    assert list(vector([1.0], -1)) == []
+    assert list(vector([1.0, 2.0], -1)) == []
     with pytest.raises(IndexError, match="a list of 1 entries is too short: 2 are needed"):
         vector([1.0], 2)
 
