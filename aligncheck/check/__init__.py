@@ -29,7 +29,9 @@ def _check_names(source: Source, mechanism: Mechanism, symbols: Symbols) -> None
     reader = Reader(source, symbols)
     for item in mechanism.inputs:
         reader.declaration(item)
-    reader.read(mechanism.privacy, Place("in `privacy`", public=True))
+    reader.read(mechanism.privacy, Place("in `privacy`", public=True, output=True))
+    if mechanism.most is not None:
+        reader.read(mechanism.most, Place("in `privacy`", public=True))
     flow = ProgramFlow(reader)
     flow.check(mechanism.body)
     AlignmentNames(reader, flow.at_draws, gathered_in_full(mechanism.body)).check(mechanism.align)

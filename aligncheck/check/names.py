@@ -137,7 +137,7 @@ class Reader:
                 for part in (then, test, otherwise):
                     self.read(part, place)
             case n.Gather():
-                if expr.function == "top":
+                if expr.function in n.SELECTING:
                     self.fail(
                         "misplaced-top",
                         "`top` gives a list of indices, which stands alone on the right of `=`",
@@ -369,7 +369,7 @@ class Reader:
     def _about_entries(self, gather: n.Gather) -> None:
         """`max(x for x in q)` would be the last index of `q`; in a loop's header, `x` is the answer."""
         body, over = gather.body, gather.over
-        if not isinstance(over, n.Indices) or gather.where is not None or gather.function == "top":
+        if not isinstance(over, n.Indices) or gather.where is not None or gather.function in n.SELECTING:
             return
         if isinstance(body, n.Name) and body.ident == gather.index and not body.primed:
             base, index = over.base, gather.index

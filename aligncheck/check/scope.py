@@ -8,22 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from aligncheck.diagnostics import fault
 from aligncheck.source import Source
 from aligncheck.syntax import nodes as n
-from aligncheck.syntax.refused import DELTA, OUTPUT_COST, REDRAW, scope_fault
+from aligncheck.syntax.refused import DELTA, OUTPUT_BOUND, OUTPUT_COST, REDRAW, scope_fault
 from aligncheck.syntax.walk import names_in, statements_in, subexpressions
 
 
 def check_privacy(source: Source, mechanism: n.Mechanism) -> None:
-    """Raises SpecError where the claim has a δ, or depends on the output."""
-    for part in subexpressions(mechanism.privacy):
-        match part:
-            case n.Name("delta"):
-                raise scope_fault(source, "delta", DELTA, part.span)
-            case n.OutIs() | n.OutField() | n.OutCount() | n.Name("out"):
-                raise scope_fault(source, "out", OUTPUT_COST, part.span)
-            case _:
-                pass
+    """Raises SpecError where the claim has a δ, or depends on the output otherwise than by counts, or without
+    a bound.
+    """
+    for claim in (mechanism.privacy, mechanism.most):
+        for part in subexpressions(claim) if claim is not None else ():
+            match part:
+                case n.Name("delta"):
+                    raise scope_fault(source, "delta", DELTA, part.span)
+                case n.OutIs() | n.OutField() | n.Name("out"):
+                    raise scope_fault(source, "out", OUTPUT_COST, part.span)
+                case n.OutCount() if claim is mechanism.most:
+                    raise scope_fault(source, "out", OUTPUT_BOUND, part.span)
+                case n.OutCount() if mechanism.most is None:
+                    raise fault(
+                        source,
+                        "unbounded-claim",
+                        "a claim that speaks of the output needs a bound",
+                        mechanism.privacy.span,
+                        help="say the most that any output costs: `privacy eps * len(out) / k at most eps`",
+                    )
+                case _:
+                    pass
 
 
 def check_redraws(source: Source, mechanism: n.Mechanism) -> None:

@@ -178,6 +178,8 @@ class _Checker:
         for item in mechanism.inputs:
             self._declaration(item)
         self._number(mechanism.privacy, _Scope(), "the claimed privacy")
+        if mechanism.most is not None:
+            self._number(mechanism.most, _Scope(), "the bound of the claimed privacy")
         for statement in statements_in(mechanism.body):
             self._statement(statement)
         self._alignment(mechanism.align)

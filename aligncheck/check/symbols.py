@@ -131,7 +131,7 @@ class _Collector:
 
     def _assign(self, assign: n.Assign) -> None:
         name = assign.name
-        selects = isinstance(assign.value, n.Gather) and assign.value.function == "top"
+        selects = isinstance(assign.value, n.Gather) and assign.value.function in n.SELECTING
         if selects and name in self._variables and name not in self._selections:
             self._only_selected(name, assign.span, self._variables[name])
         self._variable(name, assign.span)

@@ -255,6 +255,34 @@ def within_claim(analysis: Analysis, claim: Term, invariants: Invariants, source
     Why sound: every draw adds |shift|/α to it, and nothing else changes it.
     Source: Definition 6 (alignment cost), Lemma 1, condition iv.
     """
+    return [
+        *_within_bound(analysis, invariants, source),
+        *_within_the_claim(analysis, claim, invariants, source),
+    ]
+
+
+def _within_bound(analysis: Analysis, invariants: Invariants, source: Source) -> list[Obligation]:
+    """A claim that depends on the output never exceeds the bound that it names: the mechanism is bound-DP."""
+    theory = analysis.theory
+    if theory.most is None or theory.mechanism.most is None:
+        return []
+    return [
+        Obligation(
+            Condition.COST,
+            (*context(analysis, path, invariants), *run_on_d(path)),
+            le(theory.claim, theory.most),
+            f"the claim is at most `{quoted(source, theory.mechanism.most.span)}` for every output",
+            theory.mechanism.most.span,
+            "within_claim",
+        )
+        for path in analysis.paths
+        if path.target is None
+    ]
+
+
+def _within_the_claim(
+    analysis: Analysis, claim: Term, invariants: Invariants, source: Source
+) -> list[Obligation]:
     mechanism = analysis.theory.mechanism
     return [
         Obligation(

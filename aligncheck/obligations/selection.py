@@ -36,7 +36,8 @@ def same_selection(analysis: Analysis, invariants: Invariants) -> list[Obligatio
     """Both runs select the same indices, in the same order.
 
     Claim: with `i` and `j` generic: every index that the run on D selects may be selected on D', comes there
-    before every index that may be selected and was not, and the selected ones keep their order.
+    before every index that may be selected and was not, and the selected ones keep their order; for `upto`,
+    where fewer than `count` are selected, no other index may be selected.
     Why sound: `Gathered.beats` is a total order of the indices. A list of `count` indices of the set that is
     sorted by it, and of which each comes before every other index of the set, is what `top` gives; for
     `argmax` the one index comes before all others. Generic indices are symbols of which nothing is assumed,
@@ -72,14 +73,22 @@ def _claims(event: Selected) -> Iterator[tuple[Term, str]]:
             f"`{name}` comes before every other index on D' too",
         )
     else:
-        yield eq(size_of(name), there.count), f"as many are selected as `{name}` on D and D'"
+        if there.partial:
+            fewer = and_((lt(size_of(name), there.count), not_(member(name, j))))
+            yield le(size_of(name), there.count), f"`{name}` are not too many on D' either"
+            yield (
+                implies(fewer, not_(there.inside(j))),
+                f"where there is room, no other index may be selected on D' than `{name}`",
+            )
+        else:
+            yield eq(size_of(name), there.count), f"as many are selected as `{name}` on D and D'"
         yield implies(member(name, i), there.inside(i)), f"each of `{name}` may be selected on D' too"
         divided = and_((member(name, i), there.inside(j), not_(member(name, j))))
         yield (
             implies(divided, there.beats(i, j)),
             f"each of `{name}` comes before every index outside of it on D' too",
         )
-        ranks = and_((le(ZERO, i), lt(i, j), lt(j, there.count)))
+        ranks = and_((le(ZERO, i), lt(i, j), lt(j, size_of(name))))
         yield (
             implies(ranks, there.beats(pick(name, i), pick(name, j))),
             f"`{name}` has the same order on D'",
@@ -154,7 +163,8 @@ def _releases_all_ranks(analysis: Analysis, cut: Cut, name: str) -> bool:
     meaning = analysis.theory.registry.selections.get(name)
     if meaning is None or cut.counter is None or cut.enclosing:
         return False
-    if (cut.env["#low"].left, cut.env["#high"].left) != (ZERO, meaning.count):
+    ends = (size_of(name),) if meaning.partial else (size_of(name), meaning.count)
+    if cut.env["#low"].left != ZERO or cut.env["#high"].left not in ends:
         return False
     own = [p for p in analysis.paths if p.origin == cut.number]
     rounds = [p for p in own if any(d.taken for d in p.decisions() if d.loop == cut.number)]

@@ -170,7 +170,8 @@ class Evaluator:
         self.partial += inner.partial
         count = self.term(expr.count) if expr.count is not None else None
         sign = -1 if expr.function in ("min", "argmin") else 1
-        return Gathered(count, binder, low, high, where, scaled(body, sign), sign)
+        partial = expr.function == "upto"
+        return Gathered(count, binder, low, high, where, scaled(body, sign), sign, partial)
 
     @contextmanager
     def _given(self, condition: Term) -> Iterator[None]:

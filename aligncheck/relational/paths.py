@@ -67,7 +67,7 @@ from aligncheck.relational.terms import (
     sort_of,
     substitute,
 )
-from aligncheck.relational.theory import Theory
+from aligncheck.relational.theory import Theory, count_of
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
 from aligncheck.syntax.nodes import (
@@ -1215,8 +1215,7 @@ class ProgramScope:
                 there = or_(App(f"out:is:{t}", (index,), Sort.BOOL, Kind.OMEGA) for t in tags)
                 return App(f"out:field:{name}", (index,), sort, Kind.OMEGA), there
             case OutCount(tag=tag):
-                label = "out:len" if tag is None else f"out:count:{tag}"
-                return Sym(label, Sort.INT, Kind.OMEGA), TRUE
+                return count_of(tag), TRUE
 
     def _index_gathered(self, expr: Gather, meaning: Gathered) -> tuple[Term, Term]:
         raise UnsupportedError(expr.span, f"`{expr.function}` elsewhere than in an assignment of its own")

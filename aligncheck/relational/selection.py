@@ -39,6 +39,7 @@ from aligncheck.relational.terms import (
     neg,
     not_,
     or_,
+    order_key,
     sort_of,
     sub,
     substitute,
@@ -48,6 +49,7 @@ from aligncheck.source import Span
 _VALUE, _INDEX, _CHOSEN, _IN, _AT, _PASSED = "val:", "idx:", "sel:", "in:", "at:", "passed:"
 WITNESS = "~where"
 BINDER = ":of"
+_MOST = 24
 
 
 class UnsupportedError(Exception):
@@ -63,7 +65,8 @@ class Gathered:
     """`function(body for binder in [low, high) where where)`; `where` and `body` speak of `binder`.
 
     `count` is how many indices `top` selects, None for all else. A minimum is kept as the maximum of the
-    negated body (`sign` is -1). `candidates` are indices that may be known to be inside.
+    negated body (`sign` is -1). With `partial` there may be fewer than `count` (`upto`). `candidates` are
+    indices that may be known to be inside.
     """
 
     count: Term | None
@@ -73,6 +76,7 @@ class Gathered:
     where: Term
     body: Term
     sign: int = 1
+    partial: bool = False
     candidates: tuple[Term, ...] = ()
 
     def inside(self, index: Term) -> Term:
@@ -128,7 +132,7 @@ class Gathered:
         the `candidates` that it is inside.
         """
         if self.count is not None:
-            return self._room_enough()
+            return le(ZERO, self.count) if self.partial else self._room_enough()
         selected = [
             pick(c.name.removeprefix(_IN), ZERO)
             for c in (self.where.args if isinstance(self.where, And) else (self.where,))
@@ -321,15 +325,17 @@ def _speaks_of(meaning: Gathered, changing: frozenset[Term]) -> bool:
 
 
 def _indices(found: list[Sym | App]) -> list[Term]:
-    """The indices at which something is read, and the indices that are selected; not indices of indices."""
-    read = (Kind.NOISE, Kind.DATA, Kind.DISTANCE)
+    """The indices at which noise is read, and the indices that are selected; not indices of indices, and a
+    limited number, since a body may read noise at yet other indices.
+    """
     kept: dict[Term, None] = {}
     for atom in found:
-        if isinstance(atom, App) and (atom.kind in read or atom.name.startswith(_IN)):
+        if isinstance(atom, App) and (atom.kind is Kind.NOISE or atom.name.startswith(_IN)):
             kept[atom.args[0]] = None
         elif atom.name.startswith((_AT, _CHOSEN, _INDEX)):
             kept[atom] = None
-    return [t for t in kept if sort_of(t) is Sort.INT and _depth(t) <= 1]
+    simple = [t for t in kept if sort_of(t) is Sort.INT and _depth(t) <= 1]
+    return sorted(simple, key=lambda t: len(order_key(t)))[:_MOST]
 
 
 def _depth(term: Term) -> int:
@@ -352,9 +358,16 @@ def _argmax_facts(symbol: Sym, meaning: Gathered, indices: list[Term]) -> Iterat
 def _top_facts(name: str, meaning: Gathered, indices: list[Term], present: list[Sym | App]) -> Iterator[Term]:
     assert meaning.count is not None
     count, some = meaning.count, meaning.enough()
-    yield implies(some, eq(size_of(name), count))
+    size = size_of(name)
+    if meaning.partial:
+        yield implies(some, and_((le(ZERO, size), le(size, count))))
+    else:
+        yield implies(some, eq(size, count))
     for index in indices:
         yield implies(and_((some, member(name, index))), meaning.inside(index))
+        if meaning.partial:
+            room = and_((some, lt(size, count), meaning.inside(index)))
+            yield implies(room, member(name, index))
     picked = {t for t in indices if isinstance(t, App) and t.name == f"{_AT}{name}"}
     for one in indices:
         if isinstance(one, Sym) and one.name.endswith(WITNESS):
@@ -370,11 +383,11 @@ def _top_facts(name: str, meaning: Gathered, indices: list[Term], present: list[
                 yield implies(divided, order)
     ranks = [a.args[0] for a in present if a.name == f"{_AT}{name}" and isinstance(a, App)]
     for rank in ranks:
-        legal = and_((some, le(ZERO, rank), lt(rank, count)))
+        legal = and_((some, le(ZERO, rank), lt(rank, size)))
         yield implies(legal, member(name, pick(name, rank)))
         for later in ranks:
             if rank != later:
-                ordered = and_((some, le(ZERO, rank), lt(rank, later), lt(later, count)))
+                ordered = and_((some, le(ZERO, rank), lt(rank, later), lt(later, size)))
                 one, other = pick(name, rank), pick(name, later)
                 before = (
                     lt(meaning.value(other), meaning.value(one))
@@ -385,10 +398,10 @@ def _top_facts(name: str, meaning: Gathered, indices: list[Term], present: list[
     for place in [a.args[0] for a in present if a.name in (f"{_PASSED}{name}", f"{_IN}{name}")]:  # type: ignore[union-attr]
         before, after = passed(name, place), passed(name, add(place, ONE))
         yield implies(and_((some, le(place, meaning.low))), eq(before, ZERO))
-        yield implies(some, and_((le(ZERO, before), le(before, count))))
+        yield implies(some, and_((le(ZERO, before), le(before, size))))
         if member(name, place) in present:
             yield implies(some, eq(after, add(before, ite(member(name, place), ONE, ZERO))))
-            yield implies(some, le(after, count))
+            yield implies(some, le(after, size))
 
 
 # --- in a concrete run ------------------------------------------------------------------------------------
@@ -447,7 +460,7 @@ def concrete_facts(name: str, meaning: Gathered, ranks: list[Term]) -> Iterator[
     if meaning.count is None:
         yield eq(chosen(name), ranks[0])
         return
-    yield eq(size_of(name), const(len(ranks)))
+    yield eq(size_of(name), add(*(ite(le(ZERO, rank), ONE, ZERO) for rank in ranks)))
     for place, rank in enumerate(ranks):
         yield eq(pick(name, const(place)), rank)
     for place in range(len(inside)):

@@ -225,6 +225,8 @@ class Theory:
         generic = Sym("i", Sort.INT, Kind.GHOST)
         found: list[tuple[tuple[Term, ...], Partial]] = []
         clauses: list[tuple[tuple[str, ...], Expr]] = [((), self.mechanism.privacy)]
+        if self.mechanism.most is not None:
+            clauses.append(((), self.mechanism.most))
         for item in self.mechanism.inputs:
             names = item.names if isinstance(item, Queries) else (item.name,)
             lists = tuple(n for n in names if self.is_vector(n))
@@ -267,8 +269,14 @@ class Theory:
 
     @cached_property
     def claim(self) -> Term:
-        """The claimed privacy."""
+        """The claimed privacy; it may depend on counts of the output."""
         return self.input_term(self.mechanism.privacy, None)
+
+    @cached_property
+    def most(self) -> Term | None:
+        """The public bound on the claim, if there is one."""
+        bound = self.mechanism.most
+        return None if bound is None else self.input_term(bound, None)
 
     @cached_property
     def sizes(self) -> tuple[Term, ...]:
@@ -496,6 +504,11 @@ def _total(name: str) -> Sym:
     return Sym(f"total:{name}", Sort.REAL, Kind.GHOST)
 
 
+def count_of(tag: str | None) -> Sym:
+    """How many records the output has, of a tag or in all."""
+    return Sym("out:len" if tag is None else f"out:count:{tag}", Sort.INT, Kind.OMEGA)
+
+
 def prefix(name: str, index: Term) -> Term:
     """The sum of |q'[j] - q[j]| over j < index."""
     return App(f"prefix:{name}", (index,), Sort.REAL, Kind.GHOST)
@@ -536,7 +549,9 @@ class InputScope:
     def omega(
         self, expr: nodes.OutIs | nodes.OutField | nodes.OutCount, index: Term | None
     ) -> tuple[Term, Term]:
-        raise AssertionError("an input clause cannot mention the output")
+        """Only the claim speaks of the output, by counts."""
+        assert isinstance(expr, nodes.OutCount)
+        return count_of(expr.tag), TRUE
 
     def member(self, selection: str, index: Term) -> Term:
         raise AssertionError("an input clause cannot mention a selection")

@@ -147,7 +147,7 @@ class Builder:
         return mechanism
 
     def mechanism(self, c: _Children) -> n.Mechanism:
-        (name, doc), inputs, privacy, body, align, expect = c
+        (name, doc), inputs, (privacy, most), body, align, expect = c
         return n.Mechanism(
             name.text,
             doc,
@@ -157,6 +157,7 @@ class Builder:
             tuple(body),
             tuple(align or ()),
             expect,
+            most,
             span=name.span,
         )
 
@@ -168,9 +169,10 @@ class Builder:
     def doc(self, c: _Children) -> str:
         return " ".join(lexeme.text for lexeme in c if lexeme.type == "STRING" and lexeme.text)
 
-    def privacy(self, c: _Children) -> n.Expr:
-        value: n.Expr = c[1]
-        return value
+    def privacy(self, c: _Children) -> tuple[n.Expr, n.Expr | None]:
+        _, value, *rest = c
+        bounds = [child for child in rest if child is not None and not isinstance(child, Lexeme)]
+        return value, bounds[0] if bounds else None
 
     def body(self, c: _Children) -> list[n.Stmt]:
         statements: list[n.Stmt] = c[3]
@@ -622,17 +624,15 @@ class Builder:
                 function.span,
                 help=nearest(name, n.GATHERS) or f"over a set there are {_listed(n.GATHERS)}",
             )
-        if name == "top":
-            usage = "write `top(k, q[j] + eta[j] for j in q)`"
+        if name in n.SELECTING:
+            usage = f"write `{name}(k, q[j] + eta[j] for j in q)`"
             if len(elements) == 1:
                 self._raise(
-                    "bad-arguments", "`top` needs how many to select, first", function.span, help=usage
+                    "bad-arguments", f"`{name}` needs how many to select, first", function.span, help=usage
                 )
             if len(elements) > 2:
-                self._raise(
-                    "bad-arguments", "`top` takes a number and one value for each index", elements[2].span,
-                    help=usage,
-                )  # fmt: skip
+                message = f"`{name}` takes a number and one value for each index"
+                self._raise("bad-arguments", message, elements[2].span, help=usage)
             return elements[0], elements[1]
         if len(elements) > 1:
             self._raise(

@@ -63,6 +63,8 @@ def _expressions(mechanism: n.Mechanism, statements: list[n.Stmt]) -> Iterator[n
                 attributes = (item.where,)
         yield from (each for each in attributes if each is not None)
     yield mechanism.privacy
+    if mechanism.most is not None:
+        yield mechanism.most
     for statement in statements:
         yield from own_expressions(statement)
     yield from align_expressions(mechanism.align)

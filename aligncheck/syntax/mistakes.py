@@ -17,7 +17,6 @@ from aligncheck.syntax.layout import SECTIONS, Lexeme
 from aligncheck.syntax.refused import (
     DELTA,
     JOINT,
-    OUTPUT_COST,
     REFUSED_STATEMENTS,
     scope_fault,
 )
@@ -181,8 +180,6 @@ def _privacy(stop: _Stop) -> SpecError | None:
     if stop.section != "privacy":
         return None
     for word in stop.line:
-        if word.text == "out":
-            return scope_fault(stop.source, "out", OUTPUT_COST, word.span)
         if word.text == "delta":
             return scope_fault(stop.source, stop.written(word), DELTA, word.span)
     if stop.got.type == "COMMA":

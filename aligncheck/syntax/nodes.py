@@ -165,7 +165,8 @@ class Gather(Node):
     `function` is one of `GATHERS`: `max` and `min` are the greatest and the least value of `body`, `argmax`
     and `argmin` the least index at which it is taken; `top(count, body for …)` is the list of the `count`
     indices with the greatest values, the greatest first, of equal ones the lower index first; it is the whole
-    right-hand side of an assignment. `count` is None for all others. It is undefined where there are too few
+    right-hand side of an assignment. `upto` gives all indices where there are fewer than `count`. `count` is
+    None for all others. All but `upto` are undefined where there are too few
     indices. `index` differs from every name that is visible around it.
     """
 
@@ -205,7 +206,10 @@ Expr: TypeAlias = (
     | Member
 )
 
-GATHERS = ("max", "min", "argmax", "argmin", "top")
+SELECTING = ("top", "upto")
+"""What gives a list of indices."""
+
+GATHERS = ("max", "min", "argmax", "argmin", *SELECTING)
 """What may be done with the values at a set of indices."""
 
 FUNCTIONS: dict[str, tuple[int, int]] = {
@@ -454,7 +458,11 @@ class Expectation(Node):
 
 @dataclass(frozen=True, slots=True)
 class Mechanism(Node):
-    """A whole spec. `remarks` are the comments at its head, which name its source; `doc` is what it does."""
+    """A whole spec. `remarks` are the comments at its head, which name its source; `doc` is what it does.
+
+    `most` is a public bound on `privacy`, given where that speaks of the output: the mechanism is `most`-DP,
+    and an output ω changes its probability by a factor of at most exp(privacy(ω)).
+    """
 
     name: str
     doc: str
@@ -464,3 +472,4 @@ class Mechanism(Node):
     body: tuple[Stmt, ...]
     align: tuple[AlignItem, ...]
     expect: Expectation | None = None
+    most: Expr | None = None

@@ -33,8 +33,12 @@ CALLS = (
     "write out what the other mechanism does",
 )
 OUTPUT_COST = (
-    "a cost that depends on the output is not supported yet",
-    "claim the largest cost that any output has",
+    "a claim may depend on how many records the output has, not on what they hold",
+    "write `len(out)` or `out.count(tag)`",
+)
+OUTPUT_BOUND = (
+    "the most that any output costs cannot depend on the output",
+    "write a bound over the public inputs",
 )
 REDRAW = (
     "noise that is drawn again until it fits has another distribution than the one that is written down",

@@ -22,6 +22,12 @@ _BINARY = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "%": _PRODUCT, "*
 _SPACED = {"+", "-"}
 
 
+def unparse_claim(mechanism: n.Mechanism) -> str:
+    """The claim as it stands in the `privacy` line."""
+    most = "" if mechanism.most is None else f" at most {unparse_expr(mechanism.most)}"
+    return unparse_expr(mechanism.privacy) + most
+
+
 def unparse(mechanism: n.Mechanism) -> str:
     """The text of a spec, with a final line end."""
     lines = [f"# {remark}".rstrip() for remark in mechanism.remarks]
@@ -31,7 +37,7 @@ def unparse(mechanism: n.Mechanism) -> str:
         lines += [f'{_STEP}"{line}"' for line in quoted]
     if mechanism.inputs:
         lines += ["", "input", *(_STEP + unparse_input(each) for each in mechanism.inputs)]
-    lines += ["", f"privacy {unparse_expr(mechanism.privacy)}"]
+    lines += ["", f"privacy {unparse_claim(mechanism)}"]
     lines += ["", "program", *_indented(_statements(mechanism.body))]
     lines += ["", "align", *_indented(_align_items(mechanism.align))]
     if mechanism.expect is not None:

@@ -221,7 +221,7 @@ def align_expressions(items: tuple[AlignItem, ...]) -> Iterator[Expr]:
 
 def expressions_in(mechanism: Mechanism) -> Iterator[Expr]:
     """Every expression and subexpression of a spec."""
-    tops: list[Expr] = [mechanism.privacy]
+    tops: list[Expr] = [mechanism.privacy, *([] if mechanism.most is None else [mechanism.most])]
     for item in mechanism.inputs:
         match item:
             case Parameter(where=where) | PublicVector(where=where):
