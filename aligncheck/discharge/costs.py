@@ -9,7 +9,7 @@ from aligncheck.obligations.obligation import context, run_on_d, run_on_d_prime
 from aligncheck.relational.candidates import Pool
 from aligncheck.relational.paths import Drawing, Path
 from aligncheck.relational.spell import spell
-from aligncheck.relational.terms import ZERO, Term, fn, le, mul
+from aligncheck.relational.terms import ZERO, Cmp, Term, atoms, fn, le, mul, subterms
 from aligncheck.verdict import CostPart
 
 _MILLISECONDS = 300
@@ -55,11 +55,22 @@ def _amount(findings: Findings, path: Path, event: Drawing, sizes: list[Term], s
     return None if least is None else canonical(mul(least, event.left.inverse_alpha))
 
 
+def _at_one_index(event: Drawing) -> bool:
+    """Whether the draw moves at one index only, which the output shows."""
+    return any(
+        isinstance(t, Cmp) and t.op == "==" and event.position in (t.left, t.right)
+        for t in subterms((event.shift,))
+    )
+
+
 def _part(findings: Findings, path: Path, event: Drawing, amount: Term) -> CostPart:
     loop = findings.analysis.cuts[path.origin].loop
     tags = [e.tag for e in path.emissions()]
-    if loop is None:
+    selections = [a.name[3:] for a in atoms((event.shift,)) if a.name.startswith("in:")]
+    if loop is None or _at_one_index(event):
         times = "once"
+    elif selections:
+        times = f"for each of `{selections[0]}`"
     elif tags:
         times = f"per `{tags[-1]}`"
     else:

@@ -52,7 +52,7 @@ def obligations_of(
         *count_is_known(analysis, visible, source),
         *same_index(analysis, invariants, source),
         *countably_many(analysis, visible, source),
-        *released_selections(analysis),
+        *released_selections(analysis, visible),
         *in_order(analysis, source),
         *stays_in_support(analysis, invariants, source),
         *same_selection(analysis, invariants),

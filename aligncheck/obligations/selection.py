@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from aligncheck.conditions import Condition
 from aligncheck.obligations.obligation import (
@@ -24,12 +24,15 @@ from aligncheck.relational.terms import (
     Term,
     and_,
     atoms,
+    const,
     eq,
     implies,
     le,
     lt,
     not_,
 )
+from aligncheck.relational.visible import Visible
+from aligncheck.source import Span
 
 
 def same_selection(analysis: Analysis, invariants: Invariants) -> list[Obligation]:
@@ -65,6 +68,8 @@ def _claims(event: Selected) -> Iterator[tuple[Term, str]]:
     if event.picks:
         for pair in event.picks:
             yield eq(pair.left, pair.right), f"`{name}` is the same on D and D'"
+        if there.count is not None and not there.partial:
+            yield eq(const(len(event.picks)), there.count), f"as many are selected as `{name}` on D and D'"
     elif there.count is None:
         winner = chosen(name)
         yield there.inside(winner), f"`{name}` may be chosen on D' too"
@@ -95,23 +100,17 @@ def _claims(event: Selected) -> Iterator[tuple[Term, str]]:
         )
 
 
-def released_selections(analysis: Analysis) -> list[Obligation]:
+def released_selections(analysis: Analysis, visible: Visible) -> list[Obligation]:
     """Rules 4 and 5: where a shift speaks of a selection, the output shows the selection.
 
     Claim: on every complete way through the program a record carries what `argmax` selected; what `top`
     selected is carried, rank by rank, by the rounds of a loop over all ranks.
     Why needed: what was selected depends on noise, and a local alignment may use it only as a part of ω.
     """
-    spoken = {
-        a.name.split(":", 1)[1]
-        for p in analysis.paths
-        for d in p.drawings()
-        for a in atoms((d.shift,))
-        if a.kind is Kind.OMEGA and a.name.startswith(("sel:", "in:", "at:", "size:", "passed:"))
-    }
     if analysis.theory.is_concrete:
         return []
-    found = []
+    spoken = _selections_in(d.shift for p in analysis.paths for d in p.drawings())
+    found = _draws_told(analysis, visible)
     for name in sorted(spoken):
         event = next(
             (e for p in analysis.paths for e in p.events if isinstance(e, Selected) and e.name == name), None
@@ -129,6 +128,45 @@ def released_selections(analysis: Analysis) -> list[Obligation]:
             )
         )
     return found
+
+
+def _draws_told(analysis: Analysis, visible: Visible) -> list[Obligation]:
+    """Conditions ii and iii: what decides over draws and their distributions is a part of the output.
+
+    Claim: a selection that a noise scale speaks of, or a test or a loop's bound before further draws, is one
+    that the output shows.
+    Source: Lemma 1, conditions ii and iii.
+    """
+    wrong: dict[tuple[Condition, Span], str] = {}
+    for path in analysis.paths:
+        for event in path.drawings():
+            terms = [a.left for a in event.args] + ([event.index.left] if event.index is not None else [])
+            for name in _selections_in(terms):
+                wrong[Condition.SCALES, event.span] = name
+        if path.drawings() or visible.draws_after(path):
+            for decision in path.decisions():
+                for name in _selections_in([decision.test.left]):
+                    wrong[Condition.DRAWS, decision.span] = name
+    return [
+        Obligation(
+            condition,
+            (),
+            Impossible(_shown(analysis, name), "records carry what is selected"),
+            f"the output shows `{name}`, on which the draws depend",
+            span,
+            "released_selections",
+        )
+        for (condition, span), name in wrong.items()
+    ]
+
+
+def _selections_in(terms: Iterable[Term]) -> set[str]:
+    """The selections of which terms speak."""
+    return {
+        a.name.split(":", 1)[1]
+        for a in atoms(terms)
+        if a.kind is Kind.OMEGA and a.name.startswith(("sel:", "in:", "at:", "size:", "passed:"))
+    }
 
 
 def _shown(analysis: Analysis, name: str) -> bool:

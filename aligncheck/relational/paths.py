@@ -1193,6 +1193,8 @@ class ProgramScope:
     def gathered(self, expr: Gather, meaning: Gathered) -> tuple[Term, Term]:
         if any(is_binder(a) and a != meaning.binder for a in atoms((meaning.body, meaning.where))):
             raise UnsupportedError(expr.span, "a set that depends on the index of a set around it")
+        if not self.theory.is_concrete and meaning.changes:
+            raise UnsupportedError(expr.span, "a set whose values change from round to round of a loop")
         if expr.function not in ("max", "min"):
             return self._index_gathered(expr, meaning)
         if self.theory.is_concrete:

@@ -50,6 +50,7 @@ _VALUE, _INDEX, _CHOSEN, _IN, _AT, _PASSED = "val:", "idx:", "sel:", "in:", "at:
 WITNESS = "~where"
 BINDER = ":of"
 _MOST = 24
+_FEW = 5
 
 
 class UnsupportedError(Exception):
@@ -93,6 +94,12 @@ class Gathered:
         """
         a, b = self.value(one), self.value(other)
         return or_((lt(b, a), and_((eq(a, b), le(one, other)))))
+
+    @property
+    def changes(self) -> bool:
+        """Whether the set or its values depend on where a loop stands: then no one symbol stands for it."""
+        terms = [self.low, self.high, self.where, self.body]
+        return any("@" in a.name for a in atoms([*terms, *([] if self.count is None else [self.count])]))
 
     @property
     def is_noisy(self) -> bool:
@@ -408,11 +415,14 @@ def _top_facts(name: str, meaning: Gathered, indices: list[Term], present: list[
 
 
 def expanded(meaning: Gathered) -> tuple[list[int], list[Term], list[Term]]:
-    """For constant bounds: the indices, that each is inside, and the value at each."""
-    assert isinstance(meaning.low, Const)
-    assert isinstance(meaning.high, Const)
-    places = list(range(int(meaning.low.value), int(meaning.high.value)))
-    inside = [substitute(meaning.where, {meaning.binder: const(p)}) for p in places]
+    """The indices, that each is inside, and the value at each.
+
+    Where a bound is no constant (it differs from arm to arm on D') only a few indices are tried.
+    """
+    low = int(meaning.low.value) if isinstance(meaning.low, Const) else 0
+    high = int(meaning.high.value) if isinstance(meaning.high, Const) else low + _FEW
+    places = list(range(low, high))
+    inside = [meaning.inside(const(p)) for p in places]
     return places, inside, [meaning.value(const(p)) for p in places]
 
 

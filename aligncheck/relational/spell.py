@@ -82,7 +82,25 @@ def _spelled(term: Term) -> tuple[str, int]:
             return f"{spell(arg)} is an integer", 0
 
 
+def _chosen(name: str) -> str | None:
+    """A symbol of a maximum or a selection, in the spec's words."""
+    label, _, rest = name.partition(":")
+    place = rest.endswith("~where")
+    rest = rest.removesuffix("~where")
+    words = {
+        "val": rest if "#" not in rest else f"extremum {rest[1:]}",
+        "idx": f"extremal index {rest[1:]}",
+        "sel": rest,
+        "size": f"len({rest})",
+    }
+    text = words.get(label)
+    return f"the index of {text}" if place and text is not None else text
+
+
 def _symbol(name: str, kind: Kind) -> str:
+    chosen = _chosen(name)
+    if chosen is not None:
+        return chosen
     base = name.split("@", 1)[0]
     primed = name.endswith("'")
     if base.startswith("d:"):
@@ -117,6 +135,12 @@ def _application(name: str, index: str) -> str:
     if name.startswith("prefix:"):
         q = name[7:]
         return f"sum of |{q}' - {q}| before {index}"
+    if name.startswith("in:"):
+        return f"({index} in {name[3:]})"
+    if name.startswith("at:"):
+        return f"{name[3:]}[{index}]"
+    if name.startswith("passed:"):
+        return f"(number of {name[7:]} before {index})"
     if name.startswith("out:is:"):
         return f"out[{index}] is {name[7:]}"
     if name.startswith("out:field:"):

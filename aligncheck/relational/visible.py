@@ -198,7 +198,7 @@ class Visible:
                 continue
             if _draws(p) != _draws(q):
                 found.append((p, q, "one draws where the other does not"))
-            elif p.target != q.target and (self._draws_after(p) or self._draws_after(q)):
+            elif p.target != q.target and (self.draws_after(p) or self.draws_after(q)):
                 found.append((p, q, "one goes on drawing where the other stops"))
         return found
 
@@ -213,7 +213,8 @@ class Visible:
                     found.append((p, q, a))
         return found
 
-    def _draws_after(self, path: Path) -> bool:
+    def draws_after(self, path: Path) -> bool:
+        """Whether a run may draw after a path."""
         reached: set[int | None] = set()
         queue = [path.target]
         while queue:
