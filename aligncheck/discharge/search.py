@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import islice, product
+from itertools import chain, islice, product
 
 from aligncheck.conditions import Condition
 from aligncheck.discharge.algebra import canonical
@@ -35,6 +35,7 @@ from aligncheck.relational.paths import (
     Unroll,
     unrolled,
 )
+from aligncheck.relational.selection import is_extremum
 from aligncheck.relational.terms import (
     FALSE,
     App,
@@ -66,6 +67,8 @@ _INTEGERS = (Fraction(1), Fraction(2), Fraction(0), Fraction(3), Fraction(-1))
 _LENGTHS = (1, 2, 3, 4)
 _LIMITS = ((1, 1), (2, 1), (4, 1), (4, 2), (16, 4), (1000, 16))
 """Readable models are asked for within these bounds in turn: (greatest size, denominator)."""
+_GROUNDINGS = 8
+"""So many choices of parameters are tried at each length."""
 _PATHS = 400
 _CHOICE = 4
 """Among so many possible violations the one with the smallest numbers is shown."""
@@ -95,23 +98,41 @@ def find_violation(
     `around` are parameter values to try first.
     """
     theory = Theory(mechanism)
-    vectors = [name for name in theory.inputs if theory.is_vector(name)]
-    groundings = list(islice(_groundings(theory, around), 8))
-    for length in _LENGTHS if vectors else (0,):
-        for parameters in groundings:
+    for lengths in _all_lengths([name for name in theory.inputs if theory.is_vector(name)]):
+        small = islice(_groundings(theory, lengths, _INTEGERS, around), _GROUNDINGS)
+        beyond = (Fraction(max(lengths.values(), default=0) + 1),)
+        for parameters in chain(small, islice(_groundings(theory, lengths, beyond), 1)):
             if time.monotonic() > until:
                 return None
-            ground = Grounding(parameters, dict.fromkeys(vectors, length))
-            found = _Search(Theory(mechanism, ground), source, condition, until, length).run()
+            ground = Theory(mechanism, Grounding(parameters, lengths))
+            found = _Search(ground, source, condition, until, max(lengths.values(), default=0)).run()
             if found is not None:
                 return found
     return None
 
 
-def _groundings(theory: Theory, around: tuple[dict[str, Ground], ...]) -> Iterator[dict[str, Ground]]:
-    """Small parameter values that satisfy the `where` clauses, the simplest first."""
+def _all_lengths(vectors: list[str]) -> Iterator[dict[str, int]]:
+    """Small lengths, first those at which all lists are equally long."""
+    if not vectors:
+        yield {}
+        return
+    yield from (dict.fromkeys(vectors, length) for length in _LENGTHS)
+    for lengths in product(_LENGTHS[:2], repeat=min(len(vectors), 4)):
+        if len(set(lengths)) > 1:
+            yield {**dict.fromkeys(vectors, 1), **dict(zip(vectors, lengths, strict=False))}
+
+
+def _groundings(
+    theory: Theory,
+    lengths: dict[str, int],
+    integers: tuple[Fraction, ...],
+    around: tuple[dict[str, Ground], ...] = (),
+) -> Iterator[dict[str, Ground]]:
+    """Small parameter values that satisfy the `where` clauses at these lengths, the simplest first; whole
+    numbers are among `integers`.
+    """
     parameters = [item for item in theory.mechanism.inputs if isinstance(item, Parameter)]
-    pools = [_pool(p) for p in parameters]
+    pools = [_pool(p, integers) for p in parameters]
     chosen = [dict(a) for a in around]
     ranked = sorted(
         product(*(range(len(p)) for p in pools)), key=lambda ranks: (sum(ranks), max(ranks, default=0))
@@ -121,17 +142,17 @@ def _groundings(theory: Theory, around: tuple[dict[str, Ground], ...]) -> Iterat
         for ranks in islice(ranked, 4000)
     ]
     for values in chosen:
-        grounded = Theory(theory.mechanism, Grounding(values, {}))
+        grounded = Theory(theory.mechanism, Grounding(values, lengths))
         if all(value_of(canonical(near(f)), {}) is not False for f in grounded.base):
             yield values
 
 
-def _pool(parameter: Parameter) -> tuple[Ground, ...]:
+def _pool(parameter: Parameter, integers: tuple[Fraction, ...]) -> tuple[Ground, ...]:
     match parameter.sort:
         case nodes.Sort.BOOL:
             return (True, False)
         case nodes.Sort.INT:
-            return _INTEGERS
+            return integers
         case nodes.Sort.REAL:
             return _REALS[:5]
 
@@ -169,6 +190,8 @@ class _Search:
         found = self._most_readable(list(possible), smt)
         if found is None and self.condition is Condition.DRAWS:
             return self._confused(paths, smt)
+        if found is None and self.condition is Condition.ACYCLIC:
+            return self._circular(paths, smt)
         return found
 
     def _possible(self, paths: list[Path], analysis: Analysis, smt: Smt) -> Iterator[tuple[list[Term], Path]]:
@@ -341,6 +364,25 @@ class _Search:
                 return Violation(self.condition, span, message, Counterexample(one, first, two))
         return None
 
+    def _circular(self, paths: list[Path], smt: Smt) -> Violation | None:
+        """A run in which a draw needs its own aligned value: by way of a maximum on D', say."""
+        for path in paths:
+            if time.monotonic() > self.until or not any(_looks_ahead(e.shift) for e in path.drawings()):
+                continue
+            taken = [canonical(near(d.holds(False))) for d in path.decisions()]
+            reply = smt.satisfiable(taken, _MILLISECONDS, _LIMITS[0])
+            scenario = self._scenario(_Numbers(reply.model), path, {}) if reply.model is not None else None
+            if scenario is None:
+                continue
+            try:
+                replayed = replay(self.theory.mechanism, scenario)
+            except (ScenarioError, Undecided):
+                continue
+            for v in replayed.violations:
+                if v.condition is Condition.ACYCLIC:
+                    return Violation(v.condition, v.span, v.message, Counterexample(scenario, replayed))
+        return None
+
     def _scenario(
         self, model: _Numbers, path: Path, twin: dict[Term, Term], data_too: bool = False
     ) -> Scenario | None:
@@ -398,6 +440,11 @@ def _negated(obligation: Obligation) -> Term | None:
             return not_(IsInt(term))
         case goal:
             return None if canonical(goal) == Truth(True) else not_(goal)
+
+
+def _looks_ahead(shift: Term) -> bool:
+    """Whether a shift speaks of what a set gives in the complete run, or of aligned noise."""
+    return any(is_extremum(a) or a.name.startswith("d:unsettled:") for a in atoms((shift,)))
 
 
 def _false_claims(path: Path) -> Iterator[tuple[Term, ...]]:
