@@ -223,7 +223,14 @@ class Alignment:
 
     def claim(self) -> Number:
         """The value of the `privacy` line, which may count records of the output of D. Raises `Stopped`."""
-        return number_of(self._mechanism.privacy, self._scope(({}, {}), {}, self._machine.scope))
+        return self._of_output(self._mechanism.privacy)
+
+    def most(self) -> Number | None:
+        """The value of the bound on the claim, if it has one. Raises `Stopped`."""
+        return None if self._mechanism.most is None else self._of_output(self._mechanism.most)
+
+    def _of_output(self, expr: nodes.Expr) -> Number:
+        return number_of(expr, self._scope(({}, {}), {}, self._machine.scope))
 
     @property
     def tied(self) -> bool:

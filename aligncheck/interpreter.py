@@ -26,7 +26,7 @@ Input: TypeAlias = Value | tuple[Value, ...]
 Inputs: TypeAlias = tuple[tuple[str, Input], ...]
 Loop: TypeAlias = tuple[tuple[str, Value], ...]
 Selected: TypeAlias = tuple[int, ...]
-"""What `top` gives: a list of indices, the first one first. Variables hold it; records never do."""
+"""What `top` and `upto` give: a list of indices, the first one first. Variables hold it; records never do."""
 State: TypeAlias = Value | Selected
 """What a program variable may hold."""
 Leaf: TypeAlias = nodes.Name | nodes.Index | nodes.Gather
@@ -200,7 +200,7 @@ class Origin:
 
 
 Reading: TypeAlias = NoiseKey | Origin
-SELECTING = ("argmax", "argmin", "top")
+CHOOSING = ("argmax", "argmin", *nodes.SELECTING)
 """What gives indices. A choice is no reading: like the arm that a test takes, the output has to show it."""
 
 
@@ -363,15 +363,15 @@ def evaluate(expr: nodes.Expr, scope: Scope) -> Value:
 
 
 def state_of(expr: nodes.Expr, scope: Scope) -> State:
-    """The value of the right-hand side of an assignment, where `top` may stand, too."""
-    if isinstance(expr, nodes.Gather) and expr.function == "top":
+    """The value of the right-hand side of an assignment, where `top` and `upto` may stand, too."""
+    if isinstance(expr, nodes.Gather) and expr.function in nodes.SELECTING:
         return _top(expr, scope)
     return evaluate(expr, scope)
 
 
 def selects(expr: nodes.Expr) -> bool:
     """Whether an expression gives indices of a set."""
-    return isinstance(expr, nodes.Gather) and expr.function in SELECTING
+    return isinstance(expr, nodes.Gather) and expr.function in CHOOSING
 
 
 def number_of(expr: nodes.Expr, scope: Scope) -> Number:
@@ -464,8 +464,8 @@ def _extreme(values: list[Number], direction: int) -> Number:
 
 def _gathered(expr: nodes.Gather, scope: Scope) -> Number:
     """The greatest or least value over a set, or the least index at which it is taken."""
-    if expr.function == "top":
-        undefined(expr, "`top` gives a list of indices, not one value")
+    if expr.function in nodes.SELECTING:
+        undefined(expr, f"`{expr.function}` gives a list of indices, not one value")
     found = _at_each_index(expr, scope)
     if not found:
         undefined(expr, f"`{expr.function}` over no index")
@@ -484,13 +484,14 @@ def _gathered(expr: nodes.Gather, scope: Scope) -> Number:
 
 
 def _top(expr: nodes.Gather, scope: Scope) -> Selected:
-    assert expr.count is not None, "`top` without a count"
-    wanted = integer_of(expr.count, scope, "the number of indices that `top` selects")
+    function = f"`{expr.function}`"
+    assert expr.count is not None, f"{function} without a count"
+    wanted = integer_of(expr.count, scope, f"the number of indices that {function} selects")
     if wanted < 0:
-        undefined(expr, f"`top` is asked for {wanted} indices")
+        undefined(expr, f"{function} is asked for {wanted} indices")
     found = _at_each_index(expr, scope)
-    if len(found) < wanted:
-        undefined(expr, f"`top` is asked for {wanted} indices, and there are only {len(found)}")
+    if expr.function == "top" and len(found) < wanted:
+        undefined(expr, f"{function} is asked for {wanted} indices, and there are only {len(found)}")
     # The sort is stable: of equal values the lower index stays first.
     ranked = sorted(found, key=cmp_to_key(_greater_first))
     near = pairwise(ranked[: wanted + 1])

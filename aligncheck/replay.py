@@ -8,11 +8,12 @@ counterexample is shown to a person only if it is confirmed here.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
 from types import MappingProxyType
+from typing import TypeVar
 
 from aligncheck import exact
 from aligncheck.alignment import Alignment, Violation, draw_cost, noise_on_d
@@ -75,6 +76,8 @@ __all__ = [
     "side_by_side",
 ]
 
+T = TypeVar("T")
+
 # --- what both runs did -----------------------------------------------------------------------------------
 
 
@@ -96,9 +99,9 @@ class Replay:
     """Both runs side by side.
 
     `cost` is the sum of |η' - η|/α over the draws that both runs make; `claim` the value of the `privacy`
-    line (None where it has none). Where the run on D does not finish there is no output, hence no alignment:
-    the noise on D' is then the noise on D. `parted` is the number of the step at which the runs take other
-    ways, if they do.
+    line for the output of D (None where it has none), and `most` that of its bound, if it gives one. Where
+    the run on D does not finish there is no output, hence no alignment: the noise on D' is then the noise on
+    D. `parted` is the number of the step at which the runs take other ways, if they do.
 
     `cycle` are draws of which the shift of each reads the next one, on D or aligned, and that of the last one
     the first (one draw: its shift reads itself); () where there are none, and the shifts of this pair
@@ -116,6 +119,7 @@ class Replay:
     parted: int | None
     violations: tuple[Violation, ...]
     cycle: tuple[NoiseKey, ...] = ()
+    most: Number | None = None
 
     def violates(self, condition: Condition) -> bool:
         """Whether this condition is among the violations."""
@@ -167,7 +171,8 @@ def _replayed(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tup
     run_d_prime = alignment.run()
     steps = side_by_side(run_d, run_d_prime, alignment.shifts)
     cost = next((step.cost for step in reversed(steps) if step.cost is not None), ZERO)
-    claim = _claim(alignment) if isinstance(run_d.ended, Finished) else None
+    claim = _value(alignment.claim) if isinstance(run_d.ended, Finished) else None
+    most = _value(alignment.most) if isinstance(run_d.ended, Finished) else None
     parted = _parting(steps)
     pair = _Pair(mechanism, run_d, run_d_prime, steps, parted)
     # Invariants relate two runs that go the same way: past the step where they part, these say nothing.
@@ -182,8 +187,9 @@ def _replayed(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tup
         cost,
         None if isinstance(claim, Violation) else claim,
         parted,
-        (*_violations(pair, cost, claim), *unsettled, *broken),
+        (*_violations(pair, cost, claim), *_bound_violation(mechanism, claim, most), *unsettled, *broken),
         alignment.cycle(),
+        None if isinstance(most, Violation) else most,
     )
     return done, run_d.tied or run_d_prime.tied or alignment.tied
 
@@ -206,9 +212,9 @@ def _run_on_d(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tup
     return run_d, machine
 
 
-def _claim(alignment: Alignment) -> Number | Violation:
+def _value(of_output: Callable[[], T]) -> T | Violation:
     try:
-        return alignment.claim()
+        return of_output()
     except Stopped as stopped:
         if not isinstance(stopped.ended, Fault):
             raise
@@ -306,6 +312,18 @@ def _violations(pair: _Pair, cost: Number, claim: Number | Violation | None) -> 
     elif claim is not None and exact.compare(cost, claim) > 0:
         message = f"the alignment costs {cost}, more than {claim}"
         yield Violation(Condition.COST, pair.mechanism.privacy.span, message)
+
+
+def _bound_violation(
+    mechanism: nodes.Mechanism, claim: Number | Violation | None, most: Number | Violation | None
+) -> Iterator[Violation]:
+    """A claim that speaks of the output is at most its bound, whatever the output."""
+    if isinstance(most, Violation):
+        yield most
+    elif most is not None and not isinstance(claim, Violation | None) and exact.compare(claim, most) > 0:
+        assert mechanism.most is not None, "a bound has a value"
+        message = f"for this output the claim is {claim}, more than its bound {most}"
+        yield Violation(Condition.COST, mechanism.most.span, message)
 
 
 def _draw_violations(pair: _Pair, together: bool) -> Iterator[Violation]:

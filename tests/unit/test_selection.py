@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 from io import StringIO
 from itertools import pairwise
@@ -92,6 +93,11 @@ def test_a_set_has_an_exact_value(expression: str, expected: int) -> None:
         ("top(0, q[j] for j in q)", ()),
         ("top(0, q[j] for j in q where false)", ()),
         ("top(2, sqrt(q[j]) for j in q)", (1, 3)),
+        ("upto(k, q[j] for j in q)", (1, 3)),
+        ("upto(9, q[j] for j in q)", (1, 3, 0, 2)),
+        ("upto(k, q[j] for j in q where q[j] < 5)", (0, 2)),
+        ("upto(k, q[j] for j in q where q[j] > 5)", ()),
+        ("upto(0, q[j] for j in q)", ()),
     ],
 )
 def test_top_ranks_by_value_and_then_by_index(top: str, expected: tuple[int, ...]) -> None:
@@ -121,6 +127,8 @@ def test_noise_of_a_loop_that_has_ended_is_read_at_every_index() -> None:
         ("w = top(3, q[j] for j in q where b[j] == 1)", "there are only 2"),
         ("w = top(0 - 1, q[j] for j in q)", "asked for -1"),
         ("w = top(1/2, q[j] for j in q)", "must be an integer"),
+        ("w = upto(0 - 1, q[j] for j in q)", "`upto` is asked for -1"),
+        ("w = upto(1/2, q[j] for j in q)", "must be an integer"),
         ("emit r(max(eta[j] for j in q))", "`eta[2]` has not been drawn here"),
         ("emit r(max(1/(q[j] - 5) for j in q))", "division by 0"),
         ("emit r(max(q[j + 1] for j in q))", "outside of `q`"),
@@ -172,6 +180,8 @@ def test_a_run_says_whether_a_selection_had_a_tie_to_break() -> None:
     assert not tied("w = top(1, -q[j] for j in q)")
     assert not tied("w = top(2, -q[j] for j in q)")
     assert tied("w = top(3, -q[j] for j in q)")
+    assert tied("w = upto(9, q[j] for j in q)")
+    assert not tied("w = upto(9, q[j] for j in q where j < 2)")
 
 
 # --- pairs of runs ----------------------------------------------------------------------------------------
@@ -322,6 +332,67 @@ def test_a_gap_to_the_best_true_answer_is_not_kept() -> None:
     chance = random.Random(5)
     found = {c for _ in range(200) for c in conditions(replay(true, random_scenario(chance, 1, 1000)))}
     assert found == {"output"}
+
+
+# --- claims that speak of the output ----------------------------------------------------------------------
+
+HYBRIDS = {name: (SPECS / f"hybrid_{name}_gap.dp").read_text(encoding="utf-8") for name in ("sparse", "topk")}
+
+
+def hybrid_scenario(chance: random.Random, name: str) -> Scenario:
+    scenario = random_scenario(chance, 2, 1000)
+    size = sum(1 for _ in scenario.noise)
+    draws = [("xi", i) for i in range(size)] if name == "sparse" else [("eta", i) for i in range(size + 1)]
+    noise = [
+        (key, F(chance.randint(0, 20))) for key in [*draws, *([("eta", None)] if name == "sparse" else [])]
+    ]
+    more = (("T", F(chance.randint(-12, 4))), *([("theta", F(1, 3))] if name == "sparse" else []))
+    return replace(scenario, parameters=(*scenario.parameters, *more), noise=tuple(noise))
+
+
+def hybrid_replays(name: str, text: str, times: int = 60) -> list[Replay]:
+    mechanism, chance = parse(Source(f"{name}.dp", text)), random.Random(6)
+    return [replay(mechanism, hybrid_scenario(chance, name)) for _ in range(times)]
+
+
+@pytest.mark.parametrize("name", HYBRIDS)
+def test_a_claim_is_that_of_the_records_that_were_released(name: str) -> None:
+    released = set()
+    for done in hybrid_replays(name, HYBRIDS[name]):
+        records = len(done.run_d.output)
+        eps = dict(done.scenario.parameters)["eps"]
+        assert isinstance(eps, F)
+        assert conditions(done) == []
+        assert done.claim == (
+            F(1, 3) * eps + F(2, 3) * eps * records / 2 if name == "sparse" else eps * records / 2
+        )
+        assert done.most == eps
+        released.add(records)
+    assert released == ({0, 1, 2} if name == "sparse" else {1, 2})
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "expected"),
+    [
+        ("sparse", "*len(out)/k", "*(len(out) - 1)/k", {"cost"}),
+        ("sparse", "at most eps", "at most eps/2", {"cost"}),
+        ("sparse", "eta   += 1\n", "eta   += 0\n", {"output"}),
+        ("topk", "*len(out)/k", "*out.count(chosen)/(2*k)", {"cost"}),
+        ("topk", "at most eps", "at most eps*(1 - 1/k)", {"cost"}),
+    ],
+)
+def test_a_claim_that_is_too_small_is_seen(name: str, old: str, new: str, expected: set[str]) -> None:
+    assert old in HYBRIDS[name]
+    replays = hybrid_replays(name, HYBRIDS[name].replace(old, new))
+    assert {condition for done in replays for condition in conditions(done)} == expected
+
+
+def test_what_is_more_than_the_bound_is_told_at_the_bound() -> None:
+    text = HYBRIDS["topk"].replace("at most eps", "at most eps/2")
+    done = next(done for done in hybrid_replays("topk", text) if done.violations)
+    (violation,) = done.violations
+    assert text[violation.span.start : violation.span.end] == "eps/2"
+    assert "the claim is 1, more than its bound 1/2" in violation.message
 
 
 # --- ties -------------------------------------------------------------------------------------------------
