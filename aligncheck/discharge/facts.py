@@ -39,6 +39,9 @@ from aligncheck.relational.terms import (
 )
 from aligncheck.relational.theory import Theory
 
+_ROUNDS = 24
+"""So often facts about facts are looked up. Leaving a fact out is sound: less is then assumed."""
+
 
 @dataclass
 class Facts:
@@ -52,35 +55,31 @@ class Facts:
 
     def about(self, terms: Iterable[Term]) -> list[Term]:
         """The base facts and the facts about every atom of the terms, and of those facts, until nothing new
-        occurs.
+        occurs, or `_ROUNDS` times: a clause about `b[i - 1]` would go on without end.
 
         The terms themselves are not among the result: whoever asks says which of them to assume.
         """
         found: dict[Term, None] = {}
         atoms: dict[Term, None] = {}
-        queue: list[Term] = []
-
-        def meet(term: Term) -> None:
-            for atom in self._atoms_in(term):
-                if atom not in atoms:
-                    atoms[atom] = None
-                    queue.extend(self.of(atom))
-
-        for term in terms:
-            meet(term)
-        queue.extend(canonical(b) for b in self.theory.base)
-        while queue:
+        new = [a for term in terms for a in self._atoms_in(term)]
+        queue = [canonical(b) for b in self.theory.base]
+        for _ in range(_ROUNDS):
+            met = [a for a in dict.fromkeys(new) if a not in atoms]
+            atoms.update(dict.fromkeys(met))
+            queue += [f for a in met for f in self.of(a)]
+            if not queue:
+                queue += [f for f in self._pairs(list(atoms)) if f not in found]
+                queue += [f for f in self._chosen(atoms) if f not in found]
+            if not queue:
+                break
+            new = []
             while queue:
                 fact = queue.pop()
-                if fact in found or fact == TRUE:
-                    continue
                 if isinstance(fact, And):
                     queue.extend(fact.args)
-                    continue
-                found[fact] = None
-                meet(fact)
-            queue.extend(f for f in self._pairs(list(atoms)) if f not in found and f != TRUE)
-            queue.extend(f for f in self._chosen(atoms) if f not in found and f != TRUE)
+                elif fact not in found and fact != TRUE:
+                    found[fact] = None
+                    new += self._atoms_in(fact)
         return list(found)
 
     def _atoms_in(self, term: Term) -> tuple[Term, ...]:
