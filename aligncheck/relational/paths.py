@@ -553,9 +553,7 @@ class _Machine:
     def statement(self, stmt: Stmt, states: list[_State]) -> list[_State]:
         match stmt:
             case Assign(value=Gather()) if self.theory.gathers.get(stmt.name) is stmt.value:
-                for state in states:
-                    self.gather(stmt.name, stmt.value, state)
-                return states
+                return [s for state in states for s in self.gather(stmt.name, stmt.value, state)]
             case Assign():
                 branched = _branched(stmt)
                 if branched is not None and len(states) < ARMS_LIMIT:
@@ -713,7 +711,7 @@ class _Machine:
         spent = mul(fn("abs", shift), left.inverse_alpha)
         state.env[COST] = same(add(state.env[COST].left, spent))
 
-    def gather(self, name: str, expr: Gather, state: _State) -> None:
+    def gather(self, name: str, expr: Gather, state: _State) -> list[_State]:
         """A maximum or a selection that has a name: in both runs, with what must be defined."""
         sides: list[Gathered] = []
         for primed in (False, True):
@@ -724,8 +722,11 @@ class _Machine:
             sides.append(meaning)
         if expr.function in ("max", "min"):
             self._extremum(name, sides[0], sides[1], state)
+        elif self.theory.is_concrete:
+            return self._select_concretely(name, sides[0], sides[1], expr.span, state)
         else:
             self._select(name, sides[0], sides[1], expr.span, state)
+        return [state]
 
     def _extremum(self, name: str, left: Gathered, right: Gathered, state: _State) -> None:
         symbols = [extremum(name, primed) for primed in (False, True)]
@@ -739,17 +740,27 @@ class _Machine:
 
     def _select(self, name: str, left: Gathered, right: Gathered, span: Span, state: _State) -> None:
         """Both runs select alike (an obligation), so that what is selected becomes a part of ω."""
-        picks: tuple[Pair, ...] = ()
-        if self.theory.is_concrete:
-            count = concrete_count(left)
-            ones, _ = concrete_ranks(left, count)
-            others, _ = concrete_ranks(right, count)
-            picks = tuple(Pair(a, b) for a, b in zip(ones, others, strict=True))
-            state.events += [Assumed(f) for f in concrete_facts(name, left, ones)]
-        else:
-            self.theory.registry.define_selection(name, left)
-        state.events.append(Selected(name, left, right, span, picks))
+        self.theory.registry.define_selection(name, left)
+        state.events.append(Selected(name, left, right, span))
         state.env[name] = same(chosen(name) if left.count is None else size_of(name))
+
+    def _select_concretely(
+        self, name: str, left: Gathered, right: Gathered, span: Span, state: _State
+    ) -> list[_State]:
+        """The same in a concrete run; it forks over how many indices D selects, if that is open."""
+        count = concrete_count(left)
+        ones, _ = concrete_ranks(left, count)
+        others, _ = concrete_ranks(right, count)
+        picks = tuple(Pair(a, b) for a, b in zip(ones, others, strict=True))
+        sizes = range(count + 1) if left.partial else (count,)
+        done: list[_State] = []
+        for size in sizes:
+            each = state.fork() if left.partial else state
+            each.events += [Assumed(f) for f in concrete_facts(name, left, ones, size)]
+            each.events.append(Selected(name, left, right, span, picks))
+            each.env[name] = same(chosen(name) if left.count is None else const(size))
+            done.append(each)
+        return done
 
     def emit(self, stmt: Emit, state: _State) -> None:
         position = state.env[OUT].left
@@ -1145,7 +1156,7 @@ class ProgramScope:
     def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
         right = primed or self.side
         if base in self.theory.gathers:
-            return pick(base, index), and_((le(ZERO, index), lt(index, size_of(base))))
+            return pick(base, index), and_((le(ZERO, index), lt(index, self.length(base))))
         if base not in self.theory.inputs:
             cell = self.env.get(_cell(base, index, self.side))
             if cell is None:
@@ -1185,7 +1196,9 @@ class ProgramScope:
         return (found, or_(there)) if there else None
 
     def length(self, base: str) -> Term:
-        return size_of(base) if base in self.theory.gathers else self.theory.length(base)
+        if base not in self.theory.gathers:
+            return self.theory.length(base)
+        return self.env[base].left if base in self.env else size_of(base)
 
     def member(self, selection: str, index: Term) -> Term:
         return member(selection, index)

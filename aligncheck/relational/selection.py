@@ -419,11 +419,14 @@ def expanded(meaning: Gathered) -> tuple[list[int], list[Term], list[Term]]:
 
     Where a bound is no constant (it differs from arm to arm on D') only a few indices are tried.
     """
-    low = int(meaning.low.value) if isinstance(meaning.low, Const) else 0
-    high = int(meaning.high.value) if isinstance(meaning.high, Const) else low + _FEW
-    places = list(range(low, high))
+    places = list(_places(meaning))
     inside = [meaning.inside(const(p)) for p in places]
     return places, inside, [meaning.value(const(p)) for p in places]
+
+
+def _places(meaning: Gathered) -> range:
+    low = int(meaning.low.value) if isinstance(meaning.low, Const) else 0
+    return range(low, int(meaning.high.value) if isinstance(meaning.high, Const) else low + _FEW)
 
 
 def concrete_extremum(meaning: Gathered) -> tuple[Term, Term]:
@@ -458,21 +461,26 @@ def concrete_ranks(meaning: Gathered, count: int) -> tuple[list[Term], Term]:
 
 
 def concrete_count(meaning: Gathered) -> int:
-    """How many indices are selected in a concrete run."""
+    """How many indices are selected in a concrete run, or may be."""
     if meaning.count is None:
         return 1
-    return max(0, int(meaning.count.value)) if isinstance(meaning.count, Const) else 0
+    wanted = max(0, int(meaning.count.value)) if isinstance(meaning.count, Const) else 0
+    return min(wanted, len(_places(meaning))) if meaning.partial else wanted
 
 
-def concrete_facts(name: str, meaning: Gathered, ranks: list[Term]) -> Iterator[Term]:
-    """What the symbols of a selection stand for in a concrete run."""
-    _, inside, _ = expanded(meaning)
+def concrete_facts(name: str, meaning: Gathered, ranks: list[Term], size: int) -> Iterator[Term]:
+    """What the symbols of a selection of `size` indices stand for in a concrete run."""
     if meaning.count is None:
         yield eq(chosen(name), ranks[0])
         return
-    yield eq(size_of(name), add(*(ite(le(ZERO, rank), ONE, ZERO) for rank in ranks)))
+    if meaning.partial:
+        yield eq(size_of(name), const(size))
+        yield from (le(ZERO, rank) if place < size else lt(rank, ZERO) for place, rank in enumerate(ranks))
+    else:
+        yield eq(size_of(name), add(*(ite(le(ZERO, rank), ONE, ZERO) for rank in ranks)))
+    ranks = ranks[:size]
     for place, rank in enumerate(ranks):
         yield eq(pick(name, const(place)), rank)
-    for place in range(len(inside)):
+    for place in _places(meaning):
         here = or_(eq(rank, const(place)) for rank in ranks)
         yield iff(member(name, const(place)), here)
