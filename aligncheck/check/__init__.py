@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aligncheck.check.density import check_densities
 from aligncheck.check.flow import AlignmentNames, ProgramFlow
 from aligncheck.check.names import Place, Reader
 from aligncheck.check.scope import check_privacy, check_redraws
@@ -22,6 +23,7 @@ def check(source: Source, mechanism: Mechanism) -> Mechanism:
     _check_names(source, mechanism, symbols)
     check_sorts(source, mechanism, symbols)
     check_redraws(source, mechanism)
+    check_densities(source, mechanism)
     return mechanism
 
 

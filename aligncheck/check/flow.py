@@ -17,7 +17,7 @@ from aligncheck.source import Span
 from aligncheck.syntax import nodes as n
 from aligncheck.syntax.faults import nearest
 from aligncheck.syntax.layout import word_in
-from aligncheck.syntax.walk import names_in, shifts_in, statements_in
+from aligncheck.syntax.walk import names_in, own_expressions, shifts_in, statements_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,13 @@ class ProgramFlow:
                 return state.with_name(name)
             case n.Sample():
                 return self._draw(statement, state)
+            case n.Choose(name, weights):
+                self._reader.read_assigned(weights, self._place(state))
+                return state.with_name(name)
+            case n.Logistic(name):
+                for expr in own_expressions(statement):
+                    self._read(expr, state)
+                return state.with_name(name)
             case n.Emit(fields=fields):
                 for field in fields:
                     self._read(field.value, state)

@@ -14,7 +14,7 @@ from aligncheck.diagnostics import Label, fault
 from aligncheck.source import Source, Span
 from aligncheck.syntax import nodes as n
 from aligncheck.syntax.nodes import Sort
-from aligncheck.syntax.walk import statements_in
+from aligncheck.syntax.walk import own_expressions, statements_in
 
 _WHOLE = ("abs", "min", "max", "clip")
 _NOUN = {Sort.REAL: "a number", Sort.INT: "a whole number", Sort.BOOL: "a truth value"}
@@ -79,6 +79,10 @@ class _Table:
                     self._meet(name, self.sort(value))
                 case n.Sample(name, _, family, args):
                     self._meet(name, self._noise(family, args))
+                case n.Choose(name):
+                    self._meet(name, Sort.INT)
+                case n.Logistic(name):
+                    self._meet(name, Sort.REAL)
                 case n.For(index, over):
                     if index is not None:
                         self._meet(index, Sort.INT)
@@ -136,6 +140,8 @@ class _Table:
                 return self._all((then, otherwise), indices)
             case n.Gather("max" | "min", _, body, index):
                 return self.sort(body, indices | {index})
+            case n.Gather("logsumexp"):
+                return Sort.REAL
             case n.Gather():
                 return Sort.INT
             case n.OutField(field=name):
@@ -214,6 +220,11 @@ class _Checker:
                     self._int(index, scope, "an index")
                 for arg in args:
                     self._number(arg, scope, f"what `{family.value}` takes")
+            case n.Choose(weights=weights):
+                self._gather(weights, scope)
+            case n.Logistic():
+                for arg in own_expressions(statement):
+                    self._number(arg, scope, "what `Logistic` takes")
             case n.Emit(fields=fields):
                 for each in fields:
                     self._check(each.value, scope)
@@ -372,9 +383,12 @@ class _Checker:
         if gather.count is not None:
             self._int(gather.count, scope, "how many `top` selects")
         inside = replace(scope, binders=binders)
-        found = self._number(gather.body, inside, f"what `{gather.function}` compares")
+        does = {"Choose": "weighs", "logsumexp": "adds up"}.get(gather.function, "compares")
+        found = self._number(gather.body, inside, f"what `{gather.function}` {does}")
         if gather.where is not None:
             self._test(gather.where, inside, "`where`")
+        if gather.function == "logsumexp":
+            return Sort.REAL
         return found if gather.function in ("max", "min") else Sort.INT
 
     def _scalar(self, name: str, span: Span, scope: _Scope) -> Sort:

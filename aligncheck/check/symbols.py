@@ -19,7 +19,7 @@ ANSWER_INDEX = "i"
 """In `sensitivity` and in a list's `where`: the index of the answer."""
 
 RESERVED_NAMES = {
-    **dict.fromkeys((*n.FUNCTIONS, "argmax", "argmin"), "a function"),
+    **dict.fromkeys((*n.FUNCTIONS, "argmax", "argmin", "logsumexp"), "a function"),
     "out": "the output",
     ALIGNMENT_COST: "the cost of the alignment so far",
 }
@@ -82,6 +82,7 @@ class _Collector:
         self._tags: dict[str, n.Emit] = {}
         self._selections: dict[str, n.Assign] = {}
         self._assigned: set[str] = set()
+        self._densities: dict[str, n.Stmt] = {}
         self._items: set[str] = set()
 
     def symbols(self) -> Symbols:
@@ -120,6 +121,8 @@ class _Collector:
                 self._assign(statement)
             case n.Sample():
                 self._draw(statement)
+            case n.Choose(name) | n.Logistic(name):
+                self._by_density(name, statement)
             case n.For():
                 self._loop(statement)
             case n.Emit():
@@ -138,6 +141,13 @@ class _Collector:
         self._assigned.add(name)
         if selects:
             self._selections[name] = assign
+
+    def _by_density(self, name: str, draw: n.Stmt) -> None:
+        if name in self._variables:
+            self._twice(name, draw.span, self._variables[name])
+        self._variable(name, draw.span)
+        self._assigned.add(name)
+        self._densities[name] = draw
 
     def _only_selected(self, name: str, span: Span, other: Span) -> Never:
         self._raise(
@@ -168,12 +178,13 @@ class _Collector:
                 related=(Label(self._inputs[name].span, "declared here"),),
                 help="use another name",
             )
-        if name in self._noise:
+        drawn = self._noise[name][0] if name in self._noise else self._densities.get(name)
+        if drawn is not None:
             self._raise(
                 "assigned-noise",
                 f"`{name}` is a noise variable: it gets its value from its draw",
                 word_in(self._source, span, name),
-                related=(Label(self._noise[name][0].span, "drawn here"),),
+                related=(Label(drawn.span, "drawn here"),),
                 help="use another name for what is computed from it",
             )
         if name in self._selections:

@@ -377,14 +377,77 @@ class Builder:
     def argument(self, c: _Children) -> _Argument:
         return _Argument(c[0], c[-1])
 
-    def sample(self, c: _Children) -> n.Sample:
+    def sample(self, c: _Children) -> n.Sample | n.Logistic:
         name, _, index, _, _, family_word, *rest = c
         arguments = next((child for child in rest if isinstance(child, list)), [])
+        clause = rest[-1]
+        if family_word.text == "Logistic":
+            return self._logistic(name, index, arguments, clause, span=_over(c))
         family = self._family(family_word)
+        if clause is not None:
+            self._raise(
+                "bad-truncation",
+                f"`{family.value}` noise is not cut off",
+                clause.span,
+                help="leave the `where` out, and `clip` what is released",
+            )
         span = _over(c)
         return n.Sample(
             name.text, index, family, self._family_arguments(family, arguments, family_word), span=span
         )
+
+    def choose(self, c: _Children) -> n.Choose:
+        name, opening, index, _, _, word, *_ = c
+        if word.text != "Choose":
+            advice = nearest(word.text, ("Choose",)) or "write `winner ~ Choose(exp(E) for i in q)`"
+            if word.text in FAMILIES:
+                advice = f"draw in a loop: `for i in range(k): {name.text}[i] ~ {word.text}(…)`"
+            self._raise(
+                "unknown-family", f"`{word.text}` does not choose from a set", word.span, help=advice
+            )
+        if index is not None:
+            self._raise(
+                "noise-index",
+                "what is chosen has no index",
+                opening.span.to(index.span),
+                help=f"write `{name.text} ~ Choose(…)`",
+            )
+        start = next(i for i, child in enumerate(c) if isinstance(child, Lexeme) and child.type == "FOR")
+        weights = self._set(word, None, c[start - 1], c[start:])
+        return n.Choose(name.text, replace(weights, span=_over(c[5:])), span=_over(c))
+
+    def _logistic(
+        self,
+        name: Lexeme,
+        index: n.Expr | None,
+        arguments: list[_Argument],
+        clause: n.Expr | None,
+        *,
+        span: Span,
+    ) -> n.Logistic:
+        usage = "write `gap ~ Logistic(location, scale) where gap > 0`"
+        if index is not None:
+            self._raise(
+                "noise-index", "a number with a stated density has no index", index.span, help=usage
+            )
+        given = self._named_arguments("Logistic", ("location", "scale"), arguments, usage)
+        if "location" not in given:
+            self._raise("bad-arguments", "`Logistic` needs its location", span, help=usage)
+        low: n.Expr | None = None
+        match clause:
+            case None:
+                pass
+            case n.Compare(op=">", left=n.Name(ident=ident, primed=False), right=low) if ident == name.text:
+                pass
+            case _:
+                self._raise(
+                    "bad-truncation",
+                    f"a draw is cut off below by one bound: `{name.text} > E`",
+                    clause.span,
+                    help=f"write `where {name.text} > 0`",
+                )
+        scale = given.get("scale", n.Number(Fraction(1), span=span))
+        return n.Logistic(name.text, given["location"], scale, low, span=span)
 
     def _family(self, word: Lexeme) -> n.Family:
         if word.text in FAMILIES:
@@ -396,7 +459,7 @@ class Builder:
             "unknown-family",
             f"unknown noise `{word.text}`",
             word.span,
-            help=nearest(word.text, FAMILIES)
+            help=nearest(word.text, (*FAMILIES, "Logistic", "Choose"))
             or "the families are Lap(scale), Exp(scale), Geo(p) and DLap(scale, step)",
             notes=(CALLS[0],),
         )
@@ -406,19 +469,7 @@ class Builder:
     ) -> tuple[n.Expr, ...]:
         wanted = FAMILY_ARGUMENTS[family]
         usage = f"write `{family.value}({', '.join(wanted)})`"
-        given: dict[str, n.Expr] = {}
-        for position, argument in enumerate(arguments):
-            name = argument.name.text if argument.name else wanted[position] if position < len(wanted) else ""
-            if name not in wanted or name in given:
-                message = (
-                    f"`{family.value}` takes {len(wanted)} argument{'s' if len(wanted) > 1 else ''}"
-                    if not argument.name
-                    else f"`{name}` is given twice"
-                    if name in given
-                    else f"`{family.value}` has no argument `{name}`"
-                )
-                raise self._fault("bad-arguments", message, argument.span, help=usage)
-            given[name] = argument.value
+        given = self._named_arguments(family.value, wanted, arguments, usage)
         if family is n.Family.DISCRETE_LAPLACE:
             given.setdefault("step", n.Number(Fraction(1), span=word.span))
         for name in wanted:
@@ -427,6 +478,25 @@ class Builder:
                     "bad-arguments", f"`{family.value}` needs its {name}", word.span, help=usage
                 )
         return tuple(given[name] for name in wanted)
+
+    def _named_arguments(
+        self, family: str, wanted: tuple[str, ...], arguments: list[_Argument], usage: str
+    ) -> dict[str, n.Expr]:
+        """The arguments by name; those without one are in the order of `wanted`."""
+        given: dict[str, n.Expr] = {}
+        for position, argument in enumerate(arguments):
+            name = argument.name.text if argument.name else wanted[position] if position < len(wanted) else ""
+            if name not in wanted or name in given:
+                message = (
+                    f"`{family}` takes {len(wanted)} argument{'s' if len(wanted) > 1 else ''}"
+                    if not argument.name
+                    else f"`{name}` is given twice"
+                    if name in given
+                    else f"`{family}` has no argument `{name}`"
+                )
+                raise self._fault("bad-arguments", message, argument.span, help=usage)
+            given[name] = argument.value
+        return given
 
     def emit(self, c: _Children) -> n.Emit:
         tag: Lexeme = c[1]
@@ -596,8 +666,12 @@ class Builder:
     def gather(self, c: _Children) -> n.Gather:
         start = next(i for i, child in enumerate(c) if isinstance(child, Lexeme) and child.type == "FOR")
         elements: list[n.Expr] = [child for child in c[2:start] if not isinstance(child, Lexeme)]
-        _, index, _, item, _, over, _, where, _ = c[start:]
         count, body = self._gathered(c[0], elements)
+        return replace(self._set(c[0], count, body, c[start:]), span=_over(c))
+
+    def _set(self, function: Lexeme, count: n.Expr | None, body: n.Expr, header: _Children) -> n.Gather:
+        """The set that `header`, from `for` to the closing bracket, ranges over."""
+        _, index, _, item, _, over, _, where, _ = header
         if item is not None:
             if isinstance(over, n.OverRange):
                 self._raise(
@@ -611,12 +685,12 @@ class Builder:
             over = replace(over, item=item.text)
             body = _read_as_entry(body, item.text, over.base, index.text)
             where = _read_as_entry(where, item.text, over.base, index.text) if where is not None else None
-        return n.Gather(c[0].text, count, body, index.text, over, where, span=_over(c))
+        return n.Gather(function.text, count, body, index.text, over, where)
 
     def _gathered(self, function: Lexeme, elements: list[n.Expr]) -> tuple[n.Expr | None, n.Expr]:
         """How many are selected, None but for `top`, and the values."""
         name = function.text
-        if name not in n.GATHERS:
+        if name not in (*n.GATHERS, n.LOG_SUM):
             scalar = name in n.FUNCTIONS
             self._raise(
                 "bad-arguments" if scalar else "unknown-function",

@@ -165,7 +165,8 @@ class Gather(Node):
     `function` is one of `GATHERS`: `max` and `min` are the greatest and the least value of `body`, `argmax`
     and `argmin` the least index at which it is taken; `top(count, body for …)` is the list of the `count`
     indices with the greatest values, the greatest first, of equal ones the lower index first; it is the whole
-    right-hand side of an assignment. `upto` gives all indices where there are fewer than `count`. `count` is
+    right-hand side of an assignment. `upto` gives all indices where there are fewer than `count`. `logsumexp`
+    is the logarithm of the sum of `exp(body)`; it stands in mechanisms that draw by densities only. `count` is
     None for all others. All but `upto` are undefined where there are too few
     indices. `index` differs from every name that is visible around it.
     """
@@ -211,6 +212,9 @@ SELECTING = ("top", "upto")
 
 GATHERS = ("max", "min", "argmax", "argmin", *SELECTING)
 """What may be done with the values at a set of indices."""
+
+LOG_SUM = "logsumexp"
+"""What else may be done with them, in a mechanism that draws by densities."""
 
 FUNCTIONS: dict[str, tuple[int, int]] = {
     "abs": (1, 1),
@@ -329,6 +333,33 @@ class Sample(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Choose(Node):
+    """`name ~ Choose(weight for index in over where test)`: one index of the set, each with a probability
+    proportional to its weight.
+
+    `weights` is that set; its `function` is `Choose`, which no other `Gather` has.
+    """
+
+    name: str
+    weights: Gather
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic(Node):
+    """`name ~ Logistic(location, scale) where name > low`: a number with the density
+    exp(-z)/(scale*(1 + exp(-z))**2), z being (number - location)/scale.
+
+    `scale` is 1 where the source leaves it out. `low` is None for the whole line; otherwise this is the
+    distribution given that the number is above `low`.
+    """
+
+    name: str
+    location: Expr
+    scale: Expr
+    low: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
 class Branch(Node):
     """One `if` or `elif` arm."""
 
@@ -397,7 +428,7 @@ class Pass(Node):
     """`pass`."""
 
 
-Stmt: TypeAlias = Assign | Sample | If | For | While | Emit | Break | Pass
+Stmt: TypeAlias = Assign | Sample | Choose | Logistic | If | For | While | Emit | Break | Pass
 
 
 # --- alignment --------------------------------------------------------------------------------------------

@@ -16,7 +16,11 @@ _CHOICE = (
 )
 _HEAVY = (
     "its cost under a shift is not `|x - x'| / scale`, the only form that is supported",
-    "use `Lap` or `Exp`; the arg-max of Gumbel noise is the exponential mechanism",
+    "use `Lap` or `Exp`; the arg-max of Gumbel noise is `Choose(exp(E) for i in q)`",
+)
+_CATEGORICAL = (
+    "a shift cannot align a draw with finitely many values",
+    "to choose an index by weights write `Choose(exp(E) for i in q)`",
 )
 JOINT = (
     "draws must be independent of each other (condition iii of the lemma)",
@@ -74,14 +78,13 @@ REFUSED_FAMILIES: dict[str, tuple[str, str]] = {
             "uniform",
             "unif",
             "u",
-            "choice",
-            "categorical",
             "randint",
         ),
         _CHOICE,
     ),
+    **dict.fromkeys(("choice", "categorical"), _CATEGORICAL),
     **dict.fromkeys(
-        ("gumbel", "cauchy", "student", "studentt", "gamma", "logistic", "poisson", "staircase", "beta"),
+        ("gumbel", "cauchy", "student", "studentt", "gamma", "poisson", "staircase", "beta"),
         _HEAVY,
     ),
     **dict.fromkeys(

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import assert_never
 
 from aligncheck.syntax import nodes as n
+from aligncheck.syntax.walk import has_densities
 
 _STEP = "  "
 _WIDTH = 100
@@ -39,7 +40,8 @@ def unparse(mechanism: n.Mechanism) -> str:
         lines += ["", "input", *(_STEP + unparse_input(each) for each in mechanism.inputs)]
     lines += ["", f"privacy {unparse_claim(mechanism)}"]
     lines += ["", "program", *_indented(_statements(mechanism.body))]
-    lines += ["", "align", *_indented(_align_items(mechanism.align))]
+    if mechanism.align or not has_densities(mechanism.body):
+        lines += ["", "align", *_indented(_align_items(mechanism.align))]
     if mechanism.expect is not None:
         at = f" at {mechanism.expect.at}" if mechanism.expect.at else ""
         lines += ["", f"expect {mechanism.expect.verdict}{at}"]
@@ -110,6 +112,12 @@ def _statement(statement: n.Stmt) -> Iterator[str]:
             if family is n.Family.DISCRETE_LAPLACE and args[1:] == (n.Number(Fraction(1)),):
                 shown = args[:1]
             yield f"{name}{place} ~ {family.value}({_listed(shown)})"
+        case n.Choose(name, weights):
+            yield f"{name} ~ {_gather(weights)}"
+        case n.Logistic(name, location, scale, low):
+            arguments = (location,) if scale == n.Number(Fraction(1)) else (location, scale)
+            clause = f" where {name} > {_text(low, _SUM)}" if low is not None else ""
+            yield f"{name} ~ Logistic({_listed(arguments)}){clause}"
         case n.If(branches, otherwise):
             for word, branch in zip(_words("if", "elif"), branches, strict=False):
                 yield f"{word} {unparse_expr(branch.test)}:"

@@ -12,6 +12,7 @@ from aligncheck.syntax.nodes import (
     Break,
     Call,
     CaseSplit,
+    Choose,
     Compare,
     Conditional,
     Emit,
@@ -22,6 +23,7 @@ from aligncheck.syntax.nodes import (
     Index,
     Indices,
     Logic,
+    Logistic,
     Mechanism,
     Member,
     Name,
@@ -180,6 +182,10 @@ def own_expressions(stmt: Stmt) -> tuple[Expr, ...]:
             return (value,)
         case Sample(index=index, args=args):
             return args if index is None else (index, *args)
+        case Choose(weights=weights):
+            return (weights,)
+        case Logistic(location=location, scale=scale, low=low):
+            return (location, scale) if low is None else (location, scale, low)
         case If(branches=branches):
             return tuple(b.test for b in branches)
         case For(over=OverRange(low=low, high=high), invariants=invariants):
@@ -192,6 +198,11 @@ def own_expressions(stmt: Stmt) -> tuple[Expr, ...]:
             return tuple(f.value for f in fields)
         case For() | Break() | Pass():
             return ()
+
+
+def has_densities(body: tuple[Stmt, ...]) -> bool:
+    """Whether a program draws by stated densities: it is then proved by these, and has no alignment."""
+    return any(isinstance(stmt, Choose | Logistic) for stmt in statements_in(body))
 
 
 def shifts_in(items: tuple[AlignItem, ...]) -> Iterator[Shift]:
