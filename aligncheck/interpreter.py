@@ -463,12 +463,14 @@ def _extreme(values: list[Number], direction: int) -> Number:
 
 
 def _gathered(expr: nodes.Gather, scope: Scope) -> Number:
-    """The greatest or least value over a set, or the least index at which it is taken."""
+    """The greatest or least value over a set, the least index at which it is taken, or a sum over it."""
     if expr.function in nodes.SELECTING:
         undefined(expr, f"`{expr.function}` gives a list of indices, not one value")
     found = _at_each_index(expr, scope)
     if not found:
         undefined(expr, f"`{expr.function}` over no index")
+    if expr.function == nodes.LOG_SUM:
+        return exact.ln(exact.total(exact.exp(value) for _, value in found))
     direction = 1 if expr.function in ("max", "argmax") else -1
     index, best = found[0]
     tied = False
@@ -520,6 +522,11 @@ def _at_each_index(expr: nodes.Gather, scope: Scope) -> list[tuple[int, Number]]
         scope.bound = outside
     del scope.leaves[read:], scope.compared[compared:]
     return found
+
+
+def at_each_index(expr: nodes.Gather, scope: Scope) -> list[tuple[int, Number]]:
+    """The values over a set, by rising index; each index counts as a step. Raises `Stopped`."""
+    return _at_each_index(expr, scope)
 
 
 def _indices(over: nodes.Indices | nodes.OverRange, scope: Scope) -> range:
@@ -602,6 +609,15 @@ class DrawSite:
 
 NoiseSource: TypeAlias = Callable[[DrawSite], Number | Deferred]
 
+ByDensity: TypeAlias = nodes.Choose | nodes.Logistic
+DensitySource: TypeAlias = Callable[[ByDensity, Scope], Number]
+"""What gives the values of draws by a density; it is asked for each of them, in order."""
+
+
+def no_densities(draw: ByDensity, scope: Scope) -> NoReturn:
+    """Stops the run: a draw by a density has no noise that it is computed from."""
+    undefined(draw, f"`{draw.name}` is drawn by a density, not computed from noise")
+
 
 def run(
     mechanism: nodes.Mechanism,
@@ -639,6 +655,7 @@ class Machine:
         noise_source: NoiseSource,
         limit: int,
         at_round: Callable[[Round], None] = lambda _: None,
+        densities: DensitySource = no_densities,
     ) -> None:
         self._mechanism = mechanism
         self.scope = Scope(inputs, Tally(limit))
@@ -646,6 +663,7 @@ class Machine:
         self.origins_at: dict[NoiseKey, Mapping[str, Origin]] = {}
         self._noise_source = noise_source
         self._at_round = at_round
+        self._densities = densities
         self._rounds: list[Round] = []
         self._steps: list[Step | _Drawing] = []
         self._loop: list[tuple[str, Value]] = []
@@ -721,6 +739,9 @@ class Machine:
                 self._steps.append(Assigned(name, result, statement.span, tuple(self._loop), value))
             case nodes.Sample():
                 self._sample(statement)
+            case nodes.Choose() | nodes.Logistic():
+                self._forget()
+                self.scope.variables[statement.name] = self._densities(statement, self.scope)
             case nodes.If():
                 return self._if(statement)
             case nodes.For():

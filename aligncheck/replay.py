@@ -45,6 +45,7 @@ from aligncheck.interpreter import (
 from aligncheck.scenario import Scenario, ScenarioError, check_scenario
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
+from aligncheck.syntax.walk import has_densities
 
 __all__ = [
     "Assigned",
@@ -196,6 +197,8 @@ def _replayed(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tup
 
 def _run_on_d(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tuple[Run, Machine]:
     reasons = check_scenario(mechanism, scenario)
+    if has_densities(mechanism.body):
+        reasons = ["the mechanism draws by densities: it has no alignment to replay"]
     if reasons:
         raise ScenarioError(reasons)
     given = noise_on_d(scenario)

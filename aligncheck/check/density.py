@@ -17,8 +17,8 @@ _Draw: TypeAlias = n.Choose | n.Logistic
 
 
 def check_densities(source: Source, mechanism: n.Mechanism) -> None:
-    """Raises SpecError for a mixture with alignments, for a draw that not every run makes, for a loop that may
-    not end, and for `logsumexp` in a mechanism without such draws.
+    """Raises SpecError for a mixture with alignments, for a draw that not every run makes, for a loop, and
+    for `logsumexp` in a mechanism without such draws.
     """
     if not has_densities(mechanism.body):
         _no_log_sums(source, mechanism)
@@ -39,7 +39,7 @@ def check_densities(source: Source, mechanism: n.Mechanism) -> None:
 
 def _no_log_sums(source: Source, mechanism: n.Mechanism) -> None:
     for part in expressions_in(mechanism):
-        if isinstance(part, n.Gather) and part.function == "logsumexp":
+        if isinstance(part, n.Gather) and part.function == n.LOG_SUM:
             raise fault(
                 source,
                 "misplaced-logsumexp",
@@ -87,20 +87,13 @@ def _at_top_level(source: Source, mechanism: n.Mechanism) -> None:
                     statement.span,
                     notes=("the densities of the draws of every run are multiplied: all runs make the same",),
                 )
-            case n.While():
+            case n.For() | n.While():
                 raise fault(
                     source,
-                    "misplaced-while",
-                    "no `while` in a mechanism that is proved by its densities",
+                    "misplaced-loop",
+                    "no loop in a mechanism that is proved by its densities",
                     statement.span,
-                    help="write `for i in range(E)`, which ends",
-                )
-            case n.For(invariants=(line, *_)):
-                raise fault(
-                    source,
-                    "misplaced-invariant",
-                    "`invariant` lines belong to alignments: a mechanism that draws by densities has none",
-                    line.span,
+                    help="sets take the place of loops: `max(E for j in q)`",
                 )
             case _:
                 pass

@@ -387,7 +387,7 @@ class _Checker:
         found = self._number(gather.body, inside, f"what `{gather.function}` {does}")
         if gather.where is not None:
             self._test(gather.where, inside, "`where`")
-        if gather.function == "logsumexp":
+        if gather.function == n.LOG_SUM:
             return Sort.REAL
         return found if gather.function in ("max", "min") else Sort.INT
 

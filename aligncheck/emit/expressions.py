@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import assert_never
 
-from aligncheck.emit.gathers import Scalars, gathered
+from aligncheck.emit.gathers import Scalars, choice, gathered
 from aligncheck.emit.kinds import Kind, Kinds, literal_power
 from aligncheck.emit.layout import Brackets
 from aligncheck.emit.precedence import Level, Text
@@ -85,8 +85,14 @@ class Writer:
 
     def gathered(self, gather: nodes.Gather) -> Brackets:
         """A selection, as a call."""
-        scalars = Scalars(self._write, self.index, self._fraction, self.names, self.kinds, self.used)
-        return gathered(gather, self.lists, scalars)
+        return gathered(gather, self.lists, self._scalars())
+
+    def choice(self, logs: nodes.Gather) -> Brackets:
+        """A choice by weights, given by their logarithms."""
+        return choice(logs, self._scalars())
+
+    def _scalars(self) -> Scalars:
+        return Scalars(self._write, self.index, self._fraction, self.names, self.kinds, self.used)
 
     def _member(self, index: nodes.Expr, word: str, selection: str) -> Text:
         if self.kinds.expression(index) is Kind.INT:

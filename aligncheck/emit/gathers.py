@@ -13,7 +13,7 @@ from aligncheck.syntax import nodes
 from aligncheck.syntax.walk import names_in
 
 _OF_ARRAYS = {"max": "greatest", "min": "least", "argmax": "argmax", "argmin": "argmin", "top": "top"}
-_OF_SCORES = {name: f"{name}_of" for name in nodes.GATHERS}
+_OF_SCORES = {**{name: f"{name}_of" for name in nodes.GATHERS}, nodes.LOG_SUM: "log_sum_exp_of"}
 ARRAY_FUNCTIONS = frozenset(
     {*_OF_ARRAYS.values(), "clipped", "indices", "maximum", "members", "minimum", "vector"}
 )
@@ -55,11 +55,16 @@ def gathered(gather: nodes.Gather, lists: Lists, scalars: Scalars) -> Brackets:
     return call(function, arguments)
 
 
+def choice(logs: nodes.Gather, scalars: Scalars) -> Brackets:
+    """The call that draws an index; the body of `logs` is the logarithm of its weight."""
+    return Brackets("noise.choice(", _generator(logs, scalars), generator=True)
+
+
 def _generator(gather: nodes.Gather, scalars: Scalars) -> tuple[str, ...]:
     """Element, `for` and `if` of a generator expression."""
     index = scalars.names[gather.index]
     element = scalars.write(gather.body).text
-    if gather.function not in ("max", "min"):
+    if gather.function not in ("max", "min", nodes.LOG_SUM):
         element = f"({index}, {element})"
     match gather.over:
         case nodes.Indices(base=base):

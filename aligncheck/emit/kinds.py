@@ -89,6 +89,10 @@ def _bindings(statement: nodes.Stmt, of: Mapping[str, Kind]) -> list[tuple[str, 
             return [(name, _kind(value, of))]
         case nodes.Sample(name=name, family=family, args=args):
             return [(name, _drawn(family, args, of))]
+        case nodes.Choose(name=name):
+            return [(name, Kind.INT)]
+        case nodes.Logistic(name=name):
+            return [(name, Kind.REAL)]
         case nodes.For(index=index, over=over):
             found = [] if index is None else [(index, Kind.INT)]
             if isinstance(over, nodes.OverQueries):
@@ -141,6 +145,8 @@ def _kind(expr: nodes.Expr, of: Mapping[str, Kind]) -> Kind:
             return Kind.INT
         case nodes.Gather(function="max" | "min", body=body):
             return _kind(body, of)  # the index of the set is an int, as every name is that is not in `of`
+        case nodes.Gather(function=nodes.LOG_SUM):
+            return Kind.REAL
         case nodes.Gather():
             return Kind.INT
         case nodes.Member():

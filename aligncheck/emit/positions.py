@@ -93,6 +93,8 @@ class IndicesOf:
                     selections |= {name} if _is_over(gather.over, base) else set()
                 case nodes.Assign(name=name, value=value):
                     values.setdefault(name, []).append(value)
+                case nodes.Choose(name=name, weights=weights):
+                    values.setdefault(name, []).append(_is_over(weights.over, base))
                 case nodes.For():
                     over = _vector_of(statement, {base}) is not None
                     for name in (n for n in bound_by(statement) if n is not None):
@@ -170,7 +172,7 @@ def _holds_index(statement: nodes.Stmt, index: str | None) -> bool:
 def bound_by(statement: nodes.Stmt) -> tuple[str | None, ...]:
     """The variables that the statement sets."""
     match statement:
-        case nodes.Assign(name=name):
+        case nodes.Assign(name=name) | nodes.Choose(name=name) | nodes.Logistic(name=name):
             return (name,)
         case nodes.For(index=index, over=nodes.OverQueries(item=item)):
             return (index, item)

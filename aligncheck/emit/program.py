@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import assert_never
 
@@ -15,6 +15,7 @@ from aligncheck.emit.positions import Answered, bound_by
 from aligncheck.emit.records import RecordClass, RecordKey
 from aligncheck.syntax import nodes
 from aligncheck.syntax.walk import names_in, own_expressions, statements_in, subexpressions
+from aligncheck.syntax.weights import log_of
 
 _DRAWS = {
     nodes.Family.LAPLACE: "laplace",
@@ -68,6 +69,13 @@ class Program:
                     yield from self._long(prefix, value, "")
             case nodes.Sample():
                 yield from self._sample(statement, indent)
+            case nodes.Choose(name=name, weights=weights):
+                drawn = self.writer.choice(replace(weights, body=log_of(weights.body)))
+                yield from bracket_lines(drawn, f"{indent}{self.writer.names[name]} = ")
+            case nodes.Logistic(name=name):
+                numbers: list[Item] = [self.writer.expression(e) for e in own_expressions(statement)]
+                drawn = call("noise.logistic", numbers)
+                yield from bracket_lines(drawn, f"{indent}{self.writer.names[name]} = ")
             case nodes.If(branches=branches, otherwise=otherwise):
                 for word, branch in zip(["if"] + ["elif"] * len(branches), branches, strict=False):
                     yield from self._long(f"{indent}{word} ", branch.test, ":")

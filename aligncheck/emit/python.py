@@ -418,7 +418,12 @@ def _idents(mechanism: nodes.Mechanism) -> Iterator[str]:
                 assert_never(item)
     for statement in statements_in(mechanism.body):
         match statement:
-            case nodes.Assign(name=name) | nodes.Sample(name=name):
+            case (
+                nodes.Assign(name=name)
+                | nodes.Sample(name=name)
+                | nodes.Choose(name=name)
+                | nodes.Logistic(name=name)
+            ):
                 yield name
             case nodes.For(index=index, over=over):
                 if index is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from aligncheck.syntax import nodes
-from aligncheck.syntax.walk import expressions_in, statements_in
+from aligncheck.syntax.walk import expressions_in, own_expressions, statements_in
 
 _BUDGET = "privacy budget"
 
@@ -45,6 +45,8 @@ class Units:
         match statement:
             case nodes.Assign(name=name, value=value):
                 self._joined(name, self._unit(value))
+            case nodes.Logistic(name=name):
+                self._joined(name, *(self._unit(e) for e in own_expressions(statement)))
             case nodes.Sample(name=name, family=family, args=args) if family is not nodes.Family.GEOMETRIC:
                 self._joined(name, *map(self._unit, args))
             case nodes.For(over=nodes.OverQueries(base=base, item=item)):

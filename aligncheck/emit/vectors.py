@@ -80,7 +80,7 @@ def length_of(over: nodes.Indices | nodes.OverQueries | nodes.OverRange) -> node
 def is_elementwise(gather: nodes.Gather, kinds: Kinds, lists: Lists) -> bool:
     """Whether a selection may be done on arrays. Integers are left to Python, which has no largest one."""
     length = length_of(gather.over)
-    if length is None or kinds.expression(gather.body) is not Kind.REAL:
+    if gather.function == nodes.LOG_SUM or length is None or kinds.expression(gather.body) is not Kind.REAL:
         return False
     # `top(0, …)` is defined, and evaluates nothing, where there are no indices at all.
     everywhere = gather.function != "top"

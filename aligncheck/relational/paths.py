@@ -73,6 +73,7 @@ from aligncheck.syntax import nodes
 from aligncheck.syntax.nodes import (
     Assign,
     Break,
+    Choose,
     Emit,
     Expr,
     Family,
@@ -80,6 +81,7 @@ from aligncheck.syntax.nodes import (
     Gather,
     If,
     Index,
+    Logistic,
     OutCount,
     OutField,
     OutIs,
@@ -579,6 +581,8 @@ class _Machine:
             case Break():
                 self.broken[-1].extend(states)
                 return []
+            case Choose() | Logistic():
+                raise AssertionError("draws by densities have a proof rule of their own")
             case Pass():
                 return states
 

@@ -16,7 +16,8 @@ from fractions import Fraction
 from typing import Protocol, overload
 
 from aligncheck.runtime.errors import NumericError
-from aligncheck.runtime.reals import Real, at_least, at_most
+from aligncheck.runtime.reals import Real, at_least, at_most, softplus, to_float
+from aligncheck.runtime.selection import argmax_of
 
 
 class Noise(Protocol):
@@ -44,6 +45,12 @@ class Noise(Protocol):
     def discrete_laplace(self, scale: Real, step: Real) -> Real: ...
     def discrete_laplace(self, scale: Real, step: Real) -> Real:
         """Probability proportional to exp(-|x|/scale) on the multiples x of `step`."""
+
+    def choice(self, logs: Iterable[tuple[int, Real]]) -> int:
+        """An index, with probability proportional to the exponential of the number beside it."""
+
+    def logistic(self, location: Real, scale: Real, low: Real | None = None) -> Real:
+        """Density exp(-z) / (scale (1 + exp(-z))^2) with z = (x - location)/scale, given that x > `low`."""
 
     def laplaces(self, scale: Real, count: int) -> list[Real]:
         """`count` draws of `laplace`, in order; none where `count` is negative."""
@@ -107,6 +114,23 @@ class FloatingNoise:
         rate = at_most(step / (Fraction(scale) if isinstance(scale, int) else scale))
         return step * (self._failures(rate) - self._failures(rate))
 
+    def choice(self, logs: Iterable[tuple[int, Real]]) -> int:
+        # The greatest of sums with independent standard Gumbel noise: probabilities as they should be at any
+        # size of the logarithms (Gumbel 1954; Maddison, Tarlow, Minka, *A\* Sampling*, NIPS 2014).
+        # ln(E) of a standard exponential E is minus such noise.
+        return argmax_of((index, log - math.log(self._positive_exponential())) for index, log in logs)
+
+    def logistic(self, location: Real, scale: Real, low: Real | None = None) -> float:
+        # By inversion of P(X > x | X > low) = exp(-E), E standard exponential. Without `low` this says that
+        # exp(z) = exp(E) - 1; with it, that exp(y) = 1 + (exp(E) - 1)(1 + exp(t)) for y = (x - low)/scale
+        # and t = (location - low)/scale.
+        width = at_least(scale)
+        exponential = self._positive_exponential()
+        log_odds = exponential + math.log(-math.expm1(-exponential))
+        if low is None:
+            return to_float(location) + width * log_odds
+        return to_float(low) + width * softplus(log_odds + softplus(to_float((location - low) / scale)))
+
     def laplaces(self, scale: Real, count: int) -> list[Real]:
         if count <= 0:
             return []
@@ -134,6 +158,13 @@ class FloatingNoise:
     def _unit_exponential(self) -> float:
         """-ln(u) for u uniform on the multiples of 2^-53 in (0, 1]."""
         return -math.log((self._bits.getrandbits(53) + 1) * 2.0**-53)
+
+    def _positive_exponential(self) -> float:
+        """A unit exponential that is not 0, of which a logarithm is taken."""
+        drawn = 0.0
+        while drawn == 0.0:
+            drawn = self._unit_exponential()
+        return drawn
 
     def _failures(self, rate: float) -> int:
         """The integer part of an exponential variable with this rate is geometric with p = 1 - exp(-rate)."""
@@ -185,6 +216,12 @@ class RecordedNoise:
     def discrete_laplace(self, scale: Real, step: Real) -> Real:
         value = self._next("DLap", scale, step)
         return int(value) if isinstance(step, int) else value
+
+    def choice(self, logs: Iterable[tuple[int, Real]]) -> int:
+        return int(self._next("Choose", *(log for _, log in logs)))
+
+    def logistic(self, location: Real, scale: Real, low: Real | None = None) -> Real:
+        return self._next("Logistic", location, scale, *(() if low is None else (low,)))
 
     def laplaces(self, scale: Real, count: int) -> list[Real]:
         return [self.laplace(scale) for _ in range(count)]

@@ -33,7 +33,7 @@ def sqrt(x: Real) -> Real:
         top, bottom = math.isqrt(x.numerator), math.isqrt(x.denominator)
         if top * top == x.numerator and bottom * bottom == x.denominator:
             return Fraction(top, bottom)
-    return math.sqrt(_float(x))
+    return math.sqrt(to_float(x))
 
 
 def exp(x: Real) -> Real:
@@ -48,6 +48,16 @@ def exp(x: Real) -> Real:
         return math.exp(x)
     except OverflowError:
         raise NumericError("`exp` of a number that is too large") from None
+
+
+def exp_below(x: Real) -> float:
+    """e to the power x for x <= 0, which may be 0 in floating point."""
+    return math.exp(max(x, -1000))
+
+
+def softplus(x: float) -> float:
+    """ln(1 + exp(x)), without overflow and without the cancellation of the plain formula."""
+    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
 def one_minus_exp(x: Real) -> Real:
@@ -145,7 +155,7 @@ def at_least(x: Real) -> float:
         NumericError: x is not positive, not finite, or too large for a float.
     """
     _check_positive(x)
-    nearest = _float(x)
+    nearest = to_float(x)
     if isinstance(x, float):
         nearest *= 1 + _COMPUTED_SCALE_SLACK
         _check_positive(nearest)
@@ -156,7 +166,7 @@ def at_least(x: Real) -> float:
 def at_most(x: Real) -> float:
     """The greatest float that is certainly not above x; the counterpart of `at_least`. It may be 0."""
     _check_positive(x)
-    nearest = _float(x)
+    nearest = to_float(x)
     if isinstance(x, float):
         return nearest * (1 - _COMPUTED_SCALE_SLACK)
     return nearest if _above(nearest, x) <= 0 else math.nextafter(nearest, 0.0)
@@ -173,7 +183,12 @@ def _check_positive(x: Real) -> None:
         raise NumericError("a noise scale must be positive and finite")
 
 
-def _float(x: Real) -> float:
+def to_float(x: Real) -> float:
+    """The nearest float.
+
+    Raises:
+        NumericError: x is too large for one.
+    """
     try:
         return float(x)
     except OverflowError:

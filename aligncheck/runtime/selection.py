@@ -6,12 +6,13 @@ first. `aligncheck.runtime.arrays` does the same on whole arrays.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from operator import itemgetter
 from typing import TypeVar
 
 from aligncheck.runtime.errors import SelectionError
-from aligncheck.runtime.reals import Real
+from aligncheck.runtime.reals import Real, exp_below, to_float
 
 Number = TypeVar("Number", int, Real)
 
@@ -50,6 +51,17 @@ def top_of(count: int, scores: Iterable[tuple[int, Real]]) -> list[int]:
     ranked = sorted(scores, key=_VALUE, reverse=True)
     check_count(count, len(ranked))
     return [index for index, _ in ranked[:count]]
+
+
+def log_sum_exp_of(values: Iterable[Real]) -> float:
+    """The logarithm of the sum of the exponentials of the values, at any size of these.
+
+    Raises:
+        SelectionError: there is no value.
+    """
+    found = _some(values)
+    greatest = max(found)
+    return to_float(greatest) + math.log(math.fsum(exp_below(value - greatest) for value in found))
 
 
 def check_count(count: int, eligible: int) -> None:

@@ -402,9 +402,7 @@ class Builder:
             advice = nearest(word.text, ("Choose",)) or "write `winner ~ Choose(exp(E) for i in q)`"
             if word.text in FAMILIES:
                 advice = f"draw in a loop: `for i in range(k): {name.text}[i] ~ {word.text}(…)`"
-            self._raise(
-                "unknown-family", f"`{word.text}` does not choose from a set", word.span, help=advice
-            )
+            self._raise("unknown-family", f"`{word.text}` does not choose from a set", word.span, help=advice)
         if index is not None:
             self._raise(
                 "noise-index",
@@ -427,9 +425,7 @@ class Builder:
     ) -> n.Logistic:
         usage = "write `gap ~ Logistic(location, scale) where gap > 0`"
         if index is not None:
-            self._raise(
-                "noise-index", "a number with a stated density has no index", index.span, help=usage
-            )
+            self._raise("noise-index", "a number with a stated density has no index", index.span, help=usage)
         given = self._named_arguments("Logistic", ("location", "scale"), arguments, usage)
         if "location" not in given:
             self._raise("bad-arguments", "`Logistic` needs its location", span, help=usage)

@@ -166,9 +166,9 @@ class Gather(Node):
     and `argmin` the least index at which it is taken; `top(count, body for …)` is the list of the `count`
     indices with the greatest values, the greatest first, of equal ones the lower index first; it is the whole
     right-hand side of an assignment. `upto` gives all indices where there are fewer than `count`. `logsumexp`
-    is the logarithm of the sum of `exp(body)`; it stands in mechanisms that draw by densities only. `count` is
-    None for all others. All but `upto` are undefined where there are too few
-    indices. `index` differs from every name that is visible around it.
+    is the logarithm of the sum of `exp(body)`, in mechanisms that draw by densities only. `count` is None for
+    all but `top` and `upto`. All but `upto` are undefined where there are too few indices. `index` differs
+    from every name that is visible around it.
     """
 
     function: str

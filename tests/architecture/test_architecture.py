@@ -27,6 +27,7 @@ ORDER = (
     "check",
     "exact",
     "interpreter",
+    "density",
     "scenario",
     "alignment",
     "replay",

@@ -526,6 +526,8 @@ def test_every_node_has_a_rule_of_its_name() -> None:
         "over_range": "for_range",
         "for": "for_queries",
         "emit_field": "argument",
+        # A draw is known by its family, which the rule does not see.
+        "logistic": "sample",
     }
     for node in n.Node.__subclasses__():
         name = re.sub(r"(?<!^)(?=[A-Z])", "_", node.__name__).lower()
