@@ -35,7 +35,7 @@ from aligncheck.relational.paths import (
     Unroll,
     unrolled,
 )
-from aligncheck.relational.selection import is_extremum
+from aligncheck.relational.selection import UnsupportedError, is_extremum, selection_of
 from aligncheck.relational.terms import (
     FALSE,
     App,
@@ -64,7 +64,7 @@ from aligncheck.verdict import Counterexample
 
 _REALS = (Fraction(1), Fraction(0), Fraction(2), Fraction(1, 2), Fraction(4), Fraction(1, 4), Fraction(-1))
 _INTEGERS = (Fraction(1), Fraction(2), Fraction(0), Fraction(3), Fraction(-1))
-_LENGTHS = (1, 2, 3, 4)
+_LENGTHS = (1, 2, 3, 0, 4)
 _LIMITS = ((1, 1), (2, 1), (4, 1), (4, 2), (16, 4), (1000, 16))
 """Readable models are asked for within these bounds in turn: (greatest size, denominator)."""
 _GROUNDINGS = 8
@@ -182,7 +182,7 @@ class _Search:
         """A confirmed violation, as small as a few tries can make it."""
         try:
             analysis = unrolled(self.theory, Unroll(self.length + 2, _PATHS))
-        except (TooManyPathsError, ZeroDivisionError):
+        except (TooManyPathsError, UnsupportedError, ZeroDivisionError):
             return None
         smt = Smt(self.theory, whole=True, deadline=self.until)
         paths = sorted(analysis.paths, key=lambda p: len(p.events))
@@ -468,7 +468,7 @@ def _renaming(path: Path, kinds: tuple[Kind, ...]) -> dict[Term, Term]:
     terms += list(run_on_d(path)) + [pair.left for e in path.emissions() for _, pair, _ in e.fields]
     table: dict[Term, Term] = {}
     for a in atoms(terms):
-        if a.kind in kinds:
+        if a.kind in kinds or selection_of(a) is not None:
             name = f"{a.name}~"
             table[a] = Sym(name, a.sort, a.kind) if isinstance(a, Sym) else App(name, a.args, a.sort, a.kind)
     return table

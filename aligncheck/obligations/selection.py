@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 from aligncheck.conditions import Condition
 from aligncheck.obligations.obligation import (
@@ -13,17 +13,16 @@ from aligncheck.obligations.obligation import (
     run_on_d,
     run_on_d_prime,
 )
-from aligncheck.relational.paths import Analysis, Cut, Path, Selected
+from aligncheck.relational.paths import Analysis, Selected
 from aligncheck.relational.selection import chosen, member, pick, size_of
+from aligncheck.relational.shown import is_shown, selections_in
 from aligncheck.relational.terms import (
     ZERO,
-    App,
     Kind,
     Sort,
     Sym,
     Term,
     and_,
-    atoms,
     const,
     eq,
     implies,
@@ -109,14 +108,14 @@ def released_selections(analysis: Analysis, visible: Visible) -> list[Obligation
     """
     if analysis.theory.is_concrete:
         return []
-    spoken = _selections_in(d.shift for p in analysis.paths for d in p.drawings())
+    spoken = selections_in(d.shift for p in analysis.paths for d in p.drawings())
     found = _draws_told(analysis, visible)
     for name in sorted(spoken):
         event = next(
             (e for p in analysis.paths for e in p.events if isinstance(e, Selected) and e.name == name), None
         )
         span = event.span if event is not None else analysis.theory.mechanism.span
-        shown = _shown(analysis, name)
+        shown = is_shown(analysis, name)
         found.append(
             Obligation(
                 Condition.ACYCLIC,
@@ -140,75 +139,22 @@ def _draws_told(analysis: Analysis, visible: Visible) -> list[Obligation]:
     wrong: dict[tuple[Condition, Span], str] = {}
     for path in analysis.paths:
         for event in path.drawings():
-            terms = [a.left for a in event.args] + ([event.index.left] if event.index is not None else [])
-            for name in _selections_in(terms):
+            for name in selections_in(a.left for a in event.args):
                 wrong[Condition.SCALES, event.span] = name
+            for name in selections_in([event.position]):
+                wrong[Condition.DRAWS, event.span] = name
         if path.drawings() or visible.draws_after(path):
             for decision in path.decisions():
-                for name in _selections_in([decision.test.left]):
+                for name in selections_in([decision.test.left]):
                     wrong[Condition.DRAWS, decision.span] = name
     return [
         Obligation(
             condition,
             (),
-            Impossible(_shown(analysis, name), "records carry what is selected"),
+            Impossible(is_shown(analysis, name), "records carry what is selected"),
             f"the output shows `{name}`, on which the draws depend",
             span,
             "released_selections",
         )
         for (condition, span), name in wrong.items()
     ]
-
-
-def _selections_in(terms: Iterable[Term]) -> set[str]:
-    """The selections of which terms speak."""
-    return {
-        a.name.split(":", 1)[1]
-        for a in atoms(terms)
-        if a.kind is Kind.OMEGA and a.name.startswith(("sel:", "in:", "at:", "size:", "passed:"))
-    }
-
-
-def _shown(analysis: Analysis, name: str) -> bool:
-    """Whether every run releases the selection."""
-    one = chosen(name)
-    selecting = [
-        p for p in analysis.paths if any(isinstance(e, Selected) and e.name == name for e in p.events)
-    ]
-    silent = [p for p in selecting if not _carries(p, one)]
-    if all(_always_passes(analysis, p, lambda q: _carries(q, one)) for p in silent):
-        return True
-    loops = {c.number for c in analysis.cuts if _releases_all_ranks(analysis, c, name)}
-    return bool(loops) and all(_always_passes(analysis, p, lambda q: q.origin in loops) for p in selecting)
-
-
-def _always_passes(analysis: Analysis, start: Path, wanted: Callable[[Path], bool]) -> bool:
-    """Whether after a path no run reaches the end without taking a wanted path."""
-    reached: set[int | None] = set()
-    queue = [start.target]
-    while queue:
-        here = queue.pop()
-        if here is None:
-            return False
-        if here not in reached:
-            reached.add(here)
-            queue += [p.target for p in analysis.paths if p.origin == here and not wanted(p)]
-    return True
-
-
-def _releases_all_ranks(analysis: Analysis, cut: Cut, name: str) -> bool:
-    """Whether a loop runs over the ranks of a selection and every round releases the index at its rank."""
-    meaning = analysis.theory.registry.selections.get(name)
-    if meaning is None or cut.counter is None or cut.enclosing:
-        return False
-    ends = (size_of(name),) if meaning.partial else (size_of(name), meaning.count)
-    if cut.env["#low"].left != ZERO or cut.env["#high"].left not in ends:
-        return False
-    own = [p for p in analysis.paths if p.origin == cut.number]
-    rounds = [p for p in own if any(d.taken for d in p.decisions() if d.loop == cut.number)]
-    value = pick(name, cut.counter)
-    return all(p.target == cut.number and _carries(p, value) for p in rounds)
-
-
-def _carries(path: Path, value: App | Sym) -> bool:
-    return any(pair.left == value for e in path.emissions() for _, pair, _ in e.fields)

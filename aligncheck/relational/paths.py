@@ -1187,8 +1187,8 @@ class ProgramScope:
         return value, and_((le(span.left, index), lt(index, span.right)))
 
     def _among(self, base: str, index: Term, right: bool) -> tuple[Term, Term] | None:
-        """In a concrete run: the draw at an index that is no plain number."""
-        if not self.theory.is_concrete or isinstance(index, Const):
+        """In a concrete run: the draw at an index that is no plain number, or at which there was none."""
+        if not self.theory.is_concrete:
             return None
         found: Term = ZERO
         there: list[Term] = []
@@ -1197,7 +1197,7 @@ class ProgramScope:
                 here = eq(index, const(int(name[len(base) + 1 : -1])))
                 found = ite(here, cell.right if right else cell.left, found)
                 there.append(here)
-        return (found, or_(there)) if there else None
+        return found, or_(there)
 
     def length(self, base: str) -> Term:
         if base not in self.theory.gathers:

@@ -202,6 +202,13 @@ def passed(name: str, index: Term) -> App:
     return App(f"{_PASSED}{name}", (index,), Sort.INT, Kind.OMEGA)
 
 
+def selection_of(atom: Sym | App) -> str | None:
+    """The selection of which a symbol tells something, if it does: an index, a member, or how many."""
+    label, _, name = atom.name.partition(":")
+    tells = f"{label}:" in (_CHOSEN, _IN, _AT, _PASSED, "size:")
+    return name if tells and atom.kind is Kind.OMEGA else None
+
+
 def is_binder(atom: Term) -> bool:
     """Whether an atom is the index that a set ranges over."""
     return isinstance(atom, Sym) and atom.name.endswith(BINDER)

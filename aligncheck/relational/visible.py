@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from aligncheck.relational.paths import OUT, Analysis, Assumed, Cut, Drawing, Emission, Path
+from aligncheck.relational.selection import selection_of, size_of
+from aligncheck.relational.shown import shown_selections
 from aligncheck.relational.terms import (
     ONE,
     Add,
@@ -142,8 +144,11 @@ class Visible:
 
     @cached_property
     def known(self) -> frozenset[Sym]:
-        """The loop-head symbols that are functions of ω: the greatest set that is closed under every path."""
-        known = {
+        """The loop-head symbols that are functions of ω: the greatest set that is closed under every path. With
+        them the sizes of the selections that ω shows.
+        """
+        known = {size_of(name) for name in shown_selections(self.analysis)}
+        known |= {
             s
             for cut in self.analysis.cuts
             for pair in cut.fresh.values()
@@ -362,6 +367,9 @@ def _less_released(term: Add, shown: frozenset[Term]) -> Iterator[Term]:
 
 
 def _is_known_atom(atom: Sym | App, known: set[Sym] | frozenset[Sym]) -> bool:
+    selection = selection_of(atom)
+    if selection is not None:
+        return size_of(selection) in known
     if atom.kind in (Kind.PARAMETER, Kind.OMEGA):
         return True
     return isinstance(atom, Sym) and (atom in known or atom.name.startswith(PUBLIC_GHOSTS))
