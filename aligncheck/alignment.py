@@ -88,6 +88,7 @@ class _AlignScope(Scope):
         self.variables, self.origins = dict(environment[0]), dict(environment[1])
         self.bound = dict(bound)
         self.read = prime.read
+        self.functions = prime.functions
         self._noise = noise
         self._prime = prime
         self._output = output
@@ -203,7 +204,16 @@ class Alignment:
             for number, statement in enumerate(mechanism.body)
             if isinstance(statement, nodes.Assign) and statement.name in gathered
         }
-        self._machine = Machine(mechanism, self._inputs_prime, self._source, limit, self._at_round)
+        self._functions = scenario.applied(mechanism)
+        self._machine = Machine(
+            mechanism,
+            self._inputs_prime,
+            self._source,
+            limit,
+            self._at_round,
+            scenario.releases(),
+            self._functions,
+        )
         self._rounds = {(one.statement.span, one.loop): one for one in run_d.rounds}
         self._tally = Tally(limit * _SHIFT_STEPS)
         self._sites: dict[NoiseKey, DrawSite] = {}
@@ -315,6 +325,7 @@ class Alignment:
             return None if site is not None else self._state_before(self._place(draw), name, inside=True)
 
         scope = _Ahead(self._inputs_prime, self._tally, held, self._aligned)
+        scope.functions = self._functions
         scope.read = self.reads[draw.key]
         return scope
 
@@ -372,6 +383,7 @@ class Alignment:
             return self._state_before(number, name)
 
         scope = _Ahead(self._inputs_prime, self._tally, held, self._aligned)
+        scope.functions = self._functions
         try:
             value = state_of(statement.value, scope)
         except _Cycle:
@@ -475,7 +487,7 @@ def _written(body: tuple[nodes.Stmt, ...]) -> frozenset[str]:
     found: set[str] = set()
     for statement in statements_in(body):
         match statement:
-            case nodes.Assign(name=name):
+            case nodes.Assign(name=name) | nodes.Invoke(name=name):
                 found.add(name)
             case nodes.For(index=index, over=over):
                 found |= {index} if index is not None else set()

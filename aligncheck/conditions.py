@@ -95,6 +95,12 @@ class Condition(Enum):
         "the declared ranges and the adjacency can be satisfied",
         "the declared ranges contradict each other",
     )
+    CALLS = _Entry(
+        "calls",
+        "-",
+        "every mechanism that is called is verified, and given what its proof covers",
+        "a mechanism or a function is called with what its proof does not cover",
+    )
     INVARIANT = _Entry(
         "invariant",
         "-",

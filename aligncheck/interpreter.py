@@ -16,6 +16,7 @@ from typing import NoReturn, TypeAlias, assert_never
 
 from aligncheck import exact
 from aligncheck.conditions import Condition
+from aligncheck.contract import Contract, contract_of
 from aligncheck.exact import ONE, Number, Undecided, Value
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
@@ -27,8 +28,8 @@ Inputs: TypeAlias = tuple[tuple[str, Input], ...]
 Loop: TypeAlias = tuple[tuple[str, Value], ...]
 Selected: TypeAlias = tuple[int, ...]
 """What `top` and `upto` give: a list of indices, the first one first. Variables hold it; records never do."""
-State: TypeAlias = Value | Selected
-"""What a program variable may hold."""
+Function: TypeAlias = Callable[[tuple[Value, ...]], Value]
+"""A public function of a spec."""
 Leaf: TypeAlias = nodes.Name | nodes.Index | nodes.Gather
 """What an evaluation reads as a whole: a name, an entry, or a set (but not what the set reads inside)."""
 
@@ -45,6 +46,18 @@ class Record:
     tag: str
     fields: tuple[tuple[str, Value], ...]
     statement: nodes.Emit = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What a call of a mechanism released: execution `number` (from 0) of this call."""
+
+    number: int
+    records: tuple[Record, ...]
+
+
+State: TypeAlias = Value | Selected | Returned
+"""What a program variable may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +129,20 @@ class Emitted:
     loop: Loop
 
 
-Step: TypeAlias = Draw | Decision | Assigned | Emitted
+@dataclass(frozen=True, slots=True)
+class Invoked:
+    """One call of a mechanism: what its inputs got, what it released, and the ε that it spent."""
+
+    name: str
+    mechanism: str
+    given: Inputs
+    returned: Returned
+    spent: Number
+    span: Span
+    loop: Loop
+
+
+Step: TypeAlias = Draw | Decision | Assigned | Invoked | Emitted
 """`span` is the statement's (of a test: the test's); `loop` the index variables of the enclosing loops."""
 
 
@@ -235,6 +261,7 @@ class Scope:
         self.variables: dict[str, State] = {}
         self.draws: dict[NoiseKey, Number | Deferred] = {}
         self.bound: dict[str, Value] = {}
+        self.functions: Mapping[str, Function] = {}
         self.tally = tally or Tally(STEP_LIMIT)
         self.compared: list[Compared] = []
         self.leaves: list[tuple[Leaf, State]] = []
@@ -266,6 +293,11 @@ class Scope:
         found = self.variable(node.ident)
         return found if isinstance(found, tuple) else None
 
+    def returned(self, name: str) -> tuple[Record, ...] | None:
+        """The records that a name stands for, if it stands for what a call released."""
+        found = self.variable(name)
+        return found.records if isinstance(found, Returned) else None
+
     def value(self, node: nodes.Name) -> Value:
         """The value of a scalar."""
         if node.primed:
@@ -275,6 +307,8 @@ class Scope:
         held = self.variable(node.ident)
         if isinstance(held, tuple):
             undefined(node, f"`{node.ident}` is a list of indices, not one value")
+        if isinstance(held, Returned):
+            undefined(node, f"`{node.ident}` is what a mechanism released, not one value")
         if held is not None:
             if (origin := self.origin(node.ident)) is not None:
                 self.read[origin] = None
@@ -347,9 +381,9 @@ def evaluate(expr: nodes.Expr, scope: Scope) -> Value:
         case nodes.OutField():
             return _released(expr, scope)
         case nodes.OutCount(tag=None):
-            return Fraction(len(scope.output(expr)))
+            return Fraction(len(_records(expr, scope)))
         case nodes.OutCount(tag=tag):
-            return Fraction(sum(record.tag == tag for record in scope.output(expr)))
+            return Fraction(sum(record.tag == tag for record in _records(expr, scope)))
         case nodes.Gather():
             gathered = _gathered(expr, scope)
             scope.leaves.append((expr, gathered))
@@ -416,14 +450,20 @@ _OPERATIONS: dict[str, Callable[[Number, Number], Number]] = {
 }
 
 
-def _call(expr: nodes.Call, scope: Scope) -> Number:
+def _call(expr: nodes.Call, scope: Scope) -> Value:
     if expr.function == "len":
         (argument,) = expr.args
         if isinstance(argument, nodes.Name):
-            for entries in (scope.whole(argument), scope.selected(argument)):
+            returned = scope.returned(argument.ident)
+            for entries in (scope.whole(argument), scope.selected(argument), returned):
                 if entries is not None:
                     return Fraction(len(entries))
         undefined(expr, "`len` takes the name of a list")
+    if expr.function not in nodes.FUNCTIONS:
+        function = scope.functions.get(expr.function)
+        if function is None:
+            undefined(expr, f"`{expr.function}` is not given")
+        return function(tuple(evaluate(argument, scope) for argument in expr.args))
     values = [number_of(argument, scope) for argument in expr.args]
     try:
         return _apply(expr.function, values)
@@ -467,6 +507,8 @@ def _gathered(expr: nodes.Gather, scope: Scope) -> Number:
     if expr.function in nodes.SELECTING:
         undefined(expr, f"`{expr.function}` gives a list of indices, not one value")
     found = _at_each_index(expr, scope)
+    if expr.function == "sum":
+        return exact.total(value for _, value in found)
     if not found:
         undefined(expr, f"`{expr.function}` over no index")
     if expr.function == nodes.LOG_SUM:
@@ -573,9 +615,19 @@ def _ordered(expr: nodes.Compare, left: Value, right: Value) -> bool:
     return {"<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}[expr.op]
 
 
+def _records(expr: nodes.OutIs | nodes.OutField | nodes.OutCount, scope: Scope) -> tuple[Record, ...]:
+    """The records of the output, or of what a call released."""
+    if expr.of == "out":
+        return scope.output(expr)
+    found = scope.returned(expr.of)
+    if found is None:
+        undefined(expr, f"`{expr.of}` has not been called here")
+    return found
+
+
 def _record(expr: nodes.OutIs | nodes.OutField, scope: Scope) -> Record | None:
     index = integer_of(expr.index, scope, "the number of a record")
-    output = scope.output(expr)
+    output = _records(expr, scope)
     return output[index] if 0 <= index < len(output) else None
 
 
@@ -619,18 +671,36 @@ def no_densities(draw: ByDensity, scope: Scope) -> NoReturn:
     undefined(draw, f"`{draw.name}` is drawn by a density, not computed from noise")
 
 
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call that is about to happen: execution `number` of the call that gives `name` its records."""
+
+    name: str
+    number: int
+    contract: Contract
+    given: Inputs
+    span: Span
+
+
+CallSource: TypeAlias = Callable[[CallSite], tuple[Record, ...]]
+"""What a called mechanism releases."""
+
+
 def run(
     mechanism: nodes.Mechanism,
     parameters: Mapping[str, Input] | Inputs,
     data: Mapping[str, Input] | Inputs,
     noise_source: NoiseSource,
     limit: int = STEP_LIMIT,
+    functions: Mapping[str, Function] = MappingProxyType({}),
 ) -> Run:
     """Run `mechanism` once, exactly. `noise_source` is asked for each draw, in order; `limit` bounds steps.
+    Mechanisms that are called ask the same source. `functions` are the public functions of the spec.
 
     Faults end the run and are told in `Run.ended`; raises `Undecided` where exact arithmetic cannot decide.
     """
-    return Machine(mechanism, {**dict(parameters), **dict(data)}, noise_source, limit).run()
+    inputs = {**dict(parameters), **dict(data)}
+    return Machine(mechanism, inputs, noise_source, limit, functions=functions).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -655,10 +725,16 @@ class Machine:
         noise_source: NoiseSource,
         limit: int,
         at_round: Callable[[Round], None] = lambda _: None,
+        call_source: CallSource | None = None,
+        functions: Mapping[str, Function] = MappingProxyType({}),
         densities: DensitySource = no_densities,
     ) -> None:
         self._mechanism = mechanism
         self.scope = Scope(inputs, Tally(limit))
+        self.scope.functions = functions
+        self._limit = limit
+        self._call_source = call_source or self._run_callee
+        self._called: dict[str, int] = {}
         self.reached = 0
         self.origins_at: dict[NoiseKey, Mapping[str, Origin]] = {}
         self._noise_source = noise_source
@@ -737,6 +813,8 @@ class Machine:
                 self.scope.variables[name] = result
                 self._note_origin(name, value)
                 self._steps.append(Assigned(name, result, statement.span, tuple(self._loop), value))
+            case nodes.Invoke():
+                self._invoke(statement)
             case nodes.Sample():
                 self._sample(statement)
             case nodes.Choose() | nodes.Logistic():
@@ -757,6 +835,34 @@ class Machine:
             case _:
                 assert_never(statement)
         return False
+
+    def _invoke(self, statement: nodes.Invoke) -> None:
+        use = next(use for use in self._mechanism.uses if use.name == statement.mechanism)
+        contract = contract_of(use)
+        given = tuple((each.name, self._argument(each.value)) for each in statement.arguments)
+        spent = number_of(contract.claim, Scope(dict(given), self.scope.tally))
+        number = self._called.get(statement.name, 0)
+        self._called[statement.name] = number + 1
+        site = CallSite(statement.name, number, contract, given, statement.span)
+        returned = Returned(number, self._call_source(site))
+        self.scope.variables[statement.name] = returned
+        loop = tuple(self._loop)
+        made = Invoked(statement.name, use.name, given, returned, spent, statement.span, loop)
+        self._steps.append(made)
+
+    def _argument(self, expr: nodes.Expr) -> Input:
+        if isinstance(expr, nodes.Gather) and expr.function == nodes.LISTING:
+            return tuple(value for _, value in _at_each_index(expr, self.scope))
+        whole = self.scope.whole(expr) if isinstance(expr, nodes.Name) else None
+        return whole if whole is not None else evaluate(expr, self.scope)
+
+    def _run_callee(self, site: CallSite) -> tuple[Record, ...]:
+        """Runs the callee with noise from the same source."""
+        done = Machine(site.contract.mechanism, dict(site.given), self._noise_source, self._limit).run()
+        if not isinstance(done.ended, Finished):
+            reason = done.ended.reason if isinstance(done.ended, Fault) else "it takes too long"
+            raise Stopped(Fault(Condition.CALLS, site.span, f"`{site.contract.mechanism.name}`: {reason}"))
+        return done.output
 
     def _note_origin(self, name: str, value: nodes.Expr) -> None:
         if self.scope.read and not selects(value):
@@ -851,6 +957,8 @@ def variable_text(key: NoiseKey) -> str:
 
 def value_text(value: State) -> str:
     """The value as the language writes it: `1/2`, `true`, `16*sqrt(2)`; indices as `[2, 0]`."""
+    if isinstance(value, Returned):
+        return f"{len(value.records)} records"
     if isinstance(value, tuple):
         return f"[{', '.join(map(str, value))}]"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -6,13 +6,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from aligncheck.conditions import Condition
+from aligncheck.contract import Contract, contract_of, with_contract
 from aligncheck.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.costs import cost_parts
 from aligncheck.discharge.establish import Findings, contradiction, establish
+from aligncheck.discharge.guarantees import bounds_of_fields, length_of_output
 from aligncheck.discharge.prove import Open, Outcome, Proved
 from aligncheck.obligations import ORDER
 from aligncheck.relational.paths import TooManyPathsError
@@ -20,16 +23,18 @@ from aligncheck.relational.selection import UnsupportedError
 from aligncheck.relational.spell import spell
 from aligncheck.relational.terms import Cmp, Kind, Term, atoms
 from aligncheck.source import Source
-from aligncheck.syntax.nodes import Mechanism
+from aligncheck.syntax.nodes import Mechanism, Use
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,
+    Error,
     ObligationReport,
     Proof,
     Status,
     Unknown,
     Verdict,
     Verified,
+    name_of,
 )
 
 if TYPE_CHECKING:
@@ -45,13 +50,68 @@ def judge(mechanism: Mechanism, source: Source, deadline: float, explain: bool =
 
     Raises SpecError for contradictory `where` clauses (rule 2) and for programs with too many paths.
     """
+    return _judged(mechanism, source, deadline, explain)[0]
+
+
+def _judged(
+    mechanism: Mechanism, source: Source, deadline: float, explain: bool
+) -> tuple[Verdict, Findings | None]:
+    """The verdict, and what was established on the way, if the proof got so far."""
+    mechanism = _with_callees(mechanism, source, deadline)
     _refuse_contradiction(mechanism, source)
     try:
         findings = establish(mechanism, source, deadline)
     except TooManyPathsError as error:
         raise SpecError(source, _too_many_paths(mechanism, error)) from None
     except UnsupportedError as error:
-        return _unsupported(mechanism, error)
+        return _unsupported(mechanism, error), None
+    return _verdict(mechanism, source, findings, deadline, explain), findings
+
+
+def _with_callees(mechanism: Mechanism, source: Source, deadline: float) -> Mechanism:
+    """The mechanism with what is proved of those that it calls: each file is checked once.
+
+    Raises SpecError (`callee-not-verified`) at the `use` line of one that is not VERIFIED.
+    """
+    known: dict[str, Contract] = {}
+    for use in mechanism.uses:
+        contract = contract_of(use)
+        if contract.verdict is None:
+            path = contract.source.path
+            if path not in known:
+                known[path] = _proved(contract, use, source, deadline)
+            mechanism = with_contract(mechanism, use.name, known[path])
+    return mechanism
+
+
+def _proved(contract: Contract, use: Use, source: Source, deadline: float) -> Contract:
+    try:
+        verdict, findings = _judged(contract.mechanism, contract.source, deadline, False)
+    except SpecError as error:
+        raise _not_verified(source, use, "ERROR", error.diagnostic.message) from None
+    if not isinstance(verdict, Verified) or findings is None:
+        message = "" if isinstance(verdict, Verified | Error) else verdict.message
+        raise _not_verified(source, use, name_of(verdict), message)
+    length, bounds = length_of_output(findings), bounds_of_fields(findings)
+    return replace(contract, verdict=name_of(verdict), length=length, bounds=bounds)
+
+
+def _not_verified(source: Source, use: Use, verdict: str, message: str) -> SpecError:
+    return SpecError(
+        source,
+        Diagnostic(
+            "callee-not-verified",
+            f"`{use.path}` is not verified ({verdict}): only verified mechanisms can be called",
+            Label(use.span),
+            notes=(f"{use.path}: {message}",) if message else (),
+            help=f"`aligncheck verify {use.path}` shows why",
+        ),
+    )
+
+
+def _verdict(
+    mechanism: Mechanism, source: Source, findings: Findings, deadline: float, explain: bool
+) -> Verdict:
     _refuse_bad_clause(findings, source)
     if not findings.open():
         return Verified(mechanism, _reports(findings, None), _proof(findings, source, explain))

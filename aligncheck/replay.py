@@ -18,6 +18,7 @@ from typing import TypeVar
 from aligncheck import exact
 from aligncheck.alignment import Alignment, Violation, draw_cost, noise_on_d
 from aligncheck.conditions import Condition
+from aligncheck.contract import contract_of
 from aligncheck.exact import ZERO, Irrational, Number, Undecided, Value
 from aligncheck.interpreter import (
     STEP_LIMIT,
@@ -29,6 +30,8 @@ from aligncheck.interpreter import (
     Emitted,
     Fault,
     Finished,
+    Input,
+    Invoked,
     Machine,
     NoiseKey,
     NoiseSource,
@@ -203,7 +206,14 @@ def _run_on_d(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tup
         raise ScenarioError(reasons)
     given = noise_on_d(scenario)
     source: NoiseSource = lambda site: given.get(site.key, ZERO)  # noqa: E731 - one expression, typed
-    machine = Machine(mechanism, {**dict(scenario.parameters), **dict(scenario.data)}, source, limit)
+    machine = Machine(
+        mechanism,
+        {**dict(scenario.parameters), **dict(scenario.data)},
+        source,
+        limit,
+        call_source=scenario.releases(),
+        functions=scenario.applied(mechanism),
+    )
     run_d = machine.run()
     impossible = [
         f"`{variable_text(draw.key)}` on D: {reason}"
@@ -260,7 +270,10 @@ def _with_costs(
     on_d = {draw.key: draw for draw in run_d.draws}
     cost: Number = ZERO
     for left, right in pairs:
-        if isinstance(right, Draw) and right.key in shifts:
+        if isinstance(left, Invoked) and isinstance(right, Invoked):
+            cost = exact.add(cost, left.spent)
+            yield PairedStep(left, right, None, cost)
+        elif isinstance(right, Draw) and right.key in shifts:
             shift = shifts[right.key]
             cost = exact.add(cost, draw_cost(on_d[right.key], shift))
             yield PairedStep(left, right, shift, cost)
@@ -304,6 +317,7 @@ def _violations(pair: _Pair, cost: Number, claim: Number | Violation | None) -> 
             yield Violation(one.ended.condition, one.ended.span, f"on {which}: {one.ended.reason}")
     if not isinstance(pair.run_d.ended, Finished):
         return
+    yield from _call_violations(pair)
     difference = _output_violation(pair)
     yield from _draw_violations(pair, together=difference is None)
     if difference is not None:
@@ -327,6 +341,33 @@ def _bound_violation(
         assert mechanism.most is not None, "a bound has a value"
         message = f"for this output the claim is {claim}, more than its bound {most}"
         yield Violation(Condition.COST, mechanism.most.span, message)
+
+
+def _call_violations(pair: _Pair) -> Iterator[Violation]:
+    """Calls that do not get on D' what the called mechanism's theorem asks for."""
+    for step in pair.steps if pair.parted is None else pair.steps[: pair.parted]:
+        left, right = step.on_d, step.on_d_prime
+        if not isinstance(left, Invoked) or not isinstance(right, Invoked):
+            continue
+        use = next(use for use in pair.mechanism.uses if use.name == left.mechanism)
+        callee = contract_of(use).mechanism
+        private = {name for item in callee.inputs if isinstance(item, nodes.Queries) for name in item.names}
+        ones, others = dict(left.given), dict(right.given)
+        public = tuple((name, value) for name, value in left.given if name not in private)
+        for name, value in public:
+            if value != others[name]:
+                text = f"`{name}` is {_input_text(value)} on D, {_input_text(others[name])} on D'"
+                yield Violation(Condition.CALLS, left.span, f"`{left.mechanism}` is called where {text}")
+                return
+        data, prime = (tuple((n, given[n]) for n in ones if n in private) for given in (ones, others))
+        reasons = check_scenario(callee, Scenario(public, data, prime))
+        if reasons:
+            message = f"`{left.mechanism}` is called with what its proof does not cover: {reasons[0]}"
+            yield Violation(Condition.CALLS, left.span, message)
+
+
+def _input_text(value: Input) -> str:
+    return f"[{', '.join(map(value_text, value))}]" if isinstance(value, tuple) else value_text(value)
 
 
 def _draw_violations(pair: _Pair, together: bool) -> Iterator[Violation]:

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from aligncheck import exact
 from aligncheck.exact import Number, Value
 from aligncheck.interpreter import (
+    CallSite,
+    CallSource,
     Fault,
+    Function,
     Input,
     Inputs,
     NoiseKey,
+    Record,
     Scope,
     Stopped,
     number_of,
@@ -22,7 +26,10 @@ from aligncheck.interpreter import (
     variable_text,
 )
 from aligncheck.syntax import nodes
-from aligncheck.syntax.walk import names_in
+from aligncheck.syntax.walk import names_in, statements_in
+
+Returns: TypeAlias = tuple[tuple[str, tuple[tuple[str, Value], ...]], ...]
+"""Records that a call releases: their tags and fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +37,39 @@ class Scenario:
     """One concrete pair of databases and the noise of the run on D.
 
     `parameters` gives every public input, `data` every query input on D and `data_prime` on D'. `noise` gives
-    draws of the run on D; a draw that is not listed is 0.
+    draws of the run on D; a draw that is not listed is 0. `returned` gives the records that each execution of
+    a call releases, `functions` values of public functions.
     """
 
     parameters: Inputs
     data: Inputs
     data_prime: Inputs
     noise: tuple[tuple[NoiseKey, Value], ...] = ()
+    returned: tuple[tuple[tuple[str, int], Returns], ...] = ()
+    functions: tuple[tuple[str, tuple[Value, ...], Value], ...] = ()
+
+    def releases(self) -> CallSource:
+        """What the calls release, in both runs alike: no records where nothing is listed."""
+        table = dict(self.returned)
+
+        def source(site: CallSite) -> tuple[Record, ...]:
+            body = site.contract.mechanism.body
+            emits = {s.tag: s for s in statements_in(body) if isinstance(s, nodes.Emit)}
+            return tuple(
+                Record(tag, fields, emits[tag]) for tag, fields in table.get((site.name, site.number), ())
+            )
+
+        return source
+
+    def applied(self, mechanism: nodes.Mechanism) -> dict[str, Function]:
+        """The public functions of a mechanism: 0 or false where nothing is listed."""
+
+        def function(declared: nodes.Function) -> Function:
+            other: Value = False if declared.result is nodes.Sort.BOOL else Fraction(0)
+            table = {args: value for name, args, value in self.functions if name == declared.name}
+            return lambda args: table.get(args, other)
+
+        return {declared.name: function(declared) for declared in mechanism.functions}
 
 
 class ScenarioError(Exception):

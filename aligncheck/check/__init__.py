@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from aligncheck.check.calls import check_calls
 from aligncheck.check.density import check_densities
 from aligncheck.check.flow import AlignmentNames, ProgramFlow
+from aligncheck.check.link import Linker
 from aligncheck.check.names import Place, Reader
 from aligncheck.check.scope import check_privacy, check_redraws
 from aligncheck.check.sorts import check_sorts
@@ -14,13 +16,20 @@ from aligncheck.syntax.walk import gathered_in_full
 
 
 def check(source: Source, mechanism: Mechanism) -> Mechanism:
-    """The mechanism, if it makes sense: names, values and sorts fit, and nothing in it is out of scope.
+    """The mechanism, if it makes sense: names, values and sorts fit, and nothing in it is out of scope. The
+    mechanisms that it calls have been read and checked, too.
 
     Raises SpecError with the first fault.
     """
+    return _checked(source, Linker(_checked).linked(source, mechanism))
+
+
+def _checked(source: Source, mechanism: Mechanism) -> Mechanism:
+    """The same, of a mechanism whose callees have been read."""
     symbols = symbols_of(source, mechanism)
     check_privacy(source, mechanism)
     _check_names(source, mechanism, symbols)
+    check_calls(source, mechanism, symbols)
     check_sorts(source, mechanism, symbols)
     check_redraws(source, mechanism)
     check_densities(source, mechanism)

@@ -82,6 +82,11 @@ class ProgramFlow:
                 self._reader.read_assigned(value, self._place(state))
                 self._not_looping(name, statement.span)
                 return state.with_name(name)
+            case n.Invoke(name, _, arguments):
+                for argument in arguments:
+                    self._reader.read_argument(argument.value, self._place(state))
+                self._not_looping(name, statement.span)
+                return state.with_name(name)
             case n.Sample():
                 return self._draw(statement, state)
             case n.Choose(name, weights):

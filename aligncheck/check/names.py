@@ -25,7 +25,6 @@ _FOREIGN_FUNCTIONS = {
     "clamp": "write `clip(x, low, high)`",
     "size": "write `len(q)`",
     "length": "write `len(q)`",
-    "sum": "add up in a loop",
     "range": "`range` stands in `for i in range(…)` only",
 }
 
@@ -108,6 +107,13 @@ class Reader:
         else:
             self.read(expr, place)
 
+    def read_argument(self, expr: n.Expr, place: Place) -> None:
+        """Reads an argument of a call of a mechanism, where a list of values may stand."""
+        if isinstance(expr, n.Gather) and expr.function == n.LISTING:
+            self._gather(expr, place)
+        else:
+            self.read(expr, place)
+
     def read(self, expr: n.Expr, place: Place) -> None:
         """Raises SpecError for the first fault in `expr`, from left to right."""
         match expr:
@@ -121,6 +127,8 @@ class Reader:
                 self._length(whole)
             case n.Call("len", (n.Name() as whole,)) if whole.ident in self.symbols.selections:
                 self._selection(whole.ident, whole.span, place, primed=whole.primed)
+            case n.Call("len", (n.Name(ident, primed=False) as whole,)) if ident in self.symbols.calls:
+                self._known(ident, whole.span, place, primed=False)
             case n.Call(args=args):
                 self._function(expr)
                 for arg in args:
@@ -144,12 +152,20 @@ class Reader:
                         self.word_at(expr.span),
                         help="write `winners = top(…)` first, and here `winners[r]` or `j in winners`",
                     )
+                if expr.function == n.LISTING:
+                    self.fail(
+                        "misplaced-list",
+                        "a list of values can only be given to a mechanism that is called",
+                        self.word_at(expr.span),
+                    )
                 self._gather(expr, place)
             case n.Member(index, selection):
                 # First of all: `max(q[j], j in q)` is a set with its `for` left out.
                 span = word_in(self.source, expr.span, selection, last=True)
                 self._selection(selection, span, place, primed=False)
                 self.read(index, place)
+            case n.OutIs(of=of) | n.OutField(of=of) | n.OutCount(of=of) if of != "out":
+                self._called(expr, of, place)
             case n.OutIs(index, tag):
                 self._output(expr, place)
                 self.read(index, place)
@@ -415,6 +431,23 @@ class Reader:
     def _function(self, call: n.Call) -> None:
         name = call.function
         span = self.word_at(call.span)
+        own = self.symbols.functions.get(name)
+        if own is not None:
+            if len(call.args) != len(own.args):
+                self.fail(
+                    "bad-arguments",
+                    f"`{name}` takes {len(own.args)} arguments, not {len(call.args)}",
+                    call.span,
+                    related=(Label(own.span, "declared here"),),
+                )
+            return
+        if name in self.symbols.uses:
+            self.fail(
+                "bad-call",
+                f"`{name}` is a mechanism: its call stands alone on the right of `=`, with named arguments",
+                span,
+                help=f"write `released = {name}(eps = eps, …)`",
+            )
         if name not in n.FUNCTIONS:
             if name in n.GATHERS:
                 self._no_set(call, span)
@@ -425,8 +458,9 @@ class Reader:
                 "unknown-function",
                 f"unknown function `{name}`",
                 span,
-                help=_FOREIGN_FUNCTIONS.get(name) or nearest(name, (*n.FUNCTIONS, *n.GATHERS)),
-                notes=("calls of other mechanisms and functions of one's own are not supported yet",),
+                help=_FOREIGN_FUNCTIONS.get(name)
+                or nearest(name, (*n.FUNCTIONS, *n.GATHERS, *self.symbols.functions, *self.symbols.uses)),
+                notes=(f"a function of one's own is declared above the inputs: `fun {name}(real) : real`",),
             )
         low, high = n.FUNCTIONS[name]
         if not low <= len(call.args) <= high:
@@ -459,6 +493,31 @@ class Reader:
                 expr.span,
                 help="`out` stands in `align` only; a program keeps what it needs in variables",
             )
+
+    def _called(self, expr: n.OutIs | n.OutField | n.OutCount, of: str, place: Place) -> None:
+        """A part of what a called mechanism released."""
+        span = self.word_at(expr.span)
+        if of not in self.symbols.calls:
+            self._known(of, span, place, primed=False)
+            self.fail(
+                "not-a-call",
+                f"`{of}` has no records: only what a called mechanism released has any",
+                span,
+                help=nearest(of, self.symbols.calls),
+            )
+        self._known(of, span, place, primed=False)
+        if not isinstance(expr, n.OutCount):
+            self.read(expr.index, place)
+        records = self.symbols.released(of)
+        if isinstance(expr, n.OutField):
+            fields = {each.name: None for emit in records.values() for each in emit.fields}
+            if expr.field not in fields:
+                advice = nearest(expr.field, fields) or f"the fields are {listed(fields) or 'none'}"
+                message = f"no record of `{of}` has a field `{expr.field}`"
+                self.fail("unknown-field", message, expr.span, help=advice)
+        elif expr.tag is not None and expr.tag not in records:
+            advice = nearest(expr.tag, records) or f"the tags are {listed(records) or 'none'}"
+            self.fail("unknown-tag", f"no record of `{of}` has the tag `{expr.tag}`", expr.span, help=advice)
 
     def _tag(self, tag: str, span: Span) -> None:
         tags = self.symbols.tags

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Never, assert_never
 
-from aligncheck.check.symbols import ALIGNMENT_COST, ANSWER_INDEX, Symbols
+from aligncheck.check.symbols import ALIGNMENT_COST, ANSWER_INDEX, Symbols, symbols_of
 from aligncheck.diagnostics import Label, fault
 from aligncheck.source import Source, Span
 from aligncheck.syntax import nodes as n
@@ -48,6 +48,12 @@ def check_sorts(source: Source, mechanism: n.Mechanism, symbols: Symbols) -> Sor
     return sorts
 
 
+def called_fields(symbols: Symbols, call: str) -> Mapping[str, Sort]:
+    """The sorts of the fields of the records that a call released."""
+    callee = symbols.callee(call)
+    return sorts_of(callee, symbols_of(Source("", ""), callee)).fields if callee is not None else {}
+
+
 def _join(one: Sort | None, other: Sort | None) -> Sort | None:
     """The least sort with the values of both; the first one where there is none."""
     if one is None or other is None:
@@ -67,6 +73,8 @@ class _Table:
         self.names: dict[str, Sort | None] = {ALIGNMENT_COST: Sort.REAL}
         self.fields: dict[str, Sort] = {}
         self.mixed: set[str] = set()
+        self.functions = {name: each.result for name, each in symbols.functions.items()}
+        self.called = {name: called_fields(symbols, name) for name in symbols.calls}
         for name, item in symbols.inputs.items():
             self.names[name] = item.sort
 
@@ -77,6 +85,8 @@ class _Table:
             match statement:
                 case n.Assign(name, value):
                     self._meet(name, self.sort(value))
+                case n.Invoke():
+                    pass
                 case n.Sample(name, _, family, args):
                     self._meet(name, self._noise(family, args))
                 case n.Choose(name):
@@ -127,6 +137,8 @@ class _Table:
             case n.Boolean() | n.Compare() | n.Logic() | n.OutIs() | n.Unary("not") | n.Member():
                 return Sort.BOOL
             case n.Call(function, args):
+                if function in self.functions:
+                    return self.functions[function]
                 if function in ("floor", "len"):
                     return Sort.INT
                 return self._all(args, indices) if function in _WHOLE else Sort.REAL
@@ -138,12 +150,14 @@ class _Table:
                 return self._all((left, right), indices)
             case n.Conditional(_, then, otherwise):
                 return self._all((then, otherwise), indices)
-            case n.Gather("max" | "min", _, body, index):
+            case n.Gather("max" | "min" | "sum" | n.LISTING, _, body, index):
                 return self.sort(body, indices | {index})
             case n.Gather("logsumexp"):
                 return Sort.REAL
             case n.Gather():
                 return Sort.INT
+            case n.OutField(field=name, of=of) if of in self.called:
+                return self.called[of].get(name)
             case n.OutField(field=name):
                 return self.fields.get(name)
             case n.OutCount():
@@ -215,6 +229,8 @@ class _Checker:
         match statement:
             case n.Assign(name, value):
                 self._assigned(name, value, statement.span)
+            case n.Invoke():
+                self._arguments(statement)
             case n.Sample(_, index, family, args):
                 if index is not None:
                     self._int(index, scope, "an index")
@@ -243,6 +259,51 @@ class _Checker:
                 pass
             case _:
                 assert_never(statement)
+
+    def _arguments(self, call: n.Invoke) -> None:
+        """Whether each argument is of the kind of its input (`check_calls` has matched them)."""
+        callee = self._symbols.callee(call.name)
+        assert callee is not None, "the file has been read"
+        declared = {
+            name: item
+            for item in callee.inputs
+            for name in (item.names if isinstance(item, n.Queries) else (item.name,))
+        }
+        for argument in call.arguments:
+            value, item = argument.value, declared[argument.name]
+            if isinstance(item, n.PublicVector) or (isinstance(item, n.Queries) and item.vector):
+                self._list_argument(argument, item)
+            elif item.sort is Sort.BOOL:
+                self._test(value, _Scope(), f"`{argument.name}`")
+            elif item.sort is Sort.INT:
+                self._int(value, _Scope(), f"`{argument.name}`")
+            else:
+                self._number(value, _Scope(), f"`{argument.name}`")
+
+    def _list_argument(self, argument: n.Argument, item: n.PublicVector | n.Queries) -> None:
+        value = argument.value
+        found: Sort | None = None
+        match value:
+            case n.Gather(function=n.LISTING) if isinstance(item, n.Queries):
+                found = self._gather(value, _Scope())
+            case n.Name(ident) if self._symbols.is_list(ident):
+                given = self._symbols.inputs[ident]
+                if isinstance(given, n.PublicVector) is isinstance(item, n.PublicVector):
+                    found = given.sort
+            case _:
+                pass
+        wanted = "a list of queries" if isinstance(item, n.Queries) else "a public list"
+        if found is None:
+            more = ", or `list(… for j in q)`" if isinstance(item, n.Queries) else ""
+            self._fail(
+                "bad-arguments",
+                f"`{argument.name}` must be {wanted}",
+                value.span,
+                help=f"give the name of {wanted}{more}",
+            )
+        if found is not item.sort and not (found is Sort.INT and item.sort is Sort.REAL):
+            message = f"`{argument.name}` must be {wanted} of sort {item.sort.value}, not {found.value}"
+            self._fail("mismatched-sorts", message, value.span)
 
     def _invariants(self, invariants: tuple[n.Expr, ...]) -> None:
         for invariant in invariants:
@@ -352,6 +413,9 @@ class _Checker:
             case n.OutIs(index):
                 self._int(index, scope, "an index")
                 return Sort.BOOL
+            case n.OutField(index, name, of) if of in self._symbols.calls:
+                self._int(index, scope, "an index")
+                return called_fields(self._symbols, of).get(name, Sort.REAL)
             case n.OutField(index, name):
                 self._int(index, scope, "an index")
                 if name in self._sorts.mixed:
@@ -389,13 +453,20 @@ class _Checker:
             self._test(gather.where, inside, "`where`")
         if gather.function == n.LOG_SUM:
             return Sort.REAL
-        return found if gather.function in ("max", "min") else Sort.INT
+        return found if gather.function in ("max", "min", "sum", n.LISTING) else Sort.INT
 
     def _scalar(self, name: str, span: Span, scope: _Scope) -> Sort:
         if name in scope.binders:
             return scope.binders[name]
         if self._symbols.is_list(name):
             self._fail("list-as-value", f"`{name}` is a list, not one value", span, help=f"write `{name}[i]`")
+        if name in self._symbols.calls:
+            self._fail(
+                "list-as-value",
+                f"`{name}` is what a mechanism released, not one value",
+                span,
+                help=f"write `{name}[r].FIELD`, `{name}[r] is TAG`, `{name}.count(TAG)` or `len({name})`",
+            )
         if name in self._symbols.selections:
             self._fail(
                 "list-as-value",
@@ -420,7 +491,9 @@ class _Checker:
 
     def _length(self, arg: n.Expr) -> None:
         if isinstance(arg, n.Name) and (
-            self._symbols.is_list(arg.ident) or arg.ident in self._symbols.selections
+            self._symbols.is_list(arg.ident)
+            or arg.ident in self._symbols.selections
+            or arg.ident in self._symbols.calls
         ):
             return
         self._fail("not-a-list", "`len` takes a list: of queries, a public one, or a selection", arg.span)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Never, assert_never
 
 from aligncheck.diagnostics import Label, fault
@@ -33,7 +33,8 @@ class Symbols:
     `noise` has the draws of each noise variable, `variables` the place of each program variable's first
     assignment (loop variables included), `tags` the first record with each tag. `selections` has the one
     assignment of each variable that `top` gives. `indices` are the variables that are nothing but the index
-    of loops, `looping` those that get their values from loops only.
+    of loops, `looping` those that get their values from loops only. `calls` has the one call that gives each
+    name its records, `functions` and `uses` what the lines above the inputs declare.
     """
 
     inputs: Mapping[str, n.Input]
@@ -43,6 +44,23 @@ class Symbols:
     selections: Mapping[str, n.Assign]
     indices: frozenset[str]
     looping: frozenset[str]
+    calls: Mapping[str, n.Invoke] = field(default_factory=dict)
+    functions: Mapping[str, n.Function] = field(default_factory=dict)
+    uses: Mapping[str, n.Use] = field(default_factory=dict)
+
+    def callee(self, call: str) -> n.Mechanism | None:
+        """The mechanism whose output a name holds, if it holds one."""
+        invoked = self.calls.get(call)
+        use = self.uses.get(invoked.mechanism) if invoked is not None else None
+        return use.contract.mechanism if use is not None and use.contract is not None else None
+
+    def released(self, call: str) -> dict[str, n.Emit]:
+        """The records that what a call released may have, by their tags."""
+        callee = self.callee(call)
+        if callee is None:
+            return {}
+        emits = [each for each in statements_in(callee.body) if isinstance(each, n.Emit)]
+        return {each.tag: each for each in emits}
 
     def is_indexed(self, noise: str) -> bool:
         """Whether this noise variable is drawn with an index."""
@@ -61,6 +79,10 @@ class Symbols:
 def symbols_of(source: Source, mechanism: n.Mechanism) -> Symbols:
     """Collects the names. Raises SpecError where one name is given two meanings, or a reserved one."""
     collector = _Collector(source)
+    for function in mechanism.functions:
+        collector.function(function)
+    for use in mechanism.uses:
+        collector.uses[use.name] = use
     for item in mechanism.inputs:
         collector.declare(item)
     for statement in statements_in(mechanism.body):
@@ -82,6 +104,9 @@ class _Collector:
         self._tags: dict[str, n.Emit] = {}
         self._selections: dict[str, n.Assign] = {}
         self._assigned: set[str] = set()
+        self._calls: dict[str, n.Invoke] = {}
+        self._functions: dict[str, n.Function] = {}
+        self.uses: dict[str, n.Use] = {}
         self._densities: dict[str, n.Stmt] = {}
         self._items: set[str] = set()
 
@@ -96,6 +121,9 @@ class _Collector:
             self._selections,
             looping - self._items,
             looping,
+            self._calls,
+            self._functions,
+            self.uses,
         )
 
     def _raise(self, code: str, message: str, span: Span, **more: Any) -> Never:
@@ -115,8 +143,16 @@ class _Collector:
                 self._twice(name, item.span, self._inputs[name].span)
             self._inputs[name] = item
 
+    def function(self, function: n.Function) -> None:
+        self._not_reserved(function.name, function.span)
+        if function.name in self._functions:
+            self._twice(function.name, function.span, self._functions[function.name].span)
+        self._functions[function.name] = function
+
     def statement(self, statement: n.Stmt) -> None:
         match statement:
+            case n.Invoke():
+                self._call(statement)
             case n.Assign():
                 self._assign(statement)
             case n.Sample():
@@ -141,6 +177,14 @@ class _Collector:
         self._assigned.add(name)
         if selects:
             self._selections[name] = assign
+
+    def _call(self, call: n.Invoke) -> None:
+        """A name that holds records gets them in one place, so that they are those of one call."""
+        if call.name in self._variables:
+            self._twice(call.name, call.span, self._variables[call.name])
+        self._variable(call.name, call.span)
+        self._assigned.add(call.name)
+        self._calls[call.name] = call
 
     def _by_density(self, name: str, draw: n.Stmt) -> None:
         if name in self._variables:
@@ -189,6 +233,10 @@ class _Collector:
             )
         if name in self._selections:
             self._only_selected(name, span, self._selections[name].span)
+        if name in self._calls:
+            self._twice(name, span, self._calls[name].span)
+        if name in self._functions:
+            self._twice(name, span, self._functions[name].span)
         self._variables.setdefault(name, span)
 
     def _draw(self, sample: n.Sample) -> None:

@@ -18,6 +18,7 @@ from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.smt import Answer, Smt
 from aligncheck.discharge.values import near, value_of
 from aligncheck.obligations import obligations_of, one_to_one
+from aligncheck.obligations.calls import called_in
 from aligncheck.obligations.obligation import (
     Impossible,
     Independent,
@@ -26,6 +27,7 @@ from aligncheck.obligations.obligation import (
     run_on_d,
     run_on_d_prime,
 )
+from aligncheck.relational.calls import Called
 from aligncheck.relational.paths import (
     Analysis,
     Claimed,
@@ -57,6 +59,7 @@ from aligncheck.relational.terms import (
 )
 from aligncheck.relational.theory import Ground, Grounding, Theory
 from aligncheck.replay import Scenario, ScenarioError, Undecided, aligned, draw_count, replay, same_output
+from aligncheck.scenario import Returns
 from aligncheck.source import Source, Span
 from aligncheck.syntax import nodes
 from aligncheck.syntax.nodes import Mechanism, Parameter, PublicVector, Queries
@@ -424,12 +427,47 @@ class _Search:
                 )
                 for e in path.drawings()
             )
+            returned = tuple(self._returned(e, lambda t: number(t, {})) for e in called_in(path))
+            functions = tuple(
+                (a.name.removeprefix("fun:"), tuple(number(x, {}) for x in a.args), number(a, {}))
+                for a in atoms(_spoken(path))
+                if isinstance(a, App) and a.name.startswith("fun:")
+            )
         except (ArithmeticError, ValueError):
             return None
-        return Scenario(tuple(parameters), tuple(data), tuple(prime), noise)  # type: ignore[arg-type]
+        given = tuple(parameters), tuple(data), tuple(prime)
+        return Scenario(*given, noise, returned, functions)  # type: ignore[arg-type]
+
+    def _returned(
+        self, event: Called, number: Callable[[Term], Fraction | bool]
+    ) -> tuple[tuple[str, int], Returns]:
+        """The records of a model that a call releases."""
+        records = self.theory.records(event)
+        found: list[tuple[str, tuple[tuple[str, Fraction | bool], ...]]] = []
+        for place in range(int(number(records.how_many()))):
+            tags = records.tags
+            tag = next((t for t in tags if number(records.has(t, const(place))) is True), tags[0])
+            fields = records.fields(tag)
+            found.append((tag, tuple((f, number(records.value(f, const(place)))) for f in fields)))
+        return (event.name, int(number(event.number))), tuple(found)
 
 
 # --- small functions --------------------------------------------------------------------------------------
+
+
+def _spoken(path: Path) -> Iterator[Term]:
+    """The terms of a path in which a public function may occur."""
+    for event in path.events:
+        match event:
+            case Drawing():
+                yield event.shift
+                yield from (t for a in event.args for t in (a.left, a.right))
+            case Called():
+                yield from (t for v in event.values.values() for t in (v.left, v.right))
+            case _:
+                pass
+    yield from run_on_d(path)
+    yield from (t for e in path.emissions() for _, pair, _ in e.fields for t in (pair.left, pair.right))
 
 
 def _negated(obligation: Obligation) -> Term | None:

@@ -10,6 +10,7 @@ from aligncheck.obligations.alignment import (
     stays_in_support,
     within_claim,
 )
+from aligncheck.obligations.calls import calls_are_covered, no_look_ahead
 from aligncheck.obligations.draws import count_is_known, drawn_once, same_index, scales_are_public
 from aligncheck.obligations.obligation import Invariants, Obligation
 from aligncheck.obligations.output import same_arms_and_records
@@ -30,6 +31,7 @@ ORDER = (
     Condition.ACYCLIC,
     Condition.INJECTIVE,
     Condition.SUPPORT,
+    Condition.CALLS,
     Condition.OUTPUT,
     Condition.COST,
     Condition.TERMINATES,
@@ -54,6 +56,8 @@ def obligations_of(
         *countably_many(analysis, visible, source),
         *released_selections(analysis, visible),
         *in_order(analysis, source),
+        *no_look_ahead(analysis),
+        *calls_are_covered(analysis, invariants, source),
         *stays_in_support(analysis, invariants, source),
         *same_selection(analysis, invariants),
         *same_arms_and_records(analysis, invariants, source),

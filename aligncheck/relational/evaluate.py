@@ -40,6 +40,7 @@ from aligncheck.relational.terms import (
 )
 from aligncheck.source import Span
 from aligncheck.syntax.nodes import (
+    FUNCTIONS,
     Binary,
     Boolean,
     Call,
@@ -91,6 +92,10 @@ class Scope(Protocol):
 
     def member(self, selection: str, index: Term) -> Term:
         """That an index is among the selected ones."""
+        ...
+
+    def applied(self, function: str, args: list[Term]) -> Term:
+        """The value of a public function of which nothing is known."""
         ...
 
     def gathered(self, expr: Gather, meaning: Gathered) -> tuple[Term, Term]:
@@ -246,6 +251,8 @@ class Evaluator:
             assert isinstance(arg, Name)
             return self.scope.length(arg.ident)
         args = [self.term(a) for a in expr.args]
+        if expr.function not in FUNCTIONS:
+            return self.scope.applied(expr.function, args)
         span = expr.args[0].span
         match expr.function:
             case "min":
@@ -290,6 +297,9 @@ class BoundScope:
 
     def member(self, selection: str, index: Term) -> Term:
         return self.outer.member(selection, index)
+
+    def applied(self, function: str, args: list[Term]) -> Term:
+        return self.outer.applied(function, args)
 
     def gathered(self, expr: Gather, meaning: Gathered) -> tuple[Term, Term]:
         return self.outer.gathered(expr, meaning)

@@ -19,8 +19,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from aligncheck.contract import contract_of
 from aligncheck.relational import noise
 from aligncheck.relational.alignment import shift_of
+from aligncheck.relational.calls import (
+    Called,
+    GivenScope,
+    Listed,
+    Records,
+    given_to,
+    number_of,
+    shifted,
+    size_between,
+    sorts_released,
+)
 from aligncheck.relational.evaluate import Evaluator, Partial
 from aligncheck.relational.selection import (
     Gathered,
@@ -36,6 +48,7 @@ from aligncheck.relational.selection import (
     pick,
     size_of,
 )
+from aligncheck.relational.sums import concrete_sum
 from aligncheck.relational.terms import (
     ONE,
     TRUE,
@@ -81,6 +94,8 @@ from aligncheck.syntax.nodes import (
     Gather,
     If,
     Index,
+    Indices,
+    Invoke,
     Logistic,
     OutCount,
     OutField,
@@ -198,6 +213,15 @@ class Selected:
 
 
 @dataclass(frozen=True, slots=True)
+class Applied:
+    """An argument of a public function."""
+
+    function: str
+    argument: Pair
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Required:
     """A partial operation in either run."""
 
@@ -220,7 +244,7 @@ class Claimed:
     span: Span
 
 
-Event: TypeAlias = Decision | Drawing | Selected | Emission | Required | Assumed | Claimed
+Event: TypeAlias = Decision | Drawing | Called | Applied | Selected | Emission | Required | Assumed | Claimed
 Env: TypeAlias = dict[str, Pair]
 
 
@@ -461,7 +485,9 @@ def _of_one_loop(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 def is_visible(body: Iterable[Stmt]) -> bool:
     """Whether a block does more than assign."""
-    return any(isinstance(s, Emit | Sample | Break | For | While) for s in statements_in(tuple(body)))
+    return any(
+        isinstance(s, Emit | Sample | Invoke | Break | For | While) for s in statements_in(tuple(body))
+    )
 
 
 def changed_in(body: tuple[Stmt, ...]) -> tuple[frozenset[str], frozenset[str], bool]:
@@ -509,6 +535,7 @@ class _Machine:
 
     def run(self) -> Analysis:
         self.theory.registry.clear()
+        self.theory.released.table.clear()
         start: Env = {COST: same(ZERO), OUT: same(ZERO)}
         for label in sorted(self.omega):
             if label.startswith("out:count:"):
@@ -518,6 +545,8 @@ class _Machine:
                 start[latest(stmt.name)] = same(const(-1))
                 if stmt.name in self.remembered:
                     start[last(stmt.name)] = same(ZERO)
+            if isinstance(stmt, Invoke):
+                start[number_of(stmt.name)] = same(const(-1))
         self.cuts.append(Cut(0, None, start))
         for state in self.block(self.mechanism.body, [_State(0, dict(start), [])]):
             self.finish(state, None)
@@ -563,6 +592,10 @@ class _Machine:
                 for state in states:
                     state.env[stmt.name] = self.pair(stmt.value, state)
                 return states
+            case Invoke():
+                for state in states:
+                    self.invoke(stmt, state)
+                return states
             case Sample():
                 for state in states:
                     self.sample(stmt, state)
@@ -593,7 +626,24 @@ class _Machine:
             evaluator = Evaluator(ProgramScope(self.theory, state.env, primed))
             sides.append(evaluator.term(expr))
             state.events += [Required(p, primed) for p in evaluator.partial]
-        return Pair(*sides)
+        pair = Pair(*sides)
+        state.events += self._applied(expr, state, pair)
+        return pair
+
+    def _applied(self, expr: Expr, state: _State, whole: Pair) -> Iterator[Applied]:
+        """The arguments of public functions, where the runs may give different ones."""
+        own = {f.name for f in self.mechanism.functions}
+        if not own or whole.left == whole.right:
+            return
+        for part in _outside_sets(expr):
+            if isinstance(part, nodes.Call) and part.function in own:
+                for arg in part.args:
+                    left, right = (
+                        Evaluator(ProgramScope(self.theory, state.env, primed)).term(arg)
+                        for primed in (False, True)
+                    )
+                    if left != right:
+                        yield Applied(part.function, Pair(left, right), arg.span)
 
     def conditional(self, stmt: If, state: _State) -> list[_State]:
         if self.private or not is_visible((stmt,)):
@@ -714,6 +764,60 @@ class _Machine:
             state.env[last(stmt.name)] = drawn
         spent = mul(fn("abs", shift), left.inverse_alpha)
         state.env[COST] = same(add(state.env[COST].left, spent))
+
+    def invoke(self, stmt: Invoke, state: _State) -> None:
+        """A call spends the callee's claim; what it releases is the same in both runs."""
+        use = next(u for u in self.mechanism.uses if u.name == stmt.mechanism)
+        contract = contract_of(use)
+        declared = {
+            name: item
+            for item in contract.mechanism.inputs
+            for name in (item.names if isinstance(item, nodes.Queries) else (item.name,))
+        }
+        values: dict[str, Pair] = {}
+        lists: dict[str, Listed] = {}
+        for argument in stmt.arguments:
+            item = declared[argument.name]
+            if isinstance(item, nodes.PublicVector) or (isinstance(item, nodes.Queries) and item.vector):
+                lists[argument.name] = self._listed(argument.value, state)
+                state.env[given_to(stmt.name, argument.name)] = lists[argument.name].length
+            else:
+                values[argument.name] = self.pair(argument.value, state)
+                if not isinstance(item, nodes.Queries):
+                    state.env[given_to(stmt.name, argument.name)] = values[argument.name]
+        claims: list[Term] = []
+        for primed in (False, True):
+            evaluator = Evaluator(GivenScope(values, lists, None, primed))
+            claims.append(evaluator.term(contract.claim))
+            partial = [replace(p, span=stmt.span) for p in evaluator.partial]
+            state.events += [Required(p, primed) for p in partial]
+        number = add(state.env[number_of(stmt.name)].left, ONE)
+        spent = Pair(claims[0], claims[1])
+        state.events.append(Called(stmt.name, use, number, values, lists, spent, stmt))
+        state.env[number_of(stmt.name)] = same(number)
+        state.env[COST] = same(add(state.env[COST].left, spent.left))
+
+    def _listed(self, value: Expr, state: _State) -> Listed:
+        """A list that a call is given: one of the inputs, or an expression for each index."""
+        binder = Sym("entry", Sort.INT, Kind.GHOST)
+        if isinstance(value, nodes.Name):
+            length = same(self.theory.length(value.ident))
+            sides = [self.theory.entry(value.ident, binder, primed) for primed in (False, True)]
+            return Listed(length, binder, Pair(sides[0], sides[1]))
+        assert isinstance(value, Gather)
+        bodies: list[Term] = []
+        lengths: list[Term] = []
+        for primed in (False, True):
+            evaluator = Evaluator(ProgramScope(self.theory, state.env, primed))
+            meaning = evaluator.gathered(value)
+            state.events += [Required(p, primed) for p in evaluator.partial]
+            if not isinstance(value.over, Indices):
+                ends = Partial(le(meaning.low, meaning.high), value.span, "the range does not end early")
+                state.events.append(Required(ends, primed))
+            body = substitute(meaning.body, {meaning.binder: binder})
+            bodies.append(shifted(meaning.low, binder, body))
+            lengths.append(size_between(meaning.low, meaning.high))
+        return Listed(Pair(lengths[0], lengths[1]), binder, Pair(bodies[0], bodies[1]))
 
     def gather(self, name: str, expr: Gather, state: _State) -> list[_State]:
         """A maximum or a selection that has a name: in both runs, with what must be defined."""
@@ -872,6 +976,9 @@ class _Machine:
         """
         assigned, drawn, emits = changed_in(stmt.body)
         changed = set(assigned) | set(drawn)
+        called = {s.name for s in statements_in(stmt.body) if isinstance(s, Invoke)}
+        if called:
+            changed |= {COST, *(number_of(n) for n in called)}
         if drawn:
             changed |= {COST, *(ghost(n) for n in drawn for ghost in (latest, last))}
         if emits:
@@ -885,7 +992,7 @@ class _Machine:
             if first is None or any(v is None for v in values):
                 continue
             base = name.split("[", 1)[0]
-            if name == "#counter":
+            if name == "#counter" or (name.startswith("#given:") and name.split(":")[1] in called):
                 continue
             if "[" in name and base in drawn:
                 continue
@@ -1117,6 +1224,8 @@ def _omega_labels(mechanism: nodes.Mechanism) -> set[str]:
     found: set[str] = set()
     for expr in expressions_in(mechanism):
         match expr:
+            case OutIs(of=of) | OutField(of=of) | OutCount(of=of) if of != "out":
+                pass
             case OutIs(tag=tag):
                 found.add(f"out:is:{tag}")
             case OutField(field=name):
@@ -1200,6 +1309,8 @@ class ProgramScope:
         return found, or_(there)
 
     def length(self, base: str) -> Term:
+        if base in self.theory.calls:
+            return self._released(OutCount(None, base), None)[0]
         if base not in self.theory.gathers:
             return self.theory.length(base)
         return self.env[base].left if base in self.env else size_of(base)
@@ -1207,11 +1318,17 @@ class ProgramScope:
     def member(self, selection: str, index: Term) -> Term:
         return member(selection, index)
 
+    def applied(self, function: str, args: list[Term]) -> Term:
+        return self.theory.applied(function, args)
+
     def gathered(self, expr: Gather, meaning: Gathered) -> tuple[Term, Term]:
         if any(is_binder(a) and a != meaning.binder for a in atoms((meaning.body, meaning.where))):
             raise UnsupportedError(expr.span, "a set that depends on the index of a set around it")
         if not self.theory.is_concrete and meaning.changes:
             raise UnsupportedError(expr.span, "a set whose values change from round to round of a loop")
+        if expr.function == "sum":
+            whole = isinstance(meaning.low, Const) and isinstance(meaning.high, Const)
+            return (concrete_sum(meaning) if whole else self.theory.sums.symbol(meaning)), TRUE
         if expr.function not in ("max", "min"):
             return self._index_gathered(expr, meaning)
         if self.theory.is_concrete:
@@ -1222,7 +1339,38 @@ class ProgramScope:
     def ordered(self, left: str, op: str) -> Term | None:
         return self.theory.ordered(left, op)
 
+    def _records(self, call: str) -> Records:
+        """What the latest execution of a call released."""
+        invoked = self.theory.calls[call]
+        contract = contract_of(next(u for u in self.theory.mechanism.uses if u.name == invoked.mechanism))
+        prefix = given_to(call, "")
+        given = {n.removeprefix(prefix): v for n, v in self.env.items() if n.startswith(prefix)}
+        number = self.env[number_of(call)].left
+        return Records(call, number, contract, sorts_released(self.theory.mechanism, call), given)
+
+    def _released(self, expr: OutIs | OutField | OutCount, place: Term | None) -> tuple[Term, Term]:
+        """A part of what a call released, and when it is there."""
+        records, released = self._records(expr.of), self.theory.released
+        released.learn(records.length(), records.facts())
+        if isinstance(expr, OutCount):
+            return self._length_of(records) if expr.tag is None else records.count(expr.tag), TRUE
+        assert place is not None
+        for tag in records.tags:
+            released.learn(records.has(tag, place), records.facts_at(place))
+        if isinstance(expr, OutIs):
+            return records.has(expr.tag, place), TRUE
+        value = records.value(expr.field, place)
+        released.learn(value, records.facts_at(place))
+        return value, records.has_field(expr.field, place)
+
+    def _length_of(self, records: Records) -> Term:
+        """How many records a call released, which a concrete run must know as a number."""
+        exact = records.how_many()
+        return exact if isinstance(exact, Const) else records.length()
+
     def omega(self, expr: OutIs | OutField | OutCount, index: Term | None) -> tuple[Term, Term]:
+        if expr.of != "out":
+            return self._released(expr, index)
         match expr:
             case OutIs(tag=tag):
                 assert index is not None

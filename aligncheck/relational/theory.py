@@ -13,8 +13,11 @@ from functools import cached_property
 
 from aligncheck.check.sorts import sorts_of
 from aligncheck.check.symbols import symbols_of
+from aligncheck.contract import contract_of
+from aligncheck.relational.calls import Called, Records, Released, sorts_released
 from aligncheck.relational.evaluate import Evaluator, Partial
 from aligncheck.relational.selection import Gathered, Registry, UnsupportedError
+from aligncheck.relational.sums import Sums
 from aligncheck.relational.terms import (
     TRUE,
     ZERO,
@@ -68,6 +71,8 @@ class Theory:
     grounding: Grounding = field(default_factory=Grounding)
     public_only: bool = False
     registry: Registry = field(default_factory=Registry, compare=False)
+    released: Released = field(default_factory=Released, compare=False)
+    sums: Sums = field(default_factory=Sums, compare=False)
 
     # --- names --------------------------------------------------------------------------------------------
 
@@ -80,6 +85,22 @@ class Theory:
                 table[name] = item
         return table
 
+    @cached_property
+    def calls(self) -> dict[str, nodes.Invoke]:
+        """The names that hold what a call released, with the call."""
+        return {s.name: s for s in statements_in(self.mechanism.body) if isinstance(s, nodes.Invoke)}
+
+    def records(self, event: Called) -> Records:
+        """What one execution of a call released."""
+        given = {**event.values, **{n: each.length for n, each in event.lists.items()}}
+        sorts = sorts_released(self.mechanism, event.name)
+        return Records(event.name, event.number, contract_of(event.use), sorts, given)
+
+    @cached_property
+    def functions(self) -> dict[str, nodes.Function]:
+        """The public functions of which nothing is known."""
+        return {f.name: f for f in self.mechanism.functions}
+
     def parameter(self, name: str) -> Term:
         """A public scalar."""
         item = self.inputs[name]
@@ -88,6 +109,11 @@ class Theory:
         if ground is not None:
             return Truth(ground) if isinstance(ground, bool) else const(ground)
         return Sym(name, Sort(item.sort.value), Kind.PARAMETER)
+
+    def applied(self, function: str, args: list[Term]) -> Term:
+        """A public function at some arguments: equal arguments give equal values, and no more is known."""
+        sort = Sort(self.functions[function].result.value)
+        return App(f"fun:{function}", tuple(args), sort, Kind.PARAMETER)
 
     def answer(self, name: str, index: Term | None, primed: bool) -> Term:
         """An answer on D, or on D' (`primed`); `index` is None for a scalar query."""
@@ -141,7 +167,7 @@ class Theory:
             s.name: s.value
             for s in self.mechanism.body
             if isinstance(s, nodes.Assign) and isinstance(s.value, nodes.Gather)
-            if assigned.count(s.name) == 1
+            if s.value.function != "sum" and assigned.count(s.name) == 1
         }
 
     def with_candidates(self, meaning: Gathered) -> Gathered:
@@ -341,6 +367,10 @@ class Theory:
                 return self._answer_facts(atom.name[2:], index)
             case Kind.DATA if atom.name in self.inputs:
                 return self._range_facts(atom.name, index)
+            case Kind.OMEGA if atom.name.startswith("call:"):
+                return self.released.facts(atom)
+            case Kind.PARAMETER if isinstance(atom, App) and atom.name.startswith("fun:"):
+                return ()
             case Kind.PARAMETER if isinstance(atom, App):
                 return self._entry_facts(atom.name, index)
             case Kind.OMEGA if atom.name.startswith("out:is:") and index is not None:
@@ -552,6 +582,9 @@ class InputScope:
         """Only the claim speaks of the output, by counts."""
         assert isinstance(expr, nodes.OutCount)
         return count_of(expr.tag), TRUE
+
+    def applied(self, function: str, args: list[Term]) -> Term:
+        return self.theory.applied(function, args)
 
     def member(self, selection: str, index: Term) -> Term:
         raise AssertionError("an input clause cannot mention a selection")

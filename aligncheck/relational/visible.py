@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from aligncheck.relational.calls import Called
 from aligncheck.relational.paths import OUT, Analysis, Assumed, Cut, Drawing, Emission, Path
 from aligncheck.relational.selection import selection_of, size_of
 from aligncheck.relational.shown import shown_selections
@@ -39,7 +40,7 @@ from aligncheck.relational.terms import (
     scaled,
 )
 
-PUBLIC_GHOSTS = ("#out", "#latest")
+PUBLIC_GHOSTS = ("#out", "#latest", "#call")
 
 
 def with_later_records(analysis: Analysis) -> Analysis:
@@ -307,7 +308,8 @@ def _pairs(paths: Iterable[Path]) -> Iterable[tuple[Path, Path]]:
 
 
 def _draws(path: Path) -> tuple[tuple[str, Term], ...]:
-    return tuple((d.name, d.position) for d in path.events if isinstance(d, Drawing))
+    drawn = tuple((d.name, d.position) for d in path.events if isinstance(d, Drawing))
+    return (*drawn, *((c.name, c.number) for c in path.events if isinstance(c, Called)))
 
 
 def _differ(a: Emission, b: Emission) -> bool:

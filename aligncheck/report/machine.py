@@ -22,6 +22,7 @@ from aligncheck.interpreter import (
     Draw,
     Emitted,
     Inputs,
+    Invoked,
     Record,
     Step,
     value_text,
@@ -207,7 +208,13 @@ def _step(source: Source, step: PairedStep) -> Json:
     }
 
 
-_KINDS: dict[type, str] = {Draw: "draw", Decision: "test", Assigned: "assign", Emitted: "emit"}
+_KINDS: dict[type, str] = {
+    Draw: "draw",
+    Decision: "test",
+    Assigned: "assign",
+    Invoked: "call",
+    Emitted: "emit",
+}
 
 
 def _side(source: Source, step: Step) -> Json:
@@ -234,6 +241,13 @@ def _side(source: Source, step: Step) -> Json:
             }
         case Assigned():
             return {"variable": step.name, "value": value_text(step.value)}
+        case Invoked():
+            return {
+                "variable": step.name,
+                "mechanism": step.mechanism,
+                "released": [_record(record) for record in step.returned.records],
+                "spent": value_text(step.spent),
+            }
         case Emitted():
             return _record(step.record)
         case _:

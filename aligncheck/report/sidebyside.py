@@ -14,8 +14,10 @@ from aligncheck.interpreter import (
     Decision,
     Draw,
     Emitted,
+    Invoked,
     Leaf,
     Loop,
+    Returned,
     State,
     Step,
     value_text,
@@ -177,6 +179,9 @@ def _row(source: Source | None, paired: PairedStep, step: Step, limit: int) -> _
             if left == right and not isinstance(step.expression, nodes.Gather):
                 return None
             return _Row(line, "", f"{step.name} =", left, _same(left, right))
+        case Invoked():
+            spent = f"  (spends {shown(step.spent)})"
+            return _Row(line, "", f"{step.name} =", left + spent, _same(left, right))
         case Emitted():
             style = "" if left == right else "bold red"
             return _Row(line, "", "emit", left, _same(left, right), style=style)
@@ -192,6 +197,8 @@ def _step_text(step: Step | None, limit: int) -> str:
             return "-"
         case Draw(value=value) | Assigned(value=value):
             return _held(value)
+        case Invoked(returned=returned):
+            return _held(returned)
         case Emitted(record=record):
             return recorded(record)
         case Decision():
@@ -200,6 +207,8 @@ def _step_text(step: Step | None, limit: int) -> str:
 
 def _held(value: State) -> str:
     """A value, or a list of indices of which at most the first twelve are shown."""
+    if isinstance(value, Returned):
+        return "; ".join(map(recorded, value.records)) or "nothing"
     return listed(tuple(map(Fraction, value))) if isinstance(value, tuple) else shown(value)
 
 
@@ -217,7 +226,7 @@ def _filled(expr: nodes.Expr, values: dict[Leaf, State]) -> nodes.Expr:
     match expr:
         case nodes.Name() | nodes.Index() | nodes.Gather():
             value = values.get(expr)
-            return expr if value is None or isinstance(value, tuple) else _literal(value)
+            return expr if value is None or isinstance(value, tuple | Returned) else _literal(value)
         case nodes.Member(selection=name):
             indices = values.get(nodes.Name(name))
             shown_as = name if indices is None else _held(indices)

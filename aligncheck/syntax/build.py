@@ -147,7 +147,7 @@ class Builder:
         return mechanism
 
     def mechanism(self, c: _Children) -> n.Mechanism:
-        (name, doc), inputs, (privacy, most), body, align, expect = c
+        (name, doc), opening, inputs, (privacy, most), body, align, expect = c
         return n.Mechanism(
             name.text,
             doc,
@@ -158,6 +158,8 @@ class Builder:
             tuple(align or ()),
             expect,
             most,
+            tuple(each for each in opening or () if isinstance(each, n.Use)),
+            tuple(each for each in opening or () if isinstance(each, n.Function)),
             span=name.span,
         )
 
@@ -168,6 +170,23 @@ class Builder:
 
     def doc(self, c: _Children) -> str:
         return " ".join(lexeme.text for lexeme in c if lexeme.type == "STRING" and lexeme.text)
+
+    def opening(self, c: _Children) -> list[n.Use | n.Function]:
+        return c
+
+    def use(self, c: _Children) -> n.Use:
+        _, name, _, path, _ = c
+        return n.Use(name.text, path.text, span=_over(c[:4]))
+
+    def function(self, c: _Children) -> n.Function:
+        _, name, _, kinds, _, _, result, _ = c
+        return n.Function(name.text, tuple(kinds or ()), result, span=_over([*c[:3], *c[4:6]]))
+
+    def kinds(self, c: _Children) -> list[n.Sort]:
+        return [child for child in c if isinstance(child, n.Sort)]
+
+    def kind(self, c: _Children) -> n.Sort:
+        return n.Sort(c[0].text)
 
     def privacy(self, c: _Children) -> tuple[n.Expr, n.Expr | None]:
         _, value, *rest = c
@@ -361,6 +380,16 @@ class Builder:
 
     def assign(self, c: _Children) -> n.Assign:
         return n.Assign(c[0].text, c[2], span=_over(c))
+
+    def invoke(self, c: _Children) -> n.Invoke:
+        arguments = [child for child in c if isinstance(child, n.Argument)]
+        for position, each in enumerate(arguments):
+            if each.name in {other.name for other in arguments[:position]}:
+                self._raise("bad-arguments", f"`{each.name}` is given twice", each.span)
+        return n.Invoke(c[0].text, c[2].text, tuple(arguments), span=_over(c))
+
+    def given(self, c: _Children) -> n.Argument:
+        return n.Argument(c[0].text, c[2], span=_over(c))
 
     def break_(self, c: _Children) -> n.Break:
         return n.Break(span=c[0].span)
@@ -737,11 +766,15 @@ class Builder:
     def out_is(self, c: _Children) -> n.Expr:
         out, _, index, _, _, negation, tag = c
         where = index if index is not None else n.Number(Fraction(0), span=out.span)
-        test = n.OutIs(where, tag.text, span=_over(c))
+        test = n.OutIs(where, tag.text, out.text, span=_over(c))
         return test if negation is None else n.Unary("not", test, span=test.span)
 
     def out_field(self, c: _Children) -> n.OutField:
-        return n.OutField(c[2], c[5].text, span=_over(c))
+        return n.OutField(c[2], c[5].text, c[0].text, span=_over(c))
+
+    def first_field(self, c: _Children) -> n.OutField:
+        """`picked.index` is `picked[0].index`."""
+        return n.OutField(n.Number(Fraction(0), span=c[0].span), c[2].text, c[0].text, span=_over(c))
 
     def out_length(self, c: _Children) -> n.OutCount:
         return n.OutCount(None, span=_over(c))
@@ -750,8 +783,8 @@ class Builder:
         if c[2].text != "count":
             raise self._fault(
                 "bad-output",
-                f"`out.{c[2].text}(…)` is not defined",
+                f"`{c[0].text}.{c[2].text}(…)` is not defined",
                 _over(c),
-                help="write `len(out)`, `out.count(tag)` or `out[i].field`",
+                help=f"write `len({c[0].text})`, `{c[0].text}.count(tag)` or `{c[0].text}[i].field`",
             )
-        return n.OutCount(c[4].text, span=_over(c))
+        return n.OutCount(c[4].text, c[0].text, span=_over(c))

@@ -21,7 +21,7 @@ MAX_LEXEMES = 20_000
 MAX_LINE = 2_000
 MAX_WORD = 100
 
-SECTIONS = ("mechanism", "input", "privacy", "program", "align", "expect")
+SECTIONS = ("mechanism", "use", "fun", "input", "privacy", "program", "align", "expect")
 """The words that open a section, in the order in which the sections stand."""
 
 GREEK = {

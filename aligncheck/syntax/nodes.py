@@ -10,9 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from aligncheck.source import Span
+
+if TYPE_CHECKING:
+    from aligncheck.contract import Contract
 
 NOWHERE = Span(0, 0)
 
@@ -118,26 +121,32 @@ class Conditional(Node):
 class OutIs(Node):
     """`out[index] is tag`: record number `index` (from 0) of the output exists and has this tag.
 
-    `out is tag` is `out[0] is tag`. Only in `align`.
+    `out is tag` is `out[0] is tag`. Only in `align`, but where `of` names a call: then the record is one that
+    the called mechanism released.
     """
 
     index: Expr
     tag: str
+    of: str = "out"
 
 
 @dataclass(frozen=True, slots=True)
 class OutField(Node):
-    """`out[index].field`: a number of record `index` of the output. Only in `align`."""
+    """`out[index].field`: a number of record `index` of the output. Only in `align`, but for calls (`of`)."""
 
     index: Expr
     field: str
+    of: str = "out"
 
 
 @dataclass(frozen=True, slots=True)
 class OutCount(Node):
-    """`len(out)` (tag None) or `out.count(tag)`: how many records the whole output has. Only in `align`."""
+    """`len(out)` (tag None) or `out.count(tag)`: how many records the whole output has. Only in `align`, but
+    for calls (`of`).
+    """
 
     tag: str | None
+    of: str = "out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +219,10 @@ Expr: TypeAlias = (
 SELECTING = ("top", "upto")
 """What gives a list of indices."""
 
-GATHERS = ("max", "min", "argmax", "argmin", *SELECTING)
+LISTING = "list"
+"""The values at a set of indices, one by one: only as an argument of a call."""
+
+GATHERS = ("max", "min", "argmax", "argmin", *SELECTING, "sum", LISTING)
 """What may be done with the values at a set of indices."""
 
 LOG_SUM = "logsumexp"
@@ -419,6 +431,27 @@ class Emit(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Argument(Node):
+    """`name = value` in a call: what an input of the called mechanism gets."""
+
+    name: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Invoke(Node):
+    """`name = mechanism(argument = value, …)`: runs a mechanism that `use` names. `name` is what it released;
+    it has this one place where it gets its records.
+
+    An argument for `queries` is the name of such a list, or a `Gather` with the function `list`.
+    """
+
+    name: str
+    mechanism: str
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Break(Node):
     """`break`: leaves the innermost loop."""
 
@@ -428,7 +461,9 @@ class Pass(Node):
     """`pass`."""
 
 
-Stmt: TypeAlias = Assign | Sample | Choose | Logistic | If | For | While | Emit | Break | Pass
+Stmt: TypeAlias = (
+    Assign | Invoke | Sample | Choose | Logistic | If | For | While | Emit | Break | Pass
+)
 
 
 # --- alignment --------------------------------------------------------------------------------------------
@@ -488,6 +523,27 @@ class Expectation(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Use(Node):
+    """`use name from "path"`: a mechanism that may be called; `path` is relative to the spec's file.
+
+    `contract` is what is known of it, None until the file has been read.
+    """
+
+    name: str
+    path: str
+    contract: Contract | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Node):
+    """`fun name(real, int) : real`: a function of public and released values of which nothing is known."""
+
+    name: str
+    args: tuple[Sort, ...]
+    result: Sort
+
+
+@dataclass(frozen=True, slots=True)
 class Mechanism(Node):
     """A whole spec. `remarks` are the comments at its head, which name its source; `doc` is what it does.
 
@@ -504,3 +560,5 @@ class Mechanism(Node):
     align: tuple[AlignItem, ...]
     expect: Expectation | None = None
     most: Expr | None = None
+    uses: tuple[Use, ...] = ()
+    functions: tuple[Function, ...] = ()

@@ -10,6 +10,9 @@ from aligncheck.syntax.faults import nearest
 from aligncheck.syntax.layout import SECTIONS, Lexeme
 from aligncheck.syntax.refused import REFUSED_STATEMENTS, scope_fault
 
+REPEATED = ("use", "fun")
+"""One line each, as many as there are, in any order."""
+
 REQUIRED = ("mechanism", "privacy", "program")
 _INDENTED = ("mechanism", "input", "program", "align")
 _ORDER = "the sections are, in this order: " + ", ".join(f"`{name}`" for name in SECTIONS)
@@ -24,11 +27,11 @@ def check_sections(source: Source, lexemes: tuple[Lexeme, ...], *, whole: bool) 
         word = first.text
         if first.type != "NAME" or word not in SECTIONS:
             raise _no_section(source, first, second, last=next(reversed(seen), None))
-        if word in seen:
+        if word in seen and word not in REPEATED:
             related = (Label(seen[word].span, "first here"),)
             message = f"there are two sections `{word}`"
             raise fault(source, "duplicate-section", message, first.span, related=related, help="join them")
-        later = [name for name in seen if SECTIONS.index(name) > SECTIONS.index(word)]
+        later = [name for name in seen if _place(name) > _place(word)]
         if later:
             raise fault(
                 source,
@@ -43,6 +46,10 @@ def check_sections(source: Source, lexemes: tuple[Lexeme, ...], *, whole: bool) 
     if whole:
         end = len(source.text.rstrip())
         _none_missing(source, there, before=None, place=Span(end, end))
+
+
+def _place(section: str) -> int:
+    return SECTIONS.index(REPEATED[0] if section in REPEATED else section)
 
 
 def _outer_lines(lexemes: tuple[Lexeme, ...]) -> Iterator[tuple[Lexeme, Lexeme]]:

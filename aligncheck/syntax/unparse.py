@@ -36,6 +36,12 @@ def unparse(mechanism: n.Mechanism) -> str:
     if mechanism.doc:
         quoted = textwrap.wrap(mechanism.doc, _WIDTH, break_long_words=False, break_on_hyphens=False)
         lines += [f'{_STEP}"{line}"' for line in quoted]
+    if mechanism.uses or mechanism.functions:
+        lines.append("")
+    lines += [f'use {use.name} from "{use.path}"' for use in mechanism.uses]
+    for function in mechanism.functions:
+        kinds = ", ".join(sort.value for sort in function.args)
+        lines.append(f"fun {function.name}({kinds}) : {function.result.value}")
     if mechanism.inputs:
         lines += ["", "input", *(_STEP + unparse_input(each) for each in mechanism.inputs)]
     lines += ["", f"privacy {unparse_claim(mechanism)}"]
@@ -106,6 +112,9 @@ def _statement(statement: n.Stmt) -> Iterator[str]:
     match statement:
         case n.Assign(name, value):
             yield f"{name} = {unparse_expr(value)}"
+        case n.Invoke(name, callee, given):
+            named = ", ".join(f"{each.name} = {unparse_expr(each.value)}" for each in given)
+            yield f"{name} = {callee}({named})"
         case n.Sample(name, index, family, args):
             place = f"[{unparse_expr(index)}]" if index is not None else ""
             shown = args
@@ -223,8 +232,8 @@ def _bound(expr: n.Expr) -> tuple[str, int]:
             return f"{base}{chr(39) * primed}[{unparse_expr(index)}]", _ATOM
         case n.Call(function, args):
             return f"{function}({_listed(args)})", _ATOM
-        case n.Unary("not", n.OutIs(index, tag)):
-            return f"{_record(index)} is not {tag}", _COMPARE
+        case n.Unary("not", n.OutIs(index, tag, of)):
+            return f"{_record(index, of)} is not {tag}", _COMPARE
         case n.Unary("not", n.Member(index, selection)):
             return f"{_text(index, _SUM)} not in {selection}", _COMPARE
         case n.Unary("not", operand):
@@ -250,18 +259,18 @@ def _bound(expr: n.Expr) -> tuple[str, int]:
             return f"{_text(index, _SUM)} in {selection}", _COMPARE
         case n.Gather():
             return _gather(expr), _ATOM
-        case n.OutIs(index, tag):
-            return f"{_record(index)} is {tag}", _COMPARE
-        case n.OutField(index, field):
-            return f"out[{unparse_expr(index)}].{field}", _ATOM
-        case n.OutCount(tag):
-            return ("len(out)" if tag is None else f"out.count({tag})"), _ATOM
+        case n.OutIs(index, tag, of):
+            return f"{_record(index, of)} is {tag}", _COMPARE
+        case n.OutField(index, field, of):
+            return f"{of}[{unparse_expr(index)}].{field}", _ATOM
+        case n.OutCount(tag, of):
+            return (f"len({of})" if tag is None else f"{of}.count({tag})"), _ATOM
         case _:
             assert_never(expr)
 
 
-def _record(index: n.Expr) -> str:
-    return "out" if index == n.Number(Fraction(0)) else f"out[{unparse_expr(index)}]"
+def _record(index: n.Expr, of: str) -> str:
+    return of if index == n.Number(Fraction(0)) else f"{of}[{unparse_expr(index)}]"
 
 
 def _gather(gather: n.Gather) -> str:

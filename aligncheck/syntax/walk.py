@@ -22,11 +22,13 @@ from aligncheck.syntax.nodes import (
     If,
     Index,
     Indices,
+    Invoke,
     Logic,
     Logistic,
     Mechanism,
     Member,
     Name,
+    OutCount,
     OutField,
     OutIs,
     OverQueries,
@@ -116,6 +118,8 @@ def names_in(expr: Expr) -> frozenset[str]:
         match e:
             case Name(ident=ident) | Index(base=ident) | Member(selection=ident):
                 found.add(ident)
+            case OutIs(of=of) | OutField(of=of) | OutCount(of=of) if of != "out":
+                found.add(of)
             case Gather(index=index, over=over):
                 # No name that is visible around a set is the index of the set: nothing free is lost.
                 bound.add(index)
@@ -144,7 +148,8 @@ def gathered_in_full(body: tuple[Stmt, ...]) -> dict[str, Gather]:
     return {
         stmt.name: stmt.value
         for stmt in body
-        if isinstance(stmt, Assign) and isinstance(stmt.value, Gather) and given.count(stmt.name) == 1
+        if isinstance(stmt, Assign) and isinstance(stmt.value, Gather) and stmt.value.function != "sum"
+        if given.count(stmt.name) == 1
     }
 
 
@@ -180,6 +185,8 @@ def own_expressions(stmt: Stmt) -> tuple[Expr, ...]:
     match stmt:
         case Assign(value=value):
             return (value,)
+        case Invoke(arguments=arguments):
+            return tuple(a.value for a in arguments)
         case Sample(index=index, args=args):
             return args if index is None else (index, *args)
         case Choose(weights=weights):

@@ -1,0 +1,99 @@
+"""Calls: of mechanisms that `use` names, with an argument for every input, and of public functions."""
+
+from __future__ import annotations
+
+from typing import Any, Never
+
+from aligncheck.check.symbols import Symbols, listed
+from aligncheck.diagnostics import Label, fault
+from aligncheck.source import Source, Span
+from aligncheck.syntax import nodes as n
+from aligncheck.syntax.faults import nearest
+from aligncheck.syntax.walk import expressions_in, names_in, parts_of, statements_in
+
+
+def check_calls(source: Source, mechanism: n.Mechanism, symbols: Symbols) -> None:
+    """Raises SpecError for a call of an unknown mechanism, one whose arguments are not those that its inputs
+    ask for, and for plain private answers where public values belong. (Whether noise covers an answer is for
+    the proof.)
+    """
+    checker = _Calls(source, symbols)
+    for statement in statements_in(mechanism.body):
+        if isinstance(statement, n.Invoke):
+            checker.invoked(statement)
+    for expr in expressions_in(mechanism):
+        if isinstance(expr, n.Call) and expr.function in symbols.functions:
+            for arg in expr.args:
+                checker.public(arg, f"`{expr.function}`")
+    used = {each.mechanism for each in symbols.calls.values()}
+    for use in mechanism.uses:
+        if use.name not in used:
+            checker.fail("unused-mechanism", f"`{use.name}` is never called", use.span, help="leave it out")
+
+
+class _Calls:
+    def __init__(self, source: Source, symbols: Symbols) -> None:
+        self._source = source
+        self._symbols = symbols
+
+    def fail(self, code: str, message: str, span: Span, **more: Any) -> Never:
+        raise fault(self._source, code, message, span, **more)
+
+    def invoked(self, call: n.Invoke) -> None:
+        if call.mechanism not in self._symbols.uses:
+            self.fail(
+                "unknown-mechanism",
+                f"unknown mechanism `{call.mechanism}`",
+                call.span,
+                help=nearest(call.mechanism, self._symbols.uses)
+                or f'name its file above the inputs: `use {call.mechanism} from "{call.mechanism}.dp"`',
+            )
+        callee = self._symbols.callee(call.name)
+        assert callee is not None, "the file has been read"
+        declared = {
+            name: item
+            for item in callee.inputs
+            for name in (item.names if isinstance(item, n.Queries) else (item.name,))
+        }
+        for argument in call.arguments:
+            item = declared.get(argument.name)
+            if item is None:
+                self.fail(
+                    "unknown-argument",
+                    f"`{call.mechanism}` has no input `{argument.name}`",
+                    argument.span,
+                    help=nearest(argument.name, declared) or f"its inputs are {listed(declared)}",
+                )
+            if not isinstance(item, n.Queries):
+                self.public(argument.value, f"the public input `{argument.name}` of `{call.mechanism}`")
+        missing = declared.keys() - {argument.name for argument in call.arguments}
+        if missing:
+            self.fail(
+                "missing-argument",
+                f"`{call.mechanism}` needs {listed(name for name in declared if name in missing)}, too",
+                call.span,
+            )
+
+    def public(self, value: n.Expr, what: str) -> None:
+        """Fails for an expression of answers and public inputs alone, without any noise."""
+        names = names_in(value)
+        private = [name for name in sorted(names) if isinstance(self._symbols.inputs.get(name), n.Queries)]
+        plain = not any(name in self._symbols.noise or name in self._symbols.variables for name in names)
+        if private and plain and not _only_lengths(value, private[0]):
+            self.fail(
+                "private-argument",
+                f"`{private[0]}` is private: {what} is given public and released values only",
+                value.span,
+                related=(Label(self._symbols.inputs[private[0]].span, "declared here"),),
+            )
+
+
+def _only_lengths(value: n.Expr, name: str) -> bool:
+    """Whether an expression reads nothing of a list but its length."""
+    match value:
+        case n.Call("len", (n.Name(),)):
+            return True
+        case n.Name(ident) | n.Index(base=ident) if ident == name:
+            return False
+        case _:
+            return all(_only_lengths(part, name) for part in parts_of(value))

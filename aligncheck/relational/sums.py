@@ -1,0 +1,48 @@
+"""Sums over sets of indices of any size: functions of what their terms speak of; no more is known of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from aligncheck.relational.selection import Gathered, expanded
+from aligncheck.relational.terms import ZERO, App, Kind, Sort, Sym, Term, add, atoms, ite, sort_of, substitute
+
+_PUBLIC = (Kind.PARAMETER, Kind.OMEGA)
+
+
+@dataclass
+class Sums:
+    """The forms of sums met so far. Two sums of one form over equal numbers are equal: that is all that a
+    proof may use.
+    """
+
+    forms: dict[tuple[Term, ...], int] = field(default_factory=dict)
+
+    def symbol(self, meaning: Gathered) -> Term:
+        """The symbol of a sum, with everything that it depends on besides its index as arguments.
+
+        Why sound: at a fixed point of the run the symbols that stand at the index (`q(j)`) are fixed
+        functions, and what else occurs is an argument. So the sum is a function of the arguments, and the
+        form names the function.
+        """
+        parts = (meaning.low, meaning.high, meaning.where, meaning.body)
+        free = [
+            a
+            for a in dict.fromkeys(atoms(parts))
+            if a != meaning.binder and not (isinstance(a, App) and meaning.binder in atoms((a,)))
+        ]
+        table: dict[Term, Term] = {meaning.binder: Sym("$index", Sort.INT, Kind.GHOST)}
+        for place, atom in enumerate(free):
+            table[atom] = Sym(f"${place}", sort_of(atom), Kind.GHOST)
+        form = tuple(substitute(part, table) for part in parts)
+        number = self.forms.setdefault(form, len(self.forms))
+        at_index = [a for a in atoms(parts) if isinstance(a, App) and a not in free]
+        kind = Kind.OMEGA if all(a.kind in _PUBLIC for a in at_index) else Kind.NOISE
+        sort = Sort.INT if sort_of(meaning.body) is Sort.INT else Sort.REAL
+        return App(f"sum:{number}", tuple(free), sort, kind)
+
+
+def concrete_sum(meaning: Gathered) -> Term:
+    """The sum of a set with constant bounds."""
+    _, inside, values = expanded(meaning)
+    return add(*(ite(here, value, ZERO) for here, value in zip(inside, values, strict=True)))
