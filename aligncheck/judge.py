@@ -18,6 +18,7 @@ from aligncheck.discharge.establish import Findings, contradiction, establish
 from aligncheck.discharge.guarantees import bounds_of_fields, length_of_output
 from aligncheck.discharge.prove import Open, Outcome, Proved
 from aligncheck.obligations import ORDER
+from aligncheck.relational.hoist import hoisted
 from aligncheck.relational.paths import TooManyPathsError
 from aligncheck.relational.selection import UnsupportedError
 from aligncheck.relational.spell import spell
@@ -60,7 +61,7 @@ def _judged(
     mechanism = _with_callees(mechanism, source, deadline)
     _refuse_contradiction(mechanism, source)
     try:
-        findings = establish(mechanism, source, deadline)
+        findings = establish(hoisted(mechanism), source, deadline)
     except TooManyPathsError as error:
         raise SpecError(source, _too_many_paths(mechanism, error)) from None
     except UnsupportedError as error:
@@ -115,10 +116,11 @@ def _verdict(
     _refuse_bad_clause(findings, source)
     if not findings.open():
         return Verified(mechanism, _reports(findings, None), _proof(findings, source, explain))
-    violation = _first_violation(mechanism, source, findings, deadline)
+    named = findings.theory.mechanism  # with a name for each selection
+    violation = _first_violation(named, source, findings, deadline)
     if violation is None:
         return _unknown(mechanism, findings, _proof(findings, source, explain))
-    advice = _advice(mechanism, source, findings, violation, deadline) if explain else ()
+    advice = _advice(named, source, findings, violation, deadline) if explain else ()
     return _fails(mechanism, findings, violation, _proof(findings, source, explain), advice)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from aligncheck.conditions import Condition
 from aligncheck.obligations.families import families_one_to_one, meaning_of, two_levels
 from aligncheck.obligations.obligation import (
@@ -18,7 +20,7 @@ from aligncheck.obligations.obligation import (
     variable_of,
 )
 from aligncheck.obligations.output import quoted
-from aligncheck.relational.paths import COST, Analysis, Drawing, Path
+from aligncheck.relational.paths import COST, Analysis, Assumed, Drawing, Path
 from aligncheck.relational.terms import (
     App,
     Cmp,
@@ -95,7 +97,7 @@ def in_order(analysis: Analysis, source: Source) -> list[Obligation]:
         for place, event in enumerate(events):
             ahead = _not_before(event, events[:place])
             if ahead and all(meaning_of(analysis, a) is not None for a in ahead):
-                found += two_levels(analysis, event, ahead)
+                found += two_levels(analysis, event, ahead, known=_of_output(path))
             elif ahead:
                 found.append(
                     Obligation(
@@ -120,6 +122,13 @@ def in_order(analysis: Analysis, source: Source) -> list[Obligation]:
                     )
                 )
     return found
+
+
+def _of_output(path: Path) -> tuple[Term, ...]:
+    """What is known of ω at the start of a path, whatever the noise."""
+    return tuple(
+        e.fact for e in takewhile(lambda e: isinstance(e, Assumed), path.events) if isinstance(e, Assumed)
+    )
 
 
 def _not_before(event: Drawing, earlier: tuple[Drawing, ...]) -> frozenset[Term]:

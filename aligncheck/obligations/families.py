@@ -50,7 +50,11 @@ def meaning_of(analysis: Analysis, atom: Term) -> Gathered | None:
 
 
 def two_levels(
-    analysis: Analysis, event: Drawing, ahead: frozenset[Term], values: bool = False
+    analysis: Analysis,
+    event: Drawing,
+    ahead: frozenset[Term],
+    values: bool = False,
+    known: tuple[Term, ...] = (),
 ) -> list[Obligation]:
     """Condition iv, acyclic, where a shift reads a maximum over draws that come later.
 
@@ -59,8 +63,8 @@ def two_levels(
     Why sound: call those draws of the first level. They depend on nothing, so they may come first in the
     order; every other dependency is on a draw of the first level or on one that is drawn earlier, so there is
     no cycle. A draw whose own shift reads noise is not of the first level, hence not in the set: no shift
-    reads its own draw. The facts that are used are about the run on D alone. With `values` the tests of
-    conditionals are left out, for the Jacobian.
+    reads its own draw. The facts that are used are about the run on D alone (`known`: what holds of ω).
+    With `values` the tests of conditionals are left out, for the Jacobian.
     Source: Definition 5 (acyclic); VLDB paper, Lemma 10 and 12 (the unselected indices come first).
     """
     found = []
@@ -77,7 +81,7 @@ def two_levels(
         found.append(
             Obligation(
                 Condition.INJECTIVE if values else Condition.ACYCLIC,
-                (meaning.inside(index),),
+                (*known, meaning.inside(index)),
                 and_(clear),
                 f"the shift of `{variable_of(event)}` reads only noise whose own shift reads none",
                 event.lines[0] if event.lines else event.span,

@@ -1210,6 +1210,10 @@ def _draws_in(term: Term) -> list[App]:
     return [a for a in atoms((term,)) if isinstance(a, App) and a.kind is Kind.NOISE]
 
 
+def _is_released(index: Term) -> bool:
+    return any(a.name.startswith("call:") for a in atoms((index,)))
+
+
 def _cell(name: str, index: Term, side: bool = False) -> str:
     """Where the environment keeps a draw: by its index on D, or (`side`) by its index on D'."""
     return f"{name}[{order_key(index)}]" + ("'" if side else "")
@@ -1283,8 +1287,18 @@ class ProgramScope:
                 drawn = self.env[last(base)]
                 return (drawn.right if right else drawn.left), and_((eq(index, place), le(ZERO, place)))
             return (cell.right if right else cell.left), TRUE
-        legal = and_((le(ZERO, index), lt(index, self.theory.length(base))))
+        size = self.theory.length(base)
+        legal = and_((le(ZERO, index), lt(index, size)))
+        if self.theory.is_concrete and isinstance(size, Const) and _is_released(index):
+            return self._entry_among(base, index, int(size.value), right), legal
         return self.theory.entry(base, index, right), legal
+
+    def _entry_among(self, base: str, index: Term, size: int, right: bool) -> Term:
+        """In a concrete run: the entry of a list at an index that a call released."""
+        found: Term = ZERO
+        for place in range(size):
+            found = ite(eq(index, const(place)), self.theory.entry(base, const(place), right), found)
+        return found
 
     def _drawn(self, base: str, index: Term, right: bool) -> tuple[Term, Term] | None:
         """A draw of a loop that has ended, where the loop made one in every round."""

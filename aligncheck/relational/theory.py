@@ -44,7 +44,7 @@ from aligncheck.relational.terms import (
 from aligncheck.source import Source, Span
 from aligncheck.syntax import nodes
 from aligncheck.syntax.nodes import Adjacency, Expr, Mechanism, Parameter, PublicVector, Queries
-from aligncheck.syntax.walk import expressions_in, lists_per_answer, names_in, statements_in
+from aligncheck.syntax.walk import expressions_in, gathered_in_full, lists_per_answer, names_in, statements_in
 
 Ground = Fraction | bool
 
@@ -100,6 +100,10 @@ class Theory:
     def functions(self) -> dict[str, nodes.Function]:
         """The public functions of which nothing is known."""
         return {f.name: f for f in self.mechanism.functions}
+
+    def is_private(self, name: str) -> bool:
+        """Whether an input is one of the answers."""
+        return isinstance(self.inputs.get(name), Queries)
 
     def parameter(self, name: str) -> Term:
         """A public scalar."""
@@ -162,13 +166,7 @@ class Theory:
         """The variables whose only assignment is a maximum or a selection at the top level of the program: in
         the alignment they stand for their values in the complete run.
         """
-        assigned = [s.name for s in statements_in(self.mechanism.body) if isinstance(s, nodes.Assign)]
-        return {
-            s.name: s.value
-            for s in self.mechanism.body
-            if isinstance(s, nodes.Assign) and isinstance(s.value, nodes.Gather)
-            if s.value.function != "sum" and assigned.count(s.name) == 1
-        }
+        return gathered_in_full(self.mechanism.body)
 
     def with_candidates(self, meaning: Gathered) -> Gathered:
         """A set with the indices that may be known to be in it: the public ones that have a name."""

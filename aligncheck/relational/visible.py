@@ -22,6 +22,7 @@ from aligncheck.relational.selection import selection_of, size_of
 from aligncheck.relational.shown import shown_selections
 from aligncheck.relational.terms import (
     ONE,
+    ZERO,
     Add,
     App,
     Const,
@@ -33,11 +34,12 @@ from aligncheck.relational.terms import (
     add,
     atoms,
     children,
-    const,
+    eq,
     implies,
     le,
     same,
     scaled,
+    sort_of,
 )
 
 PUBLIC_GHOSTS = ("#out", "#latest", "#call")
@@ -73,13 +75,16 @@ def with_later_records(analysis: Analysis) -> Analysis:
 
 
 def with_first_record(analysis: Analysis) -> Analysis:
-    """The analysis with the tag of the output's first record, where every run emits one and it is the same.
+    """The analysis with the tag of the output's first record, where every run emits one and it is the same;
+    and with its fields that are functions of ω (what `argmax` selects) and of public inputs, where they are
+    the same, too.
 
     Why sound: ω is what a complete run on D emits, and the alignment is only applied to such runs.
     """
     reached: set[int] = set()
     queue: list[int] = [0]
     tags: set[str | None] = set()
+    fields: set[tuple[tuple[str, Term], ...]] = set()
     while queue:
         here = queue.pop()
         if here in reached:
@@ -90,6 +95,7 @@ def with_first_record(analysis: Analysis) -> Analysis:
                 first = path.emissions()
                 if first:
                     tags.add(first[0].tag)
+                    fields.add(tuple((name, pair.left) for name, pair, _ in first[0].fields))
                 elif path.target is None:
                     tags.add(None)
                 else:
@@ -97,8 +103,15 @@ def with_first_record(analysis: Analysis) -> Analysis:
     tag = next(iter(tags)) if len(tags) == 1 else None
     if tag is None or f"out:is:{tag}" not in analysis.omega:
         return analysis
-    fact = Assumed(App(f"out:is:{tag}", (const(0),), Sort.BOOL, Kind.OMEGA))
-    return replace(analysis, paths=tuple(replace(p, events=(fact, *p.events)) for p in analysis.paths))
+    facts = [Assumed(App(f"out:is:{tag}", (ZERO,), Sort.BOOL, Kind.OMEGA))]
+    if len(fields) == 1:
+        facts += [
+            Assumed(eq(App(f"out:field:{name}", (ZERO,), Sort.REAL, Kind.OMEGA), value))
+            for name, value in next(iter(fields))
+            if f"out:field:{name}" in analysis.omega and sort_of(value) is not Sort.BOOL
+            if all(a.kind in (Kind.OMEGA, Kind.PARAMETER) for a in atoms((value,)))
+        ]
+    return replace(analysis, paths=tuple(replace(p, events=(*facts, *p.events)) for p in analysis.paths))
 
 
 def _indexed_fields(analysis: Analysis, cut: Cut) -> dict[str, set[str]]:
@@ -145,8 +158,8 @@ class Visible:
 
     @cached_property
     def known(self) -> frozenset[Sym]:
-        """The loop-head symbols that are functions of ω: the greatest set that is closed under every path. With
-        them the sizes of the selections that ω shows.
+        """The loop-head symbols that are functions of ω: the greatest set that is closed under every path.
+        With them the sizes of the selections that ω shows.
         """
         known = {size_of(name) for name in shown_selections(self.analysis)}
         known |= {
