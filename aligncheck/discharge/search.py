@@ -14,9 +14,12 @@ from fractions import Fraction
 from itertools import chain, islice, product
 
 from aligncheck.conditions import Condition
+from aligncheck.contract import contract_of
 from aligncheck.discharge.algebra import canonical
+from aligncheck.discharge.realise import can_release
 from aligncheck.discharge.smt import Answer, Smt
 from aligncheck.discharge.values import near, value_of
+from aligncheck.interpreter import Invoked
 from aligncheck.obligations import obligations_of, one_to_one
 from aligncheck.obligations.calls import called_in
 from aligncheck.obligations.obligation import (
@@ -58,7 +61,16 @@ from aligncheck.relational.terms import (
     substitute,
 )
 from aligncheck.relational.theory import Ground, Grounding, Theory
-from aligncheck.replay import Scenario, ScenarioError, Undecided, aligned, draw_count, replay, same_output
+from aligncheck.replay import (
+    Replay,
+    Scenario,
+    ScenarioError,
+    Undecided,
+    aligned,
+    draw_count,
+    replay,
+    same_output,
+)
 from aligncheck.scenario import Returns
 from aligncheck.source import Source, Span
 from aligncheck.syntax import nodes
@@ -281,6 +293,8 @@ class _Search:
                 case _:
                     pass
             replayed = replay(self.theory.mechanism, scenario)
+            if not self._can_happen(replayed):
+                return None
             for violation in replayed.violations:
                 if violation.condition is self.condition:
                     shown = Counterexample(scenario, replayed)
@@ -290,6 +304,12 @@ class _Search:
         except (ScenarioError, Undecided):
             return None
         return None
+
+    def _can_happen(self, replayed: Replay) -> bool:
+        """Whether the called mechanisms can release what they are said to release."""
+        calls = [step for step in replayed.run_d.steps if isinstance(step, Invoked)]
+        callees = {u.name: contract_of(u).mechanism for u in self.theory.mechanism.uses}
+        return all(can_release(callees[call.mechanism], call, self.until) for call in calls)
 
     def _two_with_one_image(self, scenario: Scenario, model: _Numbers, path: Path) -> Violation | None:
         """Both noise vectors give the same output on D and have the same image."""
