@@ -66,11 +66,7 @@ def of_class(verified: Verified, names: Mapping[str, str], indent: str) -> list[
     """What the mechanism does, its guarantee, its arguments, its alignment and its source."""
     mechanism, width = verified.mechanism, _WIDTH - len(indent)
     route = _ROUTES.get(verified.proof.route, verified.proof.route)
-    claim = unparse_expr(mechanism.privacy)
-    guarantee = (
-        f"Guarantee: one run is `{claim}`-differentially private, for every number of answers and every "
-        f"value of the parameters. {' '.join(_neighbours(mechanism))} Proved by {route}."
-    )
+    guarantee = f"Guarantee: {_claim(mechanism)} {' '.join(_neighbours(mechanism))} Proved by {route}."
     arguments = [_hanging(f"{names[n]}: {text}", width) for n, text in _parameters(mechanism)]
     seed = "seed: for tests only: makes runs repeatable, and their results are marked as not private."
     paragraphs = [
@@ -96,12 +92,27 @@ def of_call(mechanism: nodes.Mechanism, names: Mapping[str, str], indent: str) -
         for item in _queries(mechanism)
         for name in item.names
     ]
-    claim = unparse_expr(mechanism.privacy)
-    paragraphs = [_wrapped(f"Run the mechanism once, which spends `{claim}`.", width)]
+    spends = f"Run the mechanism once, which spends `{unparse_expr(mechanism.privacy)}`"
+    if mechanism.most is not None:
+        spends += f" where it releases `out`, and at most `{unparse_expr(mechanism.most)}`"
+    paragraphs = [_wrapped(f"{spends}.", width)]
     if arguments:
         paragraphs.append("\n".join(["Args:", *arguments]))
         paragraphs.append("Raises:\n" + _hanging("AnswersError: answers are not as declared.", width))
     return paragraphs
+
+
+def _claim(mechanism: nodes.Mechanism) -> str:
+    """What is proved, for one run and, where the claim depends on it, for one output."""
+    claim = unparse_expr(mechanism.privacy)
+    every = "for every number of answers and every value of the parameters"
+    if mechanism.most is None:
+        return f"one run is `{claim}`-differentially private, {every}."
+    return (
+        f"one run is `{unparse_expr(mechanism.most)}`-differentially private, {every}. Of that, an output "
+        f"`out` spends `{claim}` (see `spent` and `left` of the result): neighbouring data give it with a "
+        "probability, or density, that differs by at most a factor of e to this power."
+    )
 
 
 def _summary(mechanism: nodes.Mechanism) -> str:

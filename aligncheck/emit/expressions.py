@@ -9,7 +9,7 @@ from typing import assert_never
 
 from aligncheck.emit.gathers import Scalars, choice, gathered
 from aligncheck.emit.kinds import Kind, Kinds, literal_power
-from aligncheck.emit.layout import Brackets
+from aligncheck.emit.layout import Brackets, quoted
 from aligncheck.emit.precedence import Level, Text
 from aligncheck.emit.vectors import Lists
 from aligncheck.syntax import nodes
@@ -143,8 +143,10 @@ class Writer:
                 arms = [self._arm(then, kind), self._arm(otherwise, kind)]
                 condition = self._write(test).at(Level.OR)
                 return Text(f"{arms[0]} if {condition} else {arms[1]}", Level.CONDITIONAL)
-            case nodes.Name() | nodes.Index() | nodes.OutIs() | nodes.OutField() | nodes.OutCount():
-                raise ValueError("the run on D' and the output have no place in a program")
+            case nodes.OutCount(tag=tag):
+                return Text(f"release.count({'' if tag is None else quoted(tag)})", Level.ATOM)
+            case nodes.Name() | nodes.Index() | nodes.OutIs() | nodes.OutField():
+                raise ValueError("the run on D' and the records have no place in a program")
             case _:
                 assert_never(expr)
 

@@ -12,7 +12,10 @@ from aligncheck.emit.vectors import Lists, is_elementwise, length_of
 from aligncheck.syntax import nodes
 from aligncheck.syntax.walk import names_in
 
-_OF_ARRAYS = {"max": "greatest", "min": "least", "argmax": "argmax", "argmin": "argmin", "top": "top"}
+_OF_ARRAYS = {name: name for name in ("argmax", "argmin", *nodes.SELECTING)} | {
+    "max": "greatest",
+    "min": "least",
+}
 _OF_SCORES = {**{name: f"{name}_of" for name in nodes.GATHERS}, nodes.LOG_SUM: "log_sum_exp_of"}
 ARRAY_FUNCTIONS = frozenset(
     {*_OF_ARRAYS.values(), "clipped", "indices", "maximum", "members", "minimum", "vector"}

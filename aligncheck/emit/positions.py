@@ -89,7 +89,7 @@ class IndicesOf:
         selections: set[str] = set()
         for statement in statements_in(body):
             match statement:
-                case nodes.Assign(name=name, value=nodes.Gather(function="top") as gather):
+                case nodes.Assign(name=name, value=nodes.Gather(function="top" | "upto") as gather):
                     selections |= {name} if _is_over(gather.over, base) else set()
                 case nodes.Assign(name=name, value=value):
                     values.setdefault(name, []).append(value)

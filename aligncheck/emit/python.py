@@ -207,6 +207,7 @@ class _Module:
         arguments: list[Item] = [
             f"name={quoted(self.mechanism.name)}",
             f"claim={quoted(unparse_expr(self.mechanism.privacy))}",
+            *([] if self.mechanism.most is None else [f"bound={quoted(unparse_expr(self.mechanism.most))}"]),
             Brackets("parameters=(", tuple(parameters)),
             Brackets("queries=(", tuple(queries)),
         ]
@@ -284,6 +285,8 @@ class _Module:
         attributes = self._writer(self._attributes())
         spent = attributes.of_kind(self.mechanism.privacy, Kind.REAL)
         arguments = ["self.spec.name", spent, "self.floating_point", "noise"]
+        if self.mechanism.most is not None:
+            arguments.append(f"bound={attributes.of_kind(self.mechanism.most, Kind.REAL)}")
         yield from bracket_lines(call("release.result", arguments), f"{inner}return ")
 
     def _program(self) -> Iterator[str]:

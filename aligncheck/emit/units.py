@@ -27,7 +27,8 @@ class Units:
                     self._joined(
                         item.names[0], *([] if bound is None else [self._unit(bound)]), *item.names[1:]
                     )
-        self._joined(_BUDGET, self._unit(mechanism.privacy))
+        for claim in (mechanism.privacy, mechanism.most):
+            self._joined(_BUDGET, None if claim is None else self._unit(claim))
         for expr in expressions_in(mechanism):
             self._unit(expr)
         for statement in statements_in(mechanism.body):

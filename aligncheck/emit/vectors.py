@@ -25,11 +25,13 @@ class Lists:
     """The lists of a program whose length is known.
 
     `lengths` maps each to an expression that has the same value wherever it is read. `draws` are those of
-    them that one loop draws (by the `id` of the `For` node): its draws become one call.
+    them that one loop draws (by the `id` of the `For` node): its draws become one call. `filled` are those
+    that always have an entry.
     """
 
     lengths: Mapping[str, nodes.Expr] = field(default_factory=dict)
     draws: Mapping[int, nodes.Sample] = field(default_factory=dict)
+    filled: frozenset[str] = frozenset()
 
     def drawn_at_once(self) -> frozenset[str]:
         """The noise variables that are lists."""
@@ -63,7 +65,7 @@ def lists_of(mechanism: nodes.Mechanism) -> Lists:
         if runs or all(_total(argument) for argument in sample.args):
             draws[id(loop)] = sample
             lengths[sample.name] = length
-    return Lists(lengths, draws)
+    return Lists(lengths, draws, frozenset(answers))
 
 
 def length_of(over: nodes.Indices | nodes.OverQueries | nodes.OverRange) -> nodes.Expr | None:
@@ -82,9 +84,11 @@ def is_elementwise(gather: nodes.Gather, kinds: Kinds, lists: Lists) -> bool:
     length = length_of(gather.over)
     if gather.function == nodes.LOG_SUM or length is None or kinds.expression(gather.body) is not Kind.REAL:
         return False
-    # `top(0, …)` is defined, and evaluates nothing, where there are no indices at all.
-    everywhere = gather.function != "top"
-    fits = _Fits(gather.index, length, kinds, lists)
+    # `top(0, …)` and `upto` are defined, and evaluate nothing, where there are no indices at all.
+    filled = isinstance(length, nodes.Call) and bool(names_in(length) & lists.filled)
+    everywhere = gather.function not in nodes.SELECTING or filled
+    certainly = _evaluated(gather.where) if everywhere and gather.where is not None else ()
+    fits = _Fits(gather.index, length, kinds, lists, frozenset(certainly))
     clauses = [(gather.body, everywhere and gather.where is None)]
     clauses += [(gather.where, everywhere)] if gather.where is not None else []
     return all(gather.index in names_in(e) and fits.at(e, certain) for e, certain in clauses)
@@ -92,16 +96,17 @@ def is_elementwise(gather: nodes.Gather, kinds: Kinds, lists: Lists) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Fits:
-    """`certain`: the program evaluates the expression at every index of the set."""
+    """`certain`: the program evaluates the expression at every index of the set; so it does `evaluated`."""
 
     index: str
     length: nodes.Expr
     kinds: Kinds
     lists: Lists
+    evaluated: frozenset[nodes.Expr]
 
     def at(self, expr: nodes.Expr, certain: bool) -> bool:
         if self.index not in names_in(expr):
-            return certain or _total(expr)
+            return certain or _total(expr) or expr in self.evaluated
         match expr:
             case nodes.Index(base=base, index=nodes.Name(ident=self.index), primed=False):
                 known = self.lists.lengths.get(base)
@@ -128,6 +133,22 @@ class _Fits:
     def _argument(self, expr: nodes.Expr, kind: Kind, certain: bool) -> bool:
         same = self.kinds.expression(expr) is kind or self.index not in names_in(expr)
         return same and self.at(expr, certain)
+
+
+def _evaluated(expr: nodes.Expr) -> Iterator[nodes.Expr]:
+    """The parts of an expression that are evaluated whenever it is."""
+    yield expr
+    match expr:
+        case nodes.Unary(operand=part) | nodes.Logic(args=(part, *_)) | nodes.Conditional(test=part):
+            yield from _evaluated(part)
+        case nodes.Binary(left=left, right=right) | nodes.Compare(left=left, right=right):
+            yield from _evaluated(left)
+            yield from _evaluated(right)
+        case nodes.Call(args=args):
+            for part in args:
+                yield from _evaluated(part)
+        case _:
+            pass
 
 
 def _only_draw(loop: nodes.For, body: tuple[nodes.Stmt, ...]) -> nodes.Sample | None:

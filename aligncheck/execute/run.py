@@ -43,6 +43,8 @@ class Execution:
         spent: its value in this run.
         private: False where the noise was seeded.
         notes: what a reader must know: the floating-point build, seeded noise.
+        bound: the most that any output costs, as the spec writes it and its value; None where the claim
+            does not depend on the output.
     """
 
     mechanism: str
@@ -54,6 +56,7 @@ class Execution:
     spent: Real
     private: bool
     notes: tuple[str, ...]
+    bound: tuple[str, Real] | None = None
 
     @property
     def labels(self) -> tuple[str | None, ...]:
@@ -133,6 +136,7 @@ def _execution(mechanism: Any, given: Mapping[str, Any], columns: Mapping[str, s
         spent=result.spent,
         private=result.private,
         notes=result.notes,
+        bound=None if spec.bound is None else (spec.bound, result.bound),
     )
 
 

@@ -35,7 +35,7 @@ def render_execution(execution: Execution) -> RenderableType:
         Text(),
         *(_table(execution.records) if execution.records else [Text("no records")]),
         Text(),
-        Text(f"privacy spent: {execution.claim} = {_shown(execution.spent)}"),
+        *map(Text, _spent(execution)),
         *(Text(f"note: {note}") for note in execution.notes),
     )
 
@@ -58,9 +58,24 @@ def execution_document(execution: Execution) -> dict[str, Any]:
         ],
         "claim": execution.claim,
         "spent": _json(execution.spent),
+        "bound": _bound(execution),
         "private": execution.private,
         "notes": list(execution.notes),
     }
+
+
+def _spent(execution: Execution) -> Iterator[str]:
+    yield f"privacy spent: {execution.claim} = {_shown(execution.spent)}"
+    if execution.bound is not None:
+        text, most = execution.bound
+        yield f"left of the bound {text} = {_shown(most)}: {_shown(most - execution.spent)}"
+
+
+def _bound(execution: Execution) -> dict[str, Any] | None:
+    if execution.bound is None:
+        return None
+    text, most = execution.bound
+    return {"claim": text, "value": _json(most), "left": _json(most - execution.spent)}
 
 
 def _headline(execution: Execution) -> str:

@@ -52,7 +52,7 @@ from aligncheck.runtime.reals import (
     whole,
 )
 from aligncheck.runtime.result import Record, Release, Result, row_of
-from aligncheck.runtime.selection import argmax_of, argmin_of, max_of, min_of, top_of
+from aligncheck.runtime.selection import argmax_of, argmin_of, max_of, min_of, top_of, upto_of
 
 __all__ = [
     "Answers",
@@ -110,5 +110,6 @@ __all__ = [
     "row_of",
     "sqrt",
     "top_of",
+    "upto_of",
     "whole",
 ]

@@ -104,6 +104,15 @@ def top(count: int, values: Array, where: Mask | None = None) -> list[int]:
     return [int(index) for index in chosen[order[:count]]]
 
 
+def upto(count: int, values: Array, where: Mask | None = None) -> list[int]:
+    """The same, but all indices where fewer than `count` are eligible.
+
+    Raises:
+        SelectionError: `count` is negative.
+    """
+    return top(min(count, len(_all(values, where))), values, where)
+
+
 def exponentials(words: bytes, scale: float) -> list[float]:
     """One-sided exponential noise by inversion, one draw from each 8 random bytes.
 

@@ -33,12 +33,16 @@ class QueryInfo:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What a generated class was made from: the mechanism's name, its claim as text, its inputs in order."""
+    """What a generated class was made from: the mechanism's name, its claim as text, its inputs in order.
+
+    `bound` is the most that any output costs, where the claim depends on the output.
+    """
 
     name: str
     claim: str
     parameters: tuple[ParameterInfo, ...]
     queries: tuple[QueryInfo, ...]
+    bound: str | None = None
 
 
 class Mechanism:

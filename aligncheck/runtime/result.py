@@ -40,7 +40,9 @@ class Result(Generic[R_co]):
     Attributes:
         mechanism: the mechanism's name in its spec.
         records: what was released, in order.
-        spent: the privacy claim, evaluated: this run's ε.
+        spent: the privacy claim, evaluated: this run's ε. It may depend on the records.
+        bound: the most that any run with these parameters spends; `spent`, where that does not depend on the
+            records.
         labels: the name of the query that each record answers, where queries have names (a Series' index) and
             the output itself determines which query it was; None for the other records.
         floating_point: whether the run computed in floating point (see `notes`).
@@ -51,10 +53,16 @@ class Result(Generic[R_co]):
     mechanism: str
     records: tuple[R_co, ...]
     spent: Real
+    bound: Real
     labels: tuple[Hashable | None, ...]
     floating_point: bool
     private: bool
     notes: tuple[str, ...]
+
+    @property
+    def left(self) -> Real:
+        """What this run did not spend of its bound."""
+        return self.bound - self.spent
 
     def to_frame(self) -> pd.DataFrame:
         """The records as a pandas DataFrame: the column `tag`, then one column per field.
@@ -98,13 +106,20 @@ class Release(Generic[R]):
         self._records.append(record)
         self._labels.append(None if query is None or labels is None else labels[query[1]])
 
-    def result(self, mechanism: str, spent: Real, floating_point: bool, noise: Noise) -> Result[R]:
-        """What was released, with everything that must be said about it."""
+    def count(self, tag: str | None = None) -> int:
+        """How many records were released, in all or with a tag."""
+        return len(self._records) if tag is None else sum(record.tag == tag for record in self._records)
+
+    def result(
+        self, mechanism: str, spent: Real, floating_point: bool, noise: Noise, bound: Real | None = None
+    ) -> Result[R]:
+        """What was released, with everything that must be said about it; `bound` is `spent` if not given."""
         remarks = (FLOATING_POINT_REMARK if floating_point else None, noise.remark)
         return Result(
             mechanism=mechanism,
             records=tuple(self._records),
             spent=spent,
+            bound=spent if bound is None else bound,
             labels=tuple(self._labels),
             floating_point=floating_point,
             private=noise.remark is None,

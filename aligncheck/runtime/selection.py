@@ -53,6 +53,16 @@ def top_of(count: int, scores: Iterable[tuple[int, Real]]) -> list[int]:
     return [index for index, _ in ranked[:count]]
 
 
+def upto_of(count: int, scores: Iterable[tuple[int, Real]]) -> list[int]:
+    """The same, but all indices where there are fewer than `count`.
+
+    Raises:
+        SelectionError: `count` is negative.
+    """
+    some = list(scores)
+    return top_of(min(count, len(some)), some)
+
+
 def log_sum_exp_of(values: Iterable[Real]) -> float:
     """The logarithm of the sum of the exponentials of the values, at any size of these.
 

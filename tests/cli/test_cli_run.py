@@ -51,10 +51,25 @@ def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     document = json.loads(first)
     assert document["parameters"] == {"T": "1000", "k": 5, "eps": "1"}
     assert (document["claim"], document["spent"], document["private"]) == ("eps", "1", False)
+    assert document["bound"] is None
     assert document["answers"] == {"q": 870}
     tops = [record for record in document["records"] if record["tag"] == "top"]
     assert all(record["fields"]["used"] == "1/20" for record in tops)
     assert all(isinstance(record["fields"]["gap"], float) for record in tops)
+
+
+def test_what_is_left_of_the_bound(capsys: pytest.CaptureFixture[str]) -> None:
+    hybrid = str(PROJECT / "specs" / "hybrid_sparse_gap.dp")
+    settings = ("--set", "T=1e6", "--set", "k=5", "--set", "eps=1", "--set", "theta=1/4")
+    arguments = ["run", hybrid, "--data", COUNTS, *settings]
+    assert main(arguments) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "privacy spent: (theta + (1 - theta)*len(out)/k)*eps = 1/4" in lines
+    assert "left of the bound eps = 1: 3/4" in lines
+    main([*arguments, "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert document["spent"] == "1/4"
+    assert document["bound"] == {"claim": "eps", "value": "1", "left": "3/4"}
 
 
 def test_selected_items_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -29,9 +29,9 @@ ROOT = Path(__file__).parents[2]
 
 # Selections on arrays and one by one, draws at once and one by one, as they are written.
 FORMS = (
-    *("argmax(", "argmin(", "greatest(", "least(", "top(", "vector(", "indices(", "members("),
+    *("argmax(", "argmin(", "greatest(", "least(", "top(", "upto(", "vector(", "indices(", "members("),
     *("minimum(", "maximum(", "clipped(", "where=", " & ", " | ", "~"),
-    *("argmax_of(", "argmin_of(", "max_of(", "min_of(", "top_of("),
+    *("argmax_of(", "argmin_of(", "max_of(", "min_of(", "top_of(", "upto_of("),
     *("noise.laplaces(", "noise.exponentials(", "noise.geometrics(", "noise.discrete_laplaces("),
     *("noise.laplace(", "noise.discrete_laplace("),
 )
@@ -124,10 +124,10 @@ class Programs:
         if rng.random() < 0.4:
             over = n.OverRange(num(rng.choice([0, 0, 1])), length_of(rng.choice(["q", "z"])))
         where = None if rng.random() < 0.4 else self.test(2)
-        count = any_of(rng, n.Name("k"), num(1), num(0)) if function == "top" else None
+        count = any_of(rng, n.Name("k"), num(1), num(0)) if function in n.SELECTING else None
         body = self.value(2)
         statements: list[n.Stmt] = [n.Assign(name, n.Gather(function, count, body, "j", over, where))]
-        if function != "top":
+        if function not in n.SELECTING:
             self.numbers.append(name)
             return [*statements, n.Emit("value", (n.EmitField(name, n.Name(name)),))]
         self.selections.append(name)

@@ -17,7 +17,7 @@ import pytest
 from oracle import Case, as_if_verified, check_agreement, compiled, load
 
 from aligncheck.emit.python import emit_python
-from aligncheck.runtime import AnswersError, ArgumentError, ParameterError, row_of
+from aligncheck.runtime import AnswersError, ArgumentError, ParameterError, RecordedNoise, row_of
 from aligncheck.source import Source
 from aligncheck.syntax import nodes
 from aligncheck.syntax.parse import parse, read_source
@@ -440,6 +440,52 @@ def test_a_seeded_run_is_marked(adaptive: Any) -> None:
     assert (seeded.private, private.private) == (False, True)
     assert any("not for the release" in note for note in private.notes)
     assert private.floating_point
+
+
+@pytest.mark.parametrize("arrays", [True, False])
+def test_a_run_spends_what_its_records_cost(arrays: bool) -> None:
+    text = (ROOT / "specs" / "hybrid_sparse_gap.dp").read_text("utf-8")
+    if not arrays:
+        text = text.replace("for i in range(len(q)):", "for i, x in q:").replace(
+            "xi[i] ~ Exp(2/e1)", "pass; xi[i] ~ Exp(2/e1)"
+        )
+    cls: Any = compiled(spec(text))
+    assert ("upto(" in emit_python(as_if_verified(spec(text)))) is arrays
+    mechanism = cls(T=0, k=3, theta="1/4", eps=2)
+    for answers, records in (([-90] * 4, 0), ([-90, 90, -90, 95], 2), ([91, 92, 93, 94], 3)):
+        result = mechanism.with_noise(RecordedNoise([2] + [12] * 4))(answers)
+        assert len(result.records) == records
+        assert (result.spent, result.bound) == (Fraction(2, 4) + Fraction(records, 2), 2)
+        assert result.left == 2 - result.spent
+    assert [record.index for record in result.records] == [3, 2, 1]
+
+
+def test_where_the_claim_is_public_nothing_is_left(adaptive: Any) -> None:
+    result = adaptive(T=20, k=2, eps=1, seed=5)([1, 2])
+    assert (result.spent, result.bound, result.left) == (1, 1, 0)
+
+
+def test_records_are_counted_by_their_tag() -> None:
+    text = """
+        mechanism m
+        input
+          q : queries, sensitivity 1
+          eps : real where eps > 0
+        privacy eps*out.count(high)/len(q) at most eps
+        program
+          for i, x in q:
+            eta[i] ~ Lap(2/eps)
+            if x + eta[i] > 0: emit high
+            else: emit low
+    """
+    cls: Any = compiled(spec(text))
+    result = cls(eps="1/2").with_noise(RecordedNoise([0, 0, 0]))([1, -1, 2])
+    assert (result.spent, result.bound) == (Fraction(1, 3), Fraction(1, 2))
+    document = " ".join((cls.__doc__ + cls.__call__.__doc__).split())
+    assert "one run is `eps`-differentially private" in document
+    assert "an output `out` spends `eps*out.count(high)/len(q)`" in document
+    assert "spends `eps*out.count(high)/len(q)` where it releases `out`, and at most `eps`" in document
+    assert cls.spec.bound == "eps"
 
 
 def test_the_result_as_a_frame(adaptive: Any) -> None:

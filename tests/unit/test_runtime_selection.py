@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aligncheck.runtime import SelectionError, argmax_of, argmin_of, max_of, min_of, top_of
-from aligncheck.runtime.arrays import argmax, argmin, greatest, indices, least, members, top, vector
+from aligncheck.runtime import SelectionError, argmax_of, argmin_of, max_of, min_of, top_of, upto_of
+from aligncheck.runtime.arrays import argmax, argmin, greatest, indices, least, members, top, upto, vector
 
 NUMBERS: list[list[Any]] = [
     [1.0, 3.0, 3.0, -2.0, -2.0, 3.0],
@@ -45,6 +45,10 @@ def test_arrays_and_generators_agree_on_random_sets() -> None:
             where = vector(eligible)
             scores = [(i, values[i]) for i in chosen]
             assert top(count, vector(values), where) == top_of(count, scores)
+            assert upto(count, vector(values), where) == upto_of(count, scores) == top_of(count, scores)
+            more = count + len(chosen)
+            everything = top_of(len(chosen), scores)
+            assert upto(more, vector(values), where) == upto_of(more, scores) == everything
             assert top_of(count, scores) == sorted(chosen, key=lambda i: (-values[i], i))[:count]
             if chosen:
                 assert argmax(vector(values), where) == argmax_of(scores)
@@ -95,6 +99,13 @@ def test_too_few_indices(count: int) -> None:
         top(count, vector([1.0, 2.0]))
     with pytest.raises(SelectionError, match=message):
         top_of(count, [(0, 1.0), (1, 2.0)])
+
+
+def test_not_even_up_to_a_negative_number_is_selected() -> None:
+    with pytest.raises(SelectionError, match="cannot select -1 indices"):
+        upto(-1, vector([1.0, 2.0]))
+    with pytest.raises(SelectionError, match="cannot select -1 indices"):
+        upto_of(-1, [(0, 1.0), (1, 2.0)])
 
 
 def test_an_empty_set_has_no_greatest_value() -> None:
