@@ -16,6 +16,7 @@ from aligncheck.obligations import obligations_of, one_to_one
 from aligncheck.obligations.alignment import within_claim
 from aligncheck.obligations.obligation import Impossible, Invariants, Obligation, known_at
 from aligncheck.obligations.running import clauses_make_sense, loops_end
+from aligncheck.relational.calls import Called
 from aligncheck.relational.evaluate import Evaluator
 from aligncheck.relational.paths import COST, Analysis, Cut, analyse, at_head
 from aligncheck.relational.terms import Const, Kind, Sym, Term, Truth, atoms, order_key, substitute
@@ -111,10 +112,11 @@ def establish(mechanism: Mechanism, source: Source, deadline: float | None = Non
 
 
 def _measure_costs(analysis: Analysis, smt: Smt) -> None:
-    """Costs are counted in the greatest common unit of the rates 1/α of the aligned draws, where parameters
-    alone decide these.
+    """Costs are counted in the greatest common unit of the rates 1/α of the aligned draws and of what calls
+    spend, where parameters alone decide these.
     """
     rates = {d.left.inverse_alpha for p in analysis.paths for d in p.drawings() if d.lines}
+    rates |= {e.spent.left for p in analysis.paths for e in p.events if isinstance(e, Called)}
     public = all(isinstance(a, Sym) and a.kind is Kind.PARAMETER for a in atoms(rates))
     unit = common_unit(sorted(rates, key=order_key)) if public else None
     if unit is not None:

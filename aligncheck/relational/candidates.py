@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
 
+from aligncheck.relational.calls import Called
 from aligncheck.relational.evaluate import Evaluator
 from aligncheck.relational.paths import (
     COST,
@@ -510,10 +511,10 @@ class Pool:
 
     @cached_property
     def _round_costs(self) -> list[list[Term]]:
-        """For each round, what its draws may cost: a few public bounds, smallest first."""
+        """For each round, what its draws and calls may cost: a few public bounds, smallest first."""
         return [
             [
-                add(own, inner)
+                add(own, inner, _spent_by_calls(p))
                 for own in self._options([d for d in p.drawings() if d.lines], p)
                 for inner in self._inner_costs(p)
             ]
@@ -909,3 +910,9 @@ def _unsigned(term: Term) -> Term:
             return mul(*(_unsigned(a) for a in args))
         case _:
             return term
+
+
+def _spent_by_calls(path: Path) -> Term:
+    """What the calls of a round spend, where public numbers say it."""
+    spent = [e.spent.left for e in path.events if isinstance(e, Called)]
+    return add(*(s for s in spent if not _noisy(s))) if spent else ZERO
