@@ -90,11 +90,13 @@ def _proved(contract: Contract, use: Use, source: Source, deadline: float) -> Co
         verdict, findings = _judged(contract.mechanism, contract.source, deadline, False)
     except SpecError as error:
         raise _not_verified(source, use, "ERROR", error.diagnostic.message) from None
-    if not isinstance(verdict, Verified) or findings is None:
-        message = "" if isinstance(verdict, Verified | Error) else verdict.message
+    if not isinstance(verdict, Verified):
+        message = "" if isinstance(verdict, Error) else verdict.message
         raise _not_verified(source, use, name_of(verdict), message)
-    length, bounds = length_of_output(findings), bounds_of_fields(findings)
-    return replace(contract, verdict=name_of(verdict), length=length, bounds=bounds)
+    contract = replace(contract, verdict=name_of(verdict))
+    if findings is None:
+        return contract
+    return replace(contract, length=length_of_output(findings), bounds=bounds_of_fields(findings))
 
 
 def _not_verified(source: Source, use: Use, verdict: str, message: str) -> SpecError:

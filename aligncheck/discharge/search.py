@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, islice, product
+from random import Random
 
 from aligncheck.conditions import Condition
 from aligncheck.contract import contract_of
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.realise import can_release
+from aligncheck.discharge.sample import scenarios, simpler_scenarios
 from aligncheck.discharge.smt import Answer, Smt
 from aligncheck.discharge.values import near, value_of
 from aligncheck.interpreter import Invoked
@@ -63,6 +65,7 @@ from aligncheck.relational.terms import (
 from aligncheck.relational.theory import Ground, Grounding, Theory
 from aligncheck.replay import (
     Replay,
+    Run,
     Scenario,
     ScenarioError,
     Undecided,
@@ -88,6 +91,19 @@ _PATHS = 400
 _CHOICE = 4
 """Among so many possible violations the one with the smallest numbers is shown."""
 _MILLISECONDS = 1_000
+_ONE_RUN_TELLS = (
+    Condition.DEFINED,
+    Condition.SCALES,
+    Condition.ACYCLIC,
+    Condition.SUPPORT,
+    Condition.OUTPUT,
+    Condition.COST,
+)
+"""The conditions that a single pair of runs may violate."""
+_ASKING = 0.7
+"""The share of the time for questions to the solver; in the rest runs are tried at random."""
+_ROUNDS, _TRIES = 4, 40
+"""How often all lengths are tried, and how many runs each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +128,23 @@ def find_violation(
 
     `around` are parameter values to try first.
     """
+    now = time.monotonic()
+    found = _asked(mechanism, source, condition, now + _ASKING * (until - now), around)
+    if found is None and now < until and condition in _ONE_RUN_TELLS:
+        found = _tried(mechanism, condition, time.monotonic() + (1 - _ASKING) * (until - now))
+    return found
+
+
+def _asked(
+    mechanism: Mechanism,
+    source: Source,
+    condition: Condition,
+    until: float,
+    around: tuple[dict[str, Ground], ...],
+) -> Violation | None:
+    """A violation that a model of the solver gives."""
     theory = Theory(mechanism)
-    for lengths in _all_lengths([name for name in theory.inputs if theory.is_vector(name)]):
+    for lengths in _all_lengths(theory):
         small = islice(_groundings(theory, lengths, _INTEGERS, around), _GROUNDINGS)
         beyond = (Fraction(max(lengths.values(), default=0) + 1),)
         for parameters in chain(small, islice(_groundings(theory, lengths, beyond), 1)):
@@ -126,8 +157,48 @@ def find_violation(
     return None
 
 
-def _all_lengths(vectors: list[str]) -> Iterator[dict[str, int]]:
+def _tried(mechanism: Mechanism, condition: Condition, until: float) -> Violation | None:
+    """A violation that turns up among random runs: of selections among many answers most go wrong somewhere,
+    while their formulas are long.
+    """
+    theory = Theory(mechanism)
+    random = Random(0)
+    for _ in range(_ROUNDS):
+        for lengths in _all_lengths(theory):
+            for parameters in islice(_groundings(theory, lengths, _INTEGERS), 2):
+                for scenario in islice(scenarios(mechanism, parameters, lengths, random), _TRIES):
+                    if time.monotonic() > until:
+                        return None
+                    found = _violation_in(mechanism, scenario, condition)
+                    if found is not None:
+                        return _simplified(mechanism, found)
+    return None
+
+
+def _simplified(mechanism: Mechanism, found: Violation) -> Violation:
+    """The same violation with as many zeros and as few moves as one pass over its numbers can bring about."""
+    scenario = found.counterexample.scenario
+    for simpler in simpler_scenarios(scenario):
+        other = _violation_in(mechanism, simpler(found.counterexample.scenario), found.condition)
+        found = other if other is not None else found
+    return found
+
+
+def _violation_in(mechanism: Mechanism, scenario: Scenario, condition: Condition) -> Violation | None:
+    """What the replay of one scenario shows."""
+    try:
+        replayed = replay(mechanism, scenario)
+    except (ScenarioError, Undecided):
+        return None
+    for v in replayed.violations:
+        if v.condition is condition:
+            return Violation(condition, v.span, v.message, Counterexample(scenario, replayed))
+    return None
+
+
+def _all_lengths(theory: Theory) -> Iterator[dict[str, int]]:
     """Small lengths, first those at which all lists are equally long."""
+    vectors = [name for name in theory.inputs if theory.is_vector(name)]
     if not vectors:
         yield {}
         return
@@ -203,7 +274,7 @@ class _Search:
         paths = sorted(analysis.paths, key=lambda p: len(p.events))
         possible = islice(self._possible(paths, analysis, smt), _CHOICE)
         found = self._most_readable(list(possible), smt)
-        if found is None and self.condition is Condition.DRAWS:
+        if found is None and self.condition in (Condition.DRAWS, Condition.SCALES):
             return self._confused(paths, smt)
         if found is None and self.condition is Condition.ACYCLIC:
             return self._circular(paths, smt)
@@ -343,20 +414,25 @@ class _Search:
         first, second = (replay(self.theory.mechanism, s) for s in (scenario, other))
         if not same_output(first.run_d, second.run_d):
             return None
-        for a, b in zip(first.run_d.draws, second.run_d.draws, strict=False):
+        return self._rescaled(Counterexample(scenario, first, other), second.run_d)
+
+    def _rescaled(self, shown: Counterexample, second: Run) -> Violation | None:
+        """The first draw that a second run with the same output makes from another distribution."""
+        first = shown.replay.run_d
+        for a, b in zip(first.draws, second.draws, strict=False):
             if a.args != b.args:
-                event = next(e for e in path.drawings() if e.name == a.name)
                 message = f"the scale of `{a.name}` depends on what the output does not show"
-                return Violation(self.condition, event.span, message, Counterexample(scenario, first, other))
+                return Violation(self.condition, a.span, message, shown)
         return None
 
     def _confused(self, paths: list[Path], smt: Smt) -> Violation | None:
-        """Two runs on one database with the same output and different numbers of draws."""
+        """Two runs on one database with the same output and different numbers of draws, or scales."""
+        differ = _scales if self.condition is Condition.SCALES else _number_of_draws
         for i, p in enumerate(paths):
             for q in paths[i + 1 :]:
                 if time.monotonic() > self.until:
                     return None
-                if _shape(p) != _shape(q) or len(p.drawings()) == len(q.drawings()):
+                if _shape(p) != _shape(q) or differ(p) == differ(q):
                     continue
                 found = self._confused_pair(p, q, smt)
                 if found is not None:
@@ -380,11 +456,14 @@ class _Search:
                 continue
             if not same_output(first.run_d, second.run_d):
                 continue
+            shown = Counterexample(one, first, two)
             counts = draw_count(first.run_d), draw_count(second.run_d)
+            if self.condition is Condition.SCALES:
+                return self._rescaled(shown, second.run_d)
             if counts[0] != counts[1]:
                 span = _parting(p, q) or self.theory.mechanism.span
                 message = f"the same output after {min(counts)} and after {max(counts)} draws"
-                return Violation(self.condition, span, message, Counterexample(one, first, two))
+                return Violation(self.condition, span, message, shown)
         return None
 
     def _circular(self, paths: list[Path], smt: Smt) -> Violation | None:
@@ -397,13 +476,9 @@ class _Search:
             scenario = self._scenario(_Numbers(reply.model), path, {}) if reply.model is not None else None
             if scenario is None:
                 continue
-            try:
-                replayed = replay(self.theory.mechanism, scenario)
-            except (ScenarioError, Undecided):
-                continue
-            for v in replayed.violations:
-                if v.condition is Condition.ACYCLIC:
-                    return Violation(v.condition, v.span, v.message, Counterexample(scenario, replayed))
+            found = _violation_in(self.theory.mechanism, scenario, Condition.ACYCLIC)
+            if found is not None:
+                return found
         return None
 
     def _scenario(
@@ -545,6 +620,14 @@ def _both(p: Path, q: Path, twin: dict[Term, Term]) -> tuple[Term, ...]:
 
 def _shape(path: Path) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((e.tag, tuple(name for name, _, _ in e.fields)) for e in path.emissions())
+
+
+def _number_of_draws(path: Path) -> int:
+    return len(path.drawings())
+
+
+def _scales(path: Path) -> list[tuple[Term, ...]]:
+    return [tuple(a.left for a in e.args) for e in path.drawings()]
 
 
 def _parting(p: Path, q: Path) -> Span | None:

@@ -32,6 +32,7 @@ class Writer:
 
     `local` maps a noise variable that lives in one round of a loop to its plain name, used without its index;
     `lists` are the lists that selections may use as arrays.
+    `fields` says how the fields of what calls release are read, under `call.field`.
     `used` collects the names of the runtime and of modules that the text needs.
     """
 
@@ -39,6 +40,7 @@ class Writer:
     kinds: Kinds
     local: Mapping[str, str] = field(default_factory=dict)
     lists: Lists = field(default_factory=Lists)
+    fields: Mapping[str, str] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
 
     def expression(self, expr: nodes.Expr) -> str:
@@ -143,12 +145,25 @@ class Writer:
                 arms = [self._arm(then, kind), self._arm(otherwise, kind)]
                 condition = self._write(test).at(Level.OR)
                 return Text(f"{arms[0]} if {condition} else {arms[1]}", Level.CONDITIONAL)
+            case nodes.OutCount(tag=tag, of=of) if of != "out":
+                counted = f'sum(record.tag == "{tag}" for record in {self.names[of]})'
+                return Text(counted, Level.ATOM)
             case nodes.OutCount(tag=tag):
                 return Text(f"release.count({'' if tag is None else quoted(tag)})", Level.ATOM)
+            case nodes.OutIs(index=index, tag=tag, of=of) if of != "out":
+                return self._is_tag(index, tag, of)
+            case nodes.OutField(index=index, field=name, of=of) if of != "out":
+                read = self.fields[f"{of}.{name}"]
+                return Text(read.format(f"{self.names[of]}[{self.index(index)}]"), Level.ATOM)
             case nodes.Name() | nodes.Index() | nodes.OutIs() | nodes.OutField():
                 raise ValueError("the run on D' and the records have no place in a program")
             case _:
                 assert_never(expr)
+
+    def _is_tag(self, index: nodes.Expr, tag: str, of: str) -> Text:
+        """That the record is there, with this tag."""
+        self.used.add("has_tag")
+        return Text(f'has_tag({self.names[of]}, {self.index(index)}, "{tag}")', Level.ATOM)
 
     def _arm(self, expr: nodes.Expr, kind: Kind) -> str:
         if kind is Kind.REAL and self.kinds.expression(expr) is Kind.INT:
@@ -162,6 +177,12 @@ class Writer:
 
     def _call(self, call: nodes.Call) -> Text:
         kind = self.kinds.expression(call)
+        if f"{call.function}()" in self.kinds.of:
+            own = ", ".join(
+                self.of_kind(a, self.kinds.of[f"{call.function}({place})"])
+                for place, a in enumerate(call.args)
+            )
+            return Text(f"{self.names[call.function]}({own})", Level.ATOM)
         match call.function:
             case "floor":
                 self.used.add("math")

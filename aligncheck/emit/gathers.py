@@ -16,7 +16,11 @@ _OF_ARRAYS = {name: name for name in ("argmax", "argmin", *nodes.SELECTING)} | {
     "max": "greatest",
     "min": "least",
 }
-_OF_SCORES = {**{name: f"{name}_of" for name in nodes.GATHERS}, nodes.LOG_SUM: "log_sum_exp_of"}
+_PLAIN = ("sum", nodes.LISTING)
+_OF_SCORES = {
+    **{name: f"{name}_of" for name in nodes.GATHERS if name not in _PLAIN},
+    nodes.LOG_SUM: "log_sum_exp_of",
+}
 ARRAY_FUNCTIONS = frozenset(
     {*_OF_ARRAYS.values(), "clipped", "indices", "maximum", "members", "minimum", "vector"}
 )
@@ -41,6 +45,13 @@ class Scalars:
 
 def gathered(gather: nodes.Gather, lists: Lists, scalars: Scalars) -> Brackets:
     """The call that a selection is."""
+    if gather.function == nodes.LISTING:
+        return Brackets("[", _generator(gather, scalars), "]", generator=True)
+    if gather.function == "sum":
+        generator = _generator(gather, scalars)
+        if scalars.kinds.expression(gather.body) is Kind.INT:
+            return Brackets("sum(", generator, generator=True)
+        return call("sum", [Brackets("(", generator, generator=True), scalars.fraction("0")])
     arguments: list[Item] = [] if gather.count is None else [scalars.index(gather.count)]
     if not is_elementwise(gather, scalars.kinds, lists):
         function = _OF_SCORES[gather.function]
@@ -67,7 +78,7 @@ def _generator(gather: nodes.Gather, scalars: Scalars) -> tuple[str, ...]:
     """Element, `for` and `if` of a generator expression."""
     index = scalars.names[gather.index]
     element = scalars.write(gather.body).text
-    if gather.function not in ("max", "min", nodes.LOG_SUM):
+    if gather.function not in ("max", "min", nodes.LOG_SUM, *_PLAIN):
         element = f"({index}, {element})"
     match gather.over:
         case nodes.Indices(base=base):

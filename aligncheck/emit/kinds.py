@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import assert_never
 
+from aligncheck.contract import contract_of
 from aligncheck.syntax import nodes
 from aligncheck.syntax.walk import statements_in
 
@@ -51,7 +52,7 @@ def join(kinds: Iterable[Kind]) -> Kind:
 def kinds_of(mechanism: nodes.Mechanism) -> Kinds:
     """The kinds of all names of a spec: the least ones that hold whatever is assigned to each."""
     declared = _declared(mechanism.inputs)
-    of = dict(declared)
+    of = {**declared, **_of_functions(mechanism), **_of_calls(mechanism)}
     # A name starts at its first assignment's kind and only ever rises to REAL, so this ends.
     changed = True
     while changed:
@@ -63,6 +64,29 @@ def kinds_of(mechanism: nodes.Mechanism) -> Kinds:
                     of[name] = joined
                     changed = True
     return Kinds(of)
+
+
+def _of_functions(mechanism: nodes.Mechanism) -> dict[str, Kind]:
+    """The kinds of what public functions give, under their names with brackets, and of what they take."""
+    given = {f"{f.name}()": _OF_SORT[f.result] for f in mechanism.functions}
+    taken = {f"{f.name}({i})": _OF_SORT[s] for f in mechanism.functions for i, s in enumerate(f.args)}
+    return given | taken
+
+
+def _of_calls(mechanism: nodes.Mechanism) -> dict[str, Kind]:
+    """The kinds of the fields of what calls release, under `call.field`."""
+    found: dict[str, Kind] = {}
+    uses = {use.name: use for use in mechanism.uses}
+    for call in statements_in(mechanism.body):
+        if isinstance(call, nodes.Invoke):
+            callee = contract_of(uses[call.mechanism]).mechanism
+            kinds = kinds_of(callee)
+            for emit in statements_in(callee.body):
+                for each in emit.fields if isinstance(emit, nodes.Emit) else ():
+                    name = f"{call.name}.{each.name}"
+                    kind = kinds.expression(each.value)
+                    found[name] = join([kind, found.get(name, kind)])
+    return found
 
 
 def drawn_kind(statement: nodes.Sample, kinds: Kinds) -> Kind:
@@ -123,6 +147,8 @@ def _kind(expr: nodes.Expr, of: Mapping[str, Kind]) -> Kind:
         case nodes.Name(ident=ident) | nodes.Index(base=ident):
             # A name that is read before the walk has met its assignment: the next round corrects it.
             return of.get(ident, Kind.INT)
+        case nodes.Call(function=function) if f"{function}()" in of:
+            return of[f"{function}()"]
         case nodes.Call(function="floor" | "len"):
             return Kind.INT
         case nodes.Call(function="abs" | "min" | "max" | "clip", args=args):
@@ -139,11 +165,11 @@ def _kind(expr: nodes.Expr, of: Mapping[str, Kind]) -> Kind:
             return join((_kind(left, of), _kind(right, of)))
         case nodes.Conditional(then=then, otherwise=otherwise):
             return join((_kind(then, of), _kind(otherwise, of)))
-        case nodes.OutField():
-            return Kind.REAL
+        case nodes.OutField(field=name, of=call):
+            return of.get(f"{call}.{name}", Kind.REAL)
         case nodes.OutCount():
             return Kind.INT
-        case nodes.Gather(function="max" | "min", body=body):
+        case nodes.Gather(function="max" | "min" | "sum" | nodes.LISTING, body=body):
             return _kind(body, of)  # the index of the set is an int, as every name is that is not in `of`
         case nodes.Gather(function=nodes.LOG_SUM):
             return Kind.REAL

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import assert_never
+from typing import Protocol, assert_never
 
 from aligncheck.emit.expressions import Writer
 from aligncheck.emit.kinds import Kind, drawn_kind
-from aligncheck.emit.layout import STEP, Item, bracket_lines, call, line, operator_lines, quoted
+from aligncheck.emit.layout import STEP, Brackets, Item, bracket_lines, call, line, operator_lines, quoted
 from aligncheck.emit.names import fresh
 from aligncheck.emit.positions import Answered, bound_by
 from aligncheck.emit.records import RecordClass, RecordKey
@@ -25,6 +25,25 @@ _DRAWS = {
 }
 
 
+class Callee(Protocol):
+    """The generated class of a mechanism that is called."""
+
+    @property
+    def mechanism(self) -> nodes.Mechanism:
+        """Its spec."""
+        ...
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The Python names of its inputs."""
+        ...
+
+    @property
+    def class_name(self) -> str:
+        """Its name in the module."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """Writes the statements of a mechanism's program; `declared` names its inputs."""
@@ -34,6 +53,7 @@ class Program:
     classes: Mapping[RecordKey, RecordClass]
     answered: Mapping[int, Answered]
     declared: frozenset[str]
+    callees: Mapping[str, Callee] = field(default_factory=dict)
     annotated: set[str] = field(default_factory=set)
 
     def lines(self, indent: str) -> Iterator[str]:
@@ -67,6 +87,8 @@ class Program:
                     yield line(f"{prefix.lstrip()}{self.writer.of_kind(value, kind)}", indent)
                 else:
                     yield from self._long(prefix, value, "")
+            case nodes.Invoke():
+                yield from self._invoke(statement, indent)
             case nodes.Sample():
                 yield from self._sample(statement, indent)
             case nodes.Choose(name=name, weights=weights):
@@ -120,6 +142,27 @@ class Program:
             indent = prefix[: len(prefix) - len(prefix.lstrip())]
             return [line(f"{prefix.lstrip()}{operands[0]}{suffix}", indent)]
         return operator_lines(prefix, operands, operators, suffix)
+
+    def _invoke(self, statement: nodes.Invoke, indent: str) -> Iterator[str]:
+        """A call: the callee's object, with this run's noise, on its answers."""
+        callee = self.callees[statement.mechanism]
+        public: list[Item] = []
+        private: list[Item] = []
+        given = {each.name: each.value for each in statement.arguments}
+        for item in callee.mechanism.inputs:
+            for name in item.names if isinstance(item, nodes.Queries) else (item.name,):
+                written = self._argument(given[name])
+                python = callee.names[name]
+                (private if isinstance(item, nodes.Queries) else public).append(f"{python}={written}")
+        made = call(callee.class_name, public).flat
+        target = f"{indent}{self.writer.names[statement.name]} = "
+        run = Brackets(f"{made}.with_noise(noise)(", tuple(private), ").records")
+        yield from bracket_lines(run, target)
+
+    def _argument(self, value: nodes.Expr) -> str:
+        if isinstance(value, nodes.Gather):
+            return self.writer.gathered(value).flat
+        return self.writer.expression(value)
 
     def _sample(self, statement: nodes.Sample, indent: str) -> Iterator[str]:
         writer, name = self.writer, statement.name

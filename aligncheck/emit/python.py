@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from aligncheck import __version__
+from aligncheck.contract import contract_of
 from aligncheck.emit import describe
 from aligncheck.emit.expressions import RUNTIME_FUNCTIONS, Writer
 from aligncheck.emit.gathers import ARRAY_FUNCTIONS, SCORE_FUNCTIONS
@@ -24,7 +25,7 @@ from aligncheck.emit.vectors import lists_of
 from aligncheck.syntax import nodes
 from aligncheck.syntax.unparse import unparse_expr
 from aligncheck.syntax.walk import expressions_in, lists_per_answer, names_in, statements_in
-from aligncheck.verdict import Verified
+from aligncheck.verdict import NAMES, Proof, Verified
 
 _RUNTIME = (
     RUNTIME_FUNCTIONS
@@ -42,14 +43,18 @@ _RUNTIME = (
         "Release",
         "Result",
         "Spec",
+        "FunctionInfo",
         "boolean",
         "boolean_answer",
         "boolean_answers",
         "booleans",
         "exact_answer",
         "exact_answers",
+        "boolean_function",
+        "has_tag",
         "integer",
         "integer_answer",
+        "integer_function",
         "integer_answers",
         "integers",
         "is_multiple",
@@ -58,6 +63,7 @@ _RUNTIME = (
         "power",
         "real",
         "real_answer",
+        "real_function",
         "real_answers",
         "reals",
         "require",
@@ -67,6 +73,7 @@ _RUNTIME = (
 )
 _OWN = frozenset(
     {
+        "Callable",
         "ClassVar",
         "Fraction",
         "Never",
@@ -109,18 +116,32 @@ class _Module:
     classes: Mapping[RecordKey, RecordClass]
     class_name: str
     alias: str
+    callees: Mapping[str, _Module] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     """Names that the written text needs to import."""
 
     @classmethod
-    def of(cls, verified: Verified) -> _Module:
+    def of(cls, verified: Verified, taken: frozenset[str] = frozenset()) -> _Module:
+        """`taken` are names that other mechanisms in the same file have."""
         mechanism = verified.mechanism
         kinds = kinds_of(mechanism)
-        own = class_name(mechanism.name, _RESERVED)
-        alias = class_name(f"{own}Record", _RESERVED)
-        classes = record_classes(mechanism, kinds, _RESERVED | {own, alias})
-        reserved = _RESERVED | {own, alias} | {c.name for c in classes.values()}
-        return cls(verified, python_names(_idents(mechanism), reserved), kinds, classes, own, alias)
+        taken |= _RESERVED
+        callees: dict[str, _Module] = {}
+        for use in mechanism.uses:
+            callees[use.name] = callee = cls.of(_verified(use), taken)
+            taken |= callee.defined
+        own = class_name(mechanism.name, taken)
+        alias = class_name(f"{own}Record", taken | {own})
+        classes = record_classes(mechanism, kinds, taken | {own, alias})
+        reserved = taken | {own, alias} | {c.name for c in classes.values()}
+        names = python_names(_idents(mechanism), reserved)
+        return cls(verified, names, kinds, classes, own, alias, callees)
+
+    @property
+    def defined(self) -> frozenset[str]:
+        """The names that this mechanism and its callees have in the file."""
+        own = {self.class_name, self.alias, *(c.name for c in self.classes.values())}
+        return frozenset(own).union(*(callee.defined for callee in self.callees.values()))
 
     @property
     def mechanism(self) -> nodes.Mechanism:
@@ -128,17 +149,33 @@ class _Module:
 
     def text(self) -> str:
         """The whole file. The imports are written last, when all of the rest has said what it needs."""
-        blocks = [*self._records(), list(self._alias()), list(self._class())]
+        blocks = self._blocks()
         head = describe.docstring(describe.of_module(self.verified, __version__), "")
         opening = [*head, "", "# ruff: noqa", "", *self._imports()]
         return "\n\n\n".join("\n".join(block) for block in (opening, *blocks)) + "\n"
+
+    def _blocks(self) -> list[list[str]]:
+        """What the file defines, callees first."""
+        blocks: list[list[str]] = []
+        for callee in self.callees.values():
+            blocks += callee._blocks()
+            self.used.update(callee.used)
+        return [*blocks, *self._records(), list(self._alias()), list(self._class())]
+
+    def _all_classes(self) -> Iterator[RecordClass]:
+        for callee in self.callees.values():
+            yield from callee._all_classes()
+        yield from self.classes.values()
 
     def _imports(self) -> Iterator[str]:
         typing = sorted(self.used & {"ClassVar", "Never", "TypeAlias"})
         if "math" in self.used:
             yield "import math"
-        if self.classes:
-            renamed = any(spec != python for c in self.classes.values() for spec, python, _ in c.fields)
+        if "Callable" in self.used:
+            yield "from collections.abc import Callable"
+        classes = list(self._all_classes())
+        if classes:
+            renamed = any(spec != python for c in classes for spec, python, _ in c.fields)
             yield f"from dataclasses import dataclass{', field' if renamed else ''}"
         if "Fraction" in self.used:
             yield "from fractions import Fraction"
@@ -179,6 +216,9 @@ class _Module:
         yield from describe.docstring(describe.of_class(self.verified, self.names, STEP), STEP)
         yield ""
         yield from bracket_lines(self._spec(), f"{STEP}spec: ClassVar[Spec] = ")
+        if self.callees:
+            names = ", ".join(callee.class_name for callee in self.callees.values())
+            yield f"{STEP}callees: ClassVar[tuple[type[Mechanism], ...]] = ({names},)"
         yield ""
         yield from self._init()
         yield ""
@@ -211,6 +251,13 @@ class _Module:
             Brackets("parameters=(", tuple(parameters)),
             Brackets("queries=(", tuple(queries)),
         ]
+        functions: list[Item] = [
+            call("FunctionInfo", [quoted(f.name), quoted(self.names[f.name])])
+            for f in self.mechanism.functions
+        ]
+        if functions:
+            self.used.add("FunctionInfo")
+            arguments.append(Brackets("functions=(", tuple(functions)))
         return call("Spec", arguments)
 
     def _info(self, name: str, sort: nodes.Sort, where: nodes.Expr | None) -> list[str]:
@@ -228,6 +275,12 @@ class _Module:
             is_list = isinstance(item, nodes.PublicVector)
             self.used.update({"Answers"} if is_list else set())
             yield f"{inner}{self.names[item.name]}: {'Answers' if is_list else given},"
+        for function in self.mechanism.functions:
+            self.used.add("Callable")
+            kinds = [_passed(sort) for sort in function.args]
+            result = _passed(function.result)
+            self.used.update({"Real"} & {*kinds, result})
+            yield f"{inner}{self.names[function.name]}: Callable[[{', '.join(kinds)}], {result}],"
         yield f"{inner}seed: int | None = None,"
         yield f"{STEP}) -> None:"
         yield f"{inner}super().__init__(seed=seed)"
@@ -236,6 +289,11 @@ class _Module:
             self.used.add(check)
             python = self.names[item.name]
             yield from bracket_lines(call(check, [quoted(item.name), python]), f"{inner}self.{python} = ")
+        for function in self.mechanism.functions:
+            check = f"{_CHECKS[function.result]}_function"
+            self.used.add(check)
+            python = self.names[function.name]
+            yield from bracket_lines(call(check, [quoted(function.name), python]), f"{inner}self.{python} = ")
         attributes = self._writer(self._attributes())
         for item in self.public:
             for condition in _conditions(item.where, self.private):
@@ -312,10 +370,24 @@ class _Module:
         }
         writer = replace(self._writer(self.names), local=local, lists=lists)
         declared = frozenset(self.private | {item.name for item in self.public})
-        program = Program(self.mechanism, writer, self.classes, answered_queries(self.mechanism), declared)
+        writer = replace(writer, fields=self._fields_of_calls())
+        answered = answered_queries(self.mechanism)
+        program = Program(self.mechanism, writer, self.classes, answered, declared, self.callees)
         opening = [*self._bindings(inner), *prelude]
         yield from [*opening, ""] if opening else []
         yield from program.lines(inner)
+
+    def _fields_of_calls(self) -> dict[str, str]:
+        """How the fields of what calls release are read in Python: `{}` stands for the record."""
+        found: dict[str, str] = {}
+        for invoked in statements_in(self.mechanism.body):
+            if isinstance(invoked, nodes.Invoke):
+                classes = self.callees[invoked.mechanism].classes.values()
+                for spec, python, _ in (each for record in classes for each in record.fields):
+                    everywhere = all(spec in [name for name, _, _ in record.fields] for record in classes)
+                    read = f"{{}}.{python}" if everywhere else f'getattr({{}}, "{python}")'
+                    found[f"{invoked.name}.{spec}"] = read
+        return found
 
     def _bindings(self, indent: str) -> Iterator[str]:
         """Parameters as local names, so that the program reads as the spec does."""
@@ -329,6 +401,9 @@ class _Module:
                 read.add(item.name)
             read.update(name for part in parts for name in names_in(part))
         assigned = {s.name for s in statements if isinstance(s, nodes.Assign)}
+        for function in self.mechanism.functions:
+            python = self.names[function.name]
+            yield f"{indent}{python} = self.{python}"
         for public in self.public:
             if public.name in read:
                 python = self.names[public.name]
@@ -406,6 +481,19 @@ class _Module:
         return name in self.private or any(item.name == name for item in self.public)
 
 
+def _verified(use: nodes.Use) -> Verified:
+    """A callee, which the caller's own check has proved."""
+    contract = contract_of(use)
+    if contract.verdict != NAMES[Verified]:
+        raise TypeError("only a `Verified` mechanism can be compiled")
+    return Verified(contract.mechanism, (), Proof("acyclic", (), ""))
+
+
+def _passed(sort: nodes.Sort) -> str:
+    """The type of what a public function takes or gives: numbers are passed as reals."""
+    return {nodes.Sort.REAL: "Real", nodes.Sort.INT: "int", nodes.Sort.BOOL: "bool"}[sort]
+
+
 # --- names ------------------------------------------------------------------------------------------------
 
 
@@ -419,10 +507,12 @@ def _idents(mechanism: nodes.Mechanism) -> Iterator[str]:
                 yield from names
             case _:
                 assert_never(item)
+    yield from (function.name for function in mechanism.functions)
     for statement in statements_in(mechanism.body):
         match statement:
             case (
                 nodes.Assign(name=name)
+                | nodes.Invoke(name=name)
                 | nodes.Sample(name=name)
                 | nodes.Choose(name=name)
                 | nodes.Logistic(name=name)

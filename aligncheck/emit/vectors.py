@@ -82,7 +82,9 @@ def length_of(over: nodes.Indices | nodes.OverQueries | nodes.OverRange) -> node
 def is_elementwise(gather: nodes.Gather, kinds: Kinds, lists: Lists) -> bool:
     """Whether a selection may be done on arrays. Integers are left to Python, which has no largest one."""
     length = length_of(gather.over)
-    if gather.function == nodes.LOG_SUM or length is None or kinds.expression(gather.body) is not Kind.REAL:
+    if gather.function in (nodes.LOG_SUM, "sum", nodes.LISTING) or length is None:
+        return False
+    if kinds.expression(gather.body) is not Kind.REAL:
         return False
     # `top(0, …)` and `upto` are defined, and evaluate nothing, where there are no indices at all.
     filled = isinstance(length, nodes.Call) and bool(names_in(length) & lists.filled)

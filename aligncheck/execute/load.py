@@ -62,6 +62,8 @@ def _class_in(path: str, text: str) -> type[Mechanism]:
         for value in vars(module).values()
         if isinstance(value, type) and issubclass(value, Mechanism) and value.__module__ == _MODULE
     ]
+    called = {callee for cls in found for callee in cls.callees}
+    found = [cls for cls in found if cls not in called]
     if len(found) != 1:
         raise RunError(
             f"`{path}` holds {'no mechanism' if not found else 'several mechanisms'}",

@@ -91,6 +91,11 @@ def run_file(
     """
     cls = load(path, verify)
     spec = cls.spec
+    if spec.functions:
+        raise RunError(
+            f"`{spec.name}` needs public functions: {', '.join(f'`{f.name}`' for f in spec.functions)}",
+            f"`aligncheck compile {path}` writes a class that takes them as Python functions",
+        )
     check_names(spec, settings)
     given = {q.name: value_of(q, settings[q.name]) for q in spec.queries if q.name in settings}
     wanted = [q for q in spec.queries if q.name not in settings]

@@ -26,7 +26,9 @@ from aligncheck.runtime.errors import (
     ParameterError,
     SelectionError,
 )
-from aligncheck.runtime.mechanism import Mechanism, ParameterInfo, QueryInfo, Spec
+from aligncheck.runtime.estimates import Estimate, GapNoise
+from aligncheck.runtime.functions import boolean_function, has_tag, integer_function, real_function
+from aligncheck.runtime.mechanism import FunctionInfo, Mechanism, ParameterInfo, QueryInfo, Spec
 from aligncheck.runtime.noise import Drawn, FloatingNoise, Noise, RecordedNoise
 from aligncheck.runtime.parameters import (
     IntLike,
@@ -59,7 +61,10 @@ __all__ = [
     "AnswersError",
     "ArgumentError",
     "Drawn",
+    "Estimate",
     "FloatingNoise",
+    "FunctionInfo",
+    "GapNoise",
     "IntLike",
     "Labelled",
     "Mechanism",
@@ -84,14 +89,17 @@ __all__ = [
     "boolean",
     "boolean_answer",
     "boolean_answers",
+    "boolean_function",
     "booleans",
     "clip",
     "exact_answer",
     "exact_answers",
     "exp",
+    "has_tag",
     "integer",
     "integer_answer",
     "integer_answers",
+    "integer_function",
     "integers",
     "is_multiple",
     "labels_of",
@@ -104,6 +112,7 @@ __all__ = [
     "real",
     "real_answer",
     "real_answers",
+    "real_function",
     "reals",
     "require",
     "require_answers",

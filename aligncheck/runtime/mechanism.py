@@ -32,6 +32,14 @@ class QueryInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionInfo:
+    """A public function that the caller supplies: its name in the spec and its keyword in Python."""
+
+    name: str
+    keyword: str
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """What a generated class was made from: the mechanism's name, its claim as text, its inputs in order.
 
@@ -42,6 +50,7 @@ class Spec:
     claim: str
     parameters: tuple[ParameterInfo, ...]
     queries: tuple[QueryInfo, ...]
+    functions: tuple[FunctionInfo, ...] = ()
     bound: str | None = None
 
 
@@ -52,6 +61,9 @@ class Mechanism:
     """
 
     spec: ClassVar[Spec]
+    callees: ClassVar[tuple[type[Mechanism], ...]] = ()
+    """The mechanisms that this one calls."""
+
     floating_point: ClassVar[bool] = True
     """This build computes in floating point, which the proof does not cover: for experiments only."""
 
