@@ -190,10 +190,14 @@ class Smt:
             against[key], *sides = translator.assertion(not_(goal))
             add_all(solver, [either([negation(flags[key]), against[key]]), *sides])
         add_all(solver, [either(list(flags.values()))])
+        general = False
         while left:
             result = self._check(solver, milliseconds)
             if result == z3.unsat:
                 return list(left), doubtful
+            if result != z3.sat and not abstract and not general:
+                solver, general = self._general(solver), True
+                continue
             if result != z3.sat:
                 return [], [*doubtful, *left]
             found = solver.model()
@@ -236,10 +240,14 @@ class Smt:
         """The answer of the solver for polynomials, or else of the general one."""
         result = self._check(solver, milliseconds)
         if result == z3.unknown and not self.whole:
-            again = z3.Solver()
-            again.add(solver.assertions())
-            result = self._check(again, milliseconds)
+            result = self._check(self._general(solver), milliseconds)
         return result
+
+    def _general(self, solver: Any) -> Any:
+        """Z3's general solver, with what another one was asked."""
+        again = z3.Solver()
+        again.add(solver.assertions())
+        return again
 
     # --- signs --------------------------------------------------------------------------------------------
 

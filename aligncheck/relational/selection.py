@@ -145,7 +145,10 @@ class Gathered:
             for c in (self.where.args if isinstance(self.where, And) else (self.where,))
             if isinstance(c, App) and c.name.startswith(_IN)
         ]
-        return or_((self._room_enough(), *(self.inside(c) for c in (*self.candidates, *selected))))
+        room = self._room_enough()
+        if room != FALSE:
+            return room
+        return or_(self.inside(c) for c in selected or self.candidates)
 
     def _room_enough(self) -> Term:
         wanted = ONE if self.count is None else self.count
