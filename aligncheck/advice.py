@@ -19,6 +19,7 @@ from aligncheck.relational.terms import Cmp, Kind, Sort, Sym, Term, atoms, compa
 from aligncheck.scenario import Scenario, check_scenario
 from aligncheck.source import Source
 from aligncheck.syntax.nodes import Adjacency, Mechanism, Parameter, Queries
+from aligncheck.syntax.unparse import unparse_expr
 
 _FACTORS = (
     Fraction(5, 4),
@@ -68,9 +69,10 @@ def _other_claims(findings: Findings, source: Source) -> Iterator[str]:
     """The least multiple of the claim, and a parameter range, for which the cost obligation is proved."""
     smt = findings.smt
     claim = findings.theory.claim
-    for larger in (*(scaled(claim, factor) for factor in _FACTORS), *_bounds_found(findings)):
-        if _holds(findings, larger, (), smt, source):
-            yield f"needs `privacy {spell(canonical(larger))}`"
+    for larger, most in _larger_claims(findings):
+        if _holds(findings, larger, (), smt, source, most):
+            text = unparse_expr(findings.theory.mechanism.privacy) if larger == claim else _text(larger)
+            yield f"needs `privacy {text}{f' at most {_text(most)}' if most is not None else ''}`"
             break
     for parameter in findings.theory.mechanism.inputs:
         if isinstance(parameter, Parameter) and parameter.sort.value != Sort.BOOL.value:
@@ -80,6 +82,21 @@ def _other_claims(findings: Findings, source: Source) -> Iterator[str]:
                     if _holds(findings, claim, (compare(op, value, const(bound)),), smt, source):
                         yield f"verified where `{parameter.name} {word} {bound}`"
                         return
+
+
+def _text(claim: Term) -> str:
+    return spell(canonical(claim))
+
+
+def _larger_claims(findings: Findings) -> Iterator[tuple[Term, Term | None]]:
+    """Claims to try instead, the least ones first, each with its bound where the spec gives one."""
+    claim, most = findings.theory.claim, findings.theory.most
+    if most is None:
+        yield from ((scaled(claim, factor), None) for factor in _FACTORS)
+        yield from ((bound, None) for bound in _bounds_found(findings))
+    else:
+        yield from ((claim, scaled(most, factor)) for factor in _FACTORS)
+        yield from ((scaled(claim, factor), scaled(most, factor)) for factor in _FACTORS)
 
 
 def _bounds_found(findings: Findings) -> Iterator[Term]:
@@ -106,11 +123,18 @@ def _is_public(term: Term) -> bool:
     return all(isinstance(a, Sym) and a.kind is Kind.PARAMETER for a in atoms((term,)))
 
 
-def _holds(findings: Findings, claim: Term, extra: tuple[Term, ...], smt: Smt, source: Source) -> bool:
+def _holds(
+    findings: Findings,
+    claim: Term,
+    extra: tuple[Term, ...],
+    smt: Smt,
+    source: Source,
+    most: Term | None = None,
+) -> bool:
     """Whether the cost stays within a claim, under an extra condition that some parameters satisfy."""
     if extra and not smt.satisfiable(extra, 500).model:
         return False
-    wanted = within_claim(findings.analysis, claim, findings.invariants, source)
+    wanted = within_claim(findings.analysis, claim, findings.invariants, source, most)
     return all(
         isinstance(decide(replace(o, hypotheses=(*o.hypotheses, *extra)), smt), Proved) for o in wanted
     )

@@ -318,6 +318,7 @@ def _proof(findings: Findings, source: Source, explain: bool) -> Proof:
         ),
         tuple(_path_text(findings, index, source) for index in range(len(findings.analysis.paths))),
         tuple(dict.fromkeys(o.obligation.rule for o in findings.outcomes)),
+        None if findings.theory.most is None else spell(canonical(findings.theory.most)),
     )
 
 

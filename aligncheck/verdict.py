@@ -60,8 +60,8 @@ class ConditionReport:
 
 @dataclass(frozen=True, slots=True)
 class CostPart:
-    """One noise variable's part of the cost: `amount` per draw and as `share` of the claim, `times` it is
-    paid.
+    """One noise variable's part of the cost: `amount` per draw and as `share` of the claim (of its bound, if
+    it has one), `times` it is paid.
 
     All three are texts in the spec's notation, for example `2*e1`, `1/(4*k)`, `per top`.
     """
@@ -78,8 +78,8 @@ class Proof:
     """What was found on the way: for `-v` and the certificate.
 
     `paths` and `invariants` are texts in the spec's notation; `rules` names the inference rules used; `route`
-    is
-    `acyclic` (Lemma 1) or `injective` (Theorem 4).
+    is `acyclic` (Lemma 1) or `injective` (Theorem 4). `cost_bound` is the claim, `cost_most` the public
+    bound on a claim that depends on the output.
     """
 
     route: str
@@ -88,6 +88,7 @@ class Proof:
     invariants: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
+    cost_most: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The cost as a person reads it: one part per aligned draw, as a share of the claim."""
+"""The cost as a person reads it: one part per aligned draw, as a share of the claim or of its bound."""
 
 from __future__ import annotations
 
@@ -76,5 +76,6 @@ def _part(findings: Findings, path: Path, event: Drawing, amount: Term) -> CostP
     else:
         times = "per round"
     name = event.name if event.index is None else f"{event.name}[{spell(event.index.left)}]"
-    share = spell(ratio(amount, findings.theory.claim))
+    # What depends on the output is no measure for one draw: the bound is.
+    share = spell(ratio(amount, findings.theory.most or findings.theory.claim))
     return CostPart(name, spell(amount), share, times, event.span)

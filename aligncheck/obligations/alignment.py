@@ -257,31 +257,36 @@ def _unit_jacobian(events: tuple[Drawing, ...]) -> list[Obligation]:
     ]
 
 
-def within_claim(analysis: Analysis, claim: Term, invariants: Invariants, source: Source) -> list[Obligation]:
+def within_claim(
+    analysis: Analysis, claim: Term, invariants: Invariants, source: Source, most: Term | None = None
+) -> list[Obligation]:
     """Condition iv, cost: at the end of every run Σ |η - η'|/α is at most the claim.
 
     Claim: the cost that the run has accumulated, a ghost variable, is at most the claimed privacy at the end.
+    That is at most its bound, if it has one: that of the spec, or `most`.
     Why sound: every draw adds |shift|/α to it, and nothing else changes it.
     Source: Definition 6 (alignment cost), Lemma 1, condition iv.
     """
     return [
-        *_within_bound(analysis, invariants, source),
+        *_within_bound(analysis, claim, most or analysis.theory.most, invariants, source),
         *_within_the_claim(analysis, claim, invariants, source),
     ]
 
 
-def _within_bound(analysis: Analysis, invariants: Invariants, source: Source) -> list[Obligation]:
+def _within_bound(
+    analysis: Analysis, claim: Term, most: Term | None, invariants: Invariants, source: Source
+) -> list[Obligation]:
     """A claim that depends on the output never exceeds the bound that it names: the mechanism is bound-DP."""
-    theory = analysis.theory
-    if theory.most is None or theory.mechanism.most is None:
+    bound = analysis.theory.mechanism.most
+    if most is None or bound is None:
         return []
     return [
         Obligation(
             Condition.COST,
             (*context(analysis, path, invariants), *run_on_d(path)),
-            le(theory.claim, theory.most),
-            f"the claim is at most `{quoted(source, theory.mechanism.most.span)}` for every output",
-            theory.mechanism.most.span,
+            le(claim, most),
+            f"the claim is at most `{quoted(source, bound.span)}` for every output",
+            bound.span,
             "within_claim",
         )
         for path in analysis.paths

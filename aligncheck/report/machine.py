@@ -112,6 +112,7 @@ def _condition(source: Source, report: ConditionReport) -> Json:
 def _cost(source: Source, proof: Proof) -> Json:
     return {
         "bound": proof.cost_bound,
+        "most": proof.cost_most,
         "parts": [
             {
                 "name": part.name,
@@ -179,6 +180,7 @@ def _counterexample(source: Source, example: Counterexample) -> Json:
         "output_prime": [_record(record) for record in replay.run_d_prime.output],
         "cost": value_text(replay.cost),
         "claim": None if replay.claim is None else value_text(replay.claim),
+        "most": None if replay.most is None else value_text(replay.most),
     }
 
 

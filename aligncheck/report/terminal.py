@@ -104,7 +104,9 @@ def _verified(canvas: Canvas, source: Source | None, verdict: Verified, verbose:
     yield Text()
     yield from _conditions(canvas, verdict.conditions)
     yield Text()
-    yield from _cost(canvas, verdict.proof)
+    yield from _cost(
+        canvas, verdict.proof, "share of it" if verdict.mechanism.most is None else "share of bound"
+    )
     if verbose:
         yield from _proof(canvas, source, verdict.proof, verdict.conditions)
         yield Text()
@@ -121,6 +123,8 @@ def _claim(mechanism: nodes.Mechanism) -> str:
     """The privacy claimed and all that it is claimed for."""
     ranges = [range_ for declared in mechanism.inputs if (range_ := _range(declared))]
     claim = f"`{unparse_expr(mechanism.privacy)}`"
+    if mechanism.most is not None:
+        claim += f", at most `{unparse_expr(mechanism.most)}`,"
     return f"{claim} for every {', '.join(ranges)}" if ranges else claim
 
 
@@ -164,8 +168,8 @@ def _status(status: Status) -> Text:
     return Text(status.value, style=_STATUS_STYLES[status])
 
 
-def _cost(canvas: Canvas, proof: Proof) -> Iterator[Text]:
-    """The cost as a sum, then each part with its share of the claim."""
+def _cost(canvas: Canvas, proof: Proof, share: str) -> Iterator[Text]:
+    """The cost as a sum, then each part with its share of the claim, or of the claim's bound."""
     if not proof.cost:
         yield from canvas.hanging(
             Text("cost  ", style="bold"), prose(f"no noise is moved, at most `{proof.cost_bound}`")
@@ -173,7 +177,7 @@ def _cost(canvas: Canvas, proof: Proof) -> Iterator[Text]:
         return
     terms = " + ".join(_term(part) for part in proof.cost)
     yield from canvas.hanging(Text("cost  ", style="bold"), prose(f"{terms}, at most `{proof.cost_bound}`"))
-    rows = [tuple(Text(cell, style="bold") for cell in ("noise", "cost of one", "share of it", "paid"))]
+    rows = [tuple(Text(cell, style="bold") for cell in ("noise", "cost of one", share, "paid"))]
     rows += [(Text(part.name), Text(part.amount), Text(part.share), Text(part.times)) for part in proof.cost]
     for block in columns(Canvas(canvas.console, canvas.width - 6), rows, frozenset({1, 2, 3})):
         yield from (Text.assemble("      ", line) for line in block)

@@ -13,7 +13,7 @@ from aligncheck.judge import judge
 from aligncheck.obligations import ORDER
 from aligncheck.pipeline import Options, verify_file
 from aligncheck.syntax.parse import parse
-from aligncheck.verdict import AlignmentFails, Error, Status, Unknown, Verified
+from aligncheck.verdict import AlignmentFails, Error, Status, Unknown, Verdict, Verified
 
 ONE_ANSWER = "x : query, sensitivity 1\nk : int where k >= 1\neps : real where eps > 0"
 LAPLACE = ("eta ~ Lap(1/eps)\nemit value(x + eta)", "eta += x - x'", ONE_ANSWER)
@@ -72,6 +72,52 @@ def test_a_failure_points_and_tells() -> None:
     assert source.text_of(verdict.primary.span) == "eps"
     assert "needs `privacy 2*eps`" in verdict.advice
     assert verdict.counterexample is not None
+
+
+COUNTED = """
+    count = 0
+    eta ~ Lap(2/eps)
+    for i, a in q:
+      xi[i] ~ Lap(4*k/eps)
+      if a + xi[i] >= eta:
+        emit top
+        count = count + 1
+        if count >= k: break
+      else: emit bottom
+"""
+
+
+def counted(claim: str) -> Verdict:
+    """Of sparse vector, where the threshold costs `eps/2` and each `top` costs `eps/(2*k)`."""
+    return verdict_of(spec(COUNTED, "eta += 1\nxi[i] += 2 when out[i] is top", privacy=claim))
+
+
+def test_shares_are_those_of_the_bound() -> None:
+    verdict = counted("eps/2 + eps*out.count(top)/(2*k) at most eps")
+    assert isinstance(verdict, Verified)
+    assert (verdict.proof.cost_bound, verdict.proof.cost_most) == (
+        "(eps*k + eps*out.count(top))/(2*k)",
+        "eps",
+    )
+    assert [part.share for part in verdict.proof.cost] == ["1/2", "1/(2*k)"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "needed"),
+    [
+        ("eps/2 + eps*out.count(top)/(2*k) at most eps/2", "eps/2 + eps*out.count(top)/(2*k) at most eps"),
+        ("eps*len(out)/(2*k) at most eps", None),
+        ("eps/4 + eps*out.count(top)/(4*k) at most eps/2", "(eps*k + eps*out.count(top))/(2*k) at most eps"),
+    ],
+)
+def test_a_claim_of_the_output_fails_with_a_run_and_another_claim(claim: str, needed: str | None) -> None:
+    verdict = counted(claim)
+    assert isinstance(verdict, AlignmentFails)
+    assert verdict.condition is Condition.COST
+    assert verdict.counterexample is not None
+    assert [text for text in verdict.advice if "needs" in text] == (
+        [] if needed is None else [f"needs `privacy {needed}`"]
+    )
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0])

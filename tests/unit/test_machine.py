@@ -191,6 +191,7 @@ def test_verified() -> None:
     assert first["obligations"][0]["line"] == 10
     part = result["cost"]["parts"][0]
     assert (part["line"], part["column"], part["text"]) == (14, 3, "eta ~ Lap(1/eps)")
+    assert (result["cost"]["bound"], result["cost"]["most"]) == ("eps", None)
     assert (result["failure"], result["undecided"], result["diagnostic"]) == (None, None, None)
 
 
@@ -208,7 +209,7 @@ def test_failure_with_its_counterexample() -> None:
         {"eta": "0"},
     )
     assert example["second"]["noise"] == {"eta": "1"}
-    assert (example["cost"], example["claim"], example["parted"]) == ("1", "1", None)
+    assert (example["cost"], example["claim"], example["most"], example["parted"]) == ("1", "1", None, None)
     draw = next(step for step in example["steps"] if step["kind"] == "draw")
     assert draw["on_d"] == {"variable": "eta", "value": "0", "arguments": ["1"]}
     assert (draw["on_d_prime"]["value"], draw["shift"], draw["cost"]) == ("1", "1", "1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from io import StringIO
 from textwrap import dedent
@@ -17,6 +18,7 @@ from aligncheck.replay import Scenario, replay
 from aligncheck.report.show import render_spec
 from aligncheck.report.terminal import render_diagnostic, render_result
 from aligncheck.source import Source, Span
+from aligncheck.syntax import nodes
 from aligncheck.syntax.nodes import Mechanism
 from aligncheck.syntax.parse import parse
 from aligncheck.verdict import (
@@ -475,6 +477,16 @@ def test_verified_shows_the_claim_each_condition_and_the_cost_with_its_shares() 
 
         """
     )
+
+
+def test_a_claim_of_the_output_is_shown_with_its_bound() -> None:
+    source, verdict = verified()
+    each = nodes.Binary("*", nodes.Name("eps"), nodes.OutCount("above"))
+    text = result_text(
+        source, replace(verdict, mechanism=replace(verdict.mechanism, privacy=each, most=nodes.Name("eps")))
+    )
+    assert "privacy  `eps*out.count(above)`, at most `eps`, for every `q`" in text
+    assert "noise  cost of one  share of bound  paid" in text
 
 
 def test_verbose_adds_the_route_invariants_paths_rules_and_obligations() -> None:
