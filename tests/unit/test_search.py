@@ -93,3 +93,58 @@ def test_a_violation_in_a_later_round_needs_a_longer_list() -> None:
     (answers,) = [v for name, v in violation.counterexample.scenario.data if name == "q"]
     assert isinstance(answers, tuple)
     assert len(answers) == 2
+
+
+SOME = "q : queries, sensitivity 1\neps : real where eps > 0 and len(q) >= 1"
+NOISY = "for i, x in q:\n  eta[i] ~ Lap(2/eps)\n"
+CHOSEN = NOISY + "w = argmax(q[i] + eta[i] for i in q)\n"
+
+
+def test_a_shift_that_needs_its_own_aligned_draw() -> None:
+    program = CHOSEN + "best = max(q[i] + eta[i] for i in q)\nemit chosen(w)"
+    violation = found(Condition.ACYCLIC, program, "eta[i] += best' - best when i == w", SOME)
+    assert violation is not None
+    assert violation.condition is Condition.ACYCLIC
+    assert "depends on itself" in violation.message
+    others = program.replace("for i in q)\nemit", "for i in q where i != w)\nemit")
+    assert found(Condition.ACYCLIC, others, "eta[i] += best' - best when i == w", SOME, 2) is None
+
+
+@pytest.mark.parametrize(
+    ("program", "inputs"),
+    [
+        ("w = argmax(p[i] for i in q)\nemit v(p[w])", "p : vector\n" + SOME),
+        ("w = top(k, i for i in q)\nemit v(w[0])", "k : int where k >= 1\n" + SOME),
+        (CHOSEN + "emit chosen(w)", SOME.replace(" and len(q) >= 1", "")),
+        ("for i in range(1, len(q)):\n  eta[i] ~ Lap(1)\nm = max(eta[i] for i in q)\nemit v(m)", SOME),
+    ],
+    ids=["lists of different lengths", "more than there are", "an empty list", "a draw that was never made"],
+)
+def test_what_selections_leave_undefined(program: str, inputs: str) -> None:
+    assert found(Condition.DEFINED, program, inputs=inputs) is not None
+
+
+@pytest.mark.parametrize(
+    ("condition", "program"),
+    [
+        (Condition.DRAWS, "if w > 0: nu ~ Lap(1)\nemit done"),
+        (Condition.SCALES, "nu ~ Lap(w + 1)\nemit done"),
+        (Condition.SCALES, "s = 1\nif w > 0: s = 2\nnu ~ Lap(s)\nemit done"),
+    ],
+    ids=["a draw", "a scale", "a scale by way of a branch"],
+)
+def test_what_a_selection_decides_that_is_not_shown(condition: Condition, program: str) -> None:
+    violation = found(condition, CHOSEN + program, "eta[i] += q[i] - q'[i]", SOME)
+    assert violation is not None
+    assert violation.counterexample.second is not None
+    shown = program.replace("done", "chosen(w)")
+    assert found(condition, CHOSEN + shown, "eta[i] += q[i] - q'[i]", SOME, 2) is None
+
+
+def test_runs_are_tried_where_the_solver_has_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_asked", lambda *arguments: None)
+    violation = found(Condition.OUTPUT, CHOSEN + "emit chosen(w)", "eta[i] += 0", SOME)
+    assert violation is not None
+    scenario = violation.counterexample.scenario
+    assert all(value != 0 for _, value in scenario.noise), "draws that do not matter are left out"
+    assert found(Condition.OUTPUT, CHOSEN + "emit chosen(w)", "eta[i] += 2 when i == w", SOME, 2) is None

@@ -136,3 +136,28 @@ def test_later_records_carry_later_indices() -> None:
     inner = "for m in range(2):\n  for i in range(k):\n    j = i\n    emit hit(i)"
     found = paths_of(inner, "", ONE_ANSWER)
     assert with_later_records(found) == found
+
+
+SOME = "q : queries, sensitivity 1\neps : real where eps > 0 and len(q) >= 1"
+CHOSEN = "for i, x in q:\n  eta[i] ~ Lap(2/eps)\nw = argmax(q[i] + eta[i] for i in q)\n"
+CARRIED = "late = false\nfor r in range(2):\n  late = {}\nif late: nu ~ Lap(1)\n"
+
+
+@pytest.mark.parametrize(
+    "test", ["if w > 0: nu ~ Lap(1)\n", CARRIED.format("w > 0")], ids=["at once", "carried"]
+)
+def test_a_selection_is_known_where_the_output_shows_it(test: str) -> None:
+    assert confusable(CHOSEN + test + "emit done", SOME)
+    assert confusable(CHOSEN + test + "emit done(w + 1)", SOME)
+    assert confusable(CHOSEN + test + "emit done(w)", SOME) == []
+
+
+def test_a_list_of_selected_is_known_where_every_rank_is_shown() -> None:
+    program = """
+        for i, x in q: eta[i] ~ Lap(2/eps)
+        w = top(2, q[i] + eta[i] for i in q)
+        if 0 in w: nu ~ Lap(1)
+        for r in range({}, 2): emit chosen(w[r])
+    """
+    assert confusable(program.format(0), SOME.replace(">= 1", ">= 2")) == []
+    assert confusable(program.format(1), SOME.replace(">= 1", ">= 2"))
