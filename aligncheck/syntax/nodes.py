@@ -461,9 +461,7 @@ class Pass(Node):
     """`pass`."""
 
 
-Stmt: TypeAlias = (
-    Assign | Invoke | Sample | Choose | Logistic | If | For | While | Emit | Break | Pass
-)
+Stmt: TypeAlias = Assign | Invoke | Sample | Choose | Logistic | If | For | While | Emit | Break | Pass
 
 
 # --- alignment --------------------------------------------------------------------------------------------
