@@ -9,10 +9,12 @@ from fractions import Fraction
 
 from aligncheck.conditions import Condition
 from aligncheck.discharge.algebra import canonical
+from aligncheck.discharge.density import DensityFindings, establish_densities
 from aligncheck.discharge.establish import Findings, establish
 from aligncheck.discharge.prove import Proved, decide
 from aligncheck.discharge.smt import Smt
 from aligncheck.obligations.alignment import within_claim
+from aligncheck.obligations.density import densities_bound_privacy
 from aligncheck.relational.paths import COST, TooManyPathsError
 from aligncheck.relational.spell import spell
 from aligncheck.relational.terms import Cmp, Kind, Sort, Sym, Term, atoms, compare, const, scaled, substitute
@@ -62,6 +64,28 @@ def advice_for(
                 found.append(f"verified for adjacency `{name.value}`")
         except TooManyPathsError:
             continue
+    return tuple(found)
+
+
+def density_advice(
+    mechanism: Mechanism, source: Source, findings: DensityFindings, deadline: float
+) -> tuple[str, ...]:
+    """The same for a mechanism that draws by densities: another claim, other adjacencies."""
+    until = min(deadline, time.monotonic() + SECONDS)
+    if {o.obligation.condition for o in findings.open()} != {Condition.COST}:
+        return ()
+    found: list[str] = []
+    for factor in _FACTORS:
+        claim = scaled(findings.theory.claim, factor)
+        wanted = densities_bound_privacy(findings.densities, findings.factors, claim)
+        if isinstance(decide(wanted, findings.smt), Proved):
+            found.append(f"needs `privacy {spell(canonical(claim))}`")
+            break
+    for name, changed in _other_adjacencies(mechanism):
+        if time.monotonic() > until:
+            break
+        if not establish_densities(changed, source, until).open():
+            found.append(f"verified for adjacency `{name.value}`")
     return tuple(found)
 
 

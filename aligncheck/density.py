@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from aligncheck import exact
-from aligncheck.exact import ONE, ZERO, Number
+from aligncheck.exact import ZERO, Number
 from aligncheck.interpreter import (
     STEP_LIMIT,
     ByDensity,
@@ -85,7 +85,7 @@ def _log_probability(weights: nodes.Gather, value: Number, scope: Scope) -> Numb
     own = [log for index, log in logs if value == index]
     if not own:
         return None
-    return exact.subtract(own[0], exact.ln(exact.total(exact.exp(log) for _, log in logs)))
+    return exact.subtract(own[0], exact.log_sum_exp(log for _, log in logs))
 
 
 def _log_logistic(draw: nodes.Logistic, value: Number, scope: Scope) -> Number | None:
@@ -97,16 +97,16 @@ def _log_logistic(draw: nodes.Logistic, value: Number, scope: Scope) -> Number |
         return exact.divide(exact.subtract(number, location), scale)
 
     def softplus(number: Number) -> Number:
-        return exact.ln(exact.add(ONE, exact.exp(number)))
+        """ln(1 + exp(number))."""
+        return exact.log_sum_exp((ZERO, number))
 
     minus_z = exact.negative(standard(value))
-    whole = exact.subtract(
-        exact.subtract(minus_z, exact.multiply(exact.add(ONE, ONE), softplus(minus_z))), exact.ln(scale)
-    )
-    if draw.low is None:
-        return whole
-    low = number_of(draw.low, scope)
-    if exact.compare(value, low) <= 0:
-        return None
-    # P(number > low) = 1/(1 + exp((low - location)/scale)).
-    return exact.add(whole, softplus(standard(low)))
+    half = exact.negative(softplus(minus_z))
+    parts = [minus_z, half, half, exact.negative(exact.ln(scale))]
+    if draw.low is not None:
+        low = number_of(draw.low, scope)
+        if exact.compare(value, low) <= 0:
+            return None
+        # The number is above `low` with probability 1/(1 + exp((low - location)/scale)).
+        parts.append(softplus(standard(low)))
+    return exact.total(parts)

@@ -217,10 +217,27 @@ def is_multiple(a: Number, step: Number) -> bool:
 
 def total(amounts: Iterable[Number]) -> Number:
     """The sum; 0 for nothing."""
-    result: Number = ZERO
+    rational, others = ZERO, []
     for amount in amounts:
-        result = add(result, amount)
-    return result
+        if isinstance(amount, Fraction):
+            rational = _bounded(rational + amount)
+        else:
+            others.append(amount.expr)
+    if not others:
+        return rational
+    import sympy
+
+    return _number(sympy.Add(_expr(rational), *others))
+
+
+def log_sum_exp(values: Iterable[Number]) -> Number:
+    """The logarithm of the sum of the exponentials of at least one value."""
+    found = list(values)
+    if len(found) == 1:
+        return found[0]
+    import sympy
+
+    return _number(sympy.log(sympy.Add(*(sympy.exp(_small(value)) for value in found))))
 
 
 def decimal(a: Number, digits: int = 4) -> str:

@@ -512,7 +512,7 @@ def _gathered(expr: nodes.Gather, scope: Scope) -> Number:
     if not found:
         undefined(expr, f"`{expr.function}` over no index")
     if expr.function == nodes.LOG_SUM:
-        return exact.ln(exact.total(exact.exp(value) for _, value in found))
+        return exact.log_sum_exp(value for _, value in found)
     direction = 1 if expr.function in ("max", "argmax") else -1
     index, best = found[0]
     tied = False

@@ -7,13 +7,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from aligncheck.conditions import Condition
 from aligncheck.contract import Contract, contract_of, with_contract
 from aligncheck.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.costs import cost_parts
+from aligncheck.discharge.density import (
+    DensityFindings,
+    density_parts,
+    establish_densities,
+    rules_used,
+)
 from aligncheck.discharge.establish import Findings, contradiction, establish
 from aligncheck.discharge.guarantees import bounds_of_fields, length_of_output
 from aligncheck.discharge.prove import Open, Outcome, Proved
@@ -25,6 +31,7 @@ from aligncheck.relational.spell import spell
 from aligncheck.relational.terms import Cmp, Kind, Term, atoms
 from aligncheck.source import Source
 from aligncheck.syntax.nodes import Mechanism, Use
+from aligncheck.syntax.walk import has_densities
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,
@@ -39,7 +46,10 @@ from aligncheck.verdict import (
 )
 
 if TYPE_CHECKING:
+    from aligncheck.discharge.exceeding import Exceeding
     from aligncheck.discharge.search import Violation
+
+Established: TypeAlias = Findings | DensityFindings
 
 SEARCH_SECONDS = 4.0
 """How long to look for a concrete violation of one condition."""
@@ -60,6 +70,8 @@ def _judged(
     """The verdict, and what was established on the way, if the proof got so far."""
     mechanism = _with_callees(mechanism, source, deadline)
     _refuse_contradiction(mechanism, source)
+    if has_densities(mechanism.body):
+        return _by_densities(mechanism, source, deadline, explain), None
     try:
         findings = establish(hoisted(mechanism), source, deadline)
     except TooManyPathsError as error:
@@ -141,7 +153,7 @@ def _refuse_contradiction(mechanism: Mechanism, source: Source) -> None:
         )
 
 
-def _refuse_bad_clause(findings: Findings, source: Source) -> None:
+def _refuse_bad_clause(findings: Established, source: Source) -> None:
     """A sensitivity that may be negative, a step that may be 0, a range that may be empty: not decided is
     refused too.
     """
@@ -217,7 +229,7 @@ def _fails(
     )
 
 
-def _unknown(mechanism: Mechanism, findings: Findings, proof: Proof) -> Unknown:
+def _unknown(mechanism: Mechanism, findings: Established, proof: Proof) -> Unknown:
     worst = min(findings.open(), key=lambda o: ORDER.index(o.obligation.condition))
     obligation = worst.obligation
     return Unknown(
@@ -258,10 +270,89 @@ def _help(condition: Condition) -> str:
             return "simplify the alignment, or allow more time with `--timeout`"
 
 
+# --- draws by densities -----------------------------------------------------------------------------------
+
+
+def _by_densities(mechanism: Mechanism, source: Source, deadline: float, explain: bool) -> Verdict:
+    """The verdict on a mechanism without an alignment, by the ratio of its densities."""
+    try:
+        findings = establish_densities(mechanism, source, deadline)
+    except UnsupportedError as error:
+        return replace(_unsupported(mechanism, error), help=_DENSITY_HELP)
+    _refuse_bad_clause(findings, source)
+    parts = density_parts(findings) if explain else ()
+    claim = spell(canonical(findings.theory.claim))
+    proof = Proof(findings.route, parts, claim, rules=rules_used(findings))
+    unproved = frozenset(o.obligation.condition for o in findings.open())
+    if not unproved:
+        return Verified(mechanism, _reports(findings, None), proof)
+    exceeding = _exceeding(mechanism, unproved, deadline)
+    if exceeding is None:
+        return replace(_unknown(mechanism, findings, proof), help=_DENSITY_HELP)
+    advice = _density_advice(mechanism, source, findings, deadline) if explain else ()
+    return _too_different(mechanism, findings, exceeding, proof, advice)
+
+
+_DENSITY_HELP = (
+    "weights are to be `exp(E)`, times public factors, and a number's location at the logarithm of the odds: "
+    "`E of the chosen index - logsumexp(E for the others)`"
+)
+
+
+def _exceeding(mechanism: Mechanism, unproved: frozenset[Condition], deadline: float) -> Exceeding | None:
+    """A confirmed violation of the first condition, in `ORDER`, that has one."""
+    from aligncheck.discharge.exceeding import find_exceeding
+
+    for condition in ORDER:
+        if condition in unproved:
+            found = find_exceeding(mechanism, condition, deadline)
+            if found is not None:
+                return found
+    return None
+
+
+def _density_advice(
+    mechanism: Mechanism, source: Source, findings: DensityFindings, deadline: float
+) -> tuple[str, ...]:
+    from aligncheck.advice import density_advice
+
+    return density_advice(mechanism, source, findings, deadline)
+
+
+_TOO_DIFFERENT = {
+    Condition.COST: "an output exists whose density on D and on D' differs by more than the claim allows",
+    Condition.SUPPORT: "an output exists that is possible on D and impossible on D'",
+    Condition.OUTPUT: "the same draws release something else on D'",
+}
+
+
+def _too_different(
+    mechanism: Mechanism,
+    findings: DensityFindings,
+    exceeding: Exceeding,
+    proof: Proof,
+    advice: tuple[str, ...],
+) -> AlignmentFails:
+    condition = exceeding.condition
+    obligation = next(o.obligation for o in findings.open() if o.obligation.condition is condition)
+    return AlignmentFails(
+        mechanism,
+        condition,
+        _TOO_DIFFERENT[condition],
+        Label(obligation.span),
+        tuple(Label(span, text) for span, text in obligation.related),
+        None,
+        _reports(findings, condition),
+        proof,
+        advice,
+        densities=exceeding.example,
+    )
+
+
 # --- reports ----------------------------------------------------------------------------------------------
 
 
-def _reports(findings: Findings, failed: Condition | None) -> tuple[ConditionReport, ...]:
+def _reports(findings: Established, failed: Condition | None) -> tuple[ConditionReport, ...]:
     """One report per condition that had obligations, in the order of the lemma."""
     groups: dict[Condition, list[Outcome]] = {c: [] for c in Condition}
     for outcome in findings.outcomes:

@@ -15,6 +15,8 @@ from aligncheck.diagnostics import Diagnostic, Label
 from aligncheck.source import Span
 
 if TYPE_CHECKING:
+    from aligncheck.density import Weighed
+    from aligncheck.exact import Number
     from aligncheck.replay import Replay, Scenario
     from aligncheck.syntax.nodes import Mechanism
 
@@ -78,8 +80,8 @@ class Proof:
     """What was found on the way: for `-v` and the certificate.
 
     `paths` and `invariants` are texts in the spec's notation; `rules` names the inference rules used; `route`
-    is `acyclic` (Lemma 1) or `injective` (Theorem 4). `cost_bound` is the claim, `cost_most` the public
-    bound on a claim that depends on the output.
+    is `acyclic` (Lemma 1), `injective` (Theorem 4) or `density` (a bound on the ratio of densities).
+    `cost_bound` is the claim, `cost_most` the public bound on a claim that depends on the output.
     """
 
     route: str
@@ -105,6 +107,21 @@ class Counterexample:
 
 
 @dataclass(frozen=True, slots=True)
+class DensityExample:
+    """Draws that D and D' give too different densities, both computed with exact arithmetic.
+
+    `scenario` is the pair of databases, without noise; `drawn` the index or the number of each draw;
+    `on_d` and `on_d_prime` what these draws release there and the logarithm of their density.
+    """
+
+    scenario: Scenario
+    drawn: tuple[tuple[str, Number], ...]
+    on_d: Weighed
+    on_d_prime: Weighed
+    claim: Number
+
+
+@dataclass(frozen=True, slots=True)
 class Verified:
     """ε-DP for every input, parameter and ε in the declared ranges, with real-valued (or lattice) noise as
     written.
@@ -122,7 +139,8 @@ class AlignmentFails:
     """This alignment does not prove the claim: a concrete run violates `condition`.
 
     The mechanism may still be private under another alignment. `advice` holds what would pass instead
-    (another adjacency, another ε), each of them itself verified.
+    (another adjacency, another ε), each of them itself verified. A mechanism that draws by densities has no
+    alignment; `densities` then holds an example instead of `counterexample`.
     """
 
     mechanism: Mechanism
@@ -135,6 +153,7 @@ class AlignmentFails:
     proof: Proof | None = None
     advice: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    densities: DensityExample | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,13 +71,13 @@ def _satisfiable(theory: Theory) -> bool | None:
     return True if False not in met else None
 
 
-def _hypotheses(theory: Theory) -> Obligation:
+def declarations_hold(theory: Theory) -> Obligation:
     """Rule 2: the hypotheses are satisfiable; an undecided question stays open."""
     span = next((i.where.span for i in theory.mechanism.inputs if i.where is not None), theory.mechanism.span)
     holds = _satisfiable(theory) is True
     goal = Impossible(holds, "inputs that satisfy them were found")
     text = "some parameters and some pair D, D' satisfy the declarations"
-    return Obligation(Condition.HYPOTHESES, (), goal, text, span, "_hypotheses")
+    return Obligation(Condition.HYPOTHESES, (), goal, text, span, "declarations_hold")
 
 
 def establish(mechanism: Mechanism, source: Source, deadline: float | None = None) -> Findings:
@@ -105,7 +105,7 @@ def establish(mechanism: Mechanism, source: Source, deadline: float | None = Non
         *decide_all(wanted, smt),
     ]
     route, outcomes = _routed(outcomes, analysis, invariants, source, smt)
-    outcomes.append(decide(_hypotheses(theory), smt))
+    outcomes.append(decide(declarations_hold(theory), smt))
     outcomes += _termination(analysis, invariants, smt)
     outcomes += _author_outcomes(analysis, lines, invariants, smt)
     return Findings(theory, smt, analysis, invariants, tuple(outcomes), route, searching)

@@ -81,7 +81,7 @@ from aligncheck.syntax.nodes import Mechanism, Parameter, PublicVector, Queries
 from aligncheck.verdict import Counterexample
 
 _REALS = (Fraction(1), Fraction(0), Fraction(2), Fraction(1, 2), Fraction(4), Fraction(1, 4), Fraction(-1))
-_INTEGERS = (Fraction(1), Fraction(2), Fraction(0), Fraction(3), Fraction(-1))
+INTEGERS = (Fraction(1), Fraction(2), Fraction(0), Fraction(3), Fraction(-1))
 _LENGTHS = (1, 2, 3, 0, 4)
 _LIMITS = ((1, 1), (2, 1), (4, 1), (4, 2), (16, 4), (1000, 16))
 """Readable models are asked for within these bounds in turn: (greatest size, denominator)."""
@@ -145,9 +145,9 @@ def _asked(
     """A violation that a model of the solver gives."""
     theory = Theory(mechanism)
     for lengths in _all_lengths(theory):
-        small = islice(_groundings(theory, lengths, _INTEGERS, around), _GROUNDINGS)
+        small = islice(groundings(theory, lengths, INTEGERS, around), _GROUNDINGS)
         beyond = (Fraction(max(lengths.values(), default=0) + 1),)
-        for parameters in chain(small, islice(_groundings(theory, lengths, beyond), 1)):
+        for parameters in chain(small, islice(groundings(theory, lengths, beyond), 1)):
             if time.monotonic() > until:
                 return None
             ground = Theory(mechanism, Grounding(parameters, lengths))
@@ -165,7 +165,7 @@ def _tried(mechanism: Mechanism, condition: Condition, until: float) -> Violatio
     random = Random(0)
     for _ in range(_ROUNDS):
         for lengths in _all_lengths(theory):
-            for parameters in islice(_groundings(theory, lengths, _INTEGERS), 2):
+            for parameters in islice(groundings(theory, lengths, INTEGERS), 2):
                 for scenario in islice(scenarios(mechanism, parameters, lengths, random), _TRIES):
                     if time.monotonic() > until:
                         return None
@@ -208,7 +208,7 @@ def _all_lengths(theory: Theory) -> Iterator[dict[str, int]]:
             yield {**dict.fromkeys(vectors, 1), **dict(zip(vectors, lengths, strict=False))}
 
 
-def _groundings(
+def groundings(
     theory: Theory,
     lengths: dict[str, int],
     integers: tuple[Fraction, ...],

@@ -35,6 +35,7 @@ from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,
     Counterexample,
+    DensityExample,
     Error,
     Proof,
     Result,
@@ -135,6 +136,7 @@ def _failure(source: Source, verdict: AlignmentFails) -> Json:
         "remark": verdict.primary.text,
         "related": _labels(source, verdict.related),
         "counterexample": _counterexample(source, example) if example else None,
+        "densities": _densities(verdict.densities) if verdict.densities else None,
         "advice": list(verdict.advice),
         "notes": list(verdict.notes),
     }
@@ -182,6 +184,25 @@ def _counterexample(source: Source, example: Counterexample) -> Json:
         "claim": None if replay.claim is None else value_text(replay.claim),
         "most": None if replay.most is None else value_text(replay.most),
     }
+
+
+def _densities(example: DensityExample) -> Json:
+    scenario = example.scenario
+    return {
+        "parameters": _inputs(scenario.parameters),
+        "data": _inputs(scenario.data),
+        "data_prime": _inputs(scenario.data_prime),
+        "drawn": {name: value_text(value) for name, value in example.drawn},
+        "output": [_record(record) for record in example.on_d.output],
+        "output_prime": [_record(record) for record in example.on_d_prime.output],
+        "log_density": _optional(example.on_d.log_density),
+        "log_density_prime": _optional(example.on_d_prime.log_density),
+        "claim": value_text(example.claim),
+    }
+
+
+def _optional(value: Value | None) -> str | None:
+    return None if value is None else value_text(value)
 
 
 def _scenario(scenario: Scenario) -> Json:

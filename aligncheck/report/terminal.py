@@ -10,7 +10,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from aligncheck.conditions import Condition
+from aligncheck.density import Weighed
 from aligncheck.diagnostics import Diagnostic
+from aligncheck.exact import absolute, decimal, subtract
 from aligncheck.replay import Replay, ScenarioError, Undecided, replay, side_by_side
 from aligncheck.report.frame import Frame, frame_lines
 from aligncheck.report.lines import Canvas, Lines, columns, printable, prose
@@ -24,6 +26,7 @@ from aligncheck.verdict import (
     ConditionReport,
     CostPart,
     Counterexample,
+    DensityExample,
     Error,
     ObligationReport,
     Proof,
@@ -101,8 +104,10 @@ def _advice(canvas: Canvas, name: str, texts: Sequence[str]) -> Iterator[Text]:
 
 def _verified(canvas: Canvas, source: Source | None, verdict: Verified, verbose: bool) -> Iterator[Text]:
     yield from canvas.hanging(Text("privacy  ", style="bold"), prose(_claim(verdict.mechanism)))
+    if verdict.proof.route == "density":
+        yield from canvas.hanging(Text("rule     ", style="bold"), prose(_ROUTES["density"]))
     yield Text()
-    yield from _conditions(canvas, verdict.conditions)
+    yield from _conditions(canvas, verdict.conditions, by_lemma=verdict.proof.route != "density")
     yield Text()
     yield from _cost(
         canvas, verdict.proof, "share of it" if verdict.mechanism.most is None else "share of bound"
@@ -144,12 +149,12 @@ def _range(declared: nodes.Input) -> str:
             assert_never(declared)
 
 
-def _conditions(canvas: Canvas, conditions: Sequence[ConditionReport]) -> Iterator[Text]:
+def _conditions(canvas: Canvas, conditions: Sequence[ConditionReport], *, by_lemma: bool) -> Iterator[Text]:
     """Each condition with its item of the lemma, how it was discharged, and how long that took."""
     order = {condition: number for number, condition in enumerate(Condition)}
     rows = [
         (
-            Text(report.condition.lemma if report.condition.lemma != "-" else ""),
+            Text(report.condition.lemma if by_lemma and report.condition.lemma != "-" else ""),
             Text(report.condition.id, style="bold"),
             _status(report.status),
             prose(report.how),
@@ -190,6 +195,7 @@ def _term(part: CostPart) -> str:
 _ROUTES = {
     "acyclic": "acyclic alignment (Lemma 1)",
     "injective": "one-to-one alignment with Jacobian determinant at least 1 in size (Theorem 4)",
+    "density": "ratio of densities (`densities_bound_privacy`): there is no alignment",
 }
 
 
@@ -242,6 +248,8 @@ def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbo
     remarks = [*_to_prove(verdict.conditions, verdict.condition, Status.FAILED), *_found(verdict.proof)]
     if verdict.counterexample is not None:
         remarks += _model(verdict.counterexample, verdict.condition)
+    if verdict.densities is not None:
+        remarks += _densities(verdict.densities)
     yield Text()
     yield from frame_lines(
         canvas,
@@ -261,8 +269,8 @@ def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbo
         yield from _runs(canvas, source, verdict.mechanism, verdict.counterexample, verdict.condition)
     yield Text()
     yield from _advice(canvas, "help", verdict.advice)
-    yield from _advice(canvas, "note", (*verdict.notes, _ONLY_THE_ALIGNMENT))
-    yield from canvas.hanging(Text("more: ", style="bold"), _more(verdict.condition))
+    yield from _advice(canvas, "note", (*verdict.notes, _about(verdict)))
+    yield from canvas.hanging(Text("more: ", style="bold"), _more(verdict.condition, verdict.proof))
     yield Text()
     yield from _summary(canvas, verdict.conditions)
     if verbose:
@@ -272,8 +280,34 @@ def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbo
 _ONLY_THE_ALIGNMENT = "this is about the alignment: the mechanism may still be private under another one"
 
 
-def _more(condition: Condition) -> Text:
-    item = "" if condition.lemma == "-" else f"  (Lemma 1, condition {condition.lemma})"
+_ONLY_THE_DRAWS = (
+    "this is about what is drawn: what is released may still be private, if it says less than the draws"
+)
+_NOT_PRIVATE = (
+    "the output tells all that is drawn, so this is about the mechanism itself: it is not private at this "
+    "claim"
+)
+
+
+def _about(verdict: AlignmentFails) -> str:
+    """What a failure says of the mechanism."""
+    if verdict.densities is None:
+        return _ONLY_THE_ALIGNMENT
+    released = {
+        part.value.ident
+        for record in verdict.densities.on_d.output
+        for part in record.statement.fields
+        if isinstance(part.value, nodes.Name)
+    }
+    told = verdict.condition is not Condition.OUTPUT and released >= {
+        name for name, _ in verdict.densities.drawn
+    }
+    return _NOT_PRIVATE if told else _ONLY_THE_DRAWS
+
+
+def _more(condition: Condition, proof: Proof | None) -> Text:
+    no_item = condition.lemma == "-" or (proof is not None and proof.route == "density")
+    item = "" if no_item else f"  (Lemma 1, condition {condition.lemma})"
     return prose(f"`aligncheck explain {condition.id}`{item}")
 
 
@@ -301,7 +335,7 @@ def _unknown(canvas: Canvas, source: Source | None, verdict: Unknown, verbose: b
     yield from _advice(canvas, "help", () if verdict.help is None else (verdict.help,))
     yield from _advice(canvas, "note", ("nothing is claimed: neither a proof nor a violation was found",))
     if verdict.condition is not None:
-        yield from canvas.hanging(Text("more: ", style="bold"), _more(verdict.condition))
+        yield from canvas.hanging(Text("more: ", style="bold"), _more(verdict.condition, verdict.proof))
     if verdict.conditions:
         yield Text()
         yield from _summary(canvas, verdict.conditions)
@@ -359,6 +393,23 @@ def _model(counterexample: Counterexample, condition: Condition) -> Iterator[tup
     for violation in counterexample.replay.violations:
         if violation.condition is condition:
             yield "then", violation.message
+
+
+def _densities(example: DensityExample) -> Iterator[tuple[str, str]]:
+    """The databases and the draws, what these release, and how likely they are on each."""
+    yield "fails for", inputs_text(example.scenario)
+    yield "drawn", ", ".join(f"{name} = {shown(value)}" for name, value in example.drawn)
+    for name, side in (("on D", example.on_d), ("on D'", example.on_d_prime)):
+        released = ", ".join(map(recorded, side.output)) or "nothing"
+        yield name, f"releases {released} with {_likelihood(side)}"
+    yield "claim", f"densities may differ by a factor of exp({decimal(example.claim)})"
+    on_d, on_d_prime = example.on_d.log_density, example.on_d_prime.log_density
+    if on_d is not None and on_d_prime is not None:
+        yield "but", f"they differ by a factor of exp({decimal(absolute(subtract(on_d, on_d_prime)))})"
+
+
+def _likelihood(side: Weighed) -> str:
+    return "density 0" if side.log_density is None else f"density exp({decimal(side.log_density)})"
 
 
 def _runs(

@@ -1,0 +1,110 @@
+"""From a checked spec that draws by stated densities to outcomes: see `obligations.density` for the rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from aligncheck.discharge.algebra import canonical, ratio
+from aligncheck.discharge.establish import declarations_hold
+from aligncheck.discharge.prove import Open, Outcome, Proved, decide, decide_all
+from aligncheck.discharge.smt import Smt
+from aligncheck.obligations.density import (
+    Factor,
+    conditions_of,
+    densities_bound_privacy,
+    factors_of,
+    joins,
+)
+from aligncheck.obligations.lemmas import log_sum_exp_moves_between
+from aligncheck.obligations.running import clauses_make_sense
+from aligncheck.relational.density import Choice, Densities, Released, densities_of, is_log_sum
+from aligncheck.relational.spell import spell
+from aligncheck.relational.terms import atoms, scaled
+from aligncheck.relational.theory import Theory
+from aligncheck.source import Source
+from aligncheck.syntax.nodes import Mechanism
+from aligncheck.verdict import CostPart
+
+ROUTE = "density"
+
+
+@dataclass(frozen=True)
+class DensityFindings:
+    """Everything that was established about a mechanism that draws by densities."""
+
+    theory: Theory
+    smt: Smt
+    densities: Densities
+    factors: tuple[Factor, ...]
+    outcomes: tuple[Outcome, ...]
+    route: str = ROUTE
+
+    def open(self) -> tuple[Open, ...]:
+        """The obligations that were not proved."""
+        return tuple(o for o in self.outcomes if isinstance(o, Open))
+
+
+def establish_densities(mechanism: Mechanism, source: Source, deadline: float) -> DensityFindings:
+    """Every obligation of the rule, decided.
+
+    Raises UnsupportedError for a program that the rule has no terms for.
+    """
+    theory = Theory(mechanism)
+    smt = Smt(theory, deadline=deadline)
+    densities = densities_of(theory)
+    public = Theory(mechanism, public_only=True)
+    outcomes = [
+        *decide_all(clauses_make_sense(public), Smt(public, deadline=deadline)),
+        *decide_all(conditions_of(densities, source), smt),
+    ]
+    joined = list(_joined(densities, smt))
+    factors = factors_of(densities, [(choice, released) for choice, released, _ in joined])
+    outcomes += [outcome for _, _, outcome in joined]
+    outcomes.append(decide(densities_bound_privacy(densities, factors, theory.claim), smt))
+    outcomes.append(decide(declarations_hold(theory), smt))
+    return DensityFindings(theory, smt, densities, factors, tuple(outcomes))
+
+
+def _joined(densities: Densities, smt: Smt) -> Iterator[tuple[Choice, Released, Proved]]:
+    """Each choice with the first truncated number that lies at the logarithm of its odds."""
+    left = [d for d in densities.draws if isinstance(d, Released) and d.low is not None]
+    for choice in densities.draws:
+        if not isinstance(choice, Choice):
+            continue
+        for released in left:
+            outcome = decide(joins(densities, choice, released), smt)
+            if isinstance(outcome, Proved):
+                left = [d for d in left if d is not released]
+                yield choice, released, outcome
+                break
+
+
+_SHARES = tuple(Fraction(n, d) for n, d in ((1, 8), (1, 6), (1, 4), (1, 3), (1, 2), (2, 3), (3, 4)))
+
+
+def density_parts(findings: DensityFindings) -> tuple[CostPart, ...]:
+    """What each factor of the density costs: the least of a few shares of the claim that is proved to bound
+    it. A factor for which none is proved is left out.
+    """
+    return tuple(part for factor in findings.factors if (part := _part(findings, factor)) is not None)
+
+
+def _part(findings: DensityFindings, factor: Factor) -> CostPart | None:
+    claim = findings.theory.claim
+    for share in (*_SHARES, Fraction(1)):
+        wanted = densities_bound_privacy(findings.densities, (factor,), scaled(claim, share))
+        if isinstance(decide(wanted, findings.smt), Proved):
+            amount = canonical(scaled(claim, share))
+            span = factor.draws[0].draw.span
+            return CostPart(factor.names, spell(amount), spell(ratio(amount, claim)), "once", span)
+    return None
+
+
+def rules_used(findings: DensityFindings) -> tuple[str, ...]:
+    """The rules of all obligations, and the lemmas behind the bounds of the factors."""
+    lemmas = [name for factor in findings.factors for name in factor.lemmas]
+    if any(is_log_sum(a) for factor in findings.factors for a in atoms((factor.bound,))):
+        lemmas.append(log_sum_exp_moves_between.__name__)
+    return tuple(dict.fromkeys([*(o.obligation.rule for o in findings.outcomes), *lemmas]))
