@@ -148,9 +148,10 @@ class Reader:
                 if expr.function in n.SELECTING:
                     self.fail(
                         "misplaced-top",
-                        "`top` gives a list of indices, which stands alone on the right of `=`",
+                        f"`{expr.function}` gives a list of indices, which stands alone on the right of `=`",
                         self.word_at(expr.span),
-                        help="write `winners = top(…)` first, and here `winners[r]` or `j in winners`",
+                        help=f"write `winners = {expr.function}(…)` first, and here `winners[r]` or "
+                        "`j in winners`",
                     )
                 if expr.function == n.LISTING:
                     self.fail(
@@ -477,7 +478,7 @@ class Reader:
         lists = [
             arg.ident for arg in call.args if isinstance(arg, n.Name) and self.symbols.is_list(arg.ident)
         ]
-        chosen = f"{'k, ' * (call.function == 'top')}{lists[0] if lists else 'q'}[j]"
+        chosen = f"{'k, ' * (call.function in n.SELECTING)}{lists[0] if lists else 'q'}[j]"
         self.fail(
             "bad-arguments",
             f"`{call.function}` takes a value for each index of a set",
@@ -491,7 +492,7 @@ class Reader:
                 "bad-output",
                 f"the output may not be read {place.where}",
                 expr.span,
-                help="`out` stands in `align` only; a program keeps what it needs in variables",
+                help="`out` stands in `align` and `privacy` only; a program keeps what it needs in variables",
             )
 
     def _called(self, expr: n.OutIs | n.OutField | n.OutCount, of: str, place: Place) -> None:

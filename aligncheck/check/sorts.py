@@ -445,7 +445,7 @@ class _Checker:
             self._int(gather.over.low, scope, "a bound of `range`")
             self._int(gather.over.high, scope, "a bound of `range`")
         if gather.count is not None:
-            self._int(gather.count, scope, "how many `top` selects")
+            self._int(gather.count, scope, f"how many `{gather.function}` selects")
         inside = replace(scope, binders=binders)
         does = {"Choose": "weighs", "logsumexp": "adds up"}.get(gather.function, "compares")
         found = self._number(gather.body, inside, f"what `{gather.function}` {does}")

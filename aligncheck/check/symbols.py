@@ -196,7 +196,7 @@ class _Collector:
     def _only_selected(self, name: str, span: Span, other: Span) -> Never:
         self._raise(
             "bad-selection",
-            f"`{name}` is a selection: `top` gives it its value, in one place only",
+            f"`{name}` is a selection, which gets its value in one place only",
             word_in(self._source, span, name),
             related=(Label(other, "it gets a value here, too"),),
             help="use another name",

@@ -64,10 +64,10 @@ def gathers(part: st.SearchStrategy[n.Expr]) -> st.SearchStrategy[n.Expr]:
     """Sets with any names (the parser does not mind that they clash), as deeply nested as is allowed."""
     flat = part.filter(lambda e: sum(isinstance(s, n.Gather) for s in subexpressions(e)) < MAX_SETS)
     over = st.builds(n.Indices, NAMES) | st.builds(n.OverRange, flat, flat)
-    of_values = st.sampled_from([each for each in n.GATHERS if each != "top"])
+    of_values = st.sampled_from([each for each in n.GATHERS if each not in n.SELECTING])
     return st.one_of(
         st.builds(n.Gather, of_values, st.none(), flat, NAMES, over, st.none() | flat),
-        st.builds(n.Gather, st.just("top"), flat, flat, NAMES, over, st.none() | flat),
+        st.builds(n.Gather, st.sampled_from(n.SELECTING), flat, flat, NAMES, over, st.none() | flat),
     )
 
 
@@ -213,6 +213,7 @@ MECHANISMS = st.builds(
     some_of(STATEMENTS),
     some_of(ALIGN_ITEMS, 0),
     st.none() | EXPECTATIONS,
+    most=st.none() | EXPRESSIONS,
 )
 
 

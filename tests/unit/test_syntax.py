@@ -183,6 +183,7 @@ Q_J, Q = n.Index("q", J), n.Indices("q")
         ("argmax(j for j in range(a))", n.Gather("argmax", None, J, "j", n.OverRange(number(0), A), None)),
         ("argmin(j for j in range(a, b))", n.Gather("argmin", None, J, "j", n.OverRange(A, B), None)),
         ("top(a, q[j] for j in q)", n.Gather("top", A, Q_J, "j", Q, None)),
+        ("upto(a, q[j] for j in q where b)", n.Gather("upto", A, Q_J, "j", Q, B)),
         ("max(x for j, x in q)", n.Gather("max", None, Q_J, "j", Q, None)),
         (
             "max(x - j for j, x in q where x < a)",
@@ -422,6 +423,13 @@ def test_remarks_and_description() -> None:
 )
 def test_expectations(line: str, expected: n.Expectation) -> None:
     assert mechanism(HEAD + "program\n  pass\n" + line).expect == expected
+
+
+def test_a_claim_may_name_a_bound() -> None:
+    read = mechanism("mechanism m\nprivacy a*len(out) at most a + 1\nprogram\n  pass\n")
+    assert read.privacy == n.Binary("*", A, n.OutCount(None))
+    assert read.most == n.Binary("+", A, ONE)
+    assert mechanism(HEAD + "program\n  pass\n").most is None
 
 
 def test_comments_and_blank_lines_may_stand_anywhere() -> None:
