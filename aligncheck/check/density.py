@@ -53,6 +53,15 @@ def _not_mixed(source: Source, mechanism: n.Mechanism, first: _Draw) -> None:
     what = f"`{'Choose' if isinstance(first, n.Choose) else 'Logistic'}`"
     label = Label(first.span, "drawn by a density")
     for statement in statements_in(mechanism.body):
+        if isinstance(statement, n.Invoke):
+            raise fault(
+                source,
+                "mixed-draws",
+                f"a call of `{statement.mechanism}`, in a mechanism that draws by {what}",
+                statement.span,
+                related=(label,),
+                help="make the draw by its density a mechanism of its own, and call both",
+            )
         if isinstance(statement, n.Sample):
             raise fault(
                 source,

@@ -53,6 +53,7 @@ from aligncheck.relational.terms import (
     ONE,
     TRUE,
     ZERO,
+    Const,
     Kind,
     Sort,
     Sym,
@@ -60,6 +61,7 @@ from aligncheck.relational.terms import (
     add,
     and_,
     atoms,
+    const,
     div,
     eq,
     implies,
@@ -68,6 +70,7 @@ from aligncheck.relational.terms import (
     neg,
     not_,
     sub,
+    substitute,
 )
 from aligncheck.source import Source
 from aligncheck.syntax.nodes import Adjacency, Name, Parameter, PublicVector, Queries
@@ -100,11 +103,13 @@ def calls_are_covered(analysis: Analysis, invariants: Invariants, source: Source
             both = (*known, *run_on_d_prime(path, place))
             call = _Call(analysis, event)
             for goal, text in call.claims():
+                goal = call.grounded(goal)
                 text = f"`{quoted(source, event.span)}`: {text}"
                 found.append(
                     Obligation(Condition.CALLS, both, goal, text, event.span, "calls_are_covered", len(known))
                 )
             for goal, text in call.ranges():
+                goal = call.grounded(goal)
                 text = f"`{quoted(source, event.span)}`: {text}"
                 found.append(
                     Obligation(
@@ -263,6 +268,15 @@ class _Call:
             legal = and_(self._legal(n) for n in group.names) if group.vector else TRUE
             return implies(legal, le(size, self._at(False, _I).term(group.sensitivity)))
         return Impossible(False, "the sum of all moves is not bounded by the declarations")
+
+    def grounded(self, goal: Goal) -> Goal:
+        """In a concrete run a goal about generic indices, at all indices that there are."""
+        if not self.analysis.theory.is_concrete or isinstance(goal, Impossible | Independent | Integral):
+            return goal
+        lengths = [each.length.left for each in self.event.lists.values()]
+        most = max((int(n.value) for n in lengths if isinstance(n, Const)), default=0)
+        pairs = product(range(most), repeat=2)
+        return and_(substitute(goal, {_I: const(i), _J: const(j)}) for i, j in pairs) if most else goal
 
     # --- terms --------------------------------------------------------------------------------------------
 

@@ -383,6 +383,14 @@ class Builder:
 
     def invoke(self, c: _Children) -> n.Invoke:
         arguments = [child for child in c if isinstance(child, n.Argument)]
+        if c[2].text in n.FUNCTIONS or c[2].text in n.GATHERS:
+            place = self._source.text.index("=", arguments[0].span.start)
+            self._raise(
+                "unexpected-equals",
+                f"`{c[2].text}` is a function: its arguments have no names",
+                Span(place, place + 1),
+                help="for a comparison write `==`",
+            )
         for position, each in enumerate(arguments):
             if each.name in {other.name for other in arguments[:position]}:
                 self._raise("bad-arguments", f"`{each.name}` is given twice", each.span)

@@ -33,8 +33,8 @@ DELTA = (
     "write `privacy eps`",
 )
 CALLS = (
-    "calls of other mechanisms are not supported yet",
-    "write out what the other mechanism does",
+    "a mechanism is called by a statement of its own, once `use` has named its file",
+    'write `use NAME from "FILE"` above the inputs, and `released = NAME(q = q, eps = eps)` in the program',
 )
 OUTPUT_COST = (
     "a claim may depend on how many records the output has, not on what they hold",
@@ -59,8 +59,8 @@ REFUSED_STATEMENTS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("fun", "function", "def", "call", "use", "import"),
         (
-            "functions of one's own and calls of other mechanisms are not supported yet",
-            "write out what they do",
+            "functions of one's own and mechanisms that are called are named above the inputs",
+            "write `fun NAME(real) : real` or `use NAME from \"FILE\"` above `input`",
         ),
     ),
 }

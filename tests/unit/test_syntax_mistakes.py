@@ -226,7 +226,6 @@ SCOPE = [
     ("s = 0", "fun next(x) : real", "fun"),
     ("  eta += 1", "  assume q[0] > 1\n  eta += 1", "assume"),
     ("program\n", "assume eps > 1\nprogram\n", "assume"),
-    ("input\n", "fun next(history) : real\ninput\n", "fun"),
 ]
 
 ALL = [*SECTIONS, *LAYOUT, *LEXEMES, *INPUTS, *STATEMENTS, *EXPRESSIONS, *SETS, *ALIGNMENT]
