@@ -1,0 +1,137 @@
+"""What a released gap tells about the answer: an estimate, its standard error, a lower confidence bound.
+
+A gap is an answer with noise less a threshold with noise, so gap + threshold estimates the answer. All of
+this is computed from the output and from public numbers, so it costs no privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from aligncheck.runtime.errors import ParameterError
+from aligncheck.runtime.reals import Real, to_float
+
+
+@dataclass(frozen=True, slots=True)
+class GapNoise:
+    """The noise X of a gap: the answer's less the threshold's, two independent draws, less its mean.
+
+    Attributes:
+        answer_scale: the scale of the noise that was added to the answer, in the unit of the answers.
+        threshold_scale: the scale of the noise that was added to the threshold, in the same unit.
+        one_sided: False for Laplace noise, True for exponential noise.
+
+    Raises:
+        ParameterError: a scale is not positive and finite.
+    """
+
+    answer_scale: Real
+    threshold_scale: Real
+    one_sided: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("answer_scale", "threshold_scale"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ParameterError(name, "must be positive and finite")
+
+    @property
+    def standard_deviation(self) -> float:
+        """In the unit of the answers. Exp(scale) has variance scale**2, Lap(scale) twice that."""
+        draws = math.hypot(to_float(self.answer_scale), to_float(self.threshold_scale))
+        return draws if self.one_sided else math.sqrt(2) * draws
+
+    def probability_at_most(self, t: float) -> float:
+        """P(X <= t), for t in the unit of the answers.
+
+        Source: for Laplace noise Lemma 7 of the VLDB paper (Lemma 5.4 of the dissertation), whose P(X >= -t)
+        is the same by symmetry, and whose rates are one over these scales. For exponential noise it is the
+        distribution of a difference of two exponential variables (an asymmetric Laplace distribution).
+        """
+        if self.one_sided:
+            return self._one_sided_at_most(t)
+        return 1 - self._tail(t) if t >= 0 else self._tail(-t)
+
+    def margin(self, confidence: float) -> float:
+        """The least t with P(X <= t) >= confidence, up to rounding, in the unit of the answers.
+
+        Raises:
+            ParameterError: `confidence` is not strictly between 0 and 1.
+        """
+        if not 0 < confidence < 1:
+            raise ParameterError("confidence", f"must lie between 0 and 1, but is {confidence}")
+        if self.one_sided:
+            return self._one_sided_margin(confidence)
+        return self._quantile(1 - confidence) if confidence >= 0.5 else -self._quantile(confidence)
+
+    def _tail(self, t: float) -> float:
+        """P(X > t) of Laplace noise, for t >= 0.
+
+        With rates a <= b: exp(-a t)/2 * (1 + a**2/(a + b) * (1 - exp(-(b - a) t))/(b - a)), and the last
+        quotient is t where a = b. So written, no digits are lost where the rates are close.
+        """
+        a, b = sorted((1 / to_float(self.answer_scale), 1 / to_float(self.threshold_scale)))
+        quotient = t if a == b else -math.expm1(-(b - a) * t) / (b - a)
+        return math.exp(-a * t) / 2 * (1 + a * (a / (a + b)) * quotient)
+
+    def _quantile(self, probability: float) -> float:
+        """The t >= 0 with P(X > t) = probability <= 1/2, by bisection down to neighbouring floats."""
+        if self._tail(0.0) <= probability:
+            return 0.0
+        low, high = 0.0, max(to_float(self.answer_scale), to_float(self.threshold_scale))
+        while self._tail(high) > probability:
+            low, high = high, 2 * high
+        while low < (middle := (low + high) / 2) < high:
+            low, high = (middle, high) if self._tail(middle) > probability else (low, middle)
+        return high
+
+    def _one_sided_at_most(self, t: float) -> float:
+        answer, threshold, mean = self._means()
+        z = t + mean
+        if z >= 0:
+            return 1 - answer / (answer + threshold) * math.exp(-z / answer)
+        return threshold / (answer + threshold) * math.exp(z / threshold)
+
+    def _one_sided_margin(self, confidence: float) -> float:
+        answer, threshold, mean = self._means()
+        doubt = 1 - confidence
+        if doubt * (answer + threshold) <= answer:
+            return -answer * math.log(doubt * (answer + threshold) / answer) - mean
+        return threshold * math.log(confidence * (answer + threshold) / threshold) - mean
+
+    def _means(self) -> tuple[float, float, float]:
+        """Of the answer's draw, of the threshold's, of their difference; that of Exp(scale) is its scale."""
+        answer, threshold = to_float(self.answer_scale), to_float(self.threshold_scale)
+        return answer, threshold, answer - threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A true answer as a released gap tells it: `value` is gap + threshold, in the unit of the answers.
+
+    Source: VLDB paper, section 6.2; dissertation, section 5.4.3.
+    """
+
+    value: Real
+    noise: GapNoise
+
+    @property
+    def standard_error(self) -> float:
+        """The standard deviation of `value` as an estimate, in the unit of the answers."""
+        return self.noise.standard_deviation
+
+    def lower_bound(self, confidence: float = 0.95) -> float:
+        """A number that the true answer is at least, with this confidence: the value less the noise's margin.
+
+        It is too high with probability 1 - confidence for an answer that is chosen in advance. A gap is
+        released only where it is not negative. That it is released **and** its bound is too high has at most this
+        probability; but of the bounds that are released a larger share may be too high, if many answers
+        lie near the threshold or below it. For bounds that hold together for all m answers that were tested,
+        take the confidence 1 - (1 - confidence)/m.
+
+        Source: Lemma 7 of the VLDB paper; Lemma 5.4 of the dissertation.
+
+        Raises:
+            ParameterError: `confidence` is not strictly between 0 and 1.
+        """
+        return to_float(self.value) - self.noise.margin(confidence)
