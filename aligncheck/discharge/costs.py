@@ -1,4 +1,4 @@
-"""The cost as a person reads it: one part per aligned draw, as a share of the claim or of its bound."""
+"""The cost as a person reads it: one part per aligned draw and per call, as a share of the claim or of its bound."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from aligncheck.discharge.algebra import canonical, ratio
 from aligncheck.discharge.establish import Findings
 from aligncheck.discharge.smt import Smt
 from aligncheck.obligations.obligation import context, run_on_d, run_on_d_prime
+from aligncheck.relational.calls import Called
 from aligncheck.relational.candidates import Pool
 from aligncheck.relational.paths import Drawing, Path
 from aligncheck.relational.spell import spell
@@ -27,6 +28,10 @@ def cost_parts(findings: Findings) -> tuple[CostPart, ...]:
     amounts: dict[tuple[Term, Term], Term | None] = {}
     for path in findings.analysis.paths:
         pool = Pool(findings.analysis, findings.analysis.cuts[path.origin])
+        for call in path.events:
+            if isinstance(call, Called):
+                part = _spent(findings, path, call)
+                parts.setdefault((part.name, part.amount, part.times), part)
         for event in path.drawings():
             shift = pool.resolved(event.shift, path) if event.lines else ZERO
             if shift == ZERO:
@@ -39,6 +44,13 @@ def cost_parts(findings: Findings) -> tuple[CostPart, ...]:
                 part = _part(findings, path, event, amount)
                 parts.setdefault((part.name, part.amount, part.times), part)
     return tuple(parts.values())
+
+
+def _spent(findings: Findings, path: Path, call: Called) -> CostPart:
+    amount = canonical(call.spent.left)
+    times = "once" if findings.analysis.cuts[path.origin].loop is None else "per round"
+    share = spell(ratio(amount, findings.theory.most or findings.theory.claim))
+    return CostPart(f"{call.name} = {call.use.name}(...)", spell(amount), share, times, call.span)
 
 
 def _amount(findings: Findings, path: Path, event: Drawing, sizes: list[Term], smt: Smt) -> Term | None:

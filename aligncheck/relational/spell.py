@@ -57,6 +57,8 @@ def _spelled(term: Term) -> tuple[str, int]:
         case Sym(name, _, kind):
             return _symbol(name, kind), _ATOM
         case App(name, args):
+            if name.startswith("call:"):
+                return _released(name, tuple(spell(a) for a in args)), _ATOM
             return _application(name, ", ".join(spell(a) for a in args)), _ATOM
         case Add():
             return _sum(term), _SUM
@@ -109,6 +111,8 @@ def _symbol(name: str, kind: Kind) -> str:
         return f"last {base[6:]}"
     if base.startswith("#latest:"):
         return f"last index of {base[8:]}"
+    if base.startswith("#call:"):
+        return f"calls of {base[6:]} before the last one"
     if base.startswith("#out:count:"):
         return f"{base[11:]} records so far"
     if base == "#round":
@@ -129,7 +133,26 @@ def _symbol(name: str, kind: Kind) -> str:
     return base.rstrip("#%+") + ("'" if primed else "")
 
 
+def _released(name: str, args: tuple[str, ...]) -> str:
+    """A part of what a call released; which execution of the call is left out."""
+    _, call, part, *rest = name.split(":")
+    place = ", ".join(args[1:])
+    match part:
+        case "is":
+            return f"{call}[{place}] is {rest[0]}"
+        case "field":
+            return f"{call}[{place}].{rest[0]}"
+        case "count":
+            return f"{call}.count({rest[0]})"
+        case _:
+            return f"len({call})"
+
+
 def _application(name: str, index: str) -> str:
+    if name.startswith("fun:"):
+        return f"{name[4:]}({index})"
+    if name.startswith("sum:"):
+        return f"sum number {name[4:]} of ({index})"
     if name.startswith("d:"):
         return f"({name[2:]}'[{index}] - {name[2:]}[{index}])"
     if name.startswith("prefix:"):
