@@ -124,8 +124,8 @@ class Estimate:
         """A number that the true answer is at least, with this confidence: the value less the noise's margin.
 
         It is too high with probability 1 - confidence for an answer that is chosen in advance. A gap is
-        released only where it is not negative. That it is released **and** its bound is too high has at most this
-        probability; but of the bounds that are released a larger share may be too high, if many answers
+        released only where it is not negative. That it is released **and** its bound is too high has at most
+        this probability; but of the bounds that are released a larger share may be too high, if many answers
         lie near the threshold or below it. For bounds that hold together for all m answers that were tested,
         take the confidence 1 - (1 - confidence)/m.
 
