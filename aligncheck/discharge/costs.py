@@ -79,10 +79,10 @@ def _part(findings: Findings, path: Path, event: Drawing, amount: Term) -> CostP
     loop = findings.analysis.cuts[path.origin].loop
     tags = [e.tag for e in path.emissions()]
     selections = [a.name[3:] for a in atoms((event.shift,)) if a.name.startswith("in:")]
-    if loop is None or _at_one_index(event):
-        times = "once"
-    elif selections:
+    if loop is not None and selections:
         times = f"for each of `{selections[0]}`"
+    elif loop is None or _at_one_index(event):
+        times = "once"
     elif tags:
         times = f"per `{tags[-1]}`"
     else:
