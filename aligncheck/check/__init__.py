@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aligncheck.check.calls import check_calls
+from aligncheck.check.calls import check_callees, check_calls
 from aligncheck.check.density import check_densities
 from aligncheck.check.flow import AlignmentNames, ProgramFlow
 from aligncheck.check.link import Linker
@@ -28,6 +28,7 @@ def _checked(source: Source, mechanism: Mechanism) -> Mechanism:
     """The same, of a mechanism whose callees have been read."""
     symbols = symbols_of(source, mechanism)
     check_privacy(source, mechanism)
+    check_callees(source, mechanism, symbols)
     _check_names(source, mechanism, symbols)
     check_calls(source, mechanism, symbols)
     check_sorts(source, mechanism, symbols)

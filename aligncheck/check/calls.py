@@ -12,10 +12,16 @@ from aligncheck.syntax.faults import nearest
 from aligncheck.syntax.walk import expressions_in, names_in, parts_of, statements_in
 
 
+def check_callees(source: Source, mechanism: n.Mechanism, symbols: Symbols) -> None:
+    """Raises SpecError for a call of a mechanism that no `use` line names, or that takes public functions."""
+    for statement in statements_in(mechanism.body):
+        if isinstance(statement, n.Invoke):
+            _Calls(source, symbols).callee(statement)
+
+
 def check_calls(source: Source, mechanism: n.Mechanism, symbols: Symbols) -> None:
-    """Raises SpecError for a call of an unknown mechanism, one whose arguments are not those that its inputs
-    ask for, and for plain private answers where public values belong. (Whether noise covers an answer is for
-    the proof.)
+    """Raises SpecError for a call whose arguments are not those that the callee's inputs ask for, and for plain
+    private answers where public values belong. (Whether noise covers an answer is for the proof.)
     """
     checker = _Calls(source, symbols)
     for statement in statements_in(mechanism.body):
@@ -39,7 +45,8 @@ class _Calls:
     def fail(self, code: str, message: str, span: Span, **more: Any) -> Never:
         raise fault(self._source, code, message, span, **more)
 
-    def invoked(self, call: n.Invoke) -> None:
+    def callee(self, call: n.Invoke) -> n.Mechanism:
+        """The mechanism that is called."""
         if call.mechanism not in self._symbols.uses:
             self.fail(
                 "unknown-mechanism",
@@ -50,6 +57,18 @@ class _Calls:
             )
         callee = self._symbols.callee(call.name)
         assert callee is not None, "the file has been read"
+        if callee.functions:
+            self.fail(
+                "bad-call",
+                f"`{call.mechanism}` takes public functions: such a mechanism cannot be called",
+                call.span,
+                help="write out what it does",
+            )
+        return callee
+
+    def invoked(self, call: n.Invoke) -> None:
+        """The arguments of a call."""
+        callee = self.callee(call)
         declared = {
             name: item
             for item in callee.inputs

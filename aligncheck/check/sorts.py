@@ -386,6 +386,8 @@ class _Checker:
             case n.Call("len", args):
                 self._length(args[0])
                 return Sort.INT
+            case n.Call(function, args) if function in self._symbols.functions:
+                return self._applied(expr, self._symbols.functions[function], scope)
             case n.Call(function, args):
                 sorts = [self._number(arg, scope, f"what `{function}` takes") for arg in args]
                 if function == "floor" or (function in _WHOLE and Sort.REAL not in sorts):
@@ -435,6 +437,18 @@ class _Checker:
                 return self._gather(expr, scope)
             case _:
                 assert_never(expr)
+
+    def _applied(self, call: n.Call, declared: n.Function, scope: _Scope) -> Sort:
+        """A public function of the spec: its arguments have the sorts that it declares."""
+        for arg, sort in zip(call.args, declared.args, strict=True):
+            what = f"what `{call.function}` takes"
+            if sort is Sort.BOOL:
+                self._test(arg, scope, what)
+            elif sort is Sort.INT:
+                self._int(arg, scope, what)
+            else:
+                self._number(arg, scope, what)
+        return declared.result
 
     def _gather(self, gather: n.Gather, scope: _Scope) -> Sort:
         binders = {**scope.binders, gather.index: Sort.INT}

@@ -1,4 +1,4 @@
-"""The cost as a person reads it: one part per aligned draw and per call, as a share of the claim or of its bound."""
+"""The cost as a person reads it: one part per aligned draw and call, as a share of the claim or its bound."""
 
 from __future__ import annotations
 

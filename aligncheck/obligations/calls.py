@@ -55,6 +55,7 @@ from aligncheck.relational.terms import (
     ZERO,
     Const,
     Kind,
+    Pair,
     Sort,
     Sym,
     Term,
@@ -158,12 +159,16 @@ class _Call:
     event: Called
 
     def ranges(self) -> Iterator[tuple[Goal, str]]:
-        """On D: the callee's own `where` clauses hold for what it is given."""
+        """On D: what the callee declares of its inputs holds for what it is given. Only what comes before the
+        call may be assumed here: what is known of the records that it releases rests on this.
+        """
         mechanism = contract_of(self.event.use).mechanism
         name = self.event.use.name
         yield Impossible(True, "its own check"), f"`{name}` is verified"
         for item in mechanism.inputs:
             if isinstance(item, Queries):
+                for name in item.names:
+                    yield from self._domain(item, name, False)
                 continue
             if isinstance(item, Parameter) and item.sort.value == "int":
                 yield Integral(self.event.values[item.name].left), f"`{item.name}` is a whole number"
@@ -180,7 +185,7 @@ class _Call:
                     yield same_value(self.event.values[name]), f"`{name}` is the same on D and D'"
                 case PublicVector(name=name):
                     yield (
-                        implies(self._legal(name), eq(*self._entries(name, _I))),
+                        implies(self._legal(name), same_value(Pair(*self._entries(name, _I)))),
                         f"`{name}` is the same on D and D'",
                     )
                 case Queries():
@@ -191,30 +196,33 @@ class _Call:
             if group.vector:
                 length = self.event.lists[name].length
                 yield eq(length.left, length.right), f"`{name}` is as long on D as on D'"
-                yield le(ZERO, length.left), f"`{name}` has a length"
-                for base in lists_per_answer(group, self.event.values):
-                    enough = le(length.left, self.event.lists[base].length.left)
-                    yield enough, f"`{base}` has an entry for each of `{name}`"
-            yield from self._domain(group, name)
+            yield from self._domain(group, name, True)
             yield from self._moves_within(group, name)
         yield from self._jointly(group)
 
-    def _domain(self, group: Queries, name: str) -> Iterator[tuple[Goal, str]]:
+    def _domain(self, group: Queries, name: str, primed: bool) -> Iterator[tuple[Goal, str]]:
+        """What is declared of single answers, on D or on D' (`primed`)."""
         legal = self._legal(name) if group.vector else TRUE
-        for primed, which in ((False, "D"), (True, "D'")):
-            value = self._value(group, name, _I, primed)
-            if group.range is not None:
-                low, high = (self._at(False, _I).term(e) for e in group.range)
-                within = and_((le(low, value), le(value, high)))
-                yield implies(legal, within), f"`{name}` lies in its range on {which}"
-            if group.lattice is not None:
-                step = self._at(False, _I).term(group.lattice)
-                yield Integral(div(value, step)), f"`{name}` is a multiple of its step on {which}"
-            if group.sort.value == "int":
-                yield Integral(value), f"`{name}` is whole on {which}"
-            if group.where is not None:
-                holds = self._at(primed, _I).term(group.where)
-                yield implies(legal, holds), f"the `where` clause of `{name}` holds on {which}"
+        which = "D'" if primed else "D"
+        value = self._value(group, name, _I, primed)
+        if group.vector and not primed:
+            length = self.event.lists[name].length.left
+            yield le(ZERO, length), f"`{name}` has a length"
+            for base in lists_per_answer(group, self.event.values):
+                enough = le(length, self.event.lists[base].length.left)
+                yield enough, f"`{base}` has an entry for each of `{name}`"
+        if group.range is not None:
+            low, high = (self._at(False, _I).term(e) for e in group.range)
+            within = and_((le(low, value), le(value, high)))
+            yield implies(legal, within), f"`{name}` lies in its range on {which}"
+        if group.lattice is not None:
+            step = self._at(False, _I).term(group.lattice)
+            yield Integral(div(value, step)), f"`{name}` is a multiple of its step on {which}"
+        if group.sort.value == "int":
+            yield Integral(value), f"`{name}` is whole on {which}"
+        if group.where is not None:
+            holds = self._at(primed, _I).term(group.where)
+            yield implies(legal, holds), f"the `where` clause of `{name}` holds on {which}"
 
     def _moves_within(self, group: Queries, name: str) -> Iterator[tuple[Goal, str]]:
         if group.sensitivity is None or group.adjacency is Adjacency.L1:

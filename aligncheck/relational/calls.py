@@ -55,6 +55,11 @@ def number_of(call: str) -> str:
     return f"#call:{call}"
 
 
+def made(call: str, number: Term) -> App:
+    """That an execution of a call was made."""
+    return App(f"call:{call}:made", (number,), Sort.BOOL, Kind.GHOST)
+
+
 def given_to(call: str, name: str) -> str:
     """Where the environment keeps what an input of the callee got (of a list: its length)."""
     return f"#given:{call}:{name}"
@@ -171,6 +176,10 @@ class Records:
         """How many records there are."""
         return App(f"call:{self.call}:len", (self.number,), Sort.INT, Kind.OMEGA)
 
+    def made(self) -> App:
+        """That the call was made, of what its callee's proof covers: before that nothing is known of it."""
+        return made(self.call, self.number)
+
     def how_many(self) -> Term:
         """The number of records, by the callee's inputs where these say it."""
         return self.length() if self.contract.length is None else self.term(self.contract.length)
@@ -197,25 +206,26 @@ class Records:
         return or_(self.has(tag, place) for tag in self.carrying(name))
 
     def facts(self) -> Iterator[Term]:
-        """What is known of the number of records."""
+        """What is known of the number of records, once the call is made."""
         yield le(ZERO, self.length())
         if self.contract.length is not None:
-            yield eq(self.length(), self.term(self.contract.length))
+            yield implies(self.made(), eq(self.length(), self.term(self.contract.length)))
 
     def facts_at(self, place: Term) -> Iterator[Term]:
         """What is known of the record at a place: an output is a sequence of records, each with one tag, and
         the callee's own proof bounds some of its numbers.
         """
         yield from self.facts()
-        legal = and_((le(ZERO, place), lt(place, self.length())))
+        legal = and_((self.made(), le(ZERO, place), lt(place, self.length())))
         tags = self.tags
         for number, tag in enumerate(tags):
-            yield implies(self.has(tag, place), legal)
+            yield implies(and_((self.made(), self.has(tag, place))), legal)
             for other in tags[number + 1 :]:
                 yield not_(and_((self.has(tag, place), self.has(other, place))))
         yield implies(legal, or_(self.has(tag, place) for tag in tags))
         for bound in self.contract.bounds:
-            value, there = self.value(bound.field, place), self.has_field(bound.field, place)
+            value = self.value(bound.field, place)
+            there = and_((self.made(), self.has_field(bound.field, place)))
             if bound.low is not None:
                 yield implies(there, le(self.term(bound.low), value))
             if bound.high is not None:

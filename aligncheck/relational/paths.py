@@ -28,6 +28,7 @@ from aligncheck.relational.calls import (
     Listed,
     Records,
     given_to,
+    made,
     number_of,
     shifted,
     size_between,
@@ -110,8 +111,10 @@ from aligncheck.syntax.nodes import (
 from aligncheck.syntax.walk import (
     align_expressions,
     expressions_in,
+    names_in,
     own_expressions,
     parts_of,
+    shifts_in,
     statements_in,
     subexpressions,
     with_part,
@@ -628,7 +631,13 @@ class _Machine:
             state.events += [Required(p, primed) for p in evaluator.partial]
         pair = Pair(*sides)
         state.events += self._applied(expr, state, pair)
+        state.events += self._made((expr,), state)
         return pair
+
+    def _made(self, exprs: Iterable[Expr], state: _State) -> list[Assumed]:
+        """That the calls have been made of which expressions speak: a static check has seen to it."""
+        names = {n for expr in exprs for n in names_in(expr)} & self.theory.calls.keys()
+        return [Assumed(made(n, state.env[number_of(n)].left)) for n in sorted(names)]
 
     def _applied(self, expr: Expr, state: _State, whole: Pair) -> Iterator[Applied]:
         """The arguments of public functions, where the runs may give different ones."""
@@ -747,6 +756,10 @@ class _Machine:
             None if index is None else index.left,
             left.value,
         )
+        moving = [
+            item for item in self.mechanism.align if stmt.name in {s.name for s in shifts_in((item,))}
+        ]
+        state.events += self._made(align_expressions(tuple(moving)), state)
         shift, lines, partial = shift_of(self.mechanism.align, stmt.name, position, own, self.theory)
         state.events += [Required(p, True) for p in partial]
         before = state.env[latest(stmt.name)].left
@@ -795,6 +808,7 @@ class _Machine:
         spent = Pair(claims[0], claims[1])
         state.events.append(Called(stmt.name, use, number, values, lists, spent, stmt))
         state.env[number_of(stmt.name)] = same(number)
+        state.events.append(Assumed(made(stmt.name, number)))
         state.env[COST] = same(add(state.env[COST].left, spent.left))
 
     def _listed(self, value: Expr, state: _State) -> Listed:

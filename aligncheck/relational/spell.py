@@ -138,6 +138,8 @@ def _released(name: str, args: tuple[str, ...]) -> str:
     _, call, part, *rest = name.split(":")
     place = ", ".join(args[1:])
     match part:
+        case "made":
+            return f"{call} was called"
         case "is":
             return f"{call}[{place}] is {rest[0]}"
         case "field":

@@ -202,20 +202,22 @@ PAGES: dict[Condition, Page] = {
         advice="Look at the `where` clauses, `range` and `lattice` together: two of them exclude each other.",
     ),
     Condition.CALLS: Page(
-        says="Every mechanism that is called is verified, and is given what its proof covers; public functions "
-        "are given the same on D and D'.",
-        why="A call spends what the called mechanism claims, and that claim is proved for answers that are "
-        "adjacent as it declares, for parameters in the ranges that it declares, the same on D and D'. Of a "
-        "call with anything else nothing is known.",
-        rule="No item of the lemma: sequential composition, which may be adaptive. The called spec is checked "
-        "by its own proof; its `where` clauses, the sensitivity and the adjacency of its answers are proved of "
-        "the arguments, for generic indices. What it releases counts as a part of the output.",
+        says="Every mechanism that is called is verified, and is given what its proof covers; public "
+        "functions are given the same on D and D'.",
+        why="A call spends what the called mechanism claims, and that claim is proved for answers "
+        "that are adjacent as it declares, for parameters in the ranges that it declares, the "
+        "same on D and D'. Of a call with anything else nothing is known.",
+        rule="No item of the lemma: sequential composition, which may be adaptive. The called spec is "
+        "checked by its own proof; its `where` clauses, the sensitivity and the adjacency of its "
+        "answers are proved of the arguments, for generic indices. What it releases counts as a "
+        "part of the output.",
         failure='use noisy_max from "noisy_max.dp"\n'
         "winner = noisy_max(q = list(2*q[j] for j in q), eps = eps)",
         what_fails="The answers that are passed on move by 2, and the called mechanism allows for 1.",
         fix="winner = noisy_max(q = list(q[j]/2 for j in q), eps = eps)",
-        advice="Pass lists of answers on as they are, or by a map that does not make them more sensitive; put "
-        "ranges that the called mechanism asks for into the `where` clauses of your own inputs.",
+        advice="Pass lists of answers on as they are, or by a map that does not make them more "
+        "sensitive; put ranges that the called mechanism asks for into the `where` clauses of "
+        "your own inputs.",
     ),
     Condition.INVARIANT: Page(
         says="The author's `invariant` lines hold at every start of the loop's body.",
