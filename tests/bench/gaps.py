@@ -136,8 +136,8 @@ class Measured:
 class Adaptive:
     """What sparse vector and its adaptive form released for one k; shares and counts are means over runs.
 
-    `left` and `left_half` are the shares of the budget left after k answers, with the best split and with half
-    of the budget for the threshold, over the runs that gave k answers; `short` of them did not.
+    `left` and `left_half` are the shares of the budget left after k answers, with the best split and with
+    half of the budget for the threshold, over the runs that gave k answers; `short` is the share of the rest.
     """
 
     svt: Measured
@@ -306,10 +306,11 @@ def table(noise: Noise, rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         topk, svt = topk_theory(row.k, noise.ratio), svt_theory(row.k, noise.ratio)
         yield (
-            f"{row.k:4}    {row.topk.percent():>13}  {100 * topk:6.1f}   {row.svt.percent():>13}  {100 * svt:6.1f}"
+            f"{row.k:4}    {row.topk.percent():>13}  {100 * topk:6.1f}"
+            f"   {row.svt.percent():>13}  {100 * svt:6.1f}"
         )
     yield ""
-    yield f"{noise.name} noise: answers above the threshold; percent of the budget left after k answers (at most)"
+    yield f"{noise.name} noise: answers above the threshold; percent of the budget left after k (at most)"
     yield (
         "   k   SVT  adaptive = top + mid    more         left (at most)   left at theta 1/2 (25)"
         "   fewer than k   above in truth: SVT, adaptive"
@@ -318,7 +319,8 @@ def table(noise: Noise, rows: Sequence[Row]) -> Iterator[str]:
         a = row.adaptive
         most = 50 * (1 - best_split(row.k))
         yield (
-            f"{row.k:4}  {a.svt.value:4.1f}  {a.top.value + a.mid.value:8.1f} = {a.top.value:4.1f} + {a.mid.value:3.1f}"
+            f"{row.k:4}  {a.svt.value:4.1f}"
+            f"  {a.top.value + a.mid.value:8.1f} = {a.top.value:4.1f} + {a.mid.value:3.1f}"
             f"  {a.more.value:5.1f} ± {a.more.error:3.1f}   {a.left.percent():>12} ({most:4.1f})"
             f"     {a.left_half.percent():>12}       {100 * a.short:5.1f} %"
             f"          {100 * a.precise_svt.value:5.1f} %  {100 * a.precise.value:5.1f} %"
