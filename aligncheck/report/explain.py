@@ -152,7 +152,8 @@ PAGES: dict[Condition, Page] = {
         "readable from the image: the counterexample shows two draws for which it is not.",
     ),
     Condition.COST: Page(
-        says="The alignment costs at most what the `privacy` line claims.",
+        says="The alignment costs at most what the `privacy` line claims, whatever the output; where the "
+        "claim counts records, it is `at most` its bound.",
         why="A draw with scale a that moves by d changes its density by a factor of at most "
         "exp(|d|/a). The sum of all |d|/a is what the whole output changes by: it is the "
         "epsilon that is spent.",

@@ -129,6 +129,8 @@ def _style(found: re.Match[str], line: str, noise: frozenset[str]) -> str:
             return "bold magenta"
         case "word" if _STATEMENTS.fullmatch(word):
             return "magenta"
+        case "word" if before.startswith("privacy") and word in ("at", "most"):
+            return "magenta"
         case "word" if ":" in before and _DECLARED.fullmatch(word):
             return "blue"
         case "word" if "~" in before and _FAMILIES.fullmatch(word):

@@ -174,6 +174,8 @@ def _changes(site: Site, names: _Vocabulary) -> Iterator[Change]:
         case n.Mechanism(privacy=privacy):
             yield "claim-halved", replace(site.node, privacy=_half(privacy))
             yield "claim-doubled", replace(site.node, privacy=_twice(privacy))
+            if site.node.most is not None:
+                yield "bound-halved", replace(site.node, most=_half(site.node.most))
         case n.Parameter() | n.PublicVector() | n.Queries():
             yield from _of_input(site.node)
         case n.Assign() | n.Emit() | n.Sample() | n.If() | n.For() | n.While():
