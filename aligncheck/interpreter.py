@@ -16,10 +16,10 @@ from typing import NoReturn, TypeAlias, assert_never
 
 from aligncheck import exact
 from aligncheck.conditions import Condition
-from aligncheck.contract import Contract, contract_of
 from aligncheck.exact import ONE, Number, Undecided, Value
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
+from aligncheck.syntax.contract import Contract, contract_of
 
 NoiseKey: TypeAlias = tuple[str, int | None]
 """A noise variable: its name and the index of the draw (None for scalar noise)."""

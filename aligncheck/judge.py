@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from aligncheck.conditions import Condition
-from aligncheck.contract import Contract, contract_of, with_contract
 from aligncheck.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.costs import cost_parts
@@ -30,6 +29,7 @@ from aligncheck.relational.selection import UnsupportedError
 from aligncheck.relational.spell import spell
 from aligncheck.relational.terms import Cmp, Kind, Term, atoms
 from aligncheck.source import Source
+from aligncheck.syntax.contract import Contract, contract_of, with_contract
 from aligncheck.syntax.nodes import Mechanism, Use
 from aligncheck.syntax.walk import has_densities
 from aligncheck.verdict import (

@@ -18,7 +18,6 @@ from typing import TypeVar
 from aligncheck import exact
 from aligncheck.alignment import Alignment, Violation, draw_cost, noise_on_d
 from aligncheck.conditions import Condition
-from aligncheck.contract import contract_of
 from aligncheck.exact import ZERO, Irrational, Number, Undecided, Value
 from aligncheck.interpreter import (
     STEP_LIMIT,
@@ -48,6 +47,7 @@ from aligncheck.interpreter import (
 from aligncheck.scenario import Scenario, ScenarioError, check_scenario
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
+from aligncheck.syntax.contract import contract_of
 from aligncheck.syntax.walk import has_densities
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,11 +14,14 @@ from aligncheck.exact import Irrational, Number, Value, decimal
 from aligncheck.interpreter import DrawSite, Finished, Input, Run, run
 from aligncheck.runtime import Mechanism, RecordedNoise, Result, row_of
 from aligncheck.syntax import nodes
+from aligncheck.syntax.contract import contract_of, with_contract
 from aligncheck.verdict import Proof, Verified
 
 
 def as_if_verified(mechanism: nodes.Mechanism, route: str = "acyclic") -> Verified:
     """A `Verified` made by hand: the tests are about what compiled code does, proved or not."""
+    for use in mechanism.uses:
+        mechanism = with_contract(mechanism, use.name, replace(contract_of(use), verdict="VERIFIED"))
     return Verified(mechanism, (), Proof(route, (), ""))
 
 
@@ -27,7 +30,8 @@ def load(text: str) -> type[Mechanism]:
     module = types.ModuleType("generated")
     exec(compile(text, "<generated>", "exec", dont_inherit=True), module.__dict__)
     classes = [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, Mechanism)]
-    (found,) = [c for c in classes if c is not Mechanism]
+    called = {callee for c in classes for callee in c.callees}
+    (found,) = [c for c in classes if c is not Mechanism and c not in called]
     return found
 
 
@@ -64,27 +68,44 @@ def supported(site: DrawSite, raw: int) -> Number:
             return raw * step
 
 
-def interpret(mechanism: nodes.Mechanism, case: Case) -> Run:
-    """The exact run of the case. Raises `TapeEnded`."""
+Made = list[tuple[DrawSite, Number]]
+"""The draws of a run, those of called mechanisms among them."""
+
+
+def interpret(mechanism: nodes.Mechanism, case: Case, made: Made | None = None) -> Run:
+    """The exact run of the case; `made` collects the draws. Raises `TapeEnded`."""
     raw: Iterator[int] = iter(case.raw)
 
     def draw(site: DrawSite) -> Number:
         value = next(raw, None)
         if value is None:
             raise TapeEnded
-        return supported(site, value)
+        drawn = supported(site, value)
+        if made is not None:
+            made.append((site, drawn))
+        return drawn
 
-    return run(mechanism, _inputs(case.parameters), _inputs(case.data), draw)
+    functions = {f.name: lambda args, f=f: _applied(f, args) for f in mechanism.functions}
+    return run(mechanism, _inputs(case.parameters), _inputs(case.data), draw, functions=functions)
+
+
+def _applied(function: nodes.Function, args: tuple[Any, ...]) -> Any:
+    """Some public function: a sum with weights, or a comparison."""
+    total = sum((place + 1) * arg for place, arg in enumerate(args))
+    return total > 0 if function.result is nodes.Sort.BOOL else total
 
 
 def run_generated(
-    cls: type[Mechanism], case: Case, draws: list[Fraction]
+    mechanism: nodes.Mechanism, cls: type[Mechanism], case: Case, draws: list[Fraction]
 ) -> tuple[Result[Any], RecordedNoise]:
     """The generated mechanism's run on the case with these draws."""
     noise = RecordedNoise(draws)
     keywords = {p.keyword: case.parameters[p.name] for p in cls.spec.parameters}
-    mechanism: Any = cls(**keywords).with_noise(noise)
-    return mechanism(*(case.data[q.name] for q in cls.spec.queries)), noise
+    declared = {f.name: f for f in mechanism.functions}
+    for info in cls.spec.functions:
+        keywords[info.keyword] = lambda *args, f=declared[info.name]: _applied(f, args)
+    runs: Any = cls(**keywords).with_noise(noise)
+    return runs(*(case.data[q.name] for q in cls.spec.queries)), noise
 
 
 def check_agreement(mechanism: nodes.Mechanism, cls: type[Mechanism], case: Case) -> bool:
@@ -92,19 +113,21 @@ def check_agreement(mechanism: nodes.Mechanism, cls: type[Mechanism], case: Case
 
     Raises `AssertionError` where they differ.
     """
+    made: Made = []
     try:
-        exact = interpret(mechanism, case)
+        exact = interpret(mechanism, case, made)
     except TapeEnded:
         return False
     if not isinstance(exact.ended, Finished):
         return False
-    draws = [d.value for d in exact.draws]
+    draws = [value for _, value in made]
     assert all(isinstance(value, Fraction) for value in draws)
-    result, noise = run_generated(cls, case, [value for value in draws if isinstance(value, Fraction)])
+    given = [value for value in draws if isinstance(value, Fraction)]
+    result, noise = run_generated(mechanism, cls, case, given)
     assert len(noise.drawn) == len(draws), "a different number of draws"
-    for drawn, expected in zip(noise.drawn, exact.draws, strict=True):
+    for drawn, (expected, taken) in zip(noise.drawn, made, strict=True):
         assert drawn.family == expected.family.value
-        assert drawn.value == expected.value
+        assert drawn.value == taken
         assert all(map(_agree, drawn.args, expected.args)), (drawn.args, expected.args)
     assert [record.tag for record in result.records] == [record.tag for record in exact.output]
     for got, record in zip(result.records, exact.output, strict=True):

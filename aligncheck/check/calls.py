@@ -20,8 +20,8 @@ def check_callees(source: Source, mechanism: n.Mechanism, symbols: Symbols) -> N
 
 
 def check_calls(source: Source, mechanism: n.Mechanism, symbols: Symbols) -> None:
-    """Raises SpecError for a call whose arguments are not those that the callee's inputs ask for, and for plain
-    private answers where public values belong. (Whether noise covers an answer is for the proof.)
+    """Raises SpecError for a call whose arguments are not those that the callee's inputs ask for, and for
+    plain private answers where public values belong. (Whether noise covers an answer is for the proof.)
     """
     checker = _Calls(source, symbols)
     for statement in statements_in(mechanism.body):

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from aligncheck.contract import Contract
 from aligncheck.diagnostics import SpecError, fault
 from aligncheck.source import Source
+from aligncheck.syntax.contract import Contract
 from aligncheck.syntax.nodes import Mechanism, Use
 from aligncheck.syntax.parse import parse
 from aligncheck.syntax.read import read_source

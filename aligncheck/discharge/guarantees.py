@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from aligncheck.conditions import Condition
-from aligncheck.contract import Bound
 from aligncheck.discharge.establish import Findings
 from aligncheck.discharge.prove import Proved, decide
 from aligncheck.obligations.obligation import Obligation, context, run_on_d
 from aligncheck.relational.paths import OUT, Path
 from aligncheck.relational.terms import Sort, Term, eq, le, lt, sort_of
 from aligncheck.syntax import nodes
+from aligncheck.syntax.contract import Bound
 from aligncheck.syntax.nodes import Call, Expr, Name, Number, Parameter, PublicVector, Queries
 
 

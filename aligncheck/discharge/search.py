@@ -15,7 +15,6 @@ from itertools import chain, islice, product
 from random import Random
 
 from aligncheck.conditions import Condition
-from aligncheck.contract import contract_of
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.realise import can_release
 from aligncheck.discharge.sample import scenarios, simpler_scenarios
@@ -77,6 +76,7 @@ from aligncheck.replay import (
 from aligncheck.scenario import Returns
 from aligncheck.source import Source, Span
 from aligncheck.syntax import nodes
+from aligncheck.syntax.contract import contract_of
 from aligncheck.syntax.nodes import Mechanism, Parameter, PublicVector, Queries
 from aligncheck.verdict import Counterexample
 

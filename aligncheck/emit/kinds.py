@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import assert_never
 
-from aligncheck.contract import contract_of
 from aligncheck.syntax import nodes
+from aligncheck.syntax.contract import contract_of
 from aligncheck.syntax.walk import statements_in
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Protocol, assert_never
 
+from aligncheck.emit.estimates import Gap
 from aligncheck.emit.expressions import Writer
 from aligncheck.emit.kinds import Kind, drawn_kind
 from aligncheck.emit.layout import STEP, Brackets, Item, bracket_lines, call, line, operator_lines, quoted
@@ -53,6 +54,7 @@ class Program:
     classes: Mapping[RecordKey, RecordClass]
     answered: Mapping[int, Answered]
     declared: frozenset[str]
+    gaps: Mapping[int, Gap] = field(default_factory=dict)
     callees: Mapping[str, Callee] = field(default_factory=dict)
     annotated: set[str] = field(default_factory=set)
 
@@ -154,10 +156,12 @@ class Program:
                 written = self._argument(given[name])
                 python = callee.names[name]
                 (private if isinstance(item, nodes.Queries) else public).append(f"{python}={written}")
-        made = call(callee.class_name, public).flat
-        target = f"{indent}{self.writer.names[statement.name]} = "
-        run = Brackets(f"{made}.with_noise(noise)(", tuple(private), ").records")
-        yield from bracket_lines(run, target)
+        names = self.writer.names
+        own = fresh(f"{statement.name}_mechanism", names)
+        run = fresh(f"{statement.name}_result", names)
+        yield from bracket_lines(call(callee.class_name, public), f"{indent}{own} = ")
+        yield from bracket_lines(call(f"{own}.with_noise(noise)", private), f"{indent}{run} = ")
+        yield f"{indent}{names[statement.name]} = {run}.records"
 
     def _argument(self, value: nodes.Expr) -> str:
         if isinstance(value, nodes.Gather):
@@ -236,7 +240,17 @@ class Program:
         arguments: list[Item] = [call(record.name, fields)]
         if answered is not None:
             arguments.append(f"query=({quoted(answered.base)}, {item})")
+        if (gap := self.gaps.get(id(statement))) is not None:
+            arguments.append(self._estimate(gap, dict(f[:2] for f in record.fields)[gap.field]))
         yield from bracket_lines(call("release.emit", arguments), indent)
+
+    def _estimate(self, gap: Gap, python: str) -> Brackets:
+        """The field that tells an answer, by its Python name, what must be added to it, and its noise."""
+        self.writer.used.add("GapNoise")
+        numbers: list[Item] = [self.writer.expression(e) for e in (gap.answer_scale, gap.threshold_scale)]
+        noise = call("GapNoise", [*numbers, *(["one_sided=True"] if gap.one_sided else [])])
+        added = self.writer.expression(gap.added)
+        return Brackets("estimate=(", (quoted(python), added, noise))
 
 
 def loop_locals(mechanism: nodes.Mechanism, names: Mapping[str, str]) -> dict[str, str]:

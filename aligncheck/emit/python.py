@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from aligncheck import __version__
-from aligncheck.contract import contract_of
 from aligncheck.emit import describe
+from aligncheck.emit.estimates import released_gaps
 from aligncheck.emit.expressions import RUNTIME_FUNCTIONS, Writer
 from aligncheck.emit.gathers import ARRAY_FUNCTIONS, SCORE_FUNCTIONS
 from aligncheck.emit.kinds import Kind, Kinds, kind_of_sort, kinds_of
@@ -23,6 +23,7 @@ from aligncheck.emit.program import Program, loop_locals, names_read
 from aligncheck.emit.records import RecordClass, RecordKey, record_classes
 from aligncheck.emit.vectors import lists_of
 from aligncheck.syntax import nodes
+from aligncheck.syntax.contract import contract_of
 from aligncheck.syntax.unparse import unparse_expr
 from aligncheck.syntax.walk import expressions_in, lists_per_answer, names_in, statements_in
 from aligncheck.verdict import NAMES, Proof, Verified
@@ -44,6 +45,7 @@ _RUNTIME = (
         "Result",
         "Spec",
         "FunctionInfo",
+        "GapNoise",
         "boolean",
         "boolean_answer",
         "boolean_answers",
@@ -372,7 +374,8 @@ class _Module:
         declared = frozenset(self.private | {item.name for item in self.public})
         writer = replace(writer, fields=self._fields_of_calls())
         answered = answered_queries(self.mechanism)
-        program = Program(self.mechanism, writer, self.classes, answered, declared, self.callees)
+        gaps = released_gaps(self.mechanism)
+        program = Program(self.mechanism, writer, self.classes, answered, declared, gaps, self.callees)
         opening = [*self._bindings(inner), *prelude]
         yield from [*opening, ""] if opening else []
         yield from program.lines(inner)

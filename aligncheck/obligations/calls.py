@@ -30,7 +30,6 @@ from dataclasses import dataclass
 from itertools import product
 
 from aligncheck.conditions import Condition
-from aligncheck.contract import contract_of
 from aligncheck.obligations.obligation import (
     Goal,
     Impossible,
@@ -74,6 +73,7 @@ from aligncheck.relational.terms import (
     substitute,
 )
 from aligncheck.source import Source
+from aligncheck.syntax.contract import contract_of
 from aligncheck.syntax.nodes import Adjacency, Name, Parameter, PublicVector, Queries
 from aligncheck.syntax.walk import lists_per_answer
 

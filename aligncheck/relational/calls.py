@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from aligncheck.check.sorts import called_fields
 from aligncheck.check.symbols import symbols_of
-from aligncheck.contract import Contract
 from aligncheck.relational.evaluate import Evaluator
 from aligncheck.relational.selection import Gathered
 from aligncheck.relational.terms import (
@@ -36,6 +35,7 @@ from aligncheck.relational.terms import (
     substitute,
 )
 from aligncheck.source import Source, Span
+from aligncheck.syntax.contract import Contract
 from aligncheck.syntax.nodes import (
     Emit,
     Expr,

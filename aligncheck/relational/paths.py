@@ -19,7 +19,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from aligncheck.contract import contract_of
 from aligncheck.relational import noise
 from aligncheck.relational.alignment import shift_of
 from aligncheck.relational.calls import (
@@ -84,6 +83,7 @@ from aligncheck.relational.terms import (
 from aligncheck.relational.theory import Theory, count_of
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
+from aligncheck.syntax.contract import contract_of
 from aligncheck.syntax.nodes import (
     Assign,
     Break,

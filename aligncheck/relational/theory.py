@@ -13,7 +13,6 @@ from functools import cached_property
 
 from aligncheck.check.sorts import sorts_of
 from aligncheck.check.symbols import symbols_of
-from aligncheck.contract import contract_of
 from aligncheck.relational.calls import Called, Records, Released, sorts_released
 from aligncheck.relational.evaluate import Evaluator, Partial
 from aligncheck.relational.selection import Gathered, Registry, UnsupportedError
@@ -43,6 +42,7 @@ from aligncheck.relational.terms import (
 )
 from aligncheck.source import Source, Span
 from aligncheck.syntax import nodes
+from aligncheck.syntax.contract import contract_of
 from aligncheck.syntax.nodes import Adjacency, Expr, Mechanism, Parameter, PublicVector, Queries
 from aligncheck.syntax.walk import expressions_in, gathered_in_full, lists_per_answer, names_in, statements_in
 

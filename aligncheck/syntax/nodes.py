@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from aligncheck.source import Span
 
 if TYPE_CHECKING:
-    from aligncheck.contract import Contract
+    from aligncheck.syntax.contract import Contract
 
 NOWHERE = Span(0, 0)
 

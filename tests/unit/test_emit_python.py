@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from oracle import Case, as_if_verified, check_agreement, compiled, load
 
+from aligncheck.check import check
 from aligncheck.emit.python import emit_python
 from aligncheck.runtime import AnswersError, ArgumentError, ParameterError, RecordedNoise, row_of
 from aligncheck.source import Source
@@ -31,7 +32,8 @@ def spec(text: str) -> nodes.Mechanism:
 
 
 def of_path(path: Path) -> nodes.Mechanism:
-    return parse(read_source(str(path)))
+    source = read_source(str(path))
+    return check(source, parse(source))
 
 
 # --- agreement with the interpreter -------------------------------------------------------------------------
