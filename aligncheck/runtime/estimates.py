@@ -36,6 +36,11 @@ class GapNoise:
                 raise ParameterError(name, "must be positive and finite")
 
     @property
+    def mean(self) -> Real:
+        """The mean of the answer's draw less the threshold's: what X has been made free of."""
+        return self.answer_scale - self.threshold_scale if self.one_sided else 0
+
+    @property
     def standard_deviation(self) -> float:
         """In the unit of the answers. Exp(scale) has variance scale**2, Lap(scale) twice that."""
         draws = math.hypot(to_float(self.answer_scale), to_float(self.threshold_scale))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from aligncheck.runtime.answers import Labels
 from aligncheck.runtime.errors import MissingPandasError
+from aligncheck.runtime.estimates import Estimate, GapNoise
 from aligncheck.runtime.noise import Noise
 from aligncheck.runtime.reals import Real
 
@@ -45,6 +46,8 @@ class Result(Generic[R_co]):
             records.
         labels: the name of the query that each record answers, where queries have names (a Series' index) and
             the output itself determines which query it was; None for the other records.
+        estimates: what each record that releases a gap to a threshold tells about its answer:
+            `result.estimates[0].lower_bound(0.95)`; None for the other records.
         floating_point: whether the run computed in floating point (see `notes`).
         private: whether the noise came from the operating system; False for seeded and recorded noise.
         notes: what a reader of the records must know.
@@ -55,6 +58,7 @@ class Result(Generic[R_co]):
     spent: Real
     bound: Real
     labels: tuple[Hashable | None, ...]
+    estimates: tuple[Estimate | None, ...]
     floating_point: bool
     private: bool
     notes: tuple[str, ...]
@@ -95,16 +99,25 @@ class Release(Generic[R]):
         self._of_queries = labels
         self._records: list[R] = []
         self._labels: list[Hashable | None] = []
+        self._estimates: list[Estimate | None] = []
 
-    def emit(self, record: R, query: tuple[str, int] | None = None) -> None:
+    def emit(
+        self,
+        record: R,
+        query: tuple[str, int] | None = None,
+        estimate: tuple[str, Real, GapNoise] | None = None,
+    ) -> None:
         """Releases one record.
 
         `query` is the vector and the index of the answer that it is about, given only where the output
-        determines that index: other labels would tell more than the output does.
+        determines that index: other labels would tell more than the output does. `estimate` is given where a
+        field is a gap: the field's name in Python, the public number that must be added to it so that it is
+        the answer and the noise as drawn, and that noise.
         """
         labels = None if query is None else self._of_queries.get(query[0])
         self._records.append(record)
         self._labels.append(None if query is None or labels is None else labels[query[1]])
+        self._estimates.append(None if estimate is None else _estimate(record, *estimate))
 
     def count(self, tag: str | None = None) -> int:
         """How many records were released, in all or with a tag."""
@@ -121,6 +134,7 @@ class Release(Generic[R]):
             spent=spent,
             bound=spent if bound is None else bound,
             labels=tuple(self._labels),
+            estimates=tuple(self._estimates),
             floating_point=floating_point,
             private=noise.remark is None,
             notes=tuple(remark for remark in remarks if remark is not None),
@@ -130,6 +144,10 @@ class Release(Generic[R]):
 def row_of(record: Record) -> dict[str, Fraction | float]:
     """A record's fields by name, in the order in which the spec lists them."""
     return {f.metadata.get("name", f.name): getattr(record, f.name) for f in dataclasses.fields(record)}
+
+
+def _estimate(record: Record, field: str, added: Real, noise: GapNoise) -> Estimate:
+    return Estimate(getattr(record, field) + (added - noise.mean), noise)
 
 
 def _plain(value: object) -> object:

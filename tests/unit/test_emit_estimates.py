@@ -1,0 +1,130 @@
+"""Which released numbers generated mechanisms take for gaps, and what they then say about the answers."""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from oracle import as_if_verified, load
+
+from aligncheck.check import check
+from aligncheck.emit.estimates import released_gaps
+from aligncheck.emit.python import emit_python
+from aligncheck.expect import expectation_in
+from aligncheck.runtime import FloatingNoise, RecordedNoise
+from aligncheck.source import Source
+from aligncheck.syntax import nodes
+from aligncheck.syntax.parse import parse, read_source
+
+SPECS = Path(__file__).parents[2] / "specs"
+PARAMETERS = {"T": Fraction(-1000), "k": 5, "theta": Fraction(1, 4), "eps": Fraction(1, 2)} | {"s2": 5, "s3": 9}
+GAPS = (
+    *("adaptive_svt", "adaptive_svt_exponential", "adaptive_svt_theta", "adaptive_svt_theta_monotone"),
+    *("adaptive_svt_three", "hybrid_sparse_gap"),
+    *("svt_with_gap", "svt_with_gap_exponential", "svt_with_gap_untagged"),
+)
+
+
+def mechanism(name: str) -> nodes.Mechanism:
+    source = read_source(str(SPECS / f"{name}.dp"))
+    return check(source, parse(source))
+
+
+def built(name: str) -> Any:
+    """With a threshold so low that every answer is above it, whatever the noise."""
+    cls: Any = load(emit_python(as_if_verified(mechanism(name))))
+    return cls(**{p.keyword: PARAMETERS[p.name] for p in cls.spec.parameters})
+
+
+def test_these_specs_release_gaps_to_a_threshold_and_no_others() -> None:
+    verified = [
+        path
+        for path in SPECS.glob("*.dp")
+        if " use " not in path.read_text("utf-8").replace("\n", " ")
+        and (found := expectation_in(path.read_text("utf-8"))) is not None
+        and found.verdict == "verified"
+    ]
+    assert {path.stem for path in verified if released_gaps(mechanism(path.stem))} == set(GAPS)
+
+
+@pytest.mark.parametrize("name", GAPS)
+def test_an_estimate_is_off_by_two_draws_of_the_noise_that_it_names(name: str) -> None:
+    rng = random.Random(name)
+    answers = [Fraction(rng.randint(0, 50)) for _ in range(8)]
+    noise = RecordedNoise(Fraction(rng.randint(0, 2**20), 2**16) for _ in range(100))
+    result = built(name).with_noise(noise)(answers)
+    threshold, *draws = noise.drawn
+    found = list(zip(result.records, result.estimates, strict=True))
+    assert len([estimate for _, estimate in found if estimate is not None]) >= 4
+    for place, (record, estimate) in enumerate(found):
+        if estimate is None:
+            continue
+        answer = answers[getattr(record, "index", place)]
+        error = estimate.value - answer + estimate.noise.mean + threshold.value
+        (drawn,) = [d for d in draws if d.value == error and d.args == (estimate.noise.answer_scale,)]
+        assert threshold.args == (estimate.noise.threshold_scale,)
+        assert {drawn.family, threshold.family} == {"Exp" if estimate.noise.one_sided else "Lap"}
+
+
+@pytest.mark.parametrize("name", ["svt_with_gap", "adaptive_svt", "svt_with_gap_exponential"])
+def test_bounds_hold_as_often_as_they_claim(name: str) -> None:
+    runs, confidence = 1500, 0.9
+    one, noise = built(name), FloatingNoise(3)
+    held = []
+    for _ in range(runs):
+        result = one.with_noise(noise)([40.0])
+        (estimate,) = result.estimates
+        held.append(estimate.lower_bound(confidence) <= 40)
+    assert abs(sum(held) / runs - confidence) < 4 * math.sqrt(confidence * (1 - confidence) / runs)
+
+
+HEAD = """\
+mechanism made
+input
+  q : queries, sensitivity 1
+  b : vector
+  T : real
+  eps : real where eps > 0
+privacy eps
+program
+"""
+LOOP = """\
+  eta ~ Lap(2/eps)
+  for i, x in q:
+    xi[i] ~ Lap(4/eps)
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        LOOP + "    emit gap(x + xi[i])",  # no noise of a threshold
+        LOOP + "    emit gap(2*x + xi[i] - T - eta)",
+        LOOP + "    emit gap(x + xi[i] + eta - T)",
+        LOOP + "    emit gap(T + eta - x - xi[i])",
+        LOOP + "    emit gap(x + xi[i] - xi[i] - T)",
+        LOOP + "    emit gap(x + q[0] + xi[i] - eta)",
+        LOOP.replace("Lap(4", "Exp(4") + "    emit gap(x + xi[i] - eta - T)",  # two families
+        "  t = T\n" + LOOP + "    t = t + 1\n    emit gap(x + xi[i] - eta - t)",  # not the same in all rounds
+        LOOP.replace("4/eps", "4*b[i]") + "    emit gap(x + xi[i] - eta)",
+        LOOP + "    emit gap(x + xi[i] - eta - max(b[j] for j in b))",
+    ],
+)
+def test_other_numbers_are_no_gaps(body: str) -> None:
+    made = parse(Source("made.dp", HEAD + body + "\n"))
+    assert released_gaps(made) == {}
+
+
+def test_gaps_are_seen_through_variables() -> None:
+    body = (
+        "  t = T/2 - 1\n" + LOOP + "    noisy = t + eta\n    g = x - noisy\n    emit gap(g + xi[i], b[i])\n"
+    )
+    made = parse(
+        Source("made.dp", HEAD + body.replace("(g + xi[i], b[i])", "(extra = b[i], gap = g + xi[i])"))
+    )
+    (gap,) = released_gaps(made).values()
+    assert (gap.field, gap.added, gap.one_sided) == ("gap", nodes.Name("t"), False)
