@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,17 @@ from aligncheck.check import check
 from aligncheck.emit.estimates import released_gaps
 from aligncheck.emit.python import emit_python
 from aligncheck.expect import expectation_in
-from aligncheck.runtime import FloatingNoise, RecordedNoise
+from aligncheck.runtime import FloatingNoise, Labelled, RecordedNoise
 from aligncheck.source import Source
 from aligncheck.syntax import nodes
 from aligncheck.syntax.parse import parse, read_source
 
-SPECS = Path(__file__).parents[2] / "specs"
-PARAMETERS = {"T": Fraction(-1000), "k": 5, "theta": Fraction(1, 4), "eps": Fraction(1, 2)} | {"s2": 5, "s3": 9}
+PROJECT = Path(__file__).parents[2]
+SPECS, README = PROJECT / "specs", PROJECT / "README.md"
+PARAMETERS = {"T": Fraction(-1000), "k": 5, "theta": Fraction(1, 4), "eps": Fraction(1, 2)} | {
+    "s2": 5,
+    "s3": 9,
+}
 GAPS = (
     *("adaptive_svt", "adaptive_svt_exponential", "adaptive_svt_theta", "adaptive_svt_theta_monotone"),
     *("adaptive_svt_three", "hybrid_sparse_gap"),
@@ -80,6 +85,16 @@ def test_bounds_hold_as_often_as_they_claim(name: str) -> None:
         (estimate,) = result.estimates
         held.append(estimate.lower_bound(confidence) <= 40)
     assert abs(sum(held) / runs - confidence) < 4 * math.sqrt(confidence * (1 - confidence) / runs)
+
+
+def test_the_example_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = re.findall(r"```python\n(result = .*?)```", README.read_text("utf-8"), re.S)
+    answers = Labelled([5000.0, 0.0, 4000.0], ("bread", "salt", "milk"))
+    exec(example, {"SvtWithGap": type(built("svt_with_gap")), "counts": answers})
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [line[0] for line in lines] == ["bread", "milk"]
+    for (_, value, _, error, _, _, bound), answer in zip(lines, (5000, 4000), strict=True):
+        assert float(bound) < float(value) == pytest.approx(answer, abs=20 * float(error))
 
 
 HEAD = """\
