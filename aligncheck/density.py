@@ -30,7 +30,9 @@ from aligncheck.syntax.weights import log_of
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """What the given draws release, and the logarithm of their joint density; None where that is 0."""
+    """What the given draws release, and the logarithm of their joint density; nothing and None where that is
+    0.
+    """
 
     output: tuple[Record, ...]
     log_density: Number | None
@@ -48,19 +50,28 @@ def weigh(
     has no meaning (a weight that is not positive, nothing to choose from), `Undecided` where exact arithmetic
     cannot decide.
     """
-    parts: list[Number | None] = []
+    parts: list[Number] = []
 
     def value_of(draw: ByDensity, scope: Scope) -> Number:
         value = drawn[draw.name]
-        parts.append(log_density(draw, value, scope))
+        part = log_density(draw, value, scope)
+        if part is None:
+            raise _Impossible
+        parts.append(part)
         return value
 
     machine = Machine(mechanism, dict(inputs), lambda _: ZERO, limit, densities=value_of)
-    run = machine.run()
+    try:
+        run = machine.run()
+    except _Impossible:
+        return Weighed((), None)
     if isinstance(run.ended, Fault):
         raise Stopped(run.ended)
-    possible = [part for part in parts if part is not None]
-    return Weighed(run.output, exact.total(possible) if len(possible) == len(parts) else None)
+    return Weighed(run.output, exact.total(parts))
+
+
+class _Impossible(Exception):  # noqa: N818 - it ends a run, which is no error
+    """The given draws have density 0."""
 
 
 def log_density(draw: ByDensity, value: Number, scope: Scope) -> Number | None:

@@ -83,7 +83,7 @@ def names_of(mechanism: n.Mechanism) -> tuple[list[str], list[str], list[str]]:
         values += item.names if isinstance(item, n.Queries) else (item.name,)
     for statement in statements_in(mechanism.body):
         match statement:
-            case n.Assign(name) | n.Sample(name):
+            case n.Assign(name) | n.Sample(name) | n.Choose(name) | n.Logistic(name):
                 values.append(name)
             case n.For(index, over):
                 values += [index] if index is not None else []
@@ -135,6 +135,8 @@ _KINDS: Mapping[tuple[type, str], str] = {
     (n.Indices, "item"): "value",
     (n.Gather, "index"): "value",
     (n.Member, "selection"): "value",
+    (n.Choose, "name"): "value",
+    (n.Logistic, "name"): "value",
     (n.Parameter, "name"): "value",
     (n.PublicVector, "name"): "value",
     (n.Queries, "names"): "value",

@@ -29,11 +29,11 @@ def _checked(source: Source, mechanism: Mechanism) -> Mechanism:
     symbols = symbols_of(source, mechanism)
     check_privacy(source, mechanism)
     check_callees(source, mechanism, symbols)
+    check_densities(source, mechanism)
     _check_names(source, mechanism, symbols)
     check_calls(source, mechanism, symbols)
     check_sorts(source, mechanism, symbols)
     check_redraws(source, mechanism)
-    check_densities(source, mechanism)
     return mechanism
 
 

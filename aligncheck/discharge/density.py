@@ -16,12 +16,12 @@ from aligncheck.obligations.density import (
     densities_bound_privacy,
     factors_of,
     joins,
+    lemma_on,
 )
-from aligncheck.obligations.lemmas import log_sum_exp_moves_between
 from aligncheck.obligations.running import clauses_make_sense
-from aligncheck.relational.density import Choice, Densities, Released, densities_of, is_log_sum
+from aligncheck.relational.density import Choice, Densities, Released, densities_of
 from aligncheck.relational.spell import spell
-from aligncheck.relational.terms import atoms, scaled
+from aligncheck.relational.terms import Sym, atoms, scaled
 from aligncheck.relational.theory import Theory
 from aligncheck.source import Source
 from aligncheck.syntax.nodes import Mechanism
@@ -105,6 +105,7 @@ def _part(findings: DensityFindings, factor: Factor) -> CostPart | None:
 def rules_used(findings: DensityFindings) -> tuple[str, ...]:
     """The rules of all obligations, and the lemmas behind the bounds of the factors."""
     lemmas = [name for factor in findings.factors for name in factor.lemmas]
-    if any(is_log_sum(a) for factor in findings.factors for a in atoms((factor.bound,))):
-        lemmas.append(log_sum_exp_moves_between.__name__)
+    wholes = findings.densities.wholes.meanings
+    read = [a for a in atoms(factor.bound for factor in findings.factors) if a in wholes]
+    lemmas += [lemma_on(wholes[a]).__name__ for a in read if isinstance(a, Sym)]
     return tuple(dict.fromkeys([*(o.obligation.rule for o in findings.outcomes), *lemmas]))

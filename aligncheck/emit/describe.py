@@ -10,6 +10,7 @@ from aligncheck.emit.layout import STEP
 from aligncheck.emit.units import Units
 from aligncheck.syntax import nodes
 from aligncheck.syntax.unparse import unparse_alignment, unparse_expr
+from aligncheck.syntax.walk import has_densities
 from aligncheck.verdict import Verified
 
 _WIDTH = 88
@@ -20,6 +21,7 @@ _ROUTES = {
         "a randomness alignment that is one-to-one, with a Jacobian determinant of at least 1 in size "
         "(the general theorem behind Lemma 1 of Ding, Wang, Zhang, Kifer, PVLDB 13(3))"
     ),
+    "density": "a bound on the ratio of the densities on neighbouring data, for every output",
 }
 _SORTS = {nodes.Sort.REAL: "a real number", nodes.Sort.INT: "an integer", nodes.Sort.BOOL: "a truth value"}
 _LISTS = {
@@ -75,8 +77,9 @@ def of_class(verified: Verified, names: Mapping[str, str], indent: str) -> list[
         _wrapped(_FLOATING_POINT, width),
         "\n".join(["Args:", *arguments, _hanging(seed, width)]),
         "Raises:\n" + _hanging("ParameterError: an argument has the wrong type or is out of range.", width),
-        _alignment(mechanism),
     ]
+    if not has_densities(mechanism.body):
+        paragraphs.append(_alignment(mechanism))
     if mechanism.remarks:
         paragraphs.append(
             "\n".join(["From the spec:", *(_hanging(r, width, STEP) for r in mechanism.remarks if r)])

@@ -5,22 +5,25 @@ There is no alignment: the ratio of the joint densities on D and on D' is bounde
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from aligncheck.conditions import Condition
 from aligncheck.obligations.lemmas import (
     choice_makes_up_for_the_cut,
     choice_moves,
+    extremum_moves_between,
     log_sum_exp_moves_between,
     logistic_moves_with_its_location,
     truncated_logistic_moves_with_its_location,
 )
 from aligncheck.obligations.obligation import Impossible, Obligation, same_value
-from aligncheck.relational.density import Choice, Densities, Draw, Needed, Released, is_log_sum
+from aligncheck.relational.density import Choice, Densities, Draw, Needed, Released, Whole
+from aligncheck.relational.selection import Gathered
 from aligncheck.relational.spell import spell
-from aligncheck.relational.terms import ZERO, Pair, Term, add, and_, atoms, div, eq, fn, iff, le, lt
+from aligncheck.relational.terms import ZERO, Pair, Sym, Term, add, and_, atoms, div, eq, fn, iff, le, lt
 from aligncheck.source import Source, Span
+from aligncheck.syntax.nodes import LOG_SUM
 
 RULE = "densities_bound_privacy"
 
@@ -66,7 +69,7 @@ def densities_bound_privacy(densities: Densities, factors: Iterable[Factor], cla
     goal = le(bound, claim)
     return Obligation(
         Condition.COST,
-        (*densities.facts, *_positive_scales(densities), *log_sum_facts(densities, goal)),
+        (*densities.facts, *_positive_scales(densities), *facts_about_wholes(densities, goal)),
         goal,
         f"the density of {names} on D' is that on D up to a factor of `exp({spell(claim)})`",
         densities.theory.mechanism.privacy.span,
@@ -121,7 +124,7 @@ def joins(densities: Densities, choice: Choice, released: Released) -> Obligatio
     )
     return Obligation(
         Condition.COST,
-        (*densities.facts, *_positive_scales(densities), *log_sum_facts(densities, goal)),
+        (*densities.facts, *_positive_scales(densities), *facts_about_wholes(densities, goal)),
         goal,
         f"`{released.draw.name}` lies at the logarithm of the odds of `{choice.draw.name}`",
         released.draw.location.span,
@@ -190,20 +193,26 @@ def released_from_draws(densities: Densities) -> Iterator[Obligation]:
     """
     for shown in densities.shown:
         goal = same_value(shown.value)
-        hypotheses = (*shown.given, *log_sum_facts(densities, goal))
+        hypotheses = (*shown.given, *facts_about_wholes(densities, goal))
         yield Obligation(
             Condition.OUTPUT, hypotheses, goal, shown.what, shown.span, released_from_draws.__name__
         )
 
 
-def log_sum_facts(densities: Densities, goal: Term) -> tuple[Term, ...]:
-    """The instances of `log_sum_exp_moves_between` for the sums that a goal mentions."""
-    mentioned = {a for a in atoms((goal,)) if is_log_sum(a)}
-    return tuple(
-        log_sum_exp_moves_between(one, first, other, second)
-        for one, first, other, second in densities.log_sums.pairs()
-        if one in mentioned and other in mentioned
-    )
+def facts_about_wholes(densities: Densities, goal: Term) -> tuple[Term, ...]:
+    """The instances of the lemmas on sums, maxima and minima for those that a goal mentions."""
+    mentioned = set(atoms((goal,)))
+    found = []
+    for one, other in densities.wholes.pairs():
+        if one in mentioned and other in mentioned:
+            first, second = (densities.wholes.meanings[symbol] for symbol in (one, other))
+            found.append(lemma_on(first)(one, first.meaning, other, second.meaning))
+    return tuple(found)
+
+
+def lemma_on(whole: Whole) -> Callable[[Sym, Gathered, Sym, Gathered], Term]:
+    """The lemma that says how a function over a set moves."""
+    return log_sum_exp_moves_between if whole.function == LOG_SUM else extremum_moves_between
 
 
 # --- parts ------------------------------------------------------------------------------------------------
@@ -219,7 +228,7 @@ def _needed(densities: Densities, needed: Needed, source: Source) -> Obligation:
     quoted = " ".join(source.text_of(partial.span).split())
     return Obligation(
         Condition.DEFINED,
-        (*needed.given, *log_sum_facts(densities, partial.condition)),
+        (*needed.given, *facts_about_wholes(densities, partial.condition)),
         partial.condition,
         f"`{quoted}`: {partial.what}" + (" (on D')" if needed.primed else ""),
         partial.span,
@@ -239,4 +248,6 @@ def _positive_scales(densities: Densities) -> tuple[Term, ...]:
 def _obligation(
     densities: Densities, condition: Condition, goal: Term, text: str, span: Span, rule: str
 ) -> Obligation:
-    return Obligation(condition, (*densities.facts, *log_sum_facts(densities, goal)), goal, text, span, rule)
+    return Obligation(
+        condition, (*densities.facts, *facts_about_wholes(densities, goal)), goal, text, span, rule
+    )

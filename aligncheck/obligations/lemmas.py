@@ -24,6 +24,22 @@ def log_sum_exp_moves_between(one: Sym, first: Gathered, other: Sym, second: Gat
 
     `first` and `second` must have one and the same set. The indices u and v are symbols of their own.
     """
+    return _between(one, first, other, second)
+
+
+def extremum_moves_between(one: Sym, first: Gathered, other: Sym, second: Gathered) -> Term:
+    """The same of the greatest value over a set, and of the least.
+
+    Statement: as above, with `one` = max(a_j over S) and `other` = max(b_j over S), or both with min.
+
+    Proof: for max as above: b_j <= m + a_j for every j in S, hence other <= m + one. For min, apply this to
+    -a and -b: -other + one lies between the least and the greatest of -b_j + a_j, so other - one lies between
+    the least and the greatest of b_j - a_j. QED
+    """
+    return _between(one, first, other, second)
+
+
+def _between(one: Sym, first: Gathered, other: Sym, second: Gathered) -> Term:
     least, most = (Sym(f"{one.name}~{other.name}:{end}", Sort.INT, Kind.GHOST) for end in ("least", "most"))
     move = sub(other, one)
     return implies(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import TypeAlias
 
 from aligncheck.relational.evaluate import Evaluator, Partial
@@ -30,6 +31,7 @@ from aligncheck.relational.terms import (
     lt,
     not_,
     same,
+    scaled,
     sub,
     substitute,
 )
@@ -38,14 +40,8 @@ from aligncheck.source import Span
 from aligncheck.syntax import nodes
 from aligncheck.syntax.weights import log_of
 
-_LOG_SUM = "lse:"
 _LARGEST = 4_000
 """Above this many parts the value of a variable after branches is not kept."""
-
-
-def is_log_sum(atom: Term) -> bool:
-    """Whether an atom stands for the logarithm of a sum of exponentials."""
-    return isinstance(atom, Sym) and atom.name.startswith(_LOG_SUM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,31 +122,38 @@ class Densities:
     shown: tuple[Shown, ...]
     needed: tuple[Needed, ...]
     facts: tuple[Term, ...]
-    log_sums: LogSums
+    wholes: Wholes
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What a symbol stands for: `function` (`logsumexp`, `max` or `min`) of the body over a set."""
+
+    function: str
+    meaning: Gathered
 
 
 @dataclass
-class LogSums:
-    """The logarithms of sums of exponentials that were met, each a symbol, with what it is the sum of."""
+class Wholes:
+    """The sums, maxima and minima over sets that were met, each a symbol."""
 
-    meanings: dict[Sym, Gathered] = field(default_factory=dict)
+    meanings: dict[Sym, Whole] = field(default_factory=dict)
 
-    def symbol(self, meaning: Gathered) -> Sym:
-        """The symbol for `logsumexp` of the body over the set; one for each meaning."""
+    def symbol(self, function: str, meaning: Gathered) -> Sym:
+        """The symbol for a function of the body over the set; one for each meaning."""
+        whole = Whole(function, meaning)
         for symbol, known in self.meanings.items():
-            if known == meaning:
+            if known == whole:
                 return symbol
-        symbol = Sym(f"{_LOG_SUM}{len(self.meanings)}", Sort.REAL, Kind.STATE)
-        self.meanings[symbol] = meaning
+        symbol = Sym(f"{function}:{len(self.meanings)}", Sort.REAL, Kind.STATE)
+        self.meanings[symbol] = whole
         return symbol
 
-    def pairs(self) -> Iterator[tuple[Sym, Gathered, Sym, Gathered]]:
-        """Every two sums over the same set."""
-        known = list(self.meanings.items())
-        for position, (one, first) in enumerate(known):
-            for other, second in known[position + 1 :]:
-                if same_set(first, second):
-                    yield one, first, other, second
+    def pairs(self) -> Iterator[tuple[Sym, Sym]]:
+        """Every two symbols for one function over one set."""
+        for (one, first), (other, second) in combinations(self.meanings.items(), 2):
+            if first.function == second.function and same_set(first.meaning, second.meaning):
+                yield one, other
 
 
 def same_set(one: Gathered, other: Gathered) -> bool:
@@ -180,7 +183,7 @@ class _Walk:
 
     theory: Theory
     env: dict[str, Pair] = field(default_factory=dict)
-    sums: LogSums = field(default_factory=LogSums)
+    wholes: Wholes = field(default_factory=Wholes)
     facts: list[Term] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)
     shown: list[Shown] = field(default_factory=list)
@@ -195,7 +198,7 @@ class _Walk:
             tuple(self.shown),
             tuple(self.needed),
             tuple(self.facts),
-            self.sums,
+            self.wholes,
         )
 
     def _block(self, body: tuple[nodes.Stmt, ...]) -> None:
@@ -261,8 +264,8 @@ class _Walk:
                 draw,
                 symbol,
                 Pair(left.value(symbol), right.value(symbol)),
-                Pair(self.sums.symbol(left), self.sums.symbol(right)),
-                Pair(self.sums.symbol(others[0]), self.sums.symbol(others[1])),
+                Pair(*(self.wholes.symbol(nodes.LOG_SUM, s) for s in sides)),
+                Pair(*(self.wholes.symbol(nodes.LOG_SUM, s) for s in others)),
                 Pair(left.inside(symbol), right.inside(symbol)),
                 Pair(left.inside(generic), right.inside(generic)),
                 Pair(*enough),
@@ -300,7 +303,7 @@ class _Walk:
         return Pair(*values)
 
     def _scope(self, primed: bool) -> _Scope:
-        return _Scope(InputScope(self.theory, None, primed), self.env, self.sums)
+        return _Scope(InputScope(self.theory, None, primed), self.env, self.wholes)
 
     def _collect(self, evaluator: Evaluator, primed: bool) -> None:
         self.needed += [Needed(p, self._known(), primed) for p in evaluator.partial]
@@ -333,8 +336,9 @@ def _plain(theory: Theory, meaning: Gathered, span: Span) -> Gathered:
     if free:
         raise UnsupportedError(span, "a sum over a set that depends on the index of another set")
     renamed = [substitute(part, {meaning.binder: binder}) for part in parts]
-    plain = Gathered(None, binder, renamed[0], renamed[1], renamed[2], renamed[3])
-    return theory.with_candidates(plain)
+    low, high, where, body = renamed
+    # A minimum is kept as the maximum of the negated body: here it is the body again.
+    return theory.with_candidates(Gathered(None, binder, low, high, where, scaled(body, meaning.sign)))
 
 
 @dataclass(frozen=True)
@@ -343,7 +347,7 @@ class _Scope:
 
     inputs: InputScope
     env: dict[str, Pair]
-    sums: LogSums
+    wholes: Wholes
 
     def name(self, ident: str, primed: bool, span: Span) -> Term:
         if ident not in self.env:
@@ -377,16 +381,6 @@ class _Scope:
 
     def gathered(self, expr: nodes.Gather, meaning: Gathered) -> tuple[Term, Term]:
         plain = _plain(self.inputs.theory, meaning, expr.span)
-        match expr.function:
-            case nodes.LOG_SUM:
-                return self.sums.symbol(plain), plain.enough()
-            case "max" | "min":
-                signed = replace(plain, sign=meaning.sign)
-                return self.inputs.theory.registry.anonymous(signed), plain.enough()
-            case _:
-                raise UnsupportedError(expr.span, f"`{expr.function}` in a mechanism with stated densities")
-
-
-def public(term: Term) -> bool:
-    """Whether a term reads nothing private: only parameters and what was drawn."""
-    return all(a.kind in (Kind.PARAMETER, Kind.OMEGA) for a in atoms((term,)))
+        if expr.function not in (nodes.LOG_SUM, "max", "min"):
+            raise UnsupportedError(expr.span, f"`{expr.function}` in a mechanism with stated densities")
+        return self.wholes.symbol(expr.function, plain), plain.enough()

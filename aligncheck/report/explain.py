@@ -158,7 +158,9 @@ PAGES: dict[Condition, Page] = {
         "exp(|d|/a). The sum of all |d|/a is what the whole output changes by: it is the "
         "epsilon that is spent.",
         rule="Lemma 1, condition iv. The sum is bounded by an invariant over the program's own "
-        "counters and budget variables, which the checker finds, for every number of queries.",
+        "counters and budget variables, which the checker finds, for every number of queries. A "
+        "mechanism that draws by `Choose` or `Logistic` has no alignment: there the ratio of its "
+        "densities on D and D' is bounded directly (rule `densities_bound_privacy`).",
         failure="  if cost > eps: break",
         what_fails="Another answer is allowed when `cost` has already reached `eps`.",
         fix="  if cost > eps - 2*e2: break",

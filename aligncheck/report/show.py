@@ -21,7 +21,7 @@ _STATEMENTS = re.compile(
 _DECLARED = re.compile(
     "real|int|bool|vector|query|queries|sensitivity|adjacency|lattice|range|all|one|monotone|moved|l1|any"
 )
-_FAMILIES = re.compile("Lap|Exp|Geo|DLap|Laplace|Exponential|Geometric|DiscreteLaplace")
+_FAMILIES = re.compile("Lap|Exp|Geo|DLap|Laplace|Exponential|Geometric|DiscreteLaplace|Choose|Logistic")
 _TOKEN = re.compile(
     r"""
       (?P<comment> \#.* )
@@ -43,7 +43,9 @@ def render_spec(source: Source, mechanism: nodes.Mechanism) -> RenderableType:
 
 def _lines(canvas: Canvas, source: Source, mechanism: nodes.Mechanism) -> Iterator[Text]:
     noise = frozenset(
-        statement.name for statement in statements_in(mechanism.body) if isinstance(statement, nodes.Sample)
+        statement.name
+        for statement in statements_in(mechanism.body)
+        if isinstance(statement, nodes.Sample | nodes.Choose | nodes.Logistic)
     )
     shifts = _shifts_by_line(source, mechanism)
     gutter = len(str(len(source.lines)))

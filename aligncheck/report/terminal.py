@@ -400,8 +400,9 @@ def _densities(example: DensityExample) -> Iterator[tuple[str, str]]:
     yield "fails for", inputs_text(example.scenario)
     yield "drawn", ", ".join(f"{name} = {shown(value)}" for name, value in example.drawn)
     for name, side in (("on D", example.on_d), ("on D'", example.on_d_prime)):
-        released = ", ".join(map(recorded, side.output)) or "nothing"
-        yield name, f"releases {released} with {_likelihood(side)}"
+        released = ", ".join(map(recorded, side.output))
+        does = f"releases {released}" if released else "impossible"
+        yield name, f"{does}, {_likelihood(side)}"
     yield "claim", f"densities may differ by a factor of exp({decimal(example.claim)})"
     on_d, on_d_prime = example.on_d.log_density, example.on_d_prime.log_density
     if on_d is not None and on_d_prime is not None:

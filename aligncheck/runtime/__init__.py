@@ -54,7 +54,7 @@ from aligncheck.runtime.reals import (
     whole,
 )
 from aligncheck.runtime.result import Record, Release, Result, row_of
-from aligncheck.runtime.selection import argmax_of, argmin_of, max_of, min_of, top_of, upto_of
+from aligncheck.runtime.selection import argmax_of, argmin_of, log_sum_exp_of, max_of, min_of, top_of, upto_of
 
 __all__ = [
     "Answers",
@@ -105,6 +105,7 @@ __all__ = [
     "labels_of",
     "ln",
     "log2",
+    "log_sum_exp_of",
     "max_of",
     "min_of",
     "one_minus_exp",

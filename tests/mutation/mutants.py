@@ -178,6 +178,8 @@ def _changes(site: Site, names: _Vocabulary) -> Iterator[Change]:
                 yield "bound-halved", replace(site.node, most=_half(site.node.most))
         case n.Parameter() | n.PublicVector() | n.Queries():
             yield from _of_input(site.node)
+        case n.Choose() | n.Logistic():
+            yield from _of_density(site.node)
         case n.Assign() | n.Emit() | n.Sample() | n.If() | n.For() | n.While():
             yield from _of_statement(site, names)
         case n.Shift():
@@ -266,6 +268,20 @@ def _of_statement(site: Site, names: _Vocabulary) -> Iterator[Change]:
             yield "range-later", replace(loop, over=replace(over, low=n.Binary("+", low, ONE)))
         case _:
             pass
+
+
+def _of_density(draw: n.Choose | n.Logistic) -> Iterator[Change]:
+    match draw:
+        case n.Choose(weights=weights):
+            if weights.where is not None:
+                yield "set-widened", replace(draw, weights=replace(weights, where=None))
+        case n.Logistic(location=location, scale=scale, low=low):
+            yield "scale-halved", replace(draw, scale=_half(scale))
+            yield "scale-doubled", replace(draw, scale=_twice(scale))
+            yield "location-halved", replace(draw, location=_half(location))
+            if low is not None:
+                yield "cut-dropped", replace(draw, low=None)
+                yield "cut-raised", replace(draw, low=n.Binary("+", low, ONE))
 
 
 def _of_sample(sample: n.Sample) -> Iterator[Change]:

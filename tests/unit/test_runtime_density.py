@@ -1,0 +1,177 @@
+"""Draws by densities as they are executed, against exact probabilities and closed forms; fixed seeds."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from oracle import compiled
+
+from aligncheck.check import check
+from aligncheck.density import weigh
+from aligncheck.runtime import FloatingNoise, ParameterError, RecordedNoise
+from aligncheck.runtime.errors import SelectionError
+from aligncheck.runtime.reals import Real
+from aligncheck.runtime.selection import log_sum_exp_of
+from aligncheck.syntax.parse import parse, read_source
+
+SPECS = Path(__file__).parents[2] / "specs"
+N = 20_000
+
+
+def check_frequencies(counts: Counter[int], probabilities: Sequence[float]) -> None:
+    """Each within 4.5 standard errors."""
+    assert set(counts) <= set(range(len(probabilities)))
+    for index, p in enumerate(probabilities):
+        assert abs(counts[index] / N - p) < 4.5 * math.sqrt(p * (1 - p) / N) + 1e-12, index
+
+
+def check_distribution(values: list[float], cdf: Any) -> None:
+    """Kolmogorov and Smirnov's distance, at a level of about 1 in 10^4."""
+    ranked = sorted(values)
+    distance = max(
+        max(cdf(x) - i / len(ranked), (i + 1) / len(ranked) - cdf(x)) for i, x in enumerate(ranked)
+    )
+    assert distance < 2.2 / math.sqrt(len(ranked))
+
+
+def sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
+
+
+# --- the samplers -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "logs", [[0.0], [0.0, 0.0], [-1.0, 2.0, 0.5], [Fraction(7), Fraction(5)], [1000.0, 1001.0], [-2e6, -2e6]]
+)
+def test_a_choice_has_the_probabilities_of_its_weights(logs: list[Real]) -> None:
+    noise = FloatingNoise(seed=11)
+    counts = Counter(noise.choice(enumerate(logs)) for _ in range(N))
+    greatest = max(logs)
+    weights = [math.exp(float(log - greatest)) for log in logs]
+    check_frequencies(counts, [w / sum(weights) for w in weights])
+
+
+def test_nothing_to_choose_from_is_refused() -> None:
+    with pytest.raises(SelectionError):
+        FloatingNoise(seed=1).choice([])
+
+
+@pytest.mark.parametrize(("location", "scale"), [(0, 1), (-3.5, 2.0), (Fraction(1, 2), Fraction(1, 10))])
+def test_a_whole_logistic_number(location: Real, scale: Real) -> None:
+    noise = FloatingNoise(seed=12)
+    values = [float(noise.logistic(location, scale)) for _ in range(N)]
+    check_distribution(values, lambda x: sigmoid((x - float(location)) / float(scale)))
+
+
+@pytest.mark.parametrize(
+    ("location", "scale", "low"), [(0, 1, 0), (3.0, 1.0, 0), (-4.0, 1.0, 0), (2, 3, -1), (-1, 0.5, 5)]
+)
+def test_a_logistic_number_that_is_cut_off(location: Real, scale: Real, low: Real) -> None:
+    noise = FloatingNoise(seed=13)
+    values = [float(noise.logistic(location, scale, low)) for _ in range(N)]
+    assert min(values) > low
+    below = sigmoid((float(low) - float(location)) / float(scale))
+
+    def cdf(x: float) -> float:
+        return (sigmoid((x - float(location)) / float(scale)) - below) / (1 - below)
+
+    check_distribution(values, cdf)
+
+
+@pytest.mark.parametrize("theta", [-2.0, 0.0, 1.5])
+def test_the_mean_of_a_gap_is_that_of_the_dissertation(theta: float) -> None:
+    """Theorem 5.13: (1 + exp(-theta)) ln(1 + exp(theta))."""
+    noise = FloatingNoise(seed=14)
+    values = [float(noise.logistic(theta, 1, 0)) for _ in range(N)]
+    mean = sum(values) / N
+    error = math.sqrt(sum((v - mean) ** 2 for v in values)) / N
+    assert abs(mean - (1 + math.exp(-theta)) * math.log1p(math.exp(theta))) < 4.5 * error
+
+
+@pytest.mark.parametrize("theta", [-1e6, -800.0, 800.0, 1e6])
+def test_far_locations_neither_overflow_nor_collapse(theta: float) -> None:
+    noise = FloatingNoise(seed=15)
+    values = [float(noise.logistic(theta, 1, 0)) for _ in range(2000)]
+    mean = sum(values) / len(values)
+    # Far below the cut an exponential variable is left, far above it the logistic one.
+    assert all(math.isfinite(v) and v > 0 for v in values)
+    assert abs(mean - max(theta, 1.0)) < 0.2
+
+
+def test_sums_of_exponentials_at_any_size() -> None:
+    assert log_sum_exp_of([Fraction(0), Fraction(0)]) == pytest.approx(math.log(2))
+    assert log_sum_exp_of([1e6, 1e6 - 1]) == pytest.approx(1e6 + math.log1p(math.exp(-1)))
+    assert log_sum_exp_of([-1e6]) == -1e6
+    assert log_sum_exp_of([0.0, -1e9]) == 0.0
+    assert log_sum_exp_of(iter([3, 3])) == pytest.approx(3 + math.log(2))
+    with pytest.raises(SelectionError):
+        log_sum_exp_of([])
+
+
+# --- generated mechanisms -----------------------------------------------------------------------------------
+
+
+def mechanism(stem: str) -> Any:
+    source = read_source(str(SPECS / f"{stem}.dp"))
+    return check(source, parse(source))
+
+
+def test_the_choice_against_its_exact_probabilities() -> None:
+    spec = mechanism("exponential_mechanism")
+    utilities = [0, 3, 1]
+    run: Any = compiled(spec)(Delta=1, eps=1, seed=21)  # type: ignore[call-arg]
+    counts = Counter(run(utilities).records[0].index for _ in range(N))
+    given = (("Delta", Fraction(1)), ("eps", Fraction(1)), ("u", tuple(map(Fraction, utilities))))
+    logs = [weigh(spec, given, {"winner": Fraction(i)}).log_density for i in range(3)]
+    check_frequencies(counts, [math.exp(float(x.expr) if hasattr(x, "expr") else x) for x in logs])  # type: ignore[union-attr, arg-type]
+
+
+def test_the_choice_and_its_gap_together() -> None:
+    """The joint density is that of a logistic number: P(index, gap > g) = s(theta - g) (Theorem 5.13)."""
+    utilities, cuts = [0.0, 3.0, 1.0], (0.0, 0.5, 2.0)
+    run: Any = compiled(mechanism("exponential_mechanism_gap"))(Delta=1, eps=1, seed=22)  # type: ignore[call-arg]
+    records = [run(utilities).records[0] for _ in range(N)]
+    scores = [u / 2 for u in utilities]
+    for index in range(3):
+        others = log_sum_exp_of([s for j, s in enumerate(scores) if j != index])
+        for cut in cuts:
+            p = sigmoid(scores[index] - others - cut)
+            share = sum(r.index == index and r.gap > cut for r in records) / N
+            assert abs(share - p) < 4.5 * math.sqrt(p * (1 - p) / N)
+
+
+def test_excluded_indices_are_never_chosen() -> None:
+    run: Any = compiled(mechanism("exponential_mechanism_prior"))(  # type: ignore[call-arg]
+        prior=[1, 2, 1, 1], ok=[True, True, False, True], one=0, two=1, eps=1, seed=23
+    )
+    pairs = {tuple(r.index for r in run([5, 0, 90, 1]).records) for _ in range(300)}
+    assert all(2 not in pair and pair[0] != pair[1] for pair in pairs)
+    assert len(pairs) == 6
+
+
+def test_generated_code_asks_for_what_the_spec_says() -> None:
+    made: Any = compiled(mechanism("exponential_mechanism_gap_monotone"))(Delta=2, eps=Fraction(1, 2))  # type: ignore[call-arg]
+    noise = RecordedNoise([1, Fraction(9, 2)])
+    (record,) = made.with_noise(noise)([4, 12, 8]).records
+    assert (record.index, record.gap) == (1, Fraction(9, 2))
+    choice, number = noise.drawn
+    assert (choice.family, choice.args) == ("Choose", (1, 3, 2))
+    assert number.family == "Logistic"
+    ahead = 12 - 4 * math.log(math.exp(1) + math.exp(2))
+    assert [float(x) for x in number.args] == pytest.approx([ahead, 4.0, 0.0])
+
+
+def test_labels_and_ranges() -> None:
+    made: Any = compiled(mechanism("exponential_mechanism"))(Delta=1, eps=50)  # type: ignore[call-arg]
+    result = made(pd.Series([1, 90, 3], index=["milk", "bread", "salt"]))
+    assert "bread" in str(result.to_frame())
+    with pytest.raises(ParameterError):
+        compiled(mechanism("exponential_mechanism"))(Delta=0, eps=1)  # type: ignore[call-arg]
