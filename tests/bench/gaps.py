@@ -59,7 +59,7 @@ NOISES = (
     Noise(
         "exponential",
         0.5,
-        OWN / "noisy_topk_gap_exp_monotone.dp",
+        SPECS / "noisy_topk_gap_exp_monotone.dp",
         OWN / "svt_with_gap_exponential_monotone.dp",
         OWN / "adaptive_svt_exponential_monotone.dp",
     ),

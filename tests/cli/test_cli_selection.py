@@ -31,8 +31,6 @@ DATA = {"T10I4D100K_counts.csv": 870, "groceries_counts.csv": 169}
 K = 5
 ABOVE = 3
 """So many answers lie above the threshold, where there is one."""
-BEFORE = {"hybrid_topk_gap": 1}
-"""How many other things are numbered before the answers (the threshold); such records name no items."""
 SLACK = 1.0
 """How far off a noisy number may be at an ε at which all noise is tiny."""
 
@@ -59,6 +57,11 @@ def settings(counts: list[int]) -> dict[str, str]:
         "ok": ",".join("true" if i % 3 else "false" for i in range(len(counts))),
         "someone": "1",
     }
+
+
+def numbered_before(spec: Path) -> int:
+    """How many other things are numbered before the answers (the threshold); such records name no items."""
+    return int("range(len(q) + 1)" in TEXTS[spec])
 
 
 def eligible(name: str, i: int) -> bool:
@@ -115,7 +118,7 @@ def test_selections_find_the_greatest_counts(
         counts = table(data)
         items = [item for i, item in enumerate(counts) if eligible(spec.stem, i)]
         ranked = sorted(items, key=lambda item: -counts[item])
-        places = [index - BEFORE.get(spec.stem, 0) for index in indices(document)]
+        places = [index - numbered_before(spec) for index in indices(document)]
         found = [list(counts.values())[place] for place in places if place >= 0]
         wanted = [counts[item] for item in ranked[: len(found)]]
         assert found == pytest.approx(wanted, abs=SLACK)  # counts that differ by less may trade places
@@ -155,8 +158,8 @@ def test_records_name_the_items_they_index(
         assert len(set(found)) == len(found) == len(document["records"])
         assert all(r["fields"]["gap"] >= 0 for r in document["records"] if "gap" in r["fields"])
         names = [record["item"] for record in document["records"]]
-        if spec.stem in BEFORE:
+        if numbered_before(spec):
             assert names == [None] * len(found)
-            assert all(0 <= index < size + BEFORE[spec.stem] for index in found)
+            assert all(0 <= index < size + numbered_before(spec) for index in found)
         else:
             assert names == [items[index] for index in found]
