@@ -23,8 +23,13 @@ def test_verified_reports_every_condition_as_proved() -> None:
     verdict = verdict_of(spec(*LAPLACE))
     assert isinstance(verdict, Verified)
     reported = {r.condition for r in verdict.conditions}
-    # Laplace noise may take any value; there is no invariant line; the general route is not taken.
-    assert reported == set(Condition) - {Condition.SUPPORT, Condition.INVARIANT, Condition.INJECTIVE}
+    # Laplace noise may take any value, there is no call and no invariant line, and no general route.
+    assert reported == set(Condition) - {
+        Condition.SUPPORT,
+        Condition.CALLS,
+        Condition.INVARIANT,
+        Condition.INJECTIVE,
+    }
     assert all(r.status is Status.PROVED for r in verdict.conditions)
     assert all(o.status is Status.PROVED for r in verdict.conditions for o in r.obligations)
     assert verdict.proof.route == "acyclic"
