@@ -18,18 +18,20 @@ from random_terms import UndefinedError, Value, World, agree, meaning
 from small_specs import mechanism
 
 from aligncheck import exact
-from aligncheck.interpreter import Draw, Finished, Input, Run, Scope, number_of
+from aligncheck.interpreter import Assigned, Draw, Finished, Input, Run, Scope, number_of
 from aligncheck.obligations.obligation import run_on_d, run_on_d_prime
 from aligncheck.relational.noise import MARKS
 from aligncheck.relational.paths import COST, Path, TooManyPathsError, Unroll, unrolled
 from aligncheck.relational.terms import Kind, Sort, Sym, Term
 from aligncheck.relational.theory import Grounding, Theory
 from aligncheck.replay import Replay
-from aligncheck.syntax.nodes import Emit, Mechanism, Parameter, Queries
+from aligncheck.syntax.nodes import Choose, Emit, Mechanism, Parameter, Queries
 from aligncheck.syntax.parse import parse, read_source
 from aligncheck.syntax.walk import statements_in
 
 ROUNDS = 12
+UNDEFINED = Fraction(-1)
+"""A rank that nothing has."""
 FOLDER = File(__file__).parents[2] / "specs"
 SPECS = sorted(FOLDER.glob("*.dp"))
 
@@ -87,7 +89,10 @@ PROGRAMS = {
 
 def listed() -> Iterator[tuple[str, Mechanism]]:
     for file in SPECS:
-        yield file.stem, parse(read_source(str(file)))
+        spec = parse(read_source(str(file)))
+        by_density = any(isinstance(s, Choose) for s in statements_in(spec.body))
+        if not (spec.uses or spec.functions or by_density):  # these have rules of their own, not paths alone
+            yield file.stem, spec
     for name, (program, align) in PROGRAMS.items():
         yield name, mechanism(program, align, INPUTS)
 
@@ -121,6 +126,11 @@ def world_of(spec: Mechanism, done: Replay) -> World:
 
     def entry(name: str, index: tuple[Fraction, ...]) -> Any:
         at = int(index[0])
+        if name.startswith(("in:", "at:")):
+            ranks = selected[name[3:]]
+            if name.startswith("in:"):
+                return at in ranks
+            return Fraction(ranks[at]) if 0 <= at < len(ranks) else UNDEFINED
         if name.startswith("out:is:"):
             return 0 <= at < len(output) and output[at].tag == name[7:]
         if name.startswith("out:field:"):
@@ -149,11 +159,27 @@ def world_of(spec: Mechanism, done: Replay) -> World:
             moves = [answers(f"d:{name}", i) for i in range(len(listed_answers))]
             symbols[Sym(f"le:{name}", Sort.BOOL, Kind.GHOST)] = all(d >= 0 for d in moves)
             symbols[Sym(f"ge:{name}", Sort.BOOL, Kind.GHOST)] = all(d <= 0 for d in moves)
+    selected = {}
+    for name, value in _assigned(done.run_d).items():
+        if isinstance(value, tuple):
+            selected[name] = value
+            symbols[Sym(f"size:{name}", Sort.INT, Kind.OMEGA)] = Fraction(len(value))
+        else:
+            symbols[Sym(f"sel:{name}", Sort.INT, Kind.OMEGA)] = number(value)
+            symbols[Sym(f"val:{name}", Sort.REAL, Kind.NOISE)] = number(value)
+    for name, value in _assigned(done.run_d_prime).items():
+        if not isinstance(value, tuple):
+            symbols[Sym(f"val:{name}'", Sort.REAL, Kind.NOISE)] = number(value)
     symbols[Sym("out:len", Sort.INT, Kind.OMEGA)] = Fraction(len(output))
     for tag in {s.tag for s in statements_in(spec.body) if isinstance(s, Emit)}:
         counted = Fraction(sum(r.tag == tag for r in output))
         symbols[Sym(f"out:count:{tag}", Sort.INT, Kind.OMEGA)] = counted
     return World(symbols, entry)
+
+
+def _assigned(run: Run) -> dict[str, Any]:
+    """What each variable held last."""
+    return {step.name: step.value for step in run.steps if isinstance(step, Assigned)}
 
 
 def _steps(draw: Draw) -> Fraction:
