@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import csv
 import math
+import multiprocessing
 import random
 import sys
 import time
@@ -181,6 +182,26 @@ def _verdict(path: str) -> Verdict:
     from aligncheck.pipeline import Options, verify_file
 
     return verify_file(path, Options(timeout=300, explain=False)).verdict
+
+
+def measured_rows(
+    made: Compiled, counts: Sequence[int], ks: Sequence[int], runs: int, seed: int, jobs: int
+) -> list[Row]:
+    """A row for each k, each with a seed of its own, in processes that inherit the compiled classes."""
+    global _inherited
+    if jobs == 1:
+        return [measure(made, counts, k, runs, seed + k) for k in ks]
+    _inherited = made
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        return pool.starmap(_measure_inherited, [(counts, k, runs, seed + k) for k in ks], chunksize=1)
+
+
+_inherited: Compiled | None = None
+
+
+def _measure_inherited(counts: Sequence[int], k: int, runs: int, seed: int) -> Row:
+    assert _inherited is not None
+    return measure(_inherited, counts, k, runs, seed)
 
 
 def measure(made: Compiled, counts: Sequence[int], k: int, runs: int, seed: int) -> Row:
@@ -421,12 +442,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--data", type=Path, action="append", help="CSV with a column `count` (default: both)"
     )
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2, help="processes; the numbers do not depend on it")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="also draw a plot: .png or .svg")
     chosen = parser.parse_args(arguments)
     if chosen.plot is not None and find_spec("matplotlib") is None:
         parser.error(INSTALL)
     start = time.perf_counter()
     made = [compiled(noise) for noise in NOISES]
+    ks = [int(k) for k in chosen.ks.split(",")]
     print(f"eps = {EPS}, {chosen.runs} runs for each k, seed {chosen.seed}\n")
     results: Results = {}
     for path in chosen.data or DATA:
@@ -435,9 +458,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         name = path.stem.removesuffix("_counts")
         print(f"== {name}: {len(counts)} counts from {min(counts)} to {max(counts)}\n")
         for each in made:
-            rows = [
-                measure(each, counts, int(k), chosen.runs, chosen.seed + int(k)) for k in chosen.ks.split(",")
-            ]
+            rows = measured_rows(each, counts, ks, chosen.runs, chosen.seed, chosen.jobs)
             results[name, each.noise.name] = rows
             print("\n".join(table(each.noise, rows)), flush=True)
     if chosen.plot is not None:

@@ -75,7 +75,7 @@ def test_the_gain_is_near_the_theory(small: None) -> None:
 def test_the_table_and_the_plot(
     small: None, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small_run = ["--runs", "2", "--ks", "2", "--data", str(gaps.DATA[1])]
+    small_run = ["--runs", "2", "--ks", "2", "--jobs", "1", "--data", str(gaps.DATA[1])]
     gaps.main(small_run)
     assert "groceries: 169 counts" in capsys.readouterr().out
     with monkeypatch.context() as patch:
