@@ -73,6 +73,8 @@ def test_every_rule_and_every_condition_has_a_pair() -> None:
 def test_the_right_one_is_verified_and_no_random_pair_of_databases_violates_it(name: str) -> None:
     verdict = checked(f"{name}_ok").verdict
     assert isinstance(verdict, Verified)
+    if verdict.mechanism.uses:
+        return  # what a call returns is not drawn at random here
     for done in islice(replays(verdict.mechanism, seed=len(name)), 4):
         assert done.violations == (), done.scenario
 
