@@ -251,7 +251,7 @@ def _effects(statement: n.Stmt, lines: Mapping[str, frozenset[str]]) -> tuple[fr
     for s in statements_in((statement,)):
         read |= {name for e in own_expressions(s) for name in names_in(e)}
         match s:
-            case n.Assign(name):
+            case n.Assign(name) | n.Choose(name) | n.Logistic(name):
                 written.add(name)
             case n.Sample(name):
                 written.add(name)
@@ -344,6 +344,12 @@ class _Rewriter:
                 yield from self._defined(value, lambda v: n.Assign(name, v))
             case n.Sample(args=args) if len(args) == 1:
                 yield from self._defined(args[0], lambda v: replace(statement, args=(v,)))
+            case n.Choose(weights=weights):
+                anew = self._inline(self._expr(weights))
+                assert isinstance(anew, n.Gather)
+                yield replace(statement, weights=anew)
+            case n.Logistic(location=location):
+                yield from self._defined(location, lambda v: replace(statement, location=v))
             case n.Sample():
                 yield statement
             case n.Emit(tag, released):

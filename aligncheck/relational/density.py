@@ -17,7 +17,9 @@ from aligncheck.relational.selection import BINDER, Gathered, UnsupportedError
 from aligncheck.relational.terms import (
     TRUE,
     And,
+    Cmp,
     Kind,
+    Not,
     Pair,
     Sort,
     Sym,
@@ -30,6 +32,7 @@ from aligncheck.relational.terms import (
     ite,
     lt,
     not_,
+    order_key,
     same,
     scaled,
     sub,
@@ -163,7 +166,18 @@ def same_set(one: Gathered, other: Gathered) -> bool:
 
 def _conjuncts(meaning: Gathered) -> frozenset[Term]:
     where = meaning.where
-    return frozenset(where.args if isinstance(where, And) else (where,))
+    return frozenset(map(_in_order, where.args if isinstance(where, And) else (where,)))
+
+
+def _in_order(condition: Term) -> Term:
+    """The condition, the sides of an equality in a fixed order."""
+    match condition:
+        case Not(arg):
+            return not_(_in_order(arg))
+        case Cmp("==", left, right) if order_key(right) < order_key(left):
+            return eq(right, left)
+        case _:
+            return condition
 
 
 def densities_of(theory: Theory) -> Densities:

@@ -48,7 +48,7 @@ from aligncheck.source import Span
 
 _VALUE, _INDEX, _CHOSEN, _IN, _AT, _PASSED = "val:", "idx:", "sel:", "in:", "at:", "passed:"
 WITNESS = "~where"
-BINDER = ":of"
+BINDER = "~of"
 _MOST = 24
 _FEW = 5
 

@@ -62,7 +62,7 @@ def number(term: Term) -> Fraction:
 # --- sums of exponentials -----------------------------------------------------------------------------------
 
 A, B = Sym("A", Sort.REAL, Kind.STATE), Sym("B", Sort.REAL, Kind.STATE)
-J = Sym("j:of", Sort.INT, Kind.GHOST)
+J = Sym("j~of", Sort.INT, Kind.GHOST)
 
 
 def the_set(size: int, label: str) -> Gathered:

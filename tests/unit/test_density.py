@@ -87,6 +87,10 @@ PROVED = {
         gap(HALF, f"{HALF}*u[winner] + 7 - logsumexp(7 + {HALF}*u[j] for j in u where j != winner)"),
         inputs(),
     ),
+    "the others in other words": (
+        gap(HALF, f"{HALF}*u[winner] - logsumexp({HALF}*u[j] for j, x in u where not (winner == j))"),
+        inputs(),
+    ),
     "a number alone": ("x ~ Logistic(eps*u[0]/Delta)\nemit value(x)", inputs()),
     "a number alone, cut": ("x ~ Logistic(u[0], Delta/eps) where x > 5\nemit value(x)", inputs()),
     "a gap that is paid for": (
