@@ -119,7 +119,7 @@ class Programs:
 
     def selection(self, name: str) -> list[n.Stmt]:
         rng = self.rng
-        function = rng.choice(n.GATHERS)
+        function = rng.choice([each for each in n.GATHERS if each != n.LISTING])
         over: n.Indices | n.OverRange = n.Indices(rng.choice(["q", "q", "b", "z"]))
         if rng.random() < 0.4:
             over = n.OverRange(num(rng.choice([0, 0, 1])), length_of(rng.choice(["q", "z"])))
