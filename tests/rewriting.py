@@ -123,6 +123,7 @@ def renamed(mechanism: n.Mechanism, choose: Choose) -> n.Mechanism:
         name="another",
         inputs=tuple(_renamed(item, {**table, "value": clauses}) for item in mechanism.inputs),
         privacy=_renamed(mechanism.privacy, table),
+        most=None if mechanism.most is None else _renamed(mechanism.most, table),
         body=tuple(_renamed(s, table) for s in mechanism.body),
         align=tuple(_renamed(item, table) for item in mechanism.align),
     )
@@ -301,6 +302,7 @@ class _Rewriter:
             whole,
             inputs=tuple(self._input(item) for item in whole.inputs),
             privacy=self._expr(whole.privacy),
+            most=None if whole.most is None else self._expr(whole.most),
             body=self._block(whole.body),
             align=tuple(new for item in whole.align for new in self._item(item)),
         )
