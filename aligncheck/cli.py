@@ -26,7 +26,7 @@ exit status:
   3  unknown: neither a proof nor a violation was found
 With several files the worst counts: 2, then 1, then 3, then 0."""
 
-DEFAULT_TIMEOUT = 30.0
+DEFAULT_TIMEOUT = 60.0
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 _BROKEN_PIPE = 141  # 128 + SIGPIPE

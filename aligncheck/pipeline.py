@@ -20,7 +20,7 @@ class Options:
     does (the shares of the cost; what would pass instead).
     """
 
-    timeout: float = 30.0
+    timeout: float = 60.0
     explain: bool = True
 
 
