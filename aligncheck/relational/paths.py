@@ -756,9 +756,7 @@ class _Machine:
             None if index is None else index.left,
             left.value,
         )
-        moving = [
-            item for item in self.mechanism.align if stmt.name in {s.name for s in shifts_in((item,))}
-        ]
+        moving = [item for item in self.mechanism.align if stmt.name in {s.name for s in shifts_in((item,))}]
         state.events += self._made(align_expressions(tuple(moving)), state)
         shift, lines, partial = shift_of(self.mechanism.align, stmt.name, position, own, self.theory)
         state.events += [Required(p, True) for p in partial]

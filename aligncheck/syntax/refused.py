@@ -60,7 +60,7 @@ REFUSED_STATEMENTS: dict[str, tuple[str, str]] = {
         ("fun", "function", "def", "call", "use", "import"),
         (
             "functions of one's own and mechanisms that are called are named above the inputs",
-            "write `fun NAME(real) : real` or `use NAME from \"FILE\"` above `input`",
+            'write `fun NAME(real) : real` or `use NAME from "FILE"` above `input`',
         ),
     ),
 }

@@ -164,12 +164,12 @@ def world_of(spec: Mechanism, done: Replay) -> World:
         if isinstance(value, tuple):
             selected[name] = value
             symbols[Sym(f"size:{name}", Sort.INT, Kind.OMEGA)] = Fraction(len(value))
-        else:
-            symbols[Sym(f"sel:{name}", Sort.INT, Kind.OMEGA)] = number(value)
-            symbols[Sym(f"val:{name}", Sort.REAL, Kind.NOISE)] = number(value)
+        elif isinstance(value, Fraction):
+            symbols[Sym(f"sel:{name}", Sort.INT, Kind.OMEGA)] = value
+            symbols[Sym(f"val:{name}", Sort.REAL, Kind.NOISE)] = value
     for name, value in _assigned(done.run_d_prime).items():
-        if not isinstance(value, tuple):
-            symbols[Sym(f"val:{name}'", Sort.REAL, Kind.NOISE)] = number(value)
+        if isinstance(value, Fraction):
+            symbols[Sym(f"val:{name}'", Sort.REAL, Kind.NOISE)] = value
     symbols[Sym("out:len", Sort.INT, Kind.OMEGA)] = Fraction(len(output))
     for tag in {s.tag for s in statements_in(spec.body) if isinstance(s, Emit)}:
         counted = Fraction(sum(r.tag == tag for r in output))
