@@ -20,7 +20,12 @@ from aligncheck.discharge.density import (
     rules_used,
 )
 from aligncheck.discharge.establish import Findings, contradiction, establish
-from aligncheck.discharge.guarantees import bounds_of_fields, length_of_output
+from aligncheck.discharge.guarantees import (
+    bounds_by_densities,
+    bounds_of_fields,
+    length_by_densities,
+    length_of_output,
+)
 from aligncheck.discharge.prove import Open, Outcome, Proved
 from aligncheck.obligations import ORDER
 from aligncheck.relational.hoist import hoisted
@@ -66,12 +71,12 @@ def judge(mechanism: Mechanism, source: Source, deadline: float, explain: bool =
 
 def _judged(
     mechanism: Mechanism, source: Source, deadline: float, explain: bool
-) -> tuple[Verdict, Findings | None]:
+) -> tuple[Verdict, Established | None]:
     """The verdict, and what was established on the way, if the proof got so far."""
     mechanism = _with_callees(mechanism, source, deadline)
     _refuse_contradiction(mechanism, source)
     if has_densities(mechanism.body):
-        return _by_densities(mechanism, source, deadline, explain), None
+        return _by_densities(mechanism, source, deadline, explain)
     try:
         findings = establish(hoisted(mechanism), source, deadline)
     except TooManyPathsError as error:
@@ -106,9 +111,14 @@ def _proved(contract: Contract, use: Use, source: Source, deadline: float) -> Co
         message = "" if isinstance(verdict, Error) else verdict.message
         raise _not_verified(source, use, name_of(verdict), message)
     contract = replace(contract, verdict=name_of(verdict))
-    if findings is None:
-        return contract
-    return replace(contract, length=length_of_output(findings), bounds=bounds_of_fields(findings))
+    match findings:
+        case Findings():
+            return replace(contract, length=length_of_output(findings), bounds=bounds_of_fields(findings))
+        case DensityFindings():
+            length, bounds = length_by_densities(findings), bounds_by_densities(findings)
+            return replace(contract, length=length, bounds=bounds)
+        case None:
+            return contract
 
 
 def _not_verified(source: Source, use: Use, verdict: str, message: str) -> SpecError:
@@ -273,24 +283,26 @@ def _help(condition: Condition) -> str:
 # --- draws by densities -----------------------------------------------------------------------------------
 
 
-def _by_densities(mechanism: Mechanism, source: Source, deadline: float, explain: bool) -> Verdict:
+def _by_densities(
+    mechanism: Mechanism, source: Source, deadline: float, explain: bool
+) -> tuple[Verdict, DensityFindings | None]:
     """The verdict on a mechanism without an alignment, by the ratio of its densities."""
     try:
         findings = establish_densities(mechanism, source, deadline)
     except UnsupportedError as error:
-        return replace(_unsupported(mechanism, error), help=_DENSITY_HELP)
+        return replace(_unsupported(mechanism, error), help=_DENSITY_HELP), None
     _refuse_bad_clause(findings, source)
     parts = density_parts(findings) if explain else ()
     claim = spell(canonical(findings.theory.claim))
     proof = Proof(findings.route, parts, claim, rules=rules_used(findings))
     unproved = frozenset(o.obligation.condition for o in findings.open())
     if not unproved:
-        return Verified(mechanism, _reports(findings, None), proof)
+        return Verified(mechanism, _reports(findings, None), proof), findings
     exceeding = _exceeding(mechanism, unproved, deadline)
     if exceeding is None:
-        return replace(_unknown(mechanism, findings, proof), help=_DENSITY_HELP)
+        return replace(_unknown(mechanism, findings, proof), help=_DENSITY_HELP), findings
     advice = _density_advice(mechanism, source, findings, deadline) if explain else ()
-    return _too_different(mechanism, findings, exceeding, proof, advice)
+    return _too_different(mechanism, findings, exceeding, proof, advice), findings
 
 
 _DENSITY_HELP = (

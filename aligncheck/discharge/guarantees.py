@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from aligncheck.conditions import Condition
+from aligncheck.discharge.density import DensityFindings
 from aligncheck.discharge.establish import Findings
 from aligncheck.discharge.prove import Proved, decide
+from aligncheck.discharge.smt import Smt
 from aligncheck.obligations.obligation import Obligation, context, run_on_d
 from aligncheck.relational.paths import OUT, Path
 from aligncheck.relational.terms import Sort, Term, eq, le, lt, sort_of
+from aligncheck.relational.theory import Theory
 from aligncheck.syntax import nodes
 from aligncheck.syntax.contract import Bound
 from aligncheck.syntax.nodes import Call, Expr, Name, Number, Parameter, PublicVector, Queries
@@ -19,7 +22,7 @@ from aligncheck.syntax.nodes import Call, Expr, Name, Number, Parameter, PublicV
 def length_of_output(findings: Findings) -> Expr | None:
     """How many records every complete run releases, if that is one of the numbers that the inputs name."""
     ends = [p for p in findings.analysis.paths if p.target is None]
-    for candidate in (Number(Fraction(1)), *_numbers(findings)):
+    for candidate in (Number(Fraction(1)), *_numbers(findings.theory)):
         term = findings.theory.input_term(candidate, None)
         if ends and all(_holds(findings, p, None, eq(p.env[OUT].left, term)) for p in ends):
             return candidate
@@ -36,7 +39,7 @@ def bounds_of_fields(findings: Findings) -> tuple[Bound, ...]:
         zero: Expr = Number(Fraction(0))
         low = zero if _everywhere(findings, places, zero, lambda bound, value: le(bound, value)) else None
         high = next(
-            (c for c in _numbers(findings) if _everywhere(findings, places, c, lambda b, v: lt(v, b))),
+            (c for c in _numbers(findings.theory) if _everywhere(findings, places, c, lambda b, v: lt(v, b))),
             None,
         )
         if low is not None or high is not None:
@@ -44,9 +47,9 @@ def bounds_of_fields(findings: Findings) -> tuple[Bound, ...]:
     return tuple(found)
 
 
-def _numbers(findings: Findings) -> Iterator[Expr]:
+def _numbers(theory: Theory) -> Iterator[Expr]:
     """The whole numbers that the inputs name: lengths of lists, then parameters."""
-    inputs = findings.theory.mechanism.inputs
+    inputs = theory.mechanism.inputs
     for item in inputs:
         match item:
             case Queries(vector=True, names=names):
@@ -79,6 +82,47 @@ def _everywhere(
 def _holds(findings: Findings, path: Path, place: int | None, goal: Term) -> bool:
     """Whether something holds whenever the run on D comes to a place of a path (None: to its end)."""
     known = (*context(findings.analysis, path, findings.invariants), *run_on_d(path, place))
-    span = findings.theory.mechanism.span
+    return _follows(findings.theory, findings.smt, known, goal)
+
+
+def _follows(theory: Theory, smt: Smt, known: tuple[Term, ...], goal: Term) -> bool:
+    span = theory.mechanism.span
     wanted = Obligation(Condition.CALLS, known, goal, "a bound of what is released", span, "guarantees")
-    return isinstance(decide(wanted, findings.smt), Proved)
+    return isinstance(decide(wanted, smt), Proved)
+
+
+# --- draws by densities -----------------------------------------------------------------------------------
+
+
+def length_by_densities(findings: DensityFindings) -> Expr | None:
+    """How many records every run releases, where no branch decides that."""
+    records = findings.densities.records
+    return Number(Fraction(len(records))) if all(record.always for record in records) else None
+
+
+def bounds_by_densities(findings: DensityFindings) -> tuple[Bound, ...]:
+    """Bounds of the whole numbers in the records, as `bounds_of_fields` gives them."""
+    theory = findings.theory
+    places: dict[str, list[tuple[tuple[Term, ...], Term]]] = {}
+    for record in findings.densities.records:
+        for name, value in record.fields:
+            places.setdefault(name, []).append((record.given, value.left))
+    found = []
+    for name, values in sorted(places.items()):
+        if any(sort_of(value) is not Sort.INT for _, value in values):
+            continue
+
+        def everywhere(
+            bound: Expr,
+            claim: Callable[[Term, Term], Term],
+            values: list[tuple[tuple[Term, ...], Term]] = values,
+        ) -> bool:
+            term = theory.input_term(bound, None)
+            return all(_follows(theory, findings.smt, known, claim(term, v)) for known, v in values)
+
+        zero: Expr = Number(Fraction(0))
+        low = zero if everywhere(zero, le) else None
+        high = next((c for c in _numbers(theory) if everywhere(c, lambda b, v: lt(v, b))), None)
+        if low is not None or high is not None:
+            found.append(Bound(name, low, high))
+    return tuple(found)

@@ -108,6 +108,15 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
+class Emitted:
+    """A record: its fields on D and D', what is known where it is released, and whether every run does so."""
+
+    fields: tuple[tuple[str, Pair], ...]
+    given: tuple[Term, ...]
+    always: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Needed:
     """An operation that must be defined, and what is known where it is evaluated."""
 
@@ -118,10 +127,11 @@ class Needed:
 
 @dataclass(frozen=True, slots=True)
 class Densities:
-    """What a program draws, shows and needs, in order; `facts` says what is known of the draws."""
+    """What a program draws, releases, shows and needs, in order; `facts` says what is known of the draws."""
 
     theory: Theory
     draws: tuple[Draw, ...]
+    records: tuple[Emitted, ...]
     shown: tuple[Shown, ...]
     needed: tuple[Needed, ...]
     facts: tuple[Term, ...]
@@ -200,6 +210,7 @@ class _Walk:
     wholes: Wholes = field(default_factory=Wholes)
     facts: list[Term] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)
+    records: list[Emitted] = field(default_factory=list)
     shown: list[Shown] = field(default_factory=list)
     needed: list[Needed] = field(default_factory=list)
     given: tuple[Term, ...] = ()
@@ -209,6 +220,7 @@ class _Walk:
         return Densities(
             self.theory,
             tuple(self.draws),
+            tuple(self.records),
             tuple(self.shown),
             tuple(self.needed),
             tuple(self.facts),
@@ -228,9 +240,12 @@ class _Walk:
             case nodes.Logistic():
                 self._logistic(statement)
             case nodes.Emit(fields=fields):
-                for each in fields:
+                pairs = [self._pair(each.value) for each in fields]
+                for each, pair in zip(fields, pairs, strict=True):
                     what = f"`{each.name}` is computed from what is drawn and from public inputs"
-                    self.shown.append(Shown(self._pair(each.value), what, each.span, self._known()))
+                    self.shown.append(Shown(pair, what, each.span, self._known()))
+                named = tuple((each.name, pair) for each, pair in zip(fields, pairs, strict=True))
+                self.records.append(Emitted(named, self._known(), not self.given))
             case nodes.If():
                 self._if(statement)
             case nodes.Pass():

@@ -44,18 +44,22 @@ def judgement(task: Task) -> str:
     """
     from aligncheck.check import check
     from aligncheck.diagnostics import SpecError
+    from aligncheck.discharge.density import establish_densities
     from aligncheck.discharge.establish import establish
+    from aligncheck.relational.selection import UnsupportedError
     from aligncheck.syntax.parse import parse
+    from aligncheck.syntax.walk import has_densities
 
     source = Source("mutant", task.text)
     try:
         with _broken_off(task.seconds + GRACE):
             mechanism = check(source, parse(source))
-            found = establish(mechanism, source, time.monotonic() + task.seconds)
+            by = establish_densities if has_densities(mechanism.body) else establish
+            found = by(mechanism, source, time.monotonic() + task.seconds)
             return OPEN if found.open() else VERIFIED
     except SpecError:
         return REFUSED
-    except _Late:
+    except (_Late, UnsupportedError):
         return OPEN
 
 
