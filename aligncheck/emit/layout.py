@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 WIDTH = 110
 """The longest line that is left on one line where the formatter would split it otherwise."""
-_COMFORTABLE = 88
+COMFORTABLE = 88
 """Brackets are split from here on: a trailing comma keeps the split at any line length."""
 STEP = "    "
 
@@ -50,7 +50,7 @@ def bracket_lines(brackets: Brackets, prefix: str = "", suffix: str = "") -> lis
     the statement stays on one line, with a mark that the formatter leaves it alone.
     """
     lines = _split(brackets, prefix, suffix)
-    if lines is not None and all(len(text) <= _COMFORTABLE for text in lines):
+    if lines is not None and all(len(text) <= COMFORTABLE for text in lines):
         return lines
     return [f"{prefix}{brackets.flat}{suffix}  # fmt: skip"]
 
@@ -58,7 +58,7 @@ def bracket_lines(brackets: Brackets, prefix: str = "", suffix: str = "") -> lis
 def _split(brackets: Brackets, prefix: str, suffix: str, *, forced: bool = False) -> list[str] | None:
     """The lines, or None where the formatter would lay them out otherwise at some line length."""
     flat = f"{prefix}{brackets.flat}{suffix}"
-    if (len(flat) <= _COMFORTABLE and not forced) or not brackets.items:
+    if (len(flat) <= COMFORTABLE and not forced) or not brackets.items:
         return [flat]
     if brackets.generator:
         return _split_generator(brackets, prefix, suffix)
@@ -82,10 +82,10 @@ def _split_generator(brackets: Brackets, prefix: str, suffix: str) -> list[str] 
     parts = [item if isinstance(item, str) else item.flat for item in brackets.items]
     joined = " ".join(parts)
     fits = len(inner) + len(joined)
-    if len(f"{prefix}{brackets.flat}{suffix}") <= WIDTH or _COMFORTABLE < fits <= WIDTH:
+    if len(f"{prefix}{brackets.flat}{suffix}") <= WIDTH or COMFORTABLE < fits <= WIDTH:
         return None
-    lines = [joined] if fits <= _COMFORTABLE else parts
-    if any(len(inner) + len(part) > _COMFORTABLE for part in lines):
+    lines = [joined] if fits <= COMFORTABLE else parts
+    if any(len(inner) + len(part) > COMFORTABLE for part in lines):
         return None
     return [
         f"{prefix}{brackets.head}",

@@ -10,7 +10,17 @@ from typing import Protocol, assert_never
 from aligncheck.emit.estimates import Gap
 from aligncheck.emit.expressions import Writer
 from aligncheck.emit.kinds import Kind, drawn_kind
-from aligncheck.emit.layout import STEP, Brackets, Item, bracket_lines, call, line, operator_lines, quoted
+from aligncheck.emit.layout import (
+    COMFORTABLE,
+    STEP,
+    Brackets,
+    Item,
+    bracket_lines,
+    call,
+    line,
+    operator_lines,
+    quoted,
+)
 from aligncheck.emit.names import fresh
 from aligncheck.emit.positions import Answered, bound_by
 from aligncheck.emit.records import RecordClass, RecordKey
@@ -140,6 +150,9 @@ class Program:
     def _long(self, prefix: str, expr: nodes.Expr, suffix: str) -> list[str]:
         """A statement with one expression, split at its loosest operators where it is too long."""
         operands, operators = self.writer.chain(expr)
+        flat = f"{prefix}{self.writer.expression(expr)}{suffix}"
+        if len(flat) > COMFORTABLE and any(isinstance(e, nodes.Gather) for e in subexpressions(expr)):
+            return [f"{flat}  # fmt: skip"]  # the formatter would split within the call
         if not operators:
             indent = prefix[: len(prefix) - len(prefix.lstrip())]
             return [line(f"{prefix.lstrip()}{operands[0]}{suffix}", indent)]

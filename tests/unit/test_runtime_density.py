@@ -169,6 +169,13 @@ def test_generated_code_asks_for_what_the_spec_says() -> None:
     assert [float(x) for x in number.args] == pytest.approx([ahead, 4.0, 0.0])
 
 
+def test_a_caller_runs_what_it_calls() -> None:
+    run: Any = compiled(mechanism("exponential_then_measure"))(eps=200, seed=24)
+    (record,) = run([3.0, 90.0, 5.0]).records
+    assert record.index == 1
+    assert abs(record.value - 90) < 1
+
+
 def test_labels_and_ranges() -> None:
     made: Any = compiled(mechanism("exponential_mechanism"))(Delta=1, eps=50)  # type: ignore[call-arg]
     result = made(pd.Series([1, 90, 3], index=["milk", "bread", "salt"]))
