@@ -28,7 +28,6 @@ from aligncheck.discharge.guarantees import (
 )
 from aligncheck.discharge.prove import Open, Outcome, Proved
 from aligncheck.obligations import ORDER
-from aligncheck.relational.hoist import hoisted
 from aligncheck.relational.paths import TooManyPathsError
 from aligncheck.relational.selection import UnsupportedError
 from aligncheck.relational.spell import spell
@@ -78,7 +77,7 @@ def _judged(
     if has_densities(mechanism.body):
         return _by_densities(mechanism, source, deadline, explain)
     try:
-        findings = establish(hoisted(mechanism), source, deadline)
+        findings = establish(mechanism, source, deadline)
     except TooManyPathsError as error:
         raise SpecError(source, _too_many_paths(mechanism, error)) from None
     except UnsupportedError as error:

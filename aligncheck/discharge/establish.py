@@ -18,6 +18,7 @@ from aligncheck.obligations.obligation import Impossible, Invariants, Obligation
 from aligncheck.obligations.running import clauses_make_sense, loops_end
 from aligncheck.relational.calls import Called
 from aligncheck.relational.evaluate import Evaluator
+from aligncheck.relational.hoist import hoisted
 from aligncheck.relational.paths import COST, Analysis, Cut, analyse, at_head
 from aligncheck.relational.terms import Const, Kind, Sym, Term, Truth, atoms, order_key, substitute
 from aligncheck.relational.theory import Theory
@@ -85,6 +86,7 @@ def establish(mechanism: Mechanism, source: Source, deadline: float | None = Non
 
     Raises TooManyPathsError.
     """
+    mechanism = hoisted(mechanism)
     theory = Theory(mechanism)
     smt = Smt(theory, deadline=deadline)
     analysis = with_first_record(with_later_records(analyse(theory)))

@@ -442,28 +442,42 @@ def _read_later(mechanism: nodes.Mechanism) -> frozenset[str]:
     """The indexed noise that some place may read after the round that draws it; the rest need not be carried
     from round to round.
 
-    A place reads it in its own round if it stands in the block of the drawing loop itself (or of an `if` in
-    it) and gives the index as the drawing does.
+    A place reads it in its own round if it stands behind the drawing, in the same block or in an arm of an
+    `if` there, and gives the index as the drawing does.
     """
     later: set[str] = set()
     complete: set[str] = set()
 
-    def visit(body: tuple[Stmt, ...]) -> None:
-        """One loop's statements; those of the loops inside it in their turn."""
-        drawn = {(s.name, s.index) for s in _of_one_loop(body) if isinstance(s, Sample)}
-        for stmt in _of_one_loop(body):
+    def visit(body: tuple[Stmt, ...], drawn: set[tuple[str, Expr | None]]) -> None:
+        """Statements in their order; `drawn` are the draws that this round has made by then on every way."""
+        for stmt in body:
             read = {
                 (e.base, e.index)
                 for top in own_expressions(stmt)
                 for e in subexpressions(top)
                 if isinstance(e, Index)
             }
-            later.update(base for base, index in read - drawn if base not in complete)
-            if isinstance(stmt, For | While):
-                visit(stmt.body)
-                complete.update(_drawn_in_every_round(stmt))
+            later.update(base for base, _ in read - drawn if base not in complete)
+            match stmt:
+                case Sample(name=name, index=index):
+                    drawn.add((name, index))
+                case Assign(name=name):
+                    moved = {d for d in drawn if d[1] is not None and name in names_in(d[1])}
+                    drawn -= moved
+                case If(branches=branches, otherwise=otherwise):
+                    for arm in (*(b.body for b in branches), otherwise):
+                        visit(arm, set(drawn))
+                    changed, _, _ = changed_in((stmt,))
+                    drawn -= {d for d in drawn if d[1] is not None and changed & names_in(d[1])}
+                case For(body=inner) | While(body=inner):
+                    visit(inner, set())
+                    complete.update(_drawn_in_every_round(stmt))
+                    changed, _, _ = changed_in((stmt,))
+                    drawn -= {d for d in drawn if d[1] is not None and changed & names_in(d[1])}
+                case _:
+                    pass
 
-    visit(mechanism.body)
+    visit(mechanism.body, set())
     for expr in align_expressions(mechanism.align):
         later.update(e.base for e in subexpressions(expr) if isinstance(e, Index) and e.base not in complete)
     return frozenset(later)
