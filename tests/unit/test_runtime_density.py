@@ -170,7 +170,7 @@ def test_generated_code_asks_for_what_the_spec_says() -> None:
 
 
 def test_a_caller_runs_what_it_calls() -> None:
-    run: Any = compiled(mechanism("exponential_then_measure"))(eps=200, seed=24)
+    run: Any = compiled(mechanism("exponential_then_measure"))(eps=200, seed=24)  # type: ignore[call-arg]
     (record,) = run([3.0, 90.0, 5.0]).records
     assert record.index == 1
     assert abs(record.value - 90) < 1
