@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import signal
 import time
 from collections.abc import Iterator, Sequence
@@ -60,6 +61,10 @@ def judgement(task: Task) -> str:
     except SpecError:
         return REFUSED
     except (_Late, UnsupportedError):
+        return OPEN
+    except ctypes.ArgumentError as error:
+        if _Late.__name__ not in str(error):  # what is raised while arguments are converted arrives so
+            raise
         return OPEN
 
 
