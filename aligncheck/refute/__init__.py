@@ -1,0 +1,1 @@
+"""The search for a certified violation of the claim of a mechanism."""

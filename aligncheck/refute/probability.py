@@ -1,0 +1,203 @@
+"""Exact probabilities of events: what a search asks, and what it may get. The work is done below.
+
+The program is executed once on one concrete input with symbolic noise (`execution`): each way through it is a
+conjunction of intervals for affine forms of the noise variables. The product of the densities is integrated
+over such a region variable by variable (`elimination`), with coefficients in ball arithmetic, so that every
+number that is returned encloses the true one. Heavy libraries are loaded when a probability is asked.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from aligncheck.interpreter import Function, Input
+from aligncheck.refute.events import Event, Outputs
+from aligncheck.source import Span
+from aligncheck.syntax import nodes
+
+if TYPE_CHECKING:
+    from aligncheck.exact import Number
+
+
+class NotComputable(Exception):  # noqa: N818 - it is an answer
+    """The mechanism, or the event, leaves the class whose probabilities are computed exactly."""
+
+    def __init__(self, reason: str, span: Span = nodes.NOWHERE) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.span = span
+
+
+class OutOfTime(Exception):  # noqa: N818 - it is an answer
+    """The deadline has passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ball:
+    """A rigorous enclosure of a probability: `lower <= P <= upper`, both exact, within [0, 1]."""
+
+    lower: Fraction
+    upper: Fraction
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether the event is proved to have probability 0."""
+        return self.upper == 0
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether the event is proved to be possible."""
+        return self.lower > 0
+
+    def __float__(self) -> float:
+        """A number close to P, for a search: never used to certify."""
+        return float((self.lower + self.upper) / 2)
+
+    def contains(self, value: Fraction) -> bool:
+        """Whether `value` lies in the enclosure."""
+        return self.lower <= value <= self.upper
+
+
+def log_ratio(one: Ball, other: Ball) -> float:
+    """ln(P/P') about, from the midpoints, for a search; inf where only P' is 0, nan where both are."""
+    top, bottom = one.lower + one.upper, other.lower + other.upper
+    if bottom == 0:
+        return math.nan if top == 0 else math.inf
+    return -math.inf if top == 0 else _log(top) - _log(bottom)
+
+
+def _log(value: Fraction) -> float:
+    """ln of a positive number that may be too small, or too large, for a float."""
+    exponent = value.numerator.bit_length() - value.denominator.bit_length()
+    return math.log(float(value / Fraction(2) ** exponent)) + exponent * math.log(2)
+
+
+def probability(
+    mechanism: nodes.Mechanism,
+    inputs: Mapping[str, Input],
+    event: Event,
+    *,
+    functions: Mapping[str, Function] | None = None,
+    precision: int = 128,
+    deadline: float | None = None,
+) -> Ball:
+    """An enclosure of P(M(inputs) in event).
+
+    `inputs` gives every input of the mechanism, public and private. `functions` are the public functions of
+    the spec; without it they are 0 or false everywhere, as in a `Scenario`. `precision` is in bits: the
+    relative width is about 2**-precision but for cancellation. `deadline` is on the clock of
+    `time.monotonic`. Raises `NotComputable` and `OutOfTime`.
+    """
+    raise NotComputable("not there yet")
+
+
+def shapes(
+    mechanism: nodes.Mechanism,
+    inputs: Mapping[str, Input],
+    *,
+    functions: Mapping[str, Function] | None = None,
+    precision: int = 128,
+    deadline: float | None = None,
+    most: int = 2_000,
+) -> list[tuple[Event, Ball]]:
+    """Every discrete output with its probability, and `Raises` where that is possible.
+
+    These events are disjoint and exhaust everything: their probabilities sum to 1. In a pattern, fields that
+    are determined by the discrete choices of the run are `Exactly`, noisy ones are left free; a field that is
+    an atom in one way through the program and noisy in another is free in both. Impossible ones are left out.
+    Raises `NotComputable` where there are more than `most`, and as `probability` does.
+    """
+    raise NotComputable("not there yet")
+
+
+@dataclass(frozen=True, slots=True)
+class Landmark:
+    """What a search wants to know of one noisy field in one shape.
+
+    `points` are where the density of the field may have kinks or its support an end, rising; `atoms` the
+    values that it takes with positive probability; `lattice` is the step of a field that is discrete noise.
+    """
+
+    record: int
+    field: str
+    points: tuple[Number, ...]
+    atoms: tuple[Number, ...] = ()
+    lattice: Number | None = None
+
+
+def landmarks(
+    mechanism: nodes.Mechanism,
+    inputs: Mapping[str, Input],
+    shape: Outputs,
+    *,
+    functions: Mapping[str, Function] | None = None,
+    deadline: float | None = None,
+) -> list[Landmark]:
+    """Where to cut the released numbers of a shape. Raises as `probability` does."""
+    raise NotComputable("not there yet")
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A probability as a function of one parameter (a SymPy expression in the symbol `name`).
+
+    It holds for all values of the parameter in a neighbourhood of the one that it was computed for; as far
+    as the breakpoints do not depend on the parameter, which is checked, for all of them.
+    """
+
+    expression: Any
+    name: str
+
+
+def closed_form(
+    mechanism: nodes.Mechanism,
+    inputs: Mapping[str, Input],
+    event: Event,
+    *,
+    name: str = "eps",
+    functions: Mapping[str, Function] | None = None,
+    deadline: float | None = None,
+) -> Formula | None:
+    """P(M(inputs) in event) with the parameter `name` left open; None where a breakpoint depends on it."""
+    raise NotComputable("not there yet")
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """P(field > x) ~ coefficient * x**power * exp(-rate*x) as x goes to infinity (below: P(field < -x)).
+
+    `rate` is exact; `coefficient` is an enclosure of a positive number.
+    """
+
+    rate: Number
+    power: int
+    coefficient: tuple[Fraction, Fraction]
+
+
+def tail(
+    mechanism: nodes.Mechanism,
+    inputs: Mapping[str, Input],
+    event: Outputs,
+    record: int,
+    field: str,
+    *,
+    below: bool = False,
+    functions: Mapping[str, Function] | None = None,
+    precision: int = 128,
+    deadline: float | None = None,
+) -> Tail | None:
+    """How the probability of the event falls when the field of one record goes to infinity; None where it is
+    0 from some point on. The pattern of that record leaves the field free.
+    """
+    raise NotComputable("not there yet")
+
+
+def check_deadline(deadline: float | None) -> None:
+    """Raises `OutOfTime` once the deadline has passed."""
+    if deadline is not None and time.monotonic() > deadline:
+        raise OutOfTime
