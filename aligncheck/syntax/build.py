@@ -147,7 +147,8 @@ class Builder:
         return mechanism
 
     def mechanism(self, c: _Children) -> n.Mechanism:
-        (name, doc), opening, inputs, (privacy, most), body, align, expect = c
+        (name, doc), opening, inputs, (privacy, most), body, align, expected = c
+        expect, also_refuted = expected or (None, False)
         return n.Mechanism(
             name.text,
             doc,
@@ -160,6 +161,7 @@ class Builder:
             most,
             tuple(each for each in opening or () if isinstance(each, n.Use)),
             tuple(each for each in opening or () if isinstance(each, n.Function)),
+            also_refuted,
             span=name.span,
         )
 
@@ -196,6 +198,29 @@ class Builder:
     def body(self, c: _Children) -> list[n.Stmt]:
         statements: list[n.Stmt] = c[3]
         return statements
+
+    def expectations(self, c: _Children) -> tuple[n.Expectation, bool]:
+        """The expectation, and whether `expect refuted` stands beside it."""
+        lines: list[n.Expectation] = c
+        if len(lines) == 1:
+            return lines[0], False
+        others = [line for line in lines if line.verdict != "refuted"]
+        if len(lines) > 2 or len(others) != 1:
+            self._raise(
+                "bad-expect",
+                "there are two expectations of one verdict",
+                lines[1].span,
+                related=(Label(lines[0].span, "first here"),),
+                help="only `expect refuted` may stand beside another `expect` line",
+            )
+        if others[0].verdict in ("verified", "error"):
+            self._raise(
+                "bad-expect",
+                f"`expect {others[0].verdict}` and `expect refuted` contradict each other",
+                lines[1].span,
+                related=(Label(lines[0].span, "the other one"),),
+            )
+        return others[0], True
 
     def expectation(self, c: _Children) -> n.Expectation:
         phrase: Lexeme = c[1]

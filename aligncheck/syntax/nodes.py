@@ -547,6 +547,8 @@ class Mechanism(Node):
 
     `most` is a public bound on `privacy`, given where that speaks of the output: the mechanism is `most`-DP,
     and an output ω changes its probability by a factor of at most exp(privacy(ω)).
+
+    `also_refuted` says that a line `expect refuted` stands beside `expect`, which is about the proof.
     """
 
     name: str
@@ -560,3 +562,4 @@ class Mechanism(Node):
     most: Expr | None = None
     uses: tuple[Use, ...] = ()
     functions: tuple[Function, ...] = ()
+    also_refuted: bool = False

@@ -12,6 +12,8 @@ from aligncheck.syntax.refused import REFUSED_STATEMENTS, scope_fault
 
 REPEATED = ("use", "fun")
 """One line each, as many as there are, in any order."""
+TWICE = "expect"
+"""One line for the proof, one for the refutation."""
 
 REQUIRED = ("mechanism", "privacy", "program")
 _INDENTED = ("mechanism", "input", "program", "align")
@@ -27,7 +29,7 @@ def check_sections(source: Source, lexemes: tuple[Lexeme, ...], *, whole: bool) 
         word = first.text
         if first.type != "NAME" or word not in SECTIONS:
             raise _no_section(source, first, second, last=next(reversed(seen), None))
-        if word in seen and word not in REPEATED:
+        if word in seen and word not in (*REPEATED, TWICE):
             related = (Label(seen[word].span, "first here"),)
             message = f"there are two sections `{word}`"
             raise fault(source, "duplicate-section", message, first.span, related=related, help="join them")

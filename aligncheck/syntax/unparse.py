@@ -51,6 +51,7 @@ def unparse(mechanism: n.Mechanism) -> str:
     if mechanism.expect is not None:
         at = f" at {mechanism.expect.at}" if mechanism.expect.at else ""
         lines += ["", f"expect {mechanism.expect.verdict}{at}"]
+        lines += ["expect refuted"] if mechanism.also_refuted else []
     return "\n".join(lines) + "\n"
 
 
