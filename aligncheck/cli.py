@@ -112,6 +112,7 @@ def _run(args: argparse.Namespace) -> int:
                 column=args.column,
                 label=args.label,
                 settings=args.set,
+                functions=args.function,
                 seed=args.seed,
                 as_json=args.json,
                 timeout=args.timeout,
@@ -306,6 +307,13 @@ def _declare_run(commands: _Commands) -> None:
     )
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter's value; once for each"
+    )
+    parser.add_argument(
+        "--function",
+        action="append",
+        default=[],
+        metavar="NAME=FILE.py:FUNCTION",
+        help="where a public function of the spec is; once for each",
     )
     parser.add_argument("--seed", type=int, metavar="N", help="repeatable noise: not private")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")

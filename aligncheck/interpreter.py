@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cmp_to_key
 from itertools import count, pairwise
 from types import MappingProxyType
-from typing import NoReturn, TypeAlias, assert_never
+from typing import NoReturn, TypeAlias, TypeVar, assert_never
 
 from aligncheck import exact
 from aligncheck.conditions import Condition
@@ -24,6 +24,7 @@ from aligncheck.syntax.contract import Contract, contract_of
 NoiseKey: TypeAlias = tuple[str, int | None]
 """A noise variable: its name and the index of the draw (None for scalar noise)."""
 Input: TypeAlias = Value | tuple[Value, ...]
+_V = TypeVar("_V")
 Inputs: TypeAlias = tuple[tuple[str, Input], ...]
 Loop: TypeAlias = tuple[tuple[str, Value], ...]
 Selected: TypeAlias = tuple[int, ...]
@@ -548,21 +549,28 @@ def _greater_first(one: tuple[int, Number], other: tuple[int, Number]) -> int:
 
 
 def _at_each_index(expr: nodes.Gather, scope: Scope) -> list[tuple[int, Number]]:
+    """The numbers that the body gives, in the order of the indices."""
+    return _over_set(expr, scope, number_of)
+
+
+def _over_set(
+    expr: nodes.Gather, scope: Scope, read: Callable[[nodes.Expr, Scope], _V]
+) -> list[tuple[int, _V]]:
     """The values of the body at the indices at which `where` holds, in the order of the indices.
 
     What is read and compared at single indices is not noted: the set is one leaf.
     """
-    read, compared, outside = len(scope.leaves), len(scope.compared), scope.bound
+    leaves, compared, outside = len(scope.leaves), len(scope.compared), scope.bound
     found = []
     try:
         for index in _indices(expr.over, scope):
             scope.tally.step()
             scope.bound = {**outside, expr.index: Fraction(index)}
             if expr.where is None or truth_of(expr.where, scope):
-                found.append((index, number_of(expr.body, scope)))
+                found.append((index, read(expr.body, scope)))
     finally:
         scope.bound = outside
-    del scope.leaves[read:], scope.compared[compared:]
+    del scope.leaves[leaves:], scope.compared[compared:]
     return found
 
 
@@ -852,7 +860,7 @@ class Machine:
 
     def _argument(self, expr: nodes.Expr) -> Input:
         if isinstance(expr, nodes.Gather) and expr.function == nodes.LISTING:
-            return tuple(value for _, value in _at_each_index(expr, self.scope))
+            return tuple(value for _, value in _over_set(expr, self.scope, evaluate))
         whole = self.scope.whole(expr) if isinstance(expr, nodes.Name) else None
         return whole if whole is not None else evaluate(expr, self.scope)
 

@@ -128,17 +128,17 @@ def check_agreement(mechanism: nodes.Mechanism, cls: type[Mechanism], case: Case
     for drawn, (expected, taken) in zip(noise.drawn, made, strict=True):
         assert drawn.family == expected.family.value
         assert drawn.value == taken
-        assert all(map(_agree, drawn.args, expected.args)), (drawn.args, expected.args)
+        assert all(map(agree, drawn.args, expected.args)), (drawn.args, expected.args)
     assert [record.tag for record in result.records] == [record.tag for record in exact.output]
     for got, record in zip(result.records, exact.output, strict=True):
         fields = row_of(got)
         assert list(fields) == [name for name, _ in record.fields]
         for name, value in record.fields:
-            assert _agree(fields[name], value), (record.tag, name, fields[name], value)
+            assert agree(fields[name], value), (record.tag, name, fields[name], value)
     return True
 
 
-def _agree(got: Fraction | float, expected: Value) -> bool:
+def agree(got: Fraction | float, expected: Value) -> bool:
     """Equal; where one side had to be rounded, equal up to rounding."""
     if isinstance(got, bool) or isinstance(expected, bool):
         return got is expected

@@ -284,7 +284,7 @@ class _Checker:
         value = argument.value
         found: Sort | None = None
         match value:
-            case n.Gather(function=n.LISTING) if isinstance(item, n.Queries):
+            case n.Gather(function=n.LISTING):
                 found = self._gather(value, _Scope())
             case n.Name(ident) if self._symbols.is_list(ident):
                 given = self._symbols.inputs[ident]
@@ -294,12 +294,11 @@ class _Checker:
                 pass
         wanted = "a list of queries" if isinstance(item, n.Queries) else "a public list"
         if found is None:
-            more = ", or `list(… for j in q)`" if isinstance(item, n.Queries) else ""
             self._fail(
                 "bad-arguments",
                 f"`{argument.name}` must be {wanted}",
                 value.span,
-                help=f"give the name of {wanted}{more}",
+                help=f"give the name of {wanted}, or `list(… for j in q)`",
             )
         if found is not item.sort and not (found is Sort.INT and item.sort is Sort.REAL):
             message = f"`{argument.name}` must be {wanted} of sort {item.sort.value}, not {found.value}"
@@ -462,7 +461,10 @@ class _Checker:
             self._int(gather.count, scope, f"how many `{gather.function}` selects")
         inside = replace(scope, binders=binders)
         does = {"Choose": "weighs", "logsumexp": "adds up"}.get(gather.function, "compares")
-        found = self._number(gather.body, inside, f"what `{gather.function}` {does}")
+        if gather.function == n.LISTING:
+            found = self._check(gather.body, inside)
+        else:
+            found = self._number(gather.body, inside, f"what `{gather.function}` {does}")
         if gather.where is not None:
             self._test(gather.where, inside, "`where`")
         if gather.function == n.LOG_SUM:

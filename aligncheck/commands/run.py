@@ -21,6 +21,7 @@ def run(
     column: str | None,
     label: str | None,
     settings: Sequence[str],
+    functions: Sequence[str],
     seed: int | None,
     as_json: bool,
     timeout: float,
@@ -38,7 +39,14 @@ def run(
 
     try:
         execution = run_file(
-            one_file(path), data, column, _settings(settings), seed, verify=verify, label=label
+            one_file(path),
+            data,
+            column,
+            _assigned("--set", settings, "NAME=VALUE"),
+            seed,
+            verify=verify,
+            label=label,
+            functions=_assigned("--function", functions, "NAME=FILE.py:FUNCTION"),
         )
     except NotVerified as error:
         report_result(Screen(error=True), checked[0], verbose=False)
@@ -56,13 +64,14 @@ def run(
     return 0
 
 
-def _settings(texts: Sequence[str]) -> dict[str, str]:
-    settings: dict[str, str] = {}
+def _assigned(option: str, texts: Sequence[str], form: str) -> dict[str, str]:
+    """What an option that may be given several times says of each name."""
+    found: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise CommandError(f"`--set {text}` is not of the form NAME=VALUE")
-        if name.strip() in settings:
+            raise CommandError(f"`{option} {text}` is not of the form {form}")
+        if name.strip() in found:
             raise CommandError(f"`{name.strip()}` is set twice")
-        settings[name.strip()] = value.strip()
-    return settings
+        found[name.strip()] = value.strip()
+    return found

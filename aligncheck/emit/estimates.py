@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from aligncheck.emit.positions import bound_by
+from aligncheck.emit.indices import bound_by
 from aligncheck.syntax import nodes
 from aligncheck.syntax.walk import statements_in, subexpressions
 

@@ -7,9 +7,10 @@ rounds of a loop emit, the position of a record says nothing about the round.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from aligncheck.emit.indices import IndicesOf, vector_of
 from aligncheck.syntax import nodes
 from aligncheck.syntax.walk import statements_in
 
@@ -29,157 +30,50 @@ class _Count:
 @dataclass(frozen=True, slots=True)
 class Answered:
     """A record is about an answer of the query vector `base`: the one of this round of a loop, or the one
-    whose index is the value of an expression.
+    whose index is the value of an expression plus `shift`.
     """
 
     base: str
     at: nodes.For | nodes.Expr
+    shift: int = 0
 
 
 def answered_queries(mechanism: nodes.Mechanism) -> Mapping[int, Answered]:
     """Which answer an `emit` is about, by the `id` of the `Emit` node; not all have one.
 
-    Two rules. The record holds the index itself, the loop's or one that was selected: `emit top(index = i)`
-    (of several, the first). Or the loop over the queries is part of no other loop, each of its rounds emits
-    the same positive number of records (a last round that breaks, at most as many), and how many records come
-    before and after it is public: its place tells the round.
+    Two rules. The record holds the index itself, the loop's or one that was selected, here or by a mechanism
+    that was called: `emit top(index = i)` (of several, the first). Or the loop over the queries is part of no
+    other loop, each of its rounds emits the same positive number of records (a last round that breaks, at
+    most as many), and how many records come before and after it is public: its place tells the round.
     """
     vectors = {n for q in mechanism.inputs if isinstance(q, nodes.Queries) and q.vector for n in q.names}
     found: dict[int, Answered] = {}
     for position, statement in enumerate(mechanism.body):
-        if isinstance(statement, nodes.For) and (base := _vector_of(statement, vectors)) is not None:
+        if isinstance(statement, nodes.For) and (base := vector_of(statement, vectors)) is not None:
             around = (*mechanism.body[:position], *mechanism.body[position + 1 :])
             if all(map(_is_public, around)) and _paced(statement.body):
                 answered = Answered(base, statement)
                 found.update(
                     (id(s), answered) for s in statements_in(statement.body) if isinstance(s, nodes.Emit)
                 )
-    indices = [IndicesOf.of(base, mechanism.body) for base in sorted(vectors)]
+    indices = IndicesOf.all_of(mechanism)
     for statement in statements_in(mechanism.body):
         if isinstance(statement, nodes.Emit):
             for field in reversed(statement.fields):
                 for each in indices:
                     if each.holds(field.value):
-                        found[id(statement)] = Answered(each.base, field.value)
+                        found[id(statement)] = Answered(each.base, field.value, each.shift)
     for loop in statements_in(mechanism.body):
-        if isinstance(loop, nodes.For) and (base := _vector_of(loop, vectors)) is not None:
+        if isinstance(loop, nodes.For) and (base := vector_of(loop, vectors)) is not None:
             answered = Answered(base, loop)
             found.update((id(s), answered) for s in statements_in(loop.body) if _holds_index(s, loop.index))
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class IndicesOf:
-    """The variables of a program that hold an index of the query vector `base` wherever they are read.
-
-    `selections` hold a list of such indices.
-    """
-
-    base: str
-    variables: frozenset[str]
-    selections: frozenset[str]
-
-    @classmethod
-    def of(cls, base: str, body: tuple[nodes.Stmt, ...]) -> IndicesOf:
-        """The analysis of a program: every way in which a variable is set must give an index.
-
-        The literal 0 is one, as answers are never empty; but what is only ever 0 is a number like any other.
-        """
-        values: dict[str, list[nodes.Expr | bool]] = {}
-        selections: set[str] = set()
-        for statement in statements_in(body):
-            match statement:
-                case nodes.Assign(name=name, value=nodes.Gather(function="top" | "upto") as gather):
-                    selections |= {name} if _is_over(gather.over, base) else set()
-                case nodes.Assign(name=name, value=value):
-                    values.setdefault(name, []).append(value)
-                case nodes.Choose(name=name, weights=weights):
-                    values.setdefault(name, []).append(_is_over(weights.over, base))
-                case nodes.For():
-                    over = _vector_of(statement, {base}) is not None
-                    for name in (n for n in bound_by(statement) if n is not None):
-                        values.setdefault(name, []).append(over and name == statement.index)
-                case _:
-                    pass
-        kept = cls(base, frozenset(values), frozenset(selections))
-        while (fewer := kept._restricted(values, all, zero=True)) != kept.variables:
-            kept = cls(base, fewer, kept.selections)
-        sourced = cls(base, frozenset(), kept.selections)
-        while (more := sourced._restricted(values, any, zero=False) & kept.variables) != sourced.variables:
-            sourced = cls(base, more, kept.selections)
-        return sourced
-
-    def holds(self, expr: nodes.Expr, *, zero: bool = False) -> bool:
-        """Whether the value of an expression is an index of `base`; `zero`: 0 counts as one."""
-        match expr:
-            case nodes.Number(value=value):
-                return zero and value == 0
-            case nodes.Name(ident=ident):
-                return ident in self.variables
-            case nodes.Index(base=selection):
-                return selection in self.selections
-            case nodes.Gather(function="argmax" | "argmin", over=over):
-                return _is_over(over, self.base)
-            case nodes.Conditional(then=then, otherwise=otherwise):
-                return self.holds(then, zero=zero) and self.holds(otherwise, zero=zero)
-            case _:
-                return False
-
-    def _restricted(
-        self,
-        values: Mapping[str, Iterable[nodes.Expr | bool]],
-        quantifier: Callable[[Iterable[bool]], bool],
-        *,
-        zero: bool,
-    ) -> frozenset[str]:
-        """The variables of which all (or any) values are indices, if those of `variables` are."""
-        return frozenset(
-            name
-            for name, given in values.items()
-            if quantifier(v if isinstance(v, bool) else self.holds(v, zero=zero) for v in given)
-        )
-
-
-def _is_over(over: nodes.Indices | nodes.OverRange, base: str) -> bool:
-    match over:
-        case nodes.Indices(base=name):
-            return name == base
-        case nodes.OverRange(low=nodes.Number(value=low), high=nodes.Call("len", (nodes.Name(ident=name),))):
-            return low >= 0 and name == base
-        case _:
-            return False
-
-
-def _vector_of(loop: nodes.For, vectors: set[str]) -> str | None:
-    """The query vector that the loop runs over from its first answer on, its index left as it is."""
-    if loop.index is not None and any(loop.index in bound_by(s) for s in statements_in(loop.body)):
-        return None
-    match loop.over:
-        case nodes.OverQueries(base=base) if base in vectors:
-            return base
-        case nodes.OverRange(low=nodes.Number(value=0), high=nodes.Call("len", (nodes.Name(ident=base),))):
-            return base if base in vectors else None
-        case _:
-            return None
 
 
 def _holds_index(statement: nodes.Stmt, index: str | None) -> bool:
     return isinstance(statement, nodes.Emit) and any(
         isinstance(f.value, nodes.Name) and f.value.ident == index for f in statement.fields
     )
-
-
-def bound_by(statement: nodes.Stmt) -> tuple[str | None, ...]:
-    """The variables that the statement sets."""
-    match statement:
-        case nodes.Assign(name=name) | nodes.Choose(name=name) | nodes.Logistic(name=name):
-            return (name,)
-        case nodes.For(index=index, over=nodes.OverQueries(item=item)):
-            return (index, item)
-        case nodes.For(index=index):
-            return (index,)
-        case _:
-            return ()
 
 
 def _paced(body: tuple[nodes.Stmt, ...]) -> bool:

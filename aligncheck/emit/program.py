@@ -9,6 +9,7 @@ from typing import Protocol, assert_never
 
 from aligncheck.emit.estimates import Gap
 from aligncheck.emit.expressions import Writer
+from aligncheck.emit.indices import bound_by
 from aligncheck.emit.kinds import Kind, drawn_kind
 from aligncheck.emit.layout import (
     COMFORTABLE,
@@ -22,7 +23,7 @@ from aligncheck.emit.layout import (
     quoted,
 )
 from aligncheck.emit.names import fresh
-from aligncheck.emit.positions import Answered, bound_by
+from aligncheck.emit.positions import Answered
 from aligncheck.emit.records import RecordClass, RecordKey
 from aligncheck.syntax import nodes
 from aligncheck.syntax.walk import names_in, own_expressions, statements_in, subexpressions
@@ -252,7 +253,12 @@ class Program:
             fields.append(f"{python}={item if selected else self.writer.of_kind(part.value, kind)}")
         arguments: list[Item] = [call(record.name, fields)]
         if answered is not None:
-            arguments.append(f"query=({quoted(answered.base)}, {item})")
+            at = (
+                f"{item} {'+' if answered.shift > 0 else '-'} {abs(answered.shift)}"
+                if answered.shift
+                else item
+            )
+            arguments.append(f"query=({quoted(answered.base)}, {at})")
         if (gap := self.gaps.get(id(statement))) is not None:
             arguments.append(self._estimate(gap, dict(f[:2] for f in record.fields)[gap.field]))
         yield from bracket_lines(call("release.emit", arguments), indent)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from aligncheck.emit.indices import bound_by
 from aligncheck.emit.kinds import Kind, Kinds, literal_power
-from aligncheck.emit.positions import bound_by
 from aligncheck.syntax import nodes
 from aligncheck.syntax.walk import names_in, statements_in, subexpressions
 

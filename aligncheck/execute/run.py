@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 from aligncheck.execute.errors import RunError
+from aligncheck.execute.functions import functions_of
 from aligncheck.execute.load import Verify, load
 from aligncheck.execute.settings import check_names, needed, value_of
 from aligncheck.execute.table import Table, read_table
@@ -73,6 +74,7 @@ def run_file(
     *,
     verify: Verify,
     label: str | None = None,
+    functions: Mapping[str, str] | None = None,
 ) -> Execution:
     """Runs the mechanism in a spec or a generated module once.
 
@@ -85,17 +87,14 @@ def run_file(
         seed: None for the operating system's randomness; an int makes the run repeatable and not private.
         verify: checks the spec in a file; not called for generated modules.
         label: the column that names the items. None: see `Table.label_column`.
+        functions: where each public function of the spec is; see `functions_of`.
 
     Raises:
         RunError: the run cannot be carried out (exit status 2); nothing was released.
     """
     cls = load(path, verify)
     spec = cls.spec
-    if spec.functions:
-        raise RunError(
-            f"`{spec.name}` needs public functions: {', '.join(f'`{f.name}`' for f in spec.functions)}",
-            f"`aligncheck compile {path}` writes a class that takes them as Python functions",
-        )
+    public = functions_of(spec, functions or {})
     check_names(spec, settings)
     given = {q.name: value_of(q, settings[q.name]) for q in spec.queries if q.name in settings}
     wanted = [q for q in spec.queries if q.name not in settings]
@@ -106,14 +105,19 @@ def run_file(
         table = read_table(data_path)
         columns = _columns(table, wanted, column)
         given.update({q.name: _answers(table, q, columns[q.name], label) for q in wanted})
-    mechanism = _constructed(cls, settings, seed)
+    mechanism = _constructed(cls, settings, public, seed)
     return _execution(mechanism, given, columns)
 
 
-def _constructed(cls: type[Mechanism], settings: Mapping[str, str], seed: int | None) -> Mechanism:
+def _constructed(
+    cls: type[Mechanism],
+    settings: Mapping[str, str],
+    functions: Mapping[str, Callable[..., Any]],
+    seed: int | None,
+) -> Mechanism:
     values: dict[str, Any] = {p.keyword: value_of(p, settings[p.name]) for p in cls.spec.parameters}
     try:
-        return cls(**values, seed=seed)
+        return cls(**values, **functions, seed=seed)
     except ArgumentError as error:
         raise RunError(str(error), needed(cls.spec)) from None
     except (ArithmeticError, LookupError, MechanismError) as error:

@@ -184,6 +184,8 @@ class _Call:
                 case Parameter(name=name):
                     yield same_value(self.event.values[name]), f"`{name}` is the same on D and D'"
                 case PublicVector(name=name):
+                    length = self.event.lists[name].length
+                    yield same_value(length), f"`{name}` is as long on D as on D'"
                     yield (
                         implies(self._legal(name), same_value(Pair(*self._entries(name, _I)))),
                         f"`{name}` is the same on D and D'",

@@ -110,14 +110,18 @@ class Release(Generic[R]):
         """Releases one record.
 
         `query` is the vector and the index of the answer that it is about, given only where the output
-        determines that index: other labels would tell more than the output does. `estimate` is given where a
+        determines that index: other labels would tell more than the output does. An index outside the vector
+        stands for no answer (for a public threshold among them, say). `estimate` is given where a
         field is a gap: the field's name in Python, the public number that must be added to it so that it is
         the answer and the noise as drawn, and that noise.
         """
-        labels = None if query is None else self._of_queries.get(query[0])
         self._records.append(record)
-        self._labels.append(None if query is None or labels is None else labels[query[1]])
+        self._labels.append(None if query is None else self._label(*query))
         self._estimates.append(None if estimate is None else _estimate(record, *estimate))
+
+    def _label(self, vector: str, index: int) -> Hashable | None:
+        labels = self._of_queries.get(vector)
+        return labels[index] if labels is not None and 0 <= index < len(labels) else None
 
     def count(self, tag: str | None = None) -> int:
         """How many records were released, in all or with a tag."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import sys
 import types
 from fractions import Fraction
@@ -9,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from oracle import agree, as_if_verified, load
 
 from aligncheck.check import check
 from aligncheck.diagnostics import SpecError
 from aligncheck.emit.python import emit_python
 from aligncheck.interpreter import DrawSite, Finished, run
 from aligncheck.pipeline import Options, verify_source
-from aligncheck.runtime import RecordedNoise
+from aligncheck.runtime import FloatingNoise, Labelled, RecordedNoise
 from aligncheck.source import Source
 from aligncheck.syntax.parse import parse
 from aligncheck.syntax.read import read_source
@@ -227,9 +229,7 @@ def test_compiled_calls_do_what_the_interpreter_does(name: str, cls: str, parame
     records = mechanism(answers).records
     assert [record.tag for record in records] == [record.tag for record in done.output]
     for ours, theirs in zip(records, done.output, strict=True):
-        assert [float(getattr(ours, field)) for field, _ in theirs.fields] == pytest.approx(
-            [float(value) for _, value in theirs.fields]  # type: ignore[arg-type]
-        )
+        assert all(agree(getattr(ours, field), value) for field, value in theirs.fields)
 
 
 def test_public_functions_are_arguments() -> None:
@@ -240,7 +240,44 @@ def test_public_functions_are_arguments() -> None:
         seen.append((state, index))
         return int(state) + 1
 
-    mechanism = module.Mwem(answer=lambda state, j: 0, update=update, rounds=3, start=0, eps=1000, seed=1)
-    result = mechanism([1, 50, 2])
-    assert seen == [(0, 1), (1, 1), (2, 1)]
-    assert [record.index for record in result.records] == [1, 1, 1]
+    mechanism = module.Mwem(
+        answer=lambda state, j: 0,
+        update=update,
+        asked=lambda done, j: bool(int(done) >> j & 1),
+        add=lambda done, j: int(done) | 1 << j,
+        unasked=lambda done: next(j for j in range(9) if not int(done) >> j & 1),
+        rounds=4,
+        start=0,
+        nothing=0,
+        eps=1000,
+        seed=1,
+    )
+    result = mechanism(Labelled([1, 50, 20], ["a", "b", "c"]))
+    assert seen == [(0, 1), (1, 2), (2, 0)], "each item once, the largest first, and then none is left"
+    assert [record.index for record in result.records] == [1, 2, 0]
+    assert result.labels == ("b", "c", "a")
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("topk_with_measures", {"k": 3}),
+        ("topk_with_measures_exp", {"k": 3}),
+        ("svt_with_measures", {"k": 3, "T": 500}),
+    ],
+)
+def test_an_estimate_is_off_by_its_standard_error(name: str, parameters: dict[str, Any]) -> None:
+    """Where noise does not change who is selected, an estimate is unbiased, and its standard error is right."""
+    source = read_source(str(SPECS / f"{name}.dp"))
+    made = load(emit_python(as_if_verified(check(source, parse(source)))))
+    answers = [1000, 20000, -5000, 3000, -4000]
+    mechanism = made(eps=2, **parameters).with_noise(FloatingNoise(5))
+    errors, spreads = [], set()
+    for _ in range(3000):
+        for record in mechanism(answers).records:
+            errors.append(float(record.value) - answers[record.index])
+            spreads.add(float(record.standard_error))
+    assert len(spreads) == 1
+    stated = spreads.pop()
+    assert statistics.mean(errors) == pytest.approx(0, abs=stated / 20)
+    assert statistics.pstdev(errors) == pytest.approx(stated, rel=0.05)

@@ -612,7 +612,12 @@ def labels_with(body: str) -> tuple[object, ...]:
         ("w = top(2, -q[i] for i in q)\nemit a(x = w[1], y = w[0])", ("plus",)),
         ("j = 0\nfor i, x in q:\n  if x < 0: j = i\nemit a(j)", ("minus",)),
         ("j = argmin(q[i] for i in q)\nemit a(q[j])", (None,)),
-        ("j = argmin(q[i] for i in range(-1, len(q)) where i >= 0)\nemit a(j)", (None,)),
+        ("j = argmin(q[i] for i in range(-1, len(q)) where i >= 0)\nemit a(j)", ("minus",)),
+        # An index may be one off, as where a threshold competes as number 0; that has no name.
+        ("j = argmin((0 if i == 0 else q[i - 1]) for i in range(len(q) + 1))\nemit a(j)", ("minus",)),
+        ("j = argmax((5 if i == 0 else q[i - 1]) for i in range(len(q) + 1))\nemit a(j)", (None,)),
+        ("j = argmax(q[i] - q[i - 1] for i in range(1, len(q)))\nemit a(j)", (None,)),
+        ("j = argmax(q[1 - i] for i in range(len(q)))\nemit a(j)", (None,)),
         ("j = argmin(i for i in range(5))\nemit a(j)", (None,)),
         ("j = argmin(q[i] for i in q)\nj = j - 1\nemit a(j)", (None,)),
         ("j = 0\nemit a(j)", (None,)),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from oracle import as_if_verified
 
+from aligncheck.check import check
 from aligncheck.conditions import Condition
 from aligncheck.diagnostics import Label
 from aligncheck.emit.python import emit_python
@@ -24,7 +25,8 @@ SETTINGS = {"T": "1000", "k": "5", "eps": "1"}
 
 
 def trusting(path: str) -> Verdict:
-    return as_if_verified(parse(read_source(path)))
+    source = read_source(path)
+    return as_if_verified(check(source, parse(source)))
 
 
 def refusing(path: str) -> Verdict:
@@ -238,3 +240,73 @@ def test_vectors_and_truth_values_are_set_as_text(tmp_path: Path) -> None:
     assert [record.tag for record in execution.records] == ["noisy", "hidden"]
     with pytest.raises(RunError, match=r"`wanted\[1\]` must be `true` or `false`, not `1`"):
         run_file(spec, data, None, {"wanted": "true,1", "eps": "1"}, 1, verify=trusting)
+
+
+MODEL = """
+def answer(state, j): return 0
+def update(state, j, value): return state
+def asked(done, j): return bool(int(done) >> j & 1)
+def add(done, j): return int(done) | 1 << j
+def unasked(done): return next(j for j in range(99) if not asked(done, j))
+number = 1
+"""
+MWEM = str(ROOT / "specs" / "mwem.dp")
+PUBLIC = ("answer", "update", "asked", "add", "unasked")
+
+
+def model(folder: Path, text: str = MODEL) -> dict[str, str]:
+    path = folder / "model.py"
+    path.write_text(text)
+    return {name: f"{path}:{name}" for name in PUBLIC}
+
+
+def mwem(data: str, functions: dict[str, str]) -> Execution:
+    settings = {"rounds": "3", "start": "0", "nothing": "0", "eps": "100"}
+    return run_file(MWEM, data, None, settings, 1, verify=trusting, functions=functions)
+
+
+def test_public_functions_come_from_a_file_or_a_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = csv(tmp_path, "item,count\na,5000\nb,9000\n")
+    functions = model(tmp_path)
+    assert mwem(data, functions).labels == ("b", "a")
+    monkeypatch.chdir(tmp_path)
+    assert mwem(data, {name: f"model:{name}" for name in PUBLIC}).labels == ("b", "a")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message", "advice"),
+    [
+        ({"answer": ""}, "`answer=` is not of the form NAME=FILE.py:FUNCTION or NAME=MODULE:FUNCTION", None),
+        ({"anwser": "m:f"}, "`mwem` has no public function `anwser`", "did you mean `answer`?"),
+        ({"answer": "no_such_module:f"}, "`no_such_module` cannot be imported: ModuleNotFoundError", None),
+        ({"answer": "no_such_file.py:f"}, "cannot read `no_such_file.py`", None),
+        ({"answer": "HERE:number"}, "model.py` has no function `number` for `answer`", None),
+        ({"answer": "HERE:nothing"}, "model.py` has no function `nothing` for `answer`", None),
+    ],
+)
+def test_public_functions_that_are_not_there(
+    tmp_path: Path, changed: dict[str, str], message: str, advice: str | None
+) -> None:
+    functions = model(tmp_path)
+    here = functions["answer"].rpartition(":")[0]
+    changed = {name: place.replace("HERE", here) for name, place in changed.items()}
+    with pytest.raises(RunError) as caught:
+        mwem(csv(tmp_path, "count\n5\n"), {**functions, **changed})
+    assert message in caught.value.message
+    assert advice is None or advice in str(caught.value.help)
+
+
+def test_a_run_without_its_public_functions_names_them(tmp_path: Path) -> None:
+    with pytest.raises(
+        RunError, match="no function for `answer`, `update`, `asked`, `add`, `unasked`"
+    ) as caught:
+        mwem(csv(tmp_path, "count\n5\n"), {})
+    assert "--function answer=FILE.py:NAME" in str(caught.value.help)
+    broken = model(tmp_path, "def answer(:\n")
+    with pytest.raises(RunError, match="model.py:1: "):
+        mwem(csv(tmp_path, "count\n5\n"), broken)
+    raising = model(tmp_path, "1/0\n")
+    with pytest.raises(RunError, match="cannot be loaded: ZeroDivisionError"):
+        mwem(csv(tmp_path, "count\n5\n"), raising)
