@@ -252,7 +252,7 @@ def test_public_functions_are_arguments() -> None:
         eps=1000,
         seed=1,
     )
-    result = mechanism(Labelled([1, 50, 20], ["a", "b", "c"]))
+    result = mechanism(Labelled([1, 50, 20], ("a", "b", "c")))
     assert seen == [(0, 1), (1, 2), (2, 0)], "each item once, the largest first, and then none is left"
     assert [record.index for record in result.records] == [1, 2, 0]
     assert result.labels == ("b", "c", "a")
@@ -267,9 +267,9 @@ def test_public_functions_are_arguments() -> None:
     ],
 )
 def test_an_estimate_is_off_by_its_standard_error(name: str, parameters: dict[str, Any]) -> None:
-    """Where noise does not change who is selected, an estimate is unbiased, and its standard error is right."""
+    """Where noise does not change who is selected, an estimate is unbiased, with the stated standard error."""
     source = read_source(str(SPECS / f"{name}.dp"))
-    made = load(emit_python(as_if_verified(check(source, parse(source)))))
+    made: Any = load(emit_python(as_if_verified(check(source, parse(source)))))
     answers = [1000, 20000, -5000, 3000, -4000]
     mechanism = made(eps=2, **parameters).with_noise(FloatingNoise(5))
     errors, spreads = [], set()

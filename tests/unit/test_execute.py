@@ -305,7 +305,7 @@ def test_a_run_without_its_public_functions_names_them(tmp_path: Path) -> None:
         mwem(csv(tmp_path, "count\n5\n"), {})
     assert "--function answer=FILE.py:NAME" in str(caught.value.help)
     broken = model(tmp_path, "def answer(:\n")
-    with pytest.raises(RunError, match="model.py:1: "):
+    with pytest.raises(RunError, match=r"model\.py:1: "):
         mwem(csv(tmp_path, "count\n5\n"), broken)
     raising = model(tmp_path, "1/0\n")
     with pytest.raises(RunError, match="cannot be loaded: ZeroDivisionError"):
