@@ -93,7 +93,14 @@ def probability(
     relative width is about 2**-precision but for cancellation. `deadline` is on the clock of
     `time.monotonic`. Raises `NotComputable` and `OutOfTime`.
     """
-    raise NotComputable("not there yet")
+    from aligncheck.refute.execution import Execution
+    from aligncheck.refute.integration import enclosed
+
+    def check() -> None:
+        check_deadline(deadline)
+
+    ways = list(Execution(mechanism, inputs, event, functions, check).ways())
+    return enclosed(ways, precision, check)
 
 
 def shapes(

@@ -1,0 +1,166 @@
+"""From ways to probabilities: densities, choices by weights, logistic draws, and the precision of it all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from flint import arb, ctx, fmpq
+
+from aligncheck.refute.elimination import Elimination, Form, Tangled
+from aligncheck.refute.evaluation import Chosen
+from aligncheck.refute.execution import Way
+from aligncheck.refute.piecewise import Calculus, Coefficient, Piece, Piecewise, indicator
+from aligncheck.refute.probability import Ball, NotComputable
+from aligncheck.refute.reals import to_ball
+from aligncheck.refute.symbolic import Interval, Noise
+from aligncheck.syntax import nodes
+
+_MOST_BITS = 4_096
+
+
+def enclosed(ways: list[Way], precision: int, check: Callable[[], None]) -> Ball:
+    """The sum of the probabilities of ways, with a relative accuracy of at least a third of the precision.
+
+    Where cancellation has taken more than that, everything is done again with twice the bits. Raises
+    `NotComputable`, `OutOfTime`.
+    """
+    bits = precision
+    while True:
+        with ctx.workprec(bits):
+            integration = Integration(check)
+            total: Any = None
+            for way in ways:
+                found = integration.probability(way)
+                if found is not None:
+                    total = found if total is None else total + found
+            if total is None:
+                return Ball(Fraction(0), Fraction(0))
+            if total.rel_accuracy_bits() >= precision // 3 or bits >= _MOST_BITS:
+                return ball_of(total)
+        bits *= 2
+
+
+def ball_of(value: Any) -> Ball:
+    """The enclosure of a probability: that of the number, and of [0, 1]."""
+    if not value.is_finite():
+        return Ball(Fraction(0), Fraction(1))
+    low, high = _fraction(value.lower()), _fraction(value.upper())
+    return Ball(max(low, Fraction(0)), min(high, Fraction(1)))
+
+
+def _fraction(value: Any) -> Fraction:
+    mantissa, exponent = value.man_exp()
+    whole, power = int(mantissa), int(exponent)
+    return Fraction(whole << power) if power >= 0 else Fraction(whole, 1 << -power)
+
+
+class Integration:
+    """The probabilities of ways at one precision; densities and their integrals are kept."""
+
+    def __init__(self, check: Callable[[], None], calculus: Calculus | None = None) -> None:
+        self.calculus = calculus or Calculus()
+        self._check = check
+        self._densities: dict[tuple[object, str], Piecewise] = {}
+        self._windows: dict[Any, Any] = {}
+
+    def probability(self, way: Way) -> Coefficient | None:
+        """The probability of one way; None where it is 0 because no point is left."""
+        scale: Coefficient = 1
+        for chosen in way.chosen:
+            scale = scale * self._weight(chosen)
+        restricted, logistic = _split(way)
+        for noise, interval in logistic:
+            scale = scale * self._logistic(noise, interval)
+        factors, kinds = self.factors(way, restricted)
+        found = self._elimination(way).integral(factors, kinds) if kinds else 1
+        if found is None:
+            return None
+        return found * scale if self.calculus.symbolic else arb(1) * found * scale
+
+    def _elimination(self, way: Way) -> Elimination:
+        return Elimination(self.calculus, self._check, self._windows)
+
+    def factors(
+        self, way: Way, restricted: Mapping[Form, Interval], more: Iterable[int] = ()
+    ) -> tuple[list[tuple[Form, Piecewise]], dict[int, bool]]:
+        """The densities and indicators of what a way restricts, and which variables are continuous."""
+        used = sorted({variable for form in restricted for variable, _ in form} | set(more))
+        kinds = {variable: not way.noises[variable].lattice for variable in used}
+        factors: list[tuple[Form, Piecewise]] = [
+            (((variable, 1),), self.density(way.noises[variable])) for variable in used
+        ]
+        for form, (low, high) in restricted.items():
+            continuous = any(kinds[variable] for variable, _ in form)
+            factors.append((form, indicator(low, high, continuous)))
+        return factors, kinds
+
+    def density(self, noise: Noise) -> Piecewise:
+        """The density (the masses) of a noise variable."""
+        key = noise.family, str(noise.rate)
+        found = self._densities.get(key)
+        if found is None:
+            found = self._densities[key] = self._made(noise)
+        return found
+
+    def _made(self, noise: Noise) -> Piecewise:
+        calculus = self.calculus
+        up, down = calculus.rate(noise.rate), calculus.rate(-noise.rate)
+        fall = calculus.exp(down, fmpq(1))
+        match noise.family:
+            case nodes.Family.LAPLACE:
+                height, sides, zero = calculus.number(noise.rate / 2), 2, fmpq(0)
+            case nodes.Family.EXPONENTIAL:
+                height, sides, zero = calculus.number(noise.rate), 1, fmpq(0)
+            case nodes.Family.GEOMETRIC:
+                height, sides, zero = 1 - fall, 1, 0
+            case nodes.Family.DISCRETE_LAPLACE:
+                height, sides, zero = (1 - fall) / (1 + fall), 2, 0
+            case _:
+                raise NotComputable("logistic noise meets other noise", noise.span)
+        right = Piece(zero, {(down, 0): height})
+        left = Piece(zero, {(up, 0): height}) if sides == 2 else None
+        return Piecewise((zero,), (left, right), not noise.lattice)
+
+    def _weight(self, chosen: Chosen) -> Coefficient:
+        """exp(log_i) over the sum of exp(log_j), with differences so that nothing overflows."""
+        own = chosen.logs[chosen.place]
+        if self.calculus.symbolic:
+            import sympy
+
+            from aligncheck.refute.reals import to_expr
+
+            return 1 / sympy.Add(*(sympy.exp(to_expr(log - own)) for log in chosen.logs))
+        return 1 / sum((to_ball(log - own).exp() for log in chosen.logs), arb(0))
+
+    def _logistic(self, noise: Noise, interval: Interval) -> Coefficient:
+        """The probability of an interval, given that the number is above its bound."""
+        if self.calculus.symbolic:
+            raise NotComputable("no formula for logistic noise", noise.span)
+        low, high = interval
+
+        def above(at: Any) -> Any:
+            """P(the number is above `at`)."""
+            return 1 / (1 + to_ball((at - noise.location) * noise.rate).exp())
+
+        upper = arb(1) if low is None else above(low)
+        lower = arb(0) if high is None else above(high)
+        return (upper - lower) / (arb(1) if noise.low is None else above(noise.low))
+
+
+def _split(way: Way) -> tuple[dict[Form, Interval], list[tuple[Noise, Interval]]]:
+    """The intervals without those of logistic variables, and these."""
+    restricted: dict[Form, Interval] = {}
+    logistic = []
+    for form, interval in way.restricted.items():
+        if interval == (None, None):
+            continue
+        if len(form) == 1 and way.noises[form[0][0]].family is None:
+            logistic.append((way.noises[form[0][0]], interval))
+        else:
+            restricted[form] = interval
+    return restricted, logistic
+
+
+__all__ = ["Integration", "Tangled", "ball_of", "enclosed"]

@@ -1,0 +1,294 @@
+"""Exact real numbers for the engine: rationals, and rational combinations of irrational ones.
+
+Built on `aligncheck.exact`, and faster for what an integration does: adding, comparing, multiplying by rationals.
+A `Surd` is a rational plus a combination of *atoms*, irrational numbers that SymPy tells apart. Signs are decided by
+enclosures, zeros only structurally or by `exact.sign`, so nothing here is decided by rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from flint import arb, ctx, fmpq
+
+from aligncheck import exact
+from aligncheck.exact import Irrational, Undecided
+
+
+class Atom:
+    """An irrational number, the only object for its SymPy expression; `rank` orders atoms.
+
+    Where it stands for a parameter that is left open, `open` is true, and `expr` is a symbol; its enclosure
+    is that of the value for which the computation is made.
+    """
+
+    __slots__ = ("_balls", "expr", "open", "rank", "value")
+
+    def __init__(self, expr: Any, rank: int, value: Any = None) -> None:
+        self.expr = expr
+        self.rank = rank
+        self.open = value is not None
+        self.value = expr if value is None else value
+        self._balls: dict[int, Any] = {}
+
+    def ball(self) -> Any:
+        """An enclosure at the working precision."""
+        found = self._balls.get(ctx.prec)
+        if found is None:
+            found = self._balls[ctx.prec] = enclosed(self.value)
+        return found
+
+
+class Dependent(Exception):  # noqa: N818 - it is an answer
+    """A decision depends on a parameter that is left open."""
+
+
+_ATOMS: dict[Any, Atom] = {}
+
+
+def enclosed(expr: Any) -> Any:
+    """A ball around a closed SymPy expression that `exact` builds, at the working precision."""
+    return exact._ball(expr)
+
+
+def atom_of(expr: Any) -> Atom:
+    """The atom for an expression."""
+    found = _ATOMS.get(expr)
+    if found is None:
+        found = _ATOMS[expr] = Atom(expr, len(_ATOMS))
+    return found
+
+
+class Surd:
+    """`rational` plus the sum of coefficient times atom over `terms`, which is not empty."""
+
+    __slots__ = ("rational", "terms")
+
+    def __init__(self, rational: Any, terms: tuple[tuple[Atom, Any], ...]) -> None:
+        self.rational = rational
+        self.terms = terms
+
+    def __hash__(self) -> int:
+        return hash((self.rational, self.terms))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Surd | fmpq | int):
+            return NotImplemented
+        return sign(self - other) == 0
+
+    def __neg__(self) -> Surd:
+        return Surd(-self.rational, tuple((atom, -factor) for atom, factor in self.terms))
+
+    def __add__(self, other: Real) -> Real:
+        if not isinstance(other, Surd):
+            return Surd(self.rational + other, self.terms)
+        factors = dict(self.terms)
+        for atom, factor in other.terms:
+            factors[atom] = factors[atom] + factor if atom in factors else factor
+        return _combined(self.rational + other.rational, factors)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Real) -> Real:
+        return self + -other
+
+    def __rsub__(self, other: Any) -> Real:
+        return -self + other
+
+    def __mul__(self, other: Real) -> Real:
+        if isinstance(other, Surd):
+            return _slow("*", self, other)
+        if other == 0:
+            return fmpq(0)
+        return Surd(self.rational * other, tuple((atom, factor * other) for atom, factor in self.terms))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Real) -> Real:
+        if isinstance(other, Surd):
+            return _slow("/", self, other)
+        return self * (1 / fmpq(other))
+
+    def __rtruediv__(self, other: Any) -> Real:
+        return _slow("/", fmpq(other), self)
+
+    def __lt__(self, other: Real) -> bool:
+        return sign(self - other) < 0
+
+    def __le__(self, other: Real) -> bool:
+        return sign(self - other) <= 0
+
+    def __gt__(self, other: Real) -> bool:
+        return sign(self - other) > 0
+
+    def __ge__(self, other: Real) -> bool:
+        return sign(self - other) >= 0
+
+    def __repr__(self) -> str:
+        return str(to_expr(self))
+
+    @property
+    def open(self) -> bool:
+        """Whether a parameter that is left open occurs."""
+        return any(atom.open for atom, _ in self.terms)
+
+
+Real: TypeAlias = Any
+"""fmpq | Surd. (flint has no types for mypy.) Python's `int` may stand for a rational in sums and products."""
+
+
+def _combined(rational: Any, factors: dict[Atom, Any]) -> Real:
+    terms = tuple(sorted(((a, f) for a, f in factors.items() if f != 0), key=lambda term: term[0].rank))
+    return Surd(rational, terms) if terms else rational
+
+
+def to_expr(value: Real) -> Any:
+    """The SymPy expression of a number."""
+    import sympy
+
+    if not isinstance(value, Surd):
+        value = fmpq(value)
+        return sympy.Rational(int(value.p), int(value.q))
+    return sympy.Add(to_expr(value.rational), *(to_expr(factor) * atom.expr for atom, factor in value.terms))
+
+
+def of_expr(expr: Any) -> Real:
+    """The number that a closed SymPy expression stands for."""
+    import sympy
+
+    rational, factors = fmpq(0), {}
+    for term in sympy.Add.make_args(expr.expand()):
+        factor, rest = term.as_coeff_Mul()
+        if not factor.is_Rational:
+            factor, rest = sympy.S.One, term
+        number = fmpq(int(factor.p), int(factor.q))
+        if rest == 1:
+            rational += number
+        else:
+            atom = atom_of(rest)
+            factors[atom] = factors[atom] + number if atom in factors else number
+    return _combined(rational, factors)
+
+
+def of_exact(value: exact.Number | int) -> Real:
+    """A number of the interpreter."""
+    if isinstance(value, Irrational):
+        return _of_irrational(value)
+    if isinstance(value, int):
+        return fmpq(value)
+    return fmpq(value.numerator, value.denominator)
+
+
+@lru_cache(maxsize=4_096)
+def _of_irrational(value: Irrational) -> Real:
+    return of_expr(value.expr)
+
+
+def to_exact(value: Real) -> exact.Number:
+    """The number as the interpreter has it."""
+    if isinstance(value, Surd):
+        return Irrational(to_expr(value))
+    value = fmpq(value)
+    return Fraction(int(value.p), int(value.q))
+
+
+@lru_cache(maxsize=4_096)
+def _slow(op: str, a: Real, b: Real) -> Real:
+    """A product or a quotient with irrational numbers, through SymPy. Raises `exact.Undefined`."""
+    if op == "/":
+        if sign(b) == 0:
+            raise exact.Undefined("division by 0")
+        return _checked(to_expr(a) / to_expr(b))
+    return _checked(to_expr(a) * to_expr(b))
+
+
+def _checked(expr: Any) -> Real:
+    if expr.count_ops() > 300:
+        raise Undecided("an irrational number has too many terms")
+    return of_expr(expr)
+
+
+def divide(a: Real, b: Real) -> Real:
+    """a / b. Raises `exact.Undefined` where b is 0."""
+    if sign(b) == 0:
+        raise exact.Undefined("division by 0")
+    return a / b
+
+
+_BITS = (64, 256)
+
+
+def sign(value: Real) -> int:
+    """-1, 0 or 1. Raises `Undecided`, and `Dependent` where a parameter left open decides."""
+    if not isinstance(value, Surd):
+        return int(value > 0) - int(value < 0)
+    if value.open:
+        raise Dependent
+    for bits in _BITS:
+        with ctx.workprec(bits):
+            ball = to_ball(value)
+            if ball > 0:
+                return 1
+            if ball < 0:
+                return -1
+    return exact.sign(to_exact(value))
+
+
+def to_ball(value: Real) -> Any:
+    """A ball around a number, at the working precision."""
+    if not isinstance(value, Surd):
+        return arb(value)
+    total = arb(value.rational)
+    for atom, factor in value.terms:
+        total += arb(factor) * atom.ball()
+    return total
+
+
+def floor(value: Real) -> int:
+    """The greatest integer that is at most a number."""
+    if isinstance(value, Surd):
+        if value.open:
+            raise Dependent
+        return int(exact.floor(to_exact(value)))
+    return int(fmpq(value).floor())
+
+
+def ceiling(value: Real) -> int:
+    """The least integer that is at least a number."""
+    return -floor(-value)
+
+
+def is_rational(value: Real) -> bool:
+    """Whether a number is (seen to be) rational."""
+    return not isinstance(value, Surd)
+
+
+_FUNCTIONS: dict[str, Callable[[exact.Number], exact.Number]] = {
+    "sqrt": exact.sqrt,
+    "exp": exact.exp,
+    "ln": exact.ln,
+    "log2": exact.log2,
+}
+
+
+def apply(function: str, value: Real) -> Real:
+    """A function of one number. Raises `exact.Undefined`, `Undecided` and `Dependent`."""
+    if isinstance(value, Surd) and value.open:
+        return _apply_open(function, value)
+    return of_exact(_FUNCTIONS[function](to_exact(value)))
+
+
+def _apply_open(function: str, value: Surd) -> Real:
+    import sympy
+
+    if function == "exp":
+        return _checked(sympy.exp(to_expr(value)))
+    raise Dependent
+
+
+def log_sum_exp(values: Iterable[Real]) -> Real:
+    """The logarithm of a sum of exponentials."""
+    return of_exact(exact.log_sum_exp(map(to_exact, values)))
