@@ -27,6 +27,7 @@ exit status:
 With several files the worst counts: 2, then 1, then 3, then 0."""
 
 DEFAULT_TIMEOUT = 60.0
+REFUTE_SECONDS = 5.0
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 _BROKEN_PIPE = 141  # 128 + SIGPIPE
@@ -97,7 +98,26 @@ def _run(args: argparse.Namespace) -> int:
             if args.expect:
                 return expect(args.paths, timeout=args.timeout, jobs=args.jobs, as_json=args.json)
             return verify(
-                args.paths, timeout=args.timeout, jobs=args.jobs, as_json=args.json, verbose=args.verbose
+                args.paths,
+                timeout=args.timeout,
+                jobs=args.jobs,
+                as_json=args.json,
+                verbose=args.verbose,
+                refuting=args.refute,
+            )
+        case "refute":
+            from aligncheck.commands.refute import expect as expect_refuted
+            from aligncheck.commands.refute import refute
+
+            if args.expect:
+                return expect_refuted(args.paths, timeout=args.timeout, jobs=args.jobs, as_json=args.json)
+            return refute(
+                args.paths,
+                eps=args.eps,
+                settings=args.set,
+                timeout=args.timeout,
+                jobs=args.jobs,
+                as_json=args.json,
             )
         case "compile":
             from aligncheck.commands.compile import compile_spec
@@ -190,6 +210,27 @@ examples:
 
 _EXPECT_STATUSES = "With --expect: 0 if every file does what its `expect` line says, otherwise 1."
 
+_REFUTE_ABOUT = """\
+Searches for a real violation of the claim: parameters, neighbouring databases D
+and D', and an event E with P(M(D) in E) > exp(claim) P(M(D') in E). Both
+probabilities are enclosed rigorously, so REFUTED is about the mechanism, not
+about its alignment. NO VIOLATION FOUND claims nothing."""
+
+_REFUTE_EXAMPLES = """\
+examples:
+  aligncheck refute specs/broken/isvt3.dp
+  aligncheck refute specs/broken/isvt3.dp --set N=2
+  aligncheck refute specs/broken/histogram_wrong_scale.dp --eps 1/2 --json
+  aligncheck refute --expect specs      each file against `expect refuted`
+
+exit status:
+  0  no violation found: nothing is claimed
+  1  refuted
+  2  error: no spec that can be searched, or the command cannot be carried out
+  3  unknown: the search was stopped from outside
+With several files the worst counts: 2, then 1, then 3, then 0.
+With --expect: 0 if those files are refuted, and only those, that expect it."""
+
 _COMPILE_ABOUT = """\
 Verifies the spec and writes it as a Python module that imports only
 aligncheck's small runtime. A spec that is not VERIFIED is refused, with the
@@ -254,7 +295,14 @@ def _parser() -> _Parser:
     )
     parser.add_argument("--version", action="version", version=f"aligncheck {__version__}")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
-    for declare in (_declare_verify, _declare_compile, _declare_run, _declare_show, _declare_explain):
+    for declare in (
+        _declare_verify,
+        _declare_refute,
+        _declare_compile,
+        _declare_run,
+        _declare_show,
+        _declare_explain,
+    ):
         declare(commands)
     return parser
 
@@ -271,9 +319,39 @@ def _declare_verify(commands: _Commands) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
     parser.add_argument("-v", "--verbose", action="store_true", help="also paths, invariants, obligations")
     parser.add_argument("--expect", action="store_true", help="compare verdicts with the `expect` lines")
+    parser.add_argument(
+        "--refute", action="store_true", help="where the proof fails, search for a real violation"
+    )
     _add_timeout(parser)
     parser.add_argument(
         "--jobs", type=_count, metavar="N", help="files to check at once (default: one per processor)"
+    )
+
+
+def _declare_refute(commands: _Commands) -> None:
+    parser = _declare(
+        commands,
+        "refute",
+        summary="search for a certified violation of privacy",
+        about=_REFUTE_ABOUT,
+        epilog=_REFUTE_EXAMPLES,
+    )
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="a spec, or a folder to search for *.dp")
+    parser.add_argument("--eps", metavar="VALUE", help="the value of the parameter `eps`: as --set eps=VALUE")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter's value; once for each"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
+    parser.add_argument("--expect", action="store_true", help="compare with the `expect refuted` lines")
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=REFUTE_SECONDS,
+        metavar="S",
+        help="seconds for each file (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--jobs", type=_count, metavar="N", help="files to search at once (default: one per processor)"
     )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from aligncheck.syntax.nodes import Expectation
+from aligncheck.refute.result import Refutation, Unfinished, name_of
+from aligncheck.refute.violation import NoViolation, Violation
+from aligncheck.syntax.nodes import Expectation, Mechanism
 from aligncheck.verdict import AlignmentFails, Error, Result, Unknown, Verdict, Verified
 
 _LINE = re.compile(
@@ -25,15 +27,56 @@ class Comparison:
 
 
 def compare(result: Result) -> Comparison:
-    """Compares a result with its file's own expectation; a file that expects nothing disagrees."""
+    """Compares a result with its file's own expectation; a file that expects nothing disagrees.
+
+    A file that expects nothing but `refuted` leaves open how its proof fails: a violation is searched for by
+    `refute` (see `compare_refutation`).
+    """
     wanted = expectation_of(result)
     got = _as_expectation(result.verdict)
     return Comparison(
         wanted="nothing (the file has no `expect` line)" if wanted is None else _words(wanted),
         got=_words(got),
-        agrees=wanted is not None and wanted.verdict == got.verdict and _same_place(wanted.at, got.at),
-        why=_why(result.verdict) if wanted is None or wanted.verdict != "refuted" else _NO_REFUTATION,
+        agrees=wanted is not None and _agree(wanted, got),
+        why=_why(result.verdict),
     )
+
+
+def _agree(wanted: Expectation, got: Expectation) -> bool:
+    if wanted.verdict == "refuted":
+        return got.verdict in ("alignment fails", "unknown")
+    return wanted.verdict == got.verdict and _same_place(wanted.at, got.at)
+
+
+def expects_refutation(mechanism: Mechanism) -> bool:
+    """Whether a file has a line `expect refuted`."""
+    return mechanism.also_refuted or (mechanism.expect is not None and mechanism.expect.verdict == "refuted")
+
+
+def compare_refutation(refutation: Refutation) -> Comparison:
+    """Whether a violation was found where the file expects one, and none where it does not.
+
+    A file that cannot be searched agrees if that is the error that it expects.
+    """
+    got = name_of(refutation.outcome).lower()
+    if refutation.mechanism is not None:
+        wanted = "refuted" if expects_refutation(refutation.mechanism) else "no violation found"
+    else:
+        line = expectation_in(refutation.text or _text_of(refutation.path))
+        wanted = "no violation found" if line is None else line.verdict
+    return Comparison(wanted, got, wanted == got, _why_refuted(refutation))
+
+
+def _why_refuted(refutation: Refutation) -> str:
+    match refutation.outcome:
+        case Violation():
+            return "a violation was certified"
+        case NoViolation(tried=tried):
+            return f"{tried} probabilities were computed"
+        case Unfinished(message=message):
+            return message
+        case diagnostic:
+            return diagnostic.message
 
 
 def _same_place(wanted: str | None, got: str | None) -> bool:
@@ -41,9 +84,6 @@ def _same_place(wanted: str | None, got: str | None) -> bool:
     `injective`.
     """
     return wanted in (None, got) or (wanted, got) == ("acyclic", "injective")
-
-
-_NO_REFUTATION = "refuting a mechanism is not supported yet"
 
 
 def expectation_of(result: Result) -> Expectation | None:
@@ -58,8 +98,9 @@ def expectation_of(result: Result) -> Expectation | None:
 
 
 def expectation_in(text: str) -> Expectation | None:
-    """The last `expect` line of a text that need not be a spec."""
+    """The last `expect` line of a text that need not be a spec; `expect refuted` only if it has no other."""
     found = list(_LINE.finditer(text))
+    found = [line for line in found if line["verdict"] != "refuted"] or found
     return Expectation(found[-1]["verdict"], found[-1]["at"]) if found else None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rich.console import Console, RenderableType
 
 from aligncheck.expect import Comparison
+from aligncheck.refute.result import Refutation
 from aligncheck.source import Source
 from aligncheck.verdict import Result
 
@@ -35,11 +36,22 @@ def report_result(screen: Screen, result: Result, verbose: bool) -> None:
     screen.show(render_result(result, Source(result.path, result.text), verbose))
 
 
-def report_json(results: Sequence[Result], comparisons: Sequence[Comparison] | None = None) -> None:
+def report_json(
+    results: Sequence[Result],
+    comparisons: Sequence[Comparison] | None = None,
+    refutations: Sequence[Refutation | None] | None = None,
+) -> None:
     """Prints the one JSON document for all files."""
     import json
 
     from aligncheck.report.machine import document
 
-    json.dump(document(results, comparisons), sys.stdout, indent=2, ensure_ascii=True)
+    found = document(results, comparisons)
+    if refutations is not None:
+        from aligncheck.report.refutation import refutation_document
+
+        for result, refutation in zip(found["results"], refutations, strict=True):
+            one = [] if refutation is None else refutation_document([refutation])["results"]
+            result["refutation"] = one[0] if one else None
+    json.dump(found, sys.stdout, indent=2, ensure_ascii=True)
     sys.stdout.write("\n")

@@ -11,11 +11,24 @@ from aligncheck.commands.checking import Checking, spec_files
 
 if TYPE_CHECKING:
     from aligncheck.expect import Comparison
+    from aligncheck.refute.result import Refutation
     from aligncheck.verdict import Result
 
 
-def verify(paths: Sequence[str], *, timeout: float, jobs: int | None, as_json: bool, verbose: bool) -> int:
-    """Prints a report per file, and a count where there are several. Returns the worst verdict's status."""
+def verify(
+    paths: Sequence[str],
+    *,
+    timeout: float,
+    jobs: int | None,
+    as_json: bool,
+    verbose: bool,
+    refuting: bool = False,
+) -> int:
+    """Prints a report per file, and a count where there are several. Returns the worst verdict's status.
+
+    `refuting`: where the proof fails, a violation is searched for, and what comes of it is printed beside the
+    verdict. A certified violation of what was not decided counts as a failure.
+    """
     start = time.monotonic()
     files = spec_files(paths)
     with Checking(files, timeout=timeout, jobs=jobs, verbose=verbose) as results:
@@ -24,15 +37,41 @@ def verify(paths: Sequence[str], *, timeout: float, jobs: int | None, as_json: b
 
         seen: list[Result] = []
         screen = None if as_json else Screen()
+        refuted: list[Refutation | None] = []
         for result in results:
             seen.append(result)
+            refuted.append(_refuted(result) if refuting else None)
             if screen is not None:
                 report_result(screen, result, verbose)
+                if (found := refuted[-1]) is not None:
+                    from aligncheck.report.refutation import render_refutation
+
+                    screen.show(render_refutation(found))
     if screen is None:
-        report_json(seen)
+        report_json(seen, refutations=refuted if refuting else None)
     elif len(files) > 1:
         screen.show(_count(seen, time.monotonic() - start))
-    return worst_status(exit_status(result.verdict) for result in seen)
+    statuses = [exit_status(result.verdict) for result in seen]
+    return worst_status([*statuses, *(1 for found in refuted if found is not None and _is_refuted(found))])
+
+
+def _is_refuted(refutation: Refutation) -> bool:
+    from aligncheck.refute.violation import Violation
+
+    return isinstance(refutation.outcome, Violation)
+
+
+def _refuted(result: Result) -> Refutation | None:
+    """What a search finds where a proof failed, starting from what it failed for."""
+    from aligncheck.commands.refuting import SECONDS, Job, Refuting, hint_of
+    from aligncheck.verdict import AlignmentFails, Unknown
+
+    if not isinstance(result.verdict, AlignmentFails | Unknown):
+        return None
+    hint = hint_of(result.verdict)
+    job = Job(result.path, {}, SECONDS, () if hint is None else (hint,), tried=True)
+    with Refuting([job], jobs=1) as work:
+        return next(iter(work))
 
 
 def expect(paths: Sequence[str], *, timeout: float, jobs: int | None, as_json: bool) -> int:

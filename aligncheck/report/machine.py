@@ -71,7 +71,7 @@ def _result(result: Result, comparison: Comparison | None) -> Json:
         "rules": list(proof.rules) if proof else [],
         "failure": _failure(source, result.verdict) if isinstance(result.verdict, AlignmentFails) else None,
         "undecided": _undecided(source, result.verdict) if isinstance(result.verdict, Unknown) else None,
-        "diagnostic": _diagnostic(source, result.verdict.diagnostic)
+        "diagnostic": diagnostic_document(source, result.verdict.diagnostic)
         if isinstance(result.verdict, Error)
         else None,
         "expected": _comparison(comparison) if comparison else None,
@@ -152,7 +152,7 @@ def _undecided(source: Source, verdict: Unknown) -> Json:
     }
 
 
-def _diagnostic(source: Source, diagnostic: Diagnostic) -> Json:
+def diagnostic_document(source: Source, diagnostic: Diagnostic) -> Json:
     return {
         "code": diagnostic.code,
         "message": diagnostic.message,
@@ -176,7 +176,7 @@ def _counterexample(source: Source, example: Counterexample) -> Json:
     return {
         **_scenario(example.scenario),
         "second": _scenario(example.second) if example.second else None,
-        "steps": [_step(source, step) for step in replay.steps],
+        "steps": [step_document(source, step) for step in replay.steps],
         "parted": replay.parted,
         "output": [_record(record) for record in replay.run_d.output],
         "output_prime": [_record(record) for record in replay.run_d_prime.output],
@@ -189,9 +189,9 @@ def _counterexample(source: Source, example: Counterexample) -> Json:
 def _densities(example: DensityExample) -> Json:
     scenario = example.scenario
     return {
-        "parameters": _inputs(scenario.parameters),
-        "data": _inputs(scenario.data),
-        "data_prime": _inputs(scenario.data_prime),
+        "parameters": inputs_document(scenario.parameters),
+        "data": inputs_document(scenario.data),
+        "data_prime": inputs_document(scenario.data_prime),
         "drawn": {name: value_text(value) for name, value in example.drawn},
         "output": [_record(record) for record in example.on_d.output],
         "output_prime": [_record(record) for record in example.on_d_prime.output],
@@ -207,18 +207,18 @@ def _optional(value: Value | None) -> str | None:
 
 def _scenario(scenario: Scenario) -> Json:
     return {
-        "parameters": _inputs(scenario.parameters),
-        "data": _inputs(scenario.data),
-        "data_prime": _inputs(scenario.data_prime),
+        "parameters": inputs_document(scenario.parameters),
+        "data": inputs_document(scenario.data),
+        "data_prime": inputs_document(scenario.data_prime),
         "noise": {variable_text(key): value_text(value) for key, value in scenario.noise},
     }
 
 
-def _inputs(inputs: Inputs) -> Json:
+def inputs_document(inputs: Inputs) -> Json:
     return {name: _texts(value) if isinstance(value, tuple) else value_text(value) for name, value in inputs}
 
 
-def _step(source: Source, step: PairedStep) -> Json:
+def step_document(source: Source, step: PairedStep) -> Json:
     either = step.on_d if step.on_d is not None else step.on_d_prime
     assert either is not None
     return {

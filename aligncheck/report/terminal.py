@@ -43,7 +43,7 @@ _FEW_INVARIANTS = 3
 
 def render_diagnostic(source: Source, diagnostic: Diagnostic) -> RenderableType:
     """A fault of the input: where it is, what is wrong, and what to write instead."""
-    return Lines(lambda canvas: _diagnostic(canvas, source, diagnostic))
+    return Lines(lambda canvas: diagnostic_lines(canvas, source, diagnostic))
 
 
 def render_result(result: Result, source: Source | None, verbose: bool) -> RenderableType:
@@ -57,7 +57,7 @@ def _result(canvas: Canvas, result: Result, source: Source | None, verbose: bool
     yield _headline(result)
     match result.verdict:
         case Error(diagnostic=diagnostic):
-            yield from _diagnostic(canvas, source, diagnostic)
+            yield from diagnostic_lines(canvas, source, diagnostic)
         case Verified() as verified:
             yield from _verified(canvas, source, verified, verbose)
         case AlignmentFails() as fails:
@@ -85,7 +85,7 @@ def _time(seconds: float) -> str:
 # --- faults of the input ----------------------------------------------------------------------------------
 
 
-def _diagnostic(canvas: Canvas, source: Source | None, diagnostic: Diagnostic) -> Iterator[Text]:
+def diagnostic_lines(canvas: Canvas, source: Source | None, diagnostic: Diagnostic) -> Iterator[Text]:
     frame = Frame("error", diagnostic.code, diagnostic.message, "red", diagnostic.primary, diagnostic.related)
     yield from frame_lines(canvas, source, frame)
     yield from _advice(canvas, "note", diagnostic.notes)

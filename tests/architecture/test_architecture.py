@@ -38,6 +38,7 @@ ORDER = (
     "advice",
     "judge",
     "pipeline",
+    "refute",
     "expect",
     "emit",
     "execute",
@@ -55,6 +56,7 @@ SOLVERS = {"z3", "sympy", "flint"}
 MAY_IMPORT_SOLVERS = {
     "discharge": SOLVERS,
     "exact": {"sympy", "flint"},  # roots and logarithms in replays; inside functions only, see below
+    "refute": SOLVERS,
 }
 
 
@@ -111,6 +113,12 @@ def test_data_flows_one_way(path: Path) -> None:
     assert our_parts(path) <= allowed
 
 
+@pytest.mark.parametrize("path", sorted((PACKAGE / "refute").rglob("*.py")), ids=name_of)
+def test_refuting_knows_nothing_of_proofs(path: Path) -> None:
+    """So that a mechanism that is both verified and refuted would show a bug in one of the two."""
+    assert our_parts(path) <= {*ORDER[: ORDER.index("replay") + 1], "refute"}
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_imports_are_absolute(path: Path) -> None:
     assert not [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.ImportFrom) and node.level]
@@ -124,7 +132,9 @@ def test_solvers_stay_where_the_proofs_are(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_heavy_libraries_are_imported_in_functions(path: Path) -> None:
     """So that every command pays only for what it uses."""
-    allowed = {"discharge": SOLVERS, "report": {"rich"}, "commands": {"rich"}}.get(part_of(path), set())
+    allowed = {"discharge": SOLVERS, "refute": {"flint"}, "report": {"rich"}, "commands": {"rich"}}.get(
+        part_of(path), set()
+    )
     if path == ARRAYS:
         allowed = {"numpy"}
     assert not roots(path, top_level_only=True) & HEAVY - allowed
@@ -137,7 +147,9 @@ def test_reporting_needs_no_solver() -> None:
         "commands.screen",
         "report.machine",
         "report.terminal",
+        "report.refutation",
         "report.show",
+        "commands.refute",
         "expect",
     )
     code = "import sys, " + ", ".join(f"aligncheck.{module}" for module in modules)

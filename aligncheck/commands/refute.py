@@ -1,0 +1,111 @@
+"""`aligncheck refute`: certified violations as text or JSON, or agreement with `expect refuted` lines."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from aligncheck.commands import CommandError
+from aligncheck.commands.checking import spec_files
+from aligncheck.commands.refuting import Job, Refuting
+
+if TYPE_CHECKING:
+    from aligncheck.expect import Comparison
+    from aligncheck.refute.result import Refutation
+
+
+def refute(
+    paths: Sequence[str],
+    *,
+    eps: str | None,
+    settings: Sequence[str],
+    timeout: float,
+    jobs: int | None,
+    as_json: bool,
+) -> int:
+    """Prints what was found in each file, and a count where there are several. Returns the worst status."""
+    start = time.monotonic()
+    files = spec_files(paths)
+    values = values_set(eps, settings)
+    with Refuting([Job(file, values, timeout) for file in files], jobs=jobs) as work:
+        from aligncheck.commands.screen import Screen
+        from aligncheck.refute.result import exit_status
+        from aligncheck.report.refutation import refutation_document, render_refutation
+        from aligncheck.verdict import worst_status
+
+        seen: list[Refutation] = []
+        screen = None if as_json else Screen()
+        for refutation in work:
+            seen.append(refutation)
+            if screen is not None:
+                screen.show(render_refutation(refutation))
+    if screen is None:
+        _print_json(refutation_document(seen))
+    elif len(files) > 1:
+        screen.show(_count(seen, time.monotonic() - start))
+    return worst_status(exit_status(refutation.outcome) for refutation in seen)
+
+
+def expect(paths: Sequence[str], *, timeout: float, jobs: int | None, as_json: bool) -> int:
+    """Prints whether those files, and only those, are refuted that expect it. Returns 0 if so, else 1."""
+    start = time.monotonic()
+    files = spec_files(paths)
+    with Refuting([Job(file, {}, timeout) for file in files], jobs=jobs) as work:
+        from aligncheck.commands.screen import Screen
+        from aligncheck.expect import compare_refutation
+        from aligncheck.report.refutation import refutation_document
+
+        seen: list[Refutation] = []
+        comparisons: list[Comparison] = []
+        screen = None if as_json else Screen()
+        for refutation in work:
+            comparison = compare_refutation(refutation)
+            seen.append(refutation)
+            comparisons.append(comparison)
+            if screen is not None:
+                screen.show(_line(refutation, comparison))
+    agreeing = sum(comparison.agrees for comparison in comparisons)
+    if screen is None:
+        _print_json(refutation_document(seen, comparisons))
+    else:
+        screen.show(f"{agreeing} of {len(files)} agree ({time.monotonic() - start:.1f} s)")
+    return 0 if agreeing == len(files) else 1
+
+
+def values_set(eps: str | None, settings: Sequence[str]) -> Mapping[str, str]:
+    """The values of `--eps` and `--set`, by name. Raises CommandError for one that has no `=`, or is set
+    twice.
+    """
+    found: dict[str, str] = {}
+    for text in [*([] if eps is None else [f"eps={eps}"]), *settings]:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise CommandError(f"`--set {text}` is not of the form NAME=VALUE")
+        if name.strip() in found:
+            raise CommandError(f"`{name.strip()}` is set twice")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _print_json(document: object) -> None:
+    json.dump(document, sys.stdout, indent=2, ensure_ascii=True)
+    sys.stdout.write("\n")
+
+
+def _count(refutations: Sequence[Refutation], seconds: float) -> str:
+    from aligncheck.refute.result import name_of
+
+    counts = Counter(name_of(refutation.outcome) for refutation in refutations)
+    parts = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    return f"{len(refutations)} files: {parts} ({seconds:.1f} s)"
+
+
+def _line(refutation: Refutation, comparison: Comparison) -> str:
+    if comparison.agrees:
+        return f"agrees     {refutation.path}: {comparison.got}"
+    where = f"DISAGREES  {refutation.path}"
+    return f"{where}: expected {comparison.wanted}, got {comparison.got}\n           {comparison.why}"

@@ -1,0 +1,206 @@
+"""Searches for violations in supervised processes and turns whatever becomes of them into outcomes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from aligncheck.commands.checking import BUG, GRACE, MEMORY, processors
+from aligncheck.workers import Died, Done, Outcome, Raised, Supervision, TimedOut, in_order
+
+if TYPE_CHECKING:
+    from aligncheck.interpreter import Input, Inputs
+    from aligncheck.refute.result import Refutation
+    from aligncheck.refute.violation import NoViolation, Violation
+    from aligncheck.scenario import Scenario
+    from aligncheck.source import Source
+    from aligncheck.syntax.nodes import Mechanism
+    from aligncheck.verdict import Verdict
+
+SECONDS = 5.0
+"""Seconds for each file by default."""
+_FIRST = 0.55
+"""The share of the time for the search on its own; then a proof is tried, and followed where it fails."""
+_PROOF = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One file, the values that are set (as texts), the time, and pairs of databases to look at first.
+
+    `tried`: a proof has been tried before, so that it is not tried again.
+    """
+
+    path: str
+    settings: Mapping[str, str]
+    seconds: float
+    hints: tuple[Scenario, ...] = field(default=())
+    tried: bool = False
+
+
+class Refuting:
+    """The searches for some files: a context manager, and an iterator of their outcomes in order."""
+
+    def __init__(self, work: Sequence[Job], *, jobs: int | None) -> None:
+        self._jobs = work
+        self._work: Supervision[Job, Refutation] = Supervision(
+            _refute,
+            work,
+            deadline=max((job.seconds for job in work), default=1.0) + GRACE,
+            jobs=jobs or processors(),
+            memory=MEMORY,
+            warm_up=_load,
+        )
+
+    def __enter__(self) -> Refuting:
+        self._work.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._work.__exit__(kind, error, trace)
+
+    def __iter__(self) -> Iterator[Refutation]:
+        for index, outcome in in_order(iter(self._work)):
+            yield _refutation_of(self._jobs[index].path, outcome)
+
+
+def _load() -> None:
+    from aligncheck.pipeline import load_stages
+
+    from aligncheck.refute.refuter import load
+
+    load_stages()
+    load()
+
+
+def _refutation_of(path: str, outcome: Outcome[Refutation]) -> Refutation:
+    from aligncheck.refute.result import Refutation, Unfinished
+
+    match outcome:
+        case Done(value=refutation):
+            return refutation
+        case TimedOut(seconds=seconds):
+            message = f"stopped from outside after {seconds:.1f} s: the search overran its time limit"
+        case Raised(error=error, seconds=seconds) if error.startswith("MemoryError"):
+            message = "the search ran out of memory"
+        case Raised(error=error, seconds=seconds):
+            message = f"internal error: {error} ({BUG})"
+        case Died(how=how, seconds=seconds):
+            message = f"internal error: the process that searched this file died: {how} ({BUG})"
+    return Refutation(path, None, Unfinished(message), seconds)
+
+
+# --- in a worker ------------------------------------------------------------------------------------------
+
+
+def _refute(job: Job) -> Refutation:
+    from aligncheck.check import check
+    from aligncheck.commands import CommandError
+    from aligncheck.diagnostics import SpecError
+    from aligncheck.refute.result import Refutation, Unfinished
+    from aligncheck.syntax.parse import parse
+    from aligncheck.syntax.read import read_source
+
+    start = time.monotonic()
+    text = ""
+    try:
+        source = read_source(job.path)
+        text = source.text
+        mechanism = check(source, parse(source))
+        fixed = _fixed(mechanism, job.settings)
+    except SpecError as error:
+        return Refutation(job.path, None, error.diagnostic, time.monotonic() - start, error.source.text)
+    except CommandError as error:
+        return Refutation(job.path, None, Unfinished(str(error)), time.monotonic() - start, text)
+    outcome, advice = _searched(mechanism, source, fixed, job, start + job.seconds)
+    return Refutation(job.path, mechanism, outcome, time.monotonic() - start, text, advice)
+
+
+def _searched(
+    mechanism: Mechanism, source: Source, fixed: Inputs, job: Job, end: float
+) -> tuple[Violation | NoViolation, tuple[str, ...]]:
+    from aligncheck.refute.refuter import Aim, refute
+    from aligncheck.refute.violation import Violation
+
+    share = 1.0 if job.tried else _FIRST
+    first = refute(mechanism, Aim(fixed, job.hints, share * (end - time.monotonic())))
+    if job.tried:
+        return first, ()
+    verdict = _verdict(mechanism, source, min(_PROOF * job.seconds, end - time.monotonic()))
+    if isinstance(first, Violation):
+        return first, advice_of(verdict)
+    hints = tuple(hint for hint in (hint_of(verdict),) if hint is not None)
+    left = end - time.monotonic()
+    if not hints or left < 0.2:
+        return first, ()
+    second = refute(mechanism, Aim(fixed, hints, left))
+    if isinstance(second, Violation):
+        return second, advice_of(verdict)
+    return (first if first.strongest is not None else second), ()
+
+
+def _verdict(mechanism: Mechanism, source: Source, seconds: float) -> Verdict | None:
+    """What a proof comes to in a short time; None where it meets something that it refuses."""
+    from aligncheck.diagnostics import SpecError
+    from aligncheck.pipeline import Options, verify
+
+    if seconds < 0.1:
+        return None
+    try:
+        return verify(mechanism, source, Options(timeout=seconds))
+    except SpecError:
+        return None
+
+
+def hint_of(verdict: Verdict | None) -> Scenario | None:
+    """The databases on which a proof failed."""
+    from aligncheck.verdict import AlignmentFails
+
+    match verdict:
+        case AlignmentFails(counterexample=example) if example is not None:
+            return example.scenario
+        case AlignmentFails(densities=densities) if densities is not None:
+            return densities.scenario
+        case _:
+            return None
+
+
+def advice_of(verdict: Verdict | None) -> tuple[str, ...]:
+    """What would be proved instead."""
+    from aligncheck.verdict import AlignmentFails
+
+    return verdict.advice if isinstance(verdict, AlignmentFails) else ()
+
+
+def _fixed(mechanism: Mechanism, settings: Mapping[str, str]) -> Inputs:
+    """The values that are set, by name. Raises CommandError for a name or a value that does not fit."""
+    from fractions import Fraction
+
+    from aligncheck.commands import CommandError
+    from aligncheck.execute.errors import RunError
+    from aligncheck.execute.settings import value_of
+    from aligncheck.runtime import ParameterInfo
+    from aligncheck.syntax.nodes import Parameter, PublicVector
+
+    public = {item.name: item for item in mechanism.inputs if isinstance(item, Parameter | PublicVector)}
+    found: list[tuple[str, Input]] = []
+    for name, text in settings.items():
+        if name not in public:
+            known = ", ".join(f"`{each}`" for each in public) or "none"
+            raise CommandError(f"`{mechanism.name}` has no parameter `{name}` (it has {known})")
+        item = public[name]
+        info = ParameterInfo(name, name, item.sort.value, isinstance(item, PublicVector))
+        try:
+            value = value_of(info, text)
+        except RunError as error:
+            raise CommandError(error.message) from None
+        if isinstance(value, list):
+            found.append((name, tuple(one if isinstance(one, bool) else Fraction(one) for one in value)))
+        else:
+            found.append((name, value if isinstance(value, bool) else Fraction(value)))
+    return tuple(found)

@@ -1,0 +1,96 @@
+"""What a search asks: probabilities and claims, each worked out once, with what could not be worked out."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+from math import inf, log
+
+from aligncheck import exact
+from aligncheck.exact import Number, Undecided, Undefined
+from aligncheck.interpreter import Inputs, Stopped
+from aligncheck.refute.claims import claim_for
+from aligncheck.refute.events import Event
+from aligncheck.refute.probability import Ball, NotComputable, OutOfTime, probability
+from aligncheck.scenario import Scenario
+from aligncheck.syntax.nodes import Mechanism
+
+_BITS = 64
+"""The precision of a search; a certificate has its own."""
+_SLOW = 0.5
+"""Seconds after which one probability is given up during a search."""
+
+
+class Meter:
+    """Measures candidates of one mechanism until a deadline (`time.monotonic()`), then raises `OutOfTime`."""
+
+    def __init__(self, mechanism: Mechanism, deadline: float) -> None:
+        self.mechanism = mechanism
+        self.deadline = deadline
+        self.asked = 0
+        self.left_out: dict[str, None] = {}
+        self._known: dict[tuple[Inputs, Inputs, Event], float | None] = {}
+
+    def time_left(self) -> float:
+        """Seconds until the deadline."""
+        return self.deadline - time.monotonic()
+
+    def log_probability(self, parameters: Inputs, data: Inputs, event: Event) -> float | None:
+        """ln P(M(data) ∈ event) about; -inf where the event is impossible; None where it is not computable.
+
+        Raises `OutOfTime`.
+        """
+        key = (parameters, data, event)
+        if key not in self._known:
+            self._known[key] = self._measured(parameters, data, event)
+        return self._known[key]
+
+    def _measured(self, parameters: Inputs, data: Inputs, event: Event) -> float | None:
+        now = time.monotonic()
+        if now > self.deadline:
+            raise OutOfTime
+        self.asked += 1
+        until = min(self.deadline, now + _SLOW)
+        try:
+            ball = probability(
+                self.mechanism, {**dict(parameters), **dict(data)}, event, precision=_BITS, deadline=until
+            )
+        except NotComputable as error:
+            self.left_out[error.reason] = None
+            return None
+        except OutOfTime:
+            if time.monotonic() > self.deadline:
+                raise
+            self.left_out["some probabilities took too long"] = None
+            return None
+        except (Undecided, Undefined) as error:
+            self.left_out[str(error)] = None
+            return None
+        return logarithm(ball)
+
+    def claim(self, scenario: Scenario, event: Event) -> float | None:
+        """The claim about; None where it has no value."""
+        try:
+            return approximately(claim_for(self.mechanism, scenario, event))
+        except (Stopped, Undecided, Undefined):
+            return None
+
+
+def logarithm(ball: Ball) -> float | None:
+    """ln P about; None where the enclosure is too wide to say even whether the event is possible."""
+    if ball.is_zero:
+        return -inf
+    if not ball.is_positive:
+        return None
+    return _log((ball.lower + ball.upper) / 2)
+
+
+def _log(value: Fraction) -> float:
+    """ln of a positive number that may be too small for a float."""
+    exponent = value.numerator.bit_length() - value.denominator.bit_length()
+    return log(float(value / Fraction(2) ** exponent)) + exponent * log(2)
+
+
+def approximately(number: Number) -> float:
+    """A float close to a number, for comparisons that need not be exact."""
+    return float(number) if isinstance(number, Fraction) else float(exact.decimal(number, 17))

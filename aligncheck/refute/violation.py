@@ -1,0 +1,100 @@
+"""What a search for a violation comes to: a certified violation, or the strongest ratio that was seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import TypeAlias
+
+from aligncheck.exact import Number
+from aligncheck.interpreter import Run
+from aligncheck.refute.events import Event
+from aligncheck.refute.probability import Ball
+from aligncheck.scenario import Scenario
+
+
+class Kind(Enum):
+    """How far privacy is lost.
+
+    FINITE: the certified factor is more than exp(claim); whether it has a bound is not said. IMPOSSIBLE: the
+    event is possible on D and impossible on D', so no ε suffices. RARER: along a family of databases and
+    events of one length, the certified level grows without an end in sight. GROWS: the level grows with the
+    number of answers. The last two rest on the levels listed, each of them certified.
+    """
+
+    FINITE = "finite"
+    IMPOSSIBLE = "impossible"
+    RARER = "rarer"
+    GROWS = "grows"
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """One member of a family: what it is (`n = 3`, `40 away`), and its certified level."""
+
+    what: str
+    level: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """Closed forms in ε: the ratio of the probabilities, and where it is more than exp(claim), as texts."""
+
+    name: str
+    ratio: str
+    violated: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A run on D that ends in the event, and the run on D' with the same noise."""
+
+    on_d: Run
+    on_d_prime: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """P(M(D) ∈ E) > exp(claim) P(M(D') ∈ E), with rigorous bounds on both probabilities.
+
+    `scenario` holds the parameters, D and D', which are adjacent as declared. `level` is a rational number
+    below ln(P/P'), None where P' is 0: every smaller ε is violated, too. `trace` is how E arises, where such
+    a run was found.
+    """
+
+    scenario: Scenario
+    event: Event
+    on_d: Ball
+    on_d_prime: Ball
+    claim: Number
+    level: Fraction | None
+    kind: Kind
+    family: tuple[Grown, ...] = ()
+    formula: Formula | None = None
+    trace: Trace | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The strongest ratio that was seen, not more than the claim: `level` is close to ln(P/P')."""
+
+    scenario: Scenario
+    event: Event
+    level: float
+    claim: Number
+
+
+@dataclass(frozen=True, slots=True)
+class NoViolation:
+    """No violation was found. This claims nothing: another event or database may violate privacy.
+
+    `tried` counts pairs of probabilities; `left_out` says what could not be computed, in the spec's words.
+    """
+
+    strongest: Attempt | None
+    tried: int
+    left_out: tuple[str, ...] = ()
+
+
+Finding: TypeAlias = Violation | NoViolation

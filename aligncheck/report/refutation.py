@@ -1,0 +1,315 @@
+"""What a search for a violation found, as text for a terminal and as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias, assert_never
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from aligncheck import __version__
+from aligncheck.diagnostics import Diagnostic
+from aligncheck.exact import Number, decimal
+from aligncheck.expect import Comparison
+from aligncheck.interpreter import value_text, variable_text
+from aligncheck.refute.events import describe
+from aligncheck.refute.probability import Ball
+from aligncheck.refute.result import Refutation, Unfinished, exit_status, name_of
+from aligncheck.refute.violation import Kind, NoViolation, Trace, Violation
+from aligncheck.replay import side_by_side
+from aligncheck.report.lines import Canvas, Lines, printable, prose
+from aligncheck.report.machine import diagnostic_document, inputs_document, step_document
+from aligncheck.report.numbers import listed
+from aligncheck.report.sidebyside import Table, table_lines
+from aligncheck.report.terminal import diagnostic_lines
+from aligncheck.scenario import Scenario
+from aligncheck.source import Source
+from aligncheck.syntax.nodes import Mechanism
+from aligncheck.syntax.unparse import unparse_claim
+
+Json: TypeAlias = dict[str, Any]
+
+_STYLES = {"REFUTED": "red", "NO VIOLATION FOUND": "yellow", "UNKNOWN": "yellow", "ERROR": "red"}
+_DIGITS = 6
+
+# --- terminal ---------------------------------------------------------------------------------------------
+
+
+def render_refutation(refutation: Refutation) -> RenderableType:
+    """One file's outcome."""
+    return Lines(lambda canvas: _lines(canvas, refutation))
+
+
+def _lines(canvas: Canvas, refutation: Refutation) -> Iterator[Text]:
+    outcome = refutation.outcome
+    name = name_of(outcome)
+    mechanism = refutation.mechanism
+    parts = [
+        printable(refutation.path),
+        *([mechanism.name] if mechanism is not None else []),
+        f"{refutation.seconds:.1f} s",
+    ]
+    yield Text.assemble((name, f"bold {_STYLES[name]}"), "   ", "   ".join(parts))
+    source = Source(refutation.path, refutation.text)
+    match outcome:
+        case Violation():
+            assert mechanism is not None
+            yield from _violation(canvas, source, mechanism, outcome)
+            for text in refutation.advice:
+                yield from canvas.hanging(Text("help: ", style="bold green"), prose(text))
+        case NoViolation():
+            assert mechanism is not None
+            yield from _no_violation(canvas, mechanism, outcome)
+        case Unfinished(message=message):
+            yield from canvas.hanging(Text("note: ", style="bold"), prose(message))
+        case Diagnostic():
+            yield from diagnostic_lines(canvas, source, outcome)
+        case _:
+            assert_never(outcome)
+    yield Text()
+
+
+def _facts(canvas: Canvas, facts: Sequence[tuple[str, str]]) -> Iterator[Text]:
+    width = max(len(name) for name, _ in facts)
+    for name, text in facts:
+        yield from canvas.hanging(Text(f"  {name:<{width}}  ", style="bold"), prose(text))
+
+
+def _violation(canvas: Canvas, source: Source, mechanism: Mechanism, violation: Violation) -> Iterator[Text]:
+    yield Text()
+    yield from canvas.hanging(
+        Text("refuted: ", style="bold red"),
+        prose(f"this mechanism is not `{unparse_claim(mechanism)}`-differentially private"),
+    )
+    yield from _facts(canvas, list(_violation_facts(violation)))
+    if violation.trace is not None:
+        yield Text()
+        yield from canvas.hanging(
+            Text("how E arises: ", style="bold"),
+            prose("a run on D that ends in E, and what the same noise does on D'"),
+        )
+        yield from table_lines(canvas, source, _table(violation.trace))
+    yield Text()
+    yield from canvas.hanging(
+        Text("note: ", style="bold"),
+        prose(
+            "both intervals are rigorous, and D and D' are neighbours as declared: "
+            "this is about the mechanism itself"
+        ),
+    )
+
+
+def _table(trace: Trace) -> Table:
+    steps = side_by_side(trace.on_d, trace.on_d_prime)
+    return Table(steps, "on D", "on D' (the same noise)")
+
+
+def _violation_facts(violation: Violation) -> Iterator[tuple[str, str]]:
+    yield from _databases(violation.scenario)
+    yield "E", describe(violation.event)
+    yield "P(M(D) in E)", interval_text(violation.on_d)
+    yield "P(M(D') in E)", interval_text(violation.on_d_prime)
+    claim = decimal(violation.claim, _DIGITS)
+    factor = _exp_text(violation.claim)
+    if violation.level is None:
+        yield "ratio", f"unbounded, where exp(claim) is {factor} (claim = {claim})"
+    else:
+        yield (
+            "ratio",
+            f"at least {_exp_text(violation.level)}, where exp(claim) is {factor} (claim = {claim})",
+        )
+    yield "violated", _violated(violation)
+    if violation.formula is not None:
+        formula = violation.formula
+        yield "formula", f"P(M(D) in E) / P(M(D') in E) = {formula.ratio}"
+        if formula.violated is not None:
+            yield "violates for", formula.violated
+    if violation.family:
+        yield (
+            "certified",
+            ", ".join(f"{member.what}: {decimal(member.level, 4)}" for member in violation.family),
+        )
+    yield "how far", _MEANING[violation.kind]
+
+
+def _violated(violation: Violation) -> str:
+    if violation.level is None:
+        return "every ε, however large"
+    times = ""
+    if isinstance(violation.claim, Fraction) and violation.claim > 0:
+        times = f" ({decimal(violation.level / violation.claim, 4)} times the claim)"
+    return f"every ε up to {_down(violation.level)}{times}"
+
+
+_MEANING = {
+    Kind.FINITE: "the level at these inputs; others may be worse",
+    Kind.IMPOSSIBLE: "no ε suffices: E is possible on D and impossible on D'",
+    Kind.RARER: "no ε suffices: as the number moves on, the tail on D' falls faster than that on D",
+    Kind.GROWS: "finite for each number of answers, but it grows with it, each answer adding about as much",
+}
+
+
+def _databases(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    if scenario.parameters:
+        yield "parameters", ", ".join(f"{name} = {listed(value)}" for name, value in scenario.parameters)
+    for title, data in (("D", scenario.data), ("D'", scenario.data_prime)):
+        yield title, ", ".join(f"{name} = {listed(value)}" for name, value in data)
+
+
+def _no_violation(canvas: Canvas, mechanism: Mechanism, outcome: NoViolation) -> Iterator[Text]:
+    yield Text()
+    strongest = outcome.strongest
+    if strongest is not None:
+        yield from canvas.hanging(
+            Text("strongest ratio seen: ", style="bold"),
+            prose(
+                f"exp({strongest.level:.4g}), within the exp({decimal(strongest.claim, 4)}) "
+                f"that `{unparse_claim(mechanism)}` allows"
+            ),
+        )
+        facts = [*_databases(strongest.scenario), ("E", describe(strongest.event))]
+        yield from _facts(canvas, facts)
+    for reason in outcome.left_out[:3]:
+        yield from canvas.hanging(Text("left out: ", style="bold"), prose(reason))
+    yield from canvas.hanging(
+        Text("note: ", style="bold"),
+        prose(
+            f"this claims nothing ({outcome.tried} probabilities were computed); `aligncheck verify` proves"
+        ),
+    )
+
+
+def interval_text(ball: Ball) -> str:
+    """An enclosure in decimals, rounded outwards: `[0.1234567, 0.1234568]`; `0` where that is proved."""
+    if ball.is_zero:
+        return "0, exactly"
+    return f"[{_down(ball.lower, 9)}, {_up(ball.upper, 9)}]"
+
+
+def _down(value: Fraction, digits: int = _DIGITS) -> str:
+    return _rounded(value, digits, up=False)
+
+
+def _up(value: Fraction, digits: int) -> str:
+    return _rounded(value, digits, up=True)
+
+
+def _rounded(value: Fraction, digits: int, *, up: bool) -> str:
+    """A decimal on the given side of a number that is not negative, with so many digits."""
+    if value == 0:
+        return "0"
+    size = value.numerator.bit_length() - value.denominator.bit_length()
+    exponent = math.floor(size * math.log10(2))
+    while Fraction(10) ** exponent > value:
+        exponent -= 1
+    while Fraction(10) ** (exponent + 1) <= value:
+        exponent += 1
+    unit = Fraction(10) ** (exponent - digits + 1)
+    count = -(-value // unit) if up else value // unit
+    if -5 <= exponent < digits + 3:
+        places = max(0, digits - 1 - exponent)
+        text = f"{count * unit:.{places}f}" if unit < 1 else str(count * unit)
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    figures = str(count)
+    mantissa = figures[0] + ("." + figures[1:].rstrip("0") if figures[1:].rstrip("0") else "")
+    return f"{mantissa}e{exponent + len(figures) - digits:+03d}"
+
+
+def _exp_text(number: Number) -> str:
+    """exp of a number, for people."""
+    value = float(decimal(number, 17))
+    return f"{math.exp(value):.6g}" if value < 700 else f"exp({value:.6g})"
+
+
+# --- JSON -------------------------------------------------------------------------------------------------
+
+
+def refutation_document(
+    refutations: Sequence[Refutation], comparisons: Sequence[Comparison] | None = None
+) -> Json:
+    """The one document for some files. Exact numbers are texts (`1/2`); bounds of probabilities are decimals,
+    rounded outwards.
+    """
+    results = []
+    for number, refutation in enumerate(refutations):
+        result = _result(refutation)
+        if comparisons is not None:
+            one = comparisons[number]
+            result["expected"] = {"verdict": one.wanted, "agrees": one.agrees}
+        results.append(result)
+    return {"version": __version__, "results": results}
+
+
+def _result(refutation: Refutation) -> Json:
+    outcome = refutation.outcome
+    source = Source(refutation.path, refutation.text)
+    return {
+        "path": refutation.path,
+        "mechanism": refutation.mechanism.name if refutation.mechanism else None,
+        "verdict": name_of(outcome),
+        "exit": exit_status(outcome),
+        "seconds": round(refutation.seconds, 4),
+        "violation": _violation_document(source, outcome) if isinstance(outcome, Violation) else None,
+        "strongest": _strongest_document(outcome) if isinstance(outcome, NoViolation) else None,
+        "tried": outcome.tried if isinstance(outcome, NoViolation) else None,
+        "left_out": list(outcome.left_out) if isinstance(outcome, NoViolation) else [],
+        "message": outcome.message if isinstance(outcome, Unfinished) else None,
+        "diagnostic": diagnostic_document(source, outcome) if isinstance(outcome, Diagnostic) else None,
+        "advice": list(refutation.advice),
+    }
+
+
+def _scenario_document(scenario: Scenario) -> Json:
+    return {
+        "parameters": inputs_document(scenario.parameters),
+        "data": inputs_document(scenario.data),
+        "data_prime": inputs_document(scenario.data_prime),
+    }
+
+
+def _violation_document(source: Source, violation: Violation) -> Json:
+    return {
+        **_scenario_document(violation.scenario),
+        "event": describe(violation.event),
+        "probability": _interval_document(violation.on_d),
+        "probability_prime": _interval_document(violation.on_d_prime),
+        "claim": value_text(violation.claim),
+        "level": None if violation.level is None else float(violation.level),
+        "kind": violation.kind.value,
+        "family": [{"what": one.what, "level": float(one.level)} for one in violation.family],
+        "formula": None
+        if violation.formula is None
+        else {
+            "of": violation.formula.name,
+            "ratio": violation.formula.ratio,
+            "violated": violation.formula.violated,
+        },
+        "trace": None if violation.trace is None else _trace_document(source, violation.trace),
+    }
+
+
+def _interval_document(ball: Ball) -> list[str]:
+    return [_down(ball.lower, 17), _up(ball.upper, 17)]
+
+
+def _trace_document(source: Source, trace: Trace) -> Json:
+    steps = side_by_side(trace.on_d, trace.on_d_prime)
+    return {
+        "noise": {variable_text(draw.key): value_text(draw.value) for draw in trace.on_d.draws},
+        "steps": [step_document(source, step) for step in steps],
+    }
+
+
+def _strongest_document(outcome: NoViolation) -> Json | None:
+    strongest = outcome.strongest
+    if strongest is None:
+        return None
+    return {
+        **_scenario_document(strongest.scenario),
+        "event": describe(strongest.event),
+        "level": strongest.level,
+        "claim": value_text(strongest.claim),
+    }

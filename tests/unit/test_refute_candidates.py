@@ -1,0 +1,153 @@
+"""Candidates of a search: parameters in their ranges, and pairs that are neighbours as declared and no others."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from aligncheck.refute.candidates import (
+    answer,
+    legal,
+    moved,
+    neighbours,
+    parameter_choices,
+    spots_of,
+    starting_databases,
+    step_at,
+    swapped,
+)
+from aligncheck.scenario import Scenario
+from aligncheck.syntax.nodes import Mechanism
+from small_specs import mechanism
+
+PROGRAM = """
+eta ~ Lap(1/eps)
+emit value(eta)
+"""
+
+
+def with_inputs(inputs: str) -> Mechanism:
+    return mechanism(PROGRAM, inputs=f"{inputs}\neps : real where eps > 0")
+
+
+def pair(left: list[Any], right: list[Any], **parameters: Any) -> Scenario:
+    public = {"eps": Fraction(1), **parameters}
+    return Scenario(
+        tuple((name, Fraction(value)) for name, value in public.items()),
+        (("q", tuple(map(Fraction, left))),),
+        (("q", tuple(map(Fraction, right))),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "right", "allowed"),
+    [
+        ("all", [1, -1, 1], True),
+        ("all", [2, 0, 0], False),
+        ("all", ["1", "-3/2", "0"], False),
+        ("one", [0, 1, 0], True),
+        ("one", [1, -1, 0], False),
+        ("one", ["1/2", "1/2", "0"], False),
+        ("monotone", [1, 1, 0], True),
+        ("monotone", [1, -1, 0], False),
+        ("moved", [1, -1, 0], True),
+        ("moved", [1, 1, 0], False),
+        ("l1", ["1/2", "-1/2", "0"], True),
+        ("l1", [1, -1, 0], False),
+    ],
+)
+def test_only_neighbours_are_legal(adjacency: str, right: list[Any], allowed: bool) -> None:
+    spec = with_inputs(f"q : queries, sensitivity 1, adjacency {adjacency}")
+    made = pair([0, 0, 0], right)
+    assert legal(spec, made) is allowed
+    assert legal(spec, swapped(made)) is allowed
+
+
+def test_what_else_makes_a_pair_illegal() -> None:
+    spec = with_inputs(
+        "q : queries, sensitivity k, lattice 1/2, range [0, 5]\nk : int where 1 <= k <= len(q)"
+    )
+    assert legal(spec, pair([0, 1], ["1/2", "0"], k=2))
+    assert not legal(spec, pair([0, 1], ["1/4", "0"], k=2)), "off the lattice"
+    assert not legal(spec, pair([0, 5], [0, "11/2"], k=2)), "out of its range"
+    assert not legal(spec, pair([0, 1], [0, 0], k=3)), "a `where` clause fails"
+    assert not legal(spec, pair([0, 1], [0, 3], k=1)), "moves further than the sensitivity"
+    assert not legal(spec, pair([0, 1], [0], k=1)), "different lengths"
+
+
+def test_sensitivities_by_index_are_kept() -> None:
+    spec = with_inputs("b : vector where b[i] > 0\nq : queries, sensitivity b[i]")
+    (scenario,) = [
+        start
+        for start in starting_databases(spec, 2, (("b", (Fraction(1), Fraction(2))), ("eps", Fraction(1))))
+        if answer(start.data, spots_of(spec, start.data)[0]) == 0
+    ][:1]
+    steps = [step_at(spot, scenario.parameters) for spot in spots_of(spec, scenario.data)]
+    assert steps == [1, 2]
+    assert all(legal(spec, made) for made in neighbours(spec, scenario))
+    assert not legal(spec, moved(scenario, {("q", 0): Fraction(2)}))
+    assert legal(spec, moved(scenario, {("q", 1): Fraction(2)}))
+
+
+@pytest.mark.parametrize("adjacency", ["all", "one", "monotone", "moved", "l1"])
+def test_patterns_are_legal_and_not_trivial(adjacency: str) -> None:
+    spec = with_inputs(f"q : queries, sensitivity 2, adjacency {adjacency}")
+    (parameters, *_) = parameter_choices(spec, 5, {})
+    for start in starting_databases(spec, 5, parameters):
+        found = neighbours(spec, start)
+        assert found
+        for made in found:
+            assert legal(spec, made)
+            assert made.data != made.data_prime
+
+
+def test_the_patterns_of_the_dissertation() -> None:
+    """Table 4-1, in moves from D to D'; the X shape is a database of two halves."""
+    spec = with_inputs("q : queries, sensitivity 1, adjacency all")
+    (parameters, *_) = parameter_choices(spec, 5, {})
+    starts = starting_databases(spec, 5, parameters)
+    moves = {
+        tuple(
+            int(answer(made.data_prime, spot)) - int(answer(made.data, spot))  # type: ignore[arg-type]
+            for spot in spots_of(spec, made.data)
+        )
+        for made in neighbours(spec, starts[0])
+        if all(answer(made.data_prime, spot).denominator == 1 for spot in spots_of(spec, made.data))  # type: ignore[union-attr]
+    }
+    one_above, one_below = (1, 0, 0, 0, 0), (-1, 0, 0, 0, 0)
+    rest_below, rest_above = (1, -1, -1, -1, -1), (-1, 1, 1, 1, 1)
+    halves = (-1, -1, -1, 1, 1)
+    assert {one_above, one_below, rest_below, rest_above, halves, (1,) * 5, (-1,) * 5} <= moves
+    x_shape = {tuple(int(value) for value in values) for start in starts for _, values in start.data}  # type: ignore[union-attr]
+    assert (1, 1, 1, 0, 0) in x_shape
+
+
+def test_parameters_keep_their_ranges() -> None:
+    spec = with_inputs(
+        "q : queries, sensitivity 1\nk : int where 1 <= k <= len(q) - 1\nlow : real\nhigh : real where high > low"
+    )
+    choices = [dict(choice) for choice in parameter_choices(spec, 3, {})]
+    assert choices
+    for choice in choices:
+        assert 1 <= choice["k"] <= 2  # type: ignore[operator]
+        assert choice["high"] > choice["low"]  # type: ignore[operator]
+        assert choice["eps"] > 0  # type: ignore[operator]
+    assert choices[0]["eps"] == 1
+    assert not parameter_choices(spec, 1, {}), "one answer leaves no k"
+
+
+def test_what_is_fixed_stays() -> None:
+    spec = with_inputs("q : queries, sensitivity 1\nk : int where k >= 1")
+    choices = parameter_choices(spec, 2, {"k": Fraction(3), "eps": Fraction(1, 7)})
+    assert [dict(choice) for choice in choices] == [{"k": 3, "eps": Fraction(1, 7)}]
+    assert not parameter_choices(spec, 2, {"k": Fraction(0)})
+
+
+def test_the_local_model_moves_from_end_to_end() -> None:
+    spec = with_inputs("x : query, adjacency any, range [-2, 3]")
+    (parameters, *_) = parameter_choices(spec, 1, {})
+    (start,) = starting_databases(spec, 1, parameters)
+    ends = {(dict(made.data)["x"], dict(made.data_prime)["x"]) for made in neighbours(spec, start)}
+    assert (Fraction(-2), Fraction(3)) in ends
