@@ -20,6 +20,7 @@ from aligncheck.refute.piecewise import (
     Calculus,
     Coefficient,
     Diverges,
+    Piece,
     Piecewise,
     shifted,
     tidied,
@@ -109,23 +110,26 @@ class Elimination:
         return self._scale
 
     def marginal(
-        self, factors: list[tuple[Form, Piecewise]], continuous: dict[int, bool], kept: int
+        self, factors: list[tuple[Form, Piecewise]], continuous: dict[int, bool], form: Form
     ) -> Piecewise:
-        """The function of the variable `kept` that is left when all others are integrated out.
-
-        Raises `Tangled`.
-        """
+        """The density (the masses) of a form, as a function of it. Raises `Tangled`."""
         self._continuous = dict(continuous)
-        for form, function in factors:
-            self._add(form, function)
+        for other, function in factors:
+            self._add(other, function)
+        coefficients = dict(form)
+        may = [v for v in coefficients if self._may_pivot(coefficients, v)]
+        if not may:
+            raise Tangled("lattice noise with coefficients other than 1")
+        kept = may[-1]
+        if len(form) > 1:
+            self._pivot(coefficients, kept)
         while set(self._continuous) != {kept}:
             self._check()
             self._next(kept)
-        held = self._factors[((kept, 1),)]
-        whole = self._calculus.product(held)
+        whole = self._calculus.product(self._factors[((kept, 1),)])
         pieces = tuple(
-            piece if piece is None else type(piece)(piece.anchor, {k: c * self._scale for k, c in piece.terms.items()})
-            for piece in whole.pieces
+            None if p is None else Piece(p.anchor, {k: c * self._scale for k, c in p.terms.items()})
+            for p in whole.pieces
         )
         return Piecewise(whole.cuts, pieces, whole.continuous)
 
@@ -242,34 +246,38 @@ class Elimination:
         """
         forms = list(self._factors)
         size = sum(len(form) for form in forms)
-        best: tuple[int, Form, int] | None = None
+        best: tuple[int, dict[int, Any], int] | None = None
         for form in forms:
             if len(form) < 2:
                 continue
             coefficients = dict(form)
-            kinds = {self._continuous[v] for v in coefficients}
-            if len(kinds) > 1:
-                continue
             for variable in coefficients:
-                if variable == kept or (not self._continuous[variable] and abs(coefficients[variable]) != 1):
+                if variable == kept or not self._may_pivot(coefficients, variable):
                     continue
                 after = sum(len(_substituted(dict(f), coefficients, variable)) for f in forms)
                 if after < size and (best is None or after < best[0]):
-                    best = after, form, variable
+                    best = after, coefficients, variable
         if best is None:
             return False
-        _, form, variable = best
-        coefficients = dict(form)
+        self._pivot(best[1], best[2])
+        return True
+
+    def _may_pivot(self, form: dict[int, Any], variable: int) -> bool:
+        """Whether a form may be the variable instead: all of one kind, and integers stay integers."""
+        if len({self._continuous[v] for v in form}) > 1:
+            return False
+        return self._continuous[variable] or abs(form[variable]) == 1
+
+    def _pivot(self, form: dict[int, Any], variable: int) -> None:
         factors, self._factors = self._factors, {}
         for old, held in factors.items():
-            raw = _substituted(dict(old), coefficients, variable)
+            raw = _substituted(dict(old), form, variable)
             new, by = scaled(raw, lambda v: not self._continuous[v])
             for function in held:
                 # f(L) with L = new/by, a function of `new`.
                 self._add(new, self._stretched(function, simple(1 / fmpq(by)), self._continuous[variable]))
         if self._continuous[variable]:
-            self._scale = self._scale * self._calculus.number(1 / abs(fmpq(coefficients[variable])))
-        return True
+            self._scale = self._scale * self._calculus.number(1 / abs(fmpq(form[variable])))
 
 
 def _substituted(form: dict[int, Any], pivot: dict[int, Any], variable: int) -> dict[int, Any]:

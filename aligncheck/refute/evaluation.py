@@ -691,6 +691,14 @@ class Evaluation:
                 found.append((index, self._told(self.number(expr.body))))
         return found
 
+    def listed(self, expr: nodes.Gather) -> tuple[Scalar, ...]:
+        """The values over a set, of any kind."""
+        return tuple(
+            self.forced(self.value(expr.body))
+            for _ in self.bindings(expr)
+            if expr.where is None or self.truth(expr.where)
+        )
+
     def _linear_members(self, expr: nodes.Gather) -> list[tuple[int, Linear]]:
         found = self.members(expr)
         if any(isinstance(value, Shaped) for _, value in found):

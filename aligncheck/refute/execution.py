@@ -60,7 +60,7 @@ MOST_WAYS = 50_000
 class Way:
     """One way through the program: the noise that it draws, and what restricts it.
 
-    `released` are its records where all of them are followed (no event); `raised` says how it ended.
+    `released` are its records, where they were asked for; `raised` says how it ended.
     """
 
     noises: tuple[Noise, ...]
@@ -106,7 +106,10 @@ class _Dropped(Exception):  # noqa: N818 - it ends a way
 
 
 class Execution:
-    """The ways through one mechanism. `event` None: all ways, each with what it releases."""
+    """The ways through one mechanism. `event` None: all ways, each with what it releases.
+
+    With `collect` extremes are settled in what is released, and it is told with an event, too.
+    """
 
     def __init__(
         self,
@@ -116,12 +119,14 @@ class Execution:
         functions: Mapping[str, Function] | None,
         check: Callable[[], None],
         opened: Mapping[str, Real] | None = None,
+        collect: bool = False,
     ) -> None:
         self._mechanism = mechanism
         self._inputs = {name: _internal(value) for name, value in inputs.items()} | dict(opened or {})
         self._event = event
         self._functions = functions
         self._check = check
+        self._forced = collect
         self._taken = 0
 
     def ways(self) -> Iterator[Way]:
@@ -346,7 +351,7 @@ class Execution:
 
     def _argument(self, state: State, evaluation: Evaluation, expr: nodes.Expr) -> Any:
         if isinstance(expr, nodes.Gather) and expr.function == nodes.LISTING:
-            return tuple(value for _, value in evaluation.members(expr))
+            return evaluation.listed(expr)
         if isinstance(expr, nodes.Name):
             whole = state.frame.inputs.get(expr.ident)
             if isinstance(whole, tuple):
@@ -369,29 +374,37 @@ class Execution:
         wanted = dict(records[state.out].fields)
         for part in statement.fields:
             constraint = wanted.pop(part.name, None)
-            if constraint is None:
+            if constraint is None and not self._forced:
                 evaluation.defined(part.value)
-            else:
+            elif constraint is not None:
                 _require(state, evaluation, evaluation.value(part.value), constraint)
         if wanted:
             raise NotComputable(f"`{statement.tag}` has no field `{next(iter(wanted))}`", statement.span)
+        if self._forced:
+            self._collect(state, statement, evaluation, inside)
         state.out += 1
         return state.out == len(records) and not self._event.complete
 
     def _collect(self, state: State, statement: nodes.Emit, evaluation: Evaluation, inside: bool) -> None:
-        if self._event is not None and not inside:
+        if isinstance(self._event, Raises) and not inside:
             for part in statement.fields:
                 evaluation.defined(part.value)
             return
         fields = []
         for part in statement.fields:
             value = evaluation.value(part.value)
-            fields.append((part.name, evaluation.forced(value) if isinstance(value, Rank) else value))
+            if (self._forced and not inside) or isinstance(value, Rank) or _is_index(value):
+                value = evaluation.forced(value)
+            fields.append((part.name, value))
         record = Released(statement.tag, tuple(fields))
         if inside:
             state.frame.records = (*state.frame.records, record)
         else:
             state.released = (*state.released, record)
+
+
+def _is_index(value: Any) -> bool:
+    return isinstance(value, Deferred) and value.expression.function.startswith("arg")
 
 
 def _internal(value: Input) -> Any:

@@ -70,7 +70,7 @@ class Integration:
         scale: Coefficient = 1
         for chosen in way.chosen:
             scale = scale * self._weight(chosen)
-        restricted, logistic = _split(way)
+        restricted, logistic = split(way)
         for noise, interval in logistic:
             scale = scale * self._logistic(noise, interval)
         factors, kinds = self.factors(way, restricted)
@@ -149,7 +149,7 @@ class Integration:
         return (upper - lower) / (arb(1) if noise.low is None else above(noise.low))
 
 
-def _split(way: Way) -> tuple[dict[Form, Interval], list[tuple[Noise, Interval]]]:
+def split(way: Way) -> tuple[dict[Form, Interval], list[tuple[Noise, Interval]]]:
     """The intervals without those of logistic variables, and these."""
     restricted: dict[Form, Interval] = {}
     logistic = []

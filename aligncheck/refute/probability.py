@@ -119,7 +119,9 @@ def shapes(
     an atom in one way through the program and noisy in another is free in both. Impossible ones are left out.
     Raises `NotComputable` where there are more than `most`, and as `probability` does.
     """
-    raise NotComputable("not there yet")
+    from aligncheck.refute.outcomes import grouped
+
+    return grouped(mechanism, inputs, functions, precision, lambda: check_deadline(deadline), most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,9 @@ def landmarks(
     deadline: float | None = None,
 ) -> list[Landmark]:
     """Where to cut the released numbers of a shape. Raises as `probability` does."""
-    raise NotComputable("not there yet")
+    from aligncheck.refute.outcomes import marked
+
+    return marked(mechanism, inputs, shape, functions, lambda: check_deadline(deadline))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +205,10 @@ def tail(
     """How the probability of the event falls when the field of one record goes to infinity; None where it is
     0 from some point on. The pattern of that record leaves the field free.
     """
-    raise NotComputable("not there yet")
+    from aligncheck.refute.outcomes import tail_of
+
+    place = record, field, below
+    return tail_of(mechanism, inputs, event, place, functions, precision, lambda: check_deadline(deadline))
 
 
 def check_deadline(deadline: float | None) -> None:

@@ -1,0 +1,269 @@
+"""What the ways of a mechanism release: its discrete outputs, and the densities of the numbers beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flint import ctx, fmpq
+
+from aligncheck import exact
+from aligncheck.interpreter import Function, Input
+from aligncheck.refute import reals
+from aligncheck.refute.elimination import Elimination, Tangled, scaled
+from aligncheck.refute.events import Event, Exactly, Outputs, Raises, RecordPattern
+from aligncheck.refute.execution import Execution, Way
+from aligncheck.refute.integration import Integration, enclosed, split
+from aligncheck.refute.piecewise import Piecewise
+from aligncheck.refute.probability import Ball, Landmark, NotComputable, Tail
+from aligncheck.refute.reals import Real, Surd, sign
+from aligncheck.refute.symbolic import Affine, Deferred, Extreme, Shaped
+from aligncheck.syntax import nodes
+
+Check = Callable[[], None]
+
+
+# --- discrete outputs ---------------------------------------------------------------------------------------
+
+
+def grouped(
+    mechanism: nodes.Mechanism,
+    inputs: Mapping[str, Input],
+    functions: Mapping[str, Function] | None,
+    precision: int,
+    check: Check,
+    most: int,
+) -> list[tuple[Event, Ball]]:
+    """See `probability.shapes`."""
+    ways: list[Way] = []
+    for way in Execution(mechanism, inputs, None, functions, check).ways():
+        ways.append(way)
+        if len(ways) > 4 * most:
+            raise NotComputable("there are too many outputs")
+    noisy = {
+        (_tags(way), record, name)
+        for way in ways
+        for record, name, value in _fields(way)
+        if _is_noisy(value)
+    }
+    groups: dict[Event, list[Way]] = {}
+    for way in ways:
+        groups.setdefault(_shape(way, noisy), []).append(way)
+    if len(groups) > most:
+        raise NotComputable("there are too many outputs")
+    found = [(event, enclosed(held, precision, check)) for event, held in groups.items()]
+    return [(event, ball) for event, ball in found if not ball.is_zero]
+
+
+def _tags(way: Way) -> tuple[str, ...]:
+    return tuple(record.tag for record in way.released)
+
+
+def _fields(way: Way) -> Iterator[tuple[int, str, Any]]:
+    for number, record in enumerate(way.released):
+        for name, value in record.fields:
+            yield number, name, value
+
+
+def _is_noisy(value: Any) -> bool:
+    return isinstance(value, Affine | Shaped | Extreme | Deferred)
+
+
+def _shape(way: Way, noisy: set[tuple[tuple[str, ...], int, str]]) -> Event:
+    if way.raised:
+        return Raises()
+    tags = _tags(way)
+    return Outputs(
+        tuple(
+            RecordPattern(
+                record.tag,
+                tuple(
+                    (name, Exactly(value if isinstance(value, bool) else reals.to_exact(value)))
+                    for name, value in record.fields
+                    if (tags, number, name) not in noisy
+                ),
+            )
+            for number, record in enumerate(way.released)
+        )
+    )
+
+
+# --- densities ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Density:
+    """The density of one released number in one way: that of `form` is `function`, and the number is
+    `form / by + constant`.
+    """
+
+    function: Piecewise
+    by: Real
+    constant: Real
+
+    def at(self, cut: Real) -> Real:
+        """The released number at a value of the form."""
+        return cut * (1 / fmpq(self.by)) + self.constant
+
+
+def density_of(integration: Integration, way: Way, value: Affine, check: Check) -> Density | None:
+    """The density of an affine number in one way; None where the way is impossible. Raises `Tangled`."""
+    restricted, logistic = split(way)
+    if logistic or any(way.noises[v].family is None for v in value.coefficients):
+        raise Tangled("logistic noise")
+    factors, kinds = integration.factors(way, restricted, value.coefficients)
+    form, by = scaled(value.coefficients, lambda v: way.noises[v].lattice)
+    elimination = Elimination(integration.calculus, check)
+    function = elimination.marginal(factors, kinds, form)
+    return None if function.is_zero else Density(function, by, value.constant)
+
+
+def marked(
+    mechanism: nodes.Mechanism,
+    inputs: Mapping[str, Input],
+    shape: Outputs,
+    functions: Mapping[str, Function] | None,
+    check: Check,
+) -> list[Landmark]:
+    """See `probability.landmarks`."""
+    points: dict[tuple[int, str], list[Real]] = {}
+    atoms: dict[tuple[int, str], list[Real]] = {}
+    steps: dict[tuple[int, str], Real] = {}
+    with ctx.workprec(64):
+        integration = Integration(check)
+        for way in Execution(mechanism, inputs, shape, functions, check, collect=True).ways():
+            for record, name, value in _fields(way):
+                key = record, name
+                if isinstance(value, Affine):
+                    points.setdefault(key, []).extend(_cuts(integration, way, value, check))
+                    if all(way.noises[v].lattice for v in value.coefficients):
+                        steps[key] = 1 / abs(fmpq(scaled(value.coefficients, lambda v: True)[1]))
+                elif isinstance(value, Shaped):
+                    points.setdefault(key, [])
+                elif not isinstance(value, bool):
+                    atoms.setdefault(key, []).append(value)
+    return [
+        Landmark(
+            *key,
+            tuple(map(reals.to_exact, _distinct(found))),
+            tuple(map(reals.to_exact, _distinct(atoms.get(key, [])))),
+            reals.to_exact(steps[key]) if key in steps else None,
+        )
+        for key, found in sorted(points.items())
+    ]
+
+
+def _cuts(integration: Integration, way: Way, value: Affine, check: Check) -> list[Real]:
+    """Where the density may have kinks. Only where to look: where it is not computed, the likely place."""
+    try:
+        density = density_of(integration, way, value, check)
+    except (Tangled, NotComputable):
+        return [value.constant]
+    return [] if density is None else [density.at(cut) for cut in density.function.cuts]
+
+
+def _distinct(numbers: list[Real]) -> list[Real]:
+    found: list[Real] = []
+    for number in sorted(numbers):
+        if not found or sign(number - found[-1]) != 0:
+            found.append(number)
+    return found
+
+
+# --- tails ------------------------------------------------------------------------------------------------------
+
+
+def tail_of(
+    mechanism: nodes.Mechanism,
+    inputs: Mapping[str, Input],
+    event: Outputs,
+    place: tuple[int, str, bool],
+    functions: Mapping[str, Function] | None,
+    precision: int,
+    check: Check,
+) -> Tail | None:
+    """See `probability.tail`; `place` is the record, the field, and whether the lower tail is asked for."""
+    record, name, below = place
+    best: tuple[Real, int, Any] | None = None
+    with ctx.workprec(precision):
+        integration = Integration(check)
+        for way in Execution(mechanism, inputs, event, functions, check, collect=True).ways():
+            if record >= len(way.released):
+                raise NotComputable("the event has no such record")
+            value = dict(way.released[record].fields).get(name)
+            if isinstance(value, bool) or value is None:
+                raise NotComputable(f"`{name}` is no number")
+            if not _is_noisy(value):
+                continue
+            if not isinstance(value, Affine):
+                raise NotComputable(f"`{name}` is not an affine function of noise")
+            found = _leading(integration, way, value, below, check)
+            best = found if best is None else best if found is None else _sum(best, found)
+        if best is None:
+            return None
+        rate, power, factor = best
+        if not factor > 0:
+            raise NotComputable("the leading coefficient was not settled")
+        low, high = (_exact(end) for end in (factor.lower(), factor.upper()))
+        return Tail(reals.to_exact(rate), power, (low, high))
+
+
+def _exact(value: Any) -> Fraction:
+    mantissa, exponent = value.man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+def _sum(one: tuple[Real, int, Any], other: tuple[Real, int, Any]) -> tuple[Real, int, Any]:
+    """The greater of two tails, or their sum where they fall alike."""
+    order = sign(one[0] - other[0]) or other[1] - one[1]
+    if order == 0:
+        return one[0], one[1], one[2] + other[2]
+    return one if order < 0 else other
+
+
+def _leading(
+    integration: Integration, way: Way, value: Affine, below: bool, check: Check
+) -> tuple[Real, int, Any] | None:
+    """Rate, power and coefficient of the tail of the probability in one way; None where it ends.
+
+    On the last piece the density is a sum of c * y**m * exp(r*y); of its integral from x on the term with the
+    greatest r, and of these the one with the greatest m, leads.
+    """
+    try:
+        density = density_of(integration, way, value, check)
+    except Tangled as reason:
+        raise NotComputable(str(reason)) from None
+    if density is None:
+        return None
+    if not density.function.continuous:
+        raise NotComputable("tails of lattice noise are not compared")
+    upper = (density.by > 0) is not below
+    piece = density.function.pieces[-1 if upper else 0]
+    if piece is None:
+        return None
+    calculus = integration.calculus
+    terms = calculus.moved(piece, fmpq(0))
+    # With y = by * (x - constant), and the integral over y of the last (first) piece.
+    primitive = calculus.integrated(terms, continuous=True)
+    leading: tuple[Real, int, Any] | None = None
+    for (rate, power), factor in primitive.items():
+        r = calculus.value(rate) * abs(fmpq(density.by))
+        falling = -r if upper else r
+        if sign(falling) <= 0:
+            raise NotComputable("the density does not fall")
+        # y = |by| * (x - constant) above, y = -|by| * (x' + constant) below, x' = -x being what grows.
+        shift = density.constant if (density.by > 0) is upper else -density.constant
+        moved = reals.to_ball(falling * (-shift if below else shift)).exp()
+        scale = calculus.number(abs(fmpq(density.by)) ** power)
+        signed = (-factor if upper else factor) * moved * scale * (1 if upper else (-1) ** power)
+        candidate = falling, power, signed
+        if leading is None or sign(falling - leading[0]) < 0:
+            leading = candidate
+        elif sign(falling - leading[0]) == 0:
+            leading = candidate if power > leading[1] else leading
+    return leading
+
+
+__all__ = ["Surd", "exact", "grouped", "marked", "tail_of"]
