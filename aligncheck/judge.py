@@ -72,7 +72,7 @@ def _judged(
     mechanism: Mechanism, source: Source, deadline: float, explain: bool
 ) -> tuple[Verdict, Established | None]:
     """The verdict, and what was established on the way, if the proof got so far."""
-    mechanism = _with_callees(mechanism, source, deadline)
+    mechanism = with_proved_callees(mechanism, source, deadline, {})
     _refuse_contradiction(mechanism, source)
     if has_densities(mechanism.body):
         return _by_densities(mechanism, source, deadline, explain)
@@ -85,12 +85,14 @@ def _judged(
     return _verdict(mechanism, source, findings, deadline, explain), findings
 
 
-def _with_callees(mechanism: Mechanism, source: Source, deadline: float) -> Mechanism:
-    """The mechanism with what is proved of those that it calls: each file is checked once.
+def with_proved_callees(
+    mechanism: Mechanism, source: Source, deadline: float, known: dict[str, Contract]
+) -> Mechanism:
+    """The mechanism with what is proved of those that it calls. Each file is checked once: `known` holds
+    what was proved of those checked before, by path, and is added to.
 
     Raises SpecError (`callee-not-verified`) at the `use` line of one that is not VERIFIED.
     """
-    known: dict[str, Contract] = {}
     for use in mechanism.uses:
         contract = contract_of(use)
         if contract.verdict is None:

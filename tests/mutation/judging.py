@@ -6,12 +6,14 @@ import ctypes
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 
 from aligncheck.pipeline import load_stages
 from aligncheck.source import Source
+from aligncheck.syntax.contract import Contract
 from aligncheck.workers import Done, Outcome, Raised, Supervision
 
 TOGETHER = 8
@@ -27,6 +29,10 @@ PATIENCE = 20.0
 """Seconds more than twice its deadlines after which a process that cannot be broken off is killed."""
 
 
+CALLEES = 300.0
+"""Seconds for the proofs of what a task calls."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """The text of a spec, and the seconds that its proof may take."""
@@ -36,6 +42,12 @@ class Task:
 
 
 VERIFIED, REFUSED, OPEN = "verified", "refused", "open"
+
+FOLDER = Path(__file__).parents[2] / "specs"
+"""Where the specs are that mutants call."""
+
+PROVED: dict[str, Contract] = {}
+"""What was proved of mechanisms that are called, by file: proved once, before processes part."""
 
 
 def judgement(task: Task) -> str:
@@ -47,14 +59,16 @@ def judgement(task: Task) -> str:
     from aligncheck.diagnostics import SpecError
     from aligncheck.discharge.density import establish_densities
     from aligncheck.discharge.establish import establish
+    from aligncheck.judge import with_proved_callees
     from aligncheck.relational.selection import UnsupportedError
     from aligncheck.syntax.parse import parse
     from aligncheck.syntax.walk import has_densities
 
-    source = Source("mutant", task.text)
+    source = Source(str(FOLDER / "mutant"), task.text)
     try:
         with _broken_off(task.seconds + GRACE):
             mechanism = check(source, parse(source))
+            mechanism = with_proved_callees(mechanism, source, time.monotonic() + task.seconds, PROVED)
             by = establish_densities if has_densities(mechanism.body) else establish
             found = by(mechanism, source, time.monotonic() + task.seconds)
             return OPEN if found.open() else VERIFIED
@@ -105,12 +119,26 @@ def judgements(tasks: Sequence[Task], jobs: int) -> dict[int, str]:
             [[tasks[i] for i in batch] for batch in left],
             deadline=patience,
             jobs=jobs,
-            warm_up=load_stages,
+            warm_up=lambda: _prepared(tasks),
         )
         with work:
             for place, outcome in work:
                 found |= zip(left[place], _settled(outcome, len(left[place])), strict=False)
     return found
+
+
+def _prepared(tasks: Sequence[Task]) -> None:
+    """What tasks have in common: the stages of the checker, and the proofs of what they call."""
+    from aligncheck.check import check
+    from aligncheck.diagnostics import SpecError
+    from aligncheck.judge import with_proved_callees
+    from aligncheck.syntax.parse import parse
+
+    load_stages()
+    for text in {task.text for task in tasks if "\nuse " in task.text}:
+        source = Source(str(FOLDER / "mutant"), text)
+        with suppress(SpecError):  # then its judgement says so
+            with_proved_callees(check(source, parse(source)), source, time.monotonic() + CALLEES, PROVED)
 
 
 def _judged(tasks: list[Task]) -> list[str]:
