@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from flint import fmpq
 
+from aligncheck.refute.cells import Cells, TooMany
 from aligncheck.refute.piecewise import (
     Calculus,
     Coefficient,
@@ -78,7 +79,13 @@ def simple(value: Any) -> Any:
     return int(value.p) if value.q == 1 else value
 
 
+class _Empty(Exception):  # noqa: N818 - it is an answer
+    """No point is left."""
+
+
 Check: TypeAlias = Callable[[], None]
+MOST_ENTANGLED = 5
+"""So many variables may be integrated out all at once."""
 WORK = 4_000
 """So many pairs of cuts may meet in one elimination."""
 
@@ -106,7 +113,10 @@ class Elimination:
             if any(f.is_zero for held in self._factors.values() for f in held):
                 return None
             self._check()
-            self._next()
+            try:
+                self._next()
+            except _Empty:
+                return None
         return self._scale
 
     def marginal(
@@ -145,7 +155,31 @@ class Elimination:
                 self._eliminate(*found)
                 return
             if not self._change(kept):
-                raise Tangled("the constraints tie too many noise variables together")
+                if kept is not None:
+                    raise Tangled("the constraints tie too many noise variables together")
+                self._rest()
+                return
+
+    def _rest(self) -> None:
+        """Everything that is left, at once."""
+        variables = sorted(self._continuous)
+        kinds = set(self._continuous.values())
+        if len(kinds) > 1 or len(variables) > MOST_ENTANGLED:
+            raise Tangled("the constraints tie too many noise variables together")
+        place = {variable: number for number, variable in enumerate(variables)}
+        factors = [
+            ({place[v]: c for v, c in form}, self._product(held)) for form, held in self._factors.items()
+        ]
+        cells = Cells(self._calculus, len(variables), kinds.pop(), self._check)
+        try:
+            found = cells.integral(factors)
+        except (TooMany, Diverges):
+            raise Tangled("the constraints tie too many noise variables together") from None
+        self._continuous = {}
+        self._factors = {}
+        if found is None:
+            raise _Empty
+        self._scale = self._scale * found
 
     def _leaf(self, kept: int | None) -> tuple[int, int | None] | None:
         """The cheapest variable that meets at most one other one, and that one."""

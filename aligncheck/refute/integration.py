@@ -74,12 +74,15 @@ class Integration:
         for noise, interval in logistic:
             scale = scale * self._logistic(noise, interval)
         factors, kinds = self.factors(way, restricted)
-        found = self._elimination(way).integral(factors, kinds) if kinds else 1
+        try:
+            found = self._elimination().integral(factors, kinds) if kinds else 1
+        except Tangled as reason:
+            raise NotComputable(str(reason), way.noises[max(kinds)].span) from None
         if found is None:
             return None
         return found * scale if self.calculus.symbolic else arb(1) * found * scale
 
-    def _elimination(self, way: Way) -> Elimination:
+    def _elimination(self) -> Elimination:
         return Elimination(self.calculus, self._check, self._windows)
 
     def factors(
