@@ -14,6 +14,7 @@ from aligncheck.commands import CommandError
 
 TYPE_CHECKING = False  # as `typing` has it, whose import would be a tenth of the start-up time
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NoReturn, TypeAlias
 
     _Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"
@@ -137,6 +138,32 @@ def _run(args: argparse.Namespace) -> int:
                 as_json=args.json,
                 timeout=args.timeout,
             )
+        case "test":
+            from aligncheck.commands.test import Options, test
+
+            return test(
+                Options(
+                    function=args.function,
+                    eps=args.eps,
+                    claim=args.claim,
+                    settings=args.set,
+                    vary=args.vary,
+                    database=args.database,
+                    array=args.array,
+                    adjacency=args.adjacency,
+                    sensitivity=args.sensitivity,
+                    length=args.length,
+                    pairs=args.pair,
+                    runs=args.runs,
+                    selection=args.selection,
+                    alpha=args.alpha,
+                    seed=args.seed,
+                    jobs=args.jobs,
+                    timeout=args.timeout,
+                    plot=args.plot,
+                    as_json=args.json,
+                )
+            )
         case "show":
             from aligncheck.commands.show import show
 
@@ -164,6 +191,33 @@ def _count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 1024:
         raise argparse.ArgumentTypeError(f"`{text}` is not a number of processes (1 to 1024)")
     return int(text)
+
+
+def _runs(text: str) -> int:
+    if not text.isdecimal() or not 100 <= int(text) <= 100_000_000:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number of runs (100 to 100000000)")
+    return int(text)
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or len(text) > 30:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a seed (a whole number of at most 30 digits)")
+    return int(text)
+
+
+def _between(low: float, high: float, what: str) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = low
+        if not low < value < high:
+            raise argparse.ArgumentTypeError(
+                f"`{text}` is not {what} (more than {low:g}, less than {high:g})"
+            )
+        return value
+
+    return read
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -260,6 +314,31 @@ examples:
 Numbers are exact: 0.1 is 1/10. With --seed the noise can be repeated, so the
 output is not private: for tests and examples only."""
 
+_TEST_ABOUT = """\
+Tests whether a Python function is as private as it claims: runs it many times on
+pairs of neighbouring inputs, chooses an event that tells them apart, and tests that
+event on other runs. The outcome is statistical evidence with its p-value, never a
+verdict: no evidence claims nothing.
+
+MODULE is an importable name or the path of a .py file. The function's first parameter
+is the private input, by default a list of numbers. If it has a parameter `size`, it is
+called once for many runs and returns an array whose first axis is the run; one called
+`rng`, `random_state` or `seed` is given what makes the test repeatable. Classes made by
+`aligncheck compile` can be tested as they are."""
+
+_TEST_EXAMPLES = """\
+examples:
+  aligncheck test mine.py:noisy_max --eps 0.7
+  aligncheck test mine.py:svt --eps 0.7 --set T=1 --set N=1
+  aligncheck test mine.py:svt --set eps=0.7 --eps 0.2:2.2:0.1 --plot svt.svg
+  aligncheck test mine.py:histogram --eps 0.7 --adjacency one
+  aligncheck test mine.py:mean_age --eps 1 --pair '[30, 40]' '[30, 90]'
+
+exit status:
+  0  no evidence against the claim (which claims nothing), or no dependence seen
+  1  evidence against the claim
+  2  error: nothing that could be tested"""
+
 _SHOW_ABOUT = """\
 Prints the spec with syntax colours; beside each draw stands how the alignment
 shifts it."""
@@ -300,6 +379,7 @@ def _parser() -> _Parser:
         _declare_refute,
         _declare_compile,
         _declare_run,
+        _declare_test,
         _declare_show,
         _declare_explain,
     ):
@@ -396,6 +476,101 @@ def _declare_run(commands: _Commands) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="repeatable noise: not private")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
     _add_timeout(parser)
+
+
+def _declare_test(commands: _Commands) -> None:
+    parser = _declare(
+        commands,
+        "test",
+        summary="statistical evidence against a Python function's claim",
+        about=_TEST_ABOUT,
+        epilog=_TEST_EXAMPLES,
+    )
+    parser.add_argument("function", metavar="MODULE:FUNCTION", help="what to test")
+    what = parser.add_argument_group("what is tested")
+    what.add_argument(
+        "--eps",
+        metavar="LEVELS",
+        help="0.7, or a sweep: 0.2,0.7,1.5 or START:STOP:STEP; a single level is also given to the parameter "
+        "`eps` or `epsilon` (default: the claim)",
+    )
+    what.add_argument(
+        "--claim",
+        type=_between(0, 1000, "a level"),
+        metavar="E",
+        help="the claimed level (default: a single `--eps`, else the function's own `eps`)",
+    )
+    what.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="an argument; once for each"
+    )
+    what.add_argument(
+        "--vary",
+        action="append",
+        default=[],
+        metavar="NAME=V,V",
+        help="an argument for which the best of some values is looked for",
+    )
+    inputs = parser.add_argument_group("private inputs")
+    inputs.add_argument(
+        "--database", metavar="NAME", help="the parameter that takes the private input (default: the first)"
+    )
+    inputs.add_argument(
+        "--adjacency",
+        choices=("all", "one", "monotone", "moved"),
+        default="all",
+        help="neighbours differ in all answers, in one, in all upwards or all downwards, or one up and one "
+        "down (default: all)",
+    )
+    inputs.add_argument(
+        "--sensitivity",
+        type=_between(0, 1e12, "a sensitivity"),
+        default=1.0,
+        metavar="S",
+        help="by how much an answer differs (default: 1)",
+    )
+    inputs.add_argument(
+        "--length", default="5,10", metavar="N,N", help="how many answers (default: %(default)s)"
+    )
+    inputs.add_argument(
+        "--pair",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("D", "D'"),
+        help="two neighbouring inputs of your own, as JSON, instead of the above; repeatable",
+    )
+    inputs.add_argument("--array", action="store_true", help="give lists of numbers as NumPy arrays")
+    work = parser.add_argument_group("how hard")
+    work.add_argument(
+        "--runs", type=_runs, default=500_000, metavar="N", help="for the test (default: %(default)s)"
+    )
+    work.add_argument(
+        "--selection",
+        type=_runs,
+        default=100_000,
+        metavar="N",
+        help="for choosing the event (default: %(default)s)",
+    )
+    work.add_argument(
+        "--alpha",
+        type=_between(0, 0.5, "a level of significance"),
+        default=0.01,
+        metavar="A",
+        help="p-values up to this are evidence (default: %(default)s)",
+    )
+    work.add_argument(
+        "--seed", type=_seed, metavar="N", help="repeats a result (default: a new one, printed)"
+    )
+    work.add_argument("--jobs", type=_count, metavar="N", help="processes (default: one per processor)")
+    work.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=20.0,
+        metavar="S",
+        help="seconds until the first runs count as hanging (default: %(default)g)",
+    )
+    work.add_argument("--plot", metavar="FILE", help="draw the p-values of a sweep: a .png or .svg file")
+    work.add_argument("--json", action="store_true", help="print one JSON document instead of text")
 
 
 def _declare_show(commands: _Commands) -> None:

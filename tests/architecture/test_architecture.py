@@ -42,6 +42,7 @@ ORDER = (
     "expect",
     "emit",
     "execute",
+    "statistical",
     "report",
     "commands",
     "cli",
@@ -51,7 +52,7 @@ ORDER = (
 APART = ("runtime", "workers")
 
 ARRAYS = PACKAGE / "runtime" / "arrays.py"
-HEAVY = {"z3", "sympy", "flint", "mpmath", "lark", "numpy", "pandas", "rich"}
+HEAVY = {"z3", "sympy", "flint", "mpmath", "lark", "numpy", "pandas", "rich", "scipy", "matplotlib"}
 SOLVERS = {"z3", "sympy", "flint"}
 MAY_IMPORT_SOLVERS = {
     "discharge": SOLVERS,
@@ -138,6 +139,11 @@ def test_heavy_libraries_are_imported_in_functions(path: Path) -> None:
     if path == ARRAYS:
         allowed = {"numpy"}
     assert not roots(path, top_level_only=True) & HEAVY - allowed
+
+
+def test_the_statistical_test_knows_nothing_of_specs() -> None:
+    for path in sorted((PACKAGE / "statistical").rglob("*.py")):
+        assert our_parts(path) <= {"statistical", "runtime", "workers"}, name_of(path)
 
 
 def test_reporting_needs_no_solver() -> None:

@@ -1,0 +1,238 @@
+"""`aligncheck test`: statistical evidence for or against the claim of any Python function."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import secrets
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from aligncheck.commands import CommandError
+from aligncheck.commands.checking import processors
+
+if TYPE_CHECKING:
+    from aligncheck.statistical.patterns import Pair
+    from aligncheck.statistical.tester import Progress
+
+_NEEDED = ("numpy", "scipy")
+_MOST_LEVELS = 200
+_MOST_LENGTH = 200
+_INFINITE = ("NaN", "Infinity", "-Infinity")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The command line, as text where it needs more than a number to be read."""
+
+    function: str
+    eps: str | None
+    claim: float | None
+    settings: Sequence[str]
+    vary: Sequence[str]
+    database: str | None
+    array: bool
+    adjacency: str
+    sensitivity: float
+    length: str
+    pairs: Sequence[tuple[str, str]]
+    runs: int
+    selection: int
+    alpha: float
+    seed: int | None
+    jobs: int | None
+    timeout: float
+    plot: str | None
+    as_json: bool
+
+
+def test(options: Options) -> int:
+    """Prints what a test found. Returns 1 for evidence against the claim, else 0.
+
+    Raises CommandError where there is nothing that can be tested, or something is not installed.
+    """
+    for library in _NEEDED:
+        if find_spec(library) is None:
+            raise CommandError(
+                f"`aligncheck test` needs {library}, which is not installed:\n"
+                "pip install 'aligncheck[statistics]'"
+            )
+    from aligncheck.statistical.errors import CannotTest
+
+    try:
+        return _tested(options)
+    except CannotTest as error:
+        raise CommandError(
+            error.message if error.advice is None else f"{error.message}\n{error.advice}"
+        ) from None
+
+
+def _tested(options: Options) -> int:
+    from aligncheck.statistical.curve import check_plot, draw_curve
+    from aligncheck.statistical.reference import reference
+    from aligncheck.statistical.target import Setup
+    from aligncheck.statistical.tester import Plan, run_test
+
+    levels = None if options.eps is None else levels_of(options.eps)
+    if options.plot is not None:
+        if levels is None or len(levels) < 2:
+            raise CommandError("`--plot` draws a sweep: give several levels, such as --eps 0.2:2.2:0.1")
+        check_plot(options.plot)
+    setup = Setup(
+        reference(options.function),
+        tuple(_assignments(options.settings, "--set").items()),
+        options.database,
+        levels[0] if levels is not None and len(levels) == 1 else options.claim,
+        options.array,
+    )
+    plan = Plan(
+        setup,
+        _pairs(options),
+        levels,
+        options.claim,
+        options.selection,
+        options.runs,
+        options.alpha,
+        secrets.randbits(32) if options.seed is None else options.seed,
+        options.jobs or processors(),
+        options.timeout,
+    )
+    with _progress(not options.as_json) as progress:
+        tested = run_test(plan, progress)
+    if options.plot is not None:
+        try:
+            draw_curve(tested, options.plot)
+        except OSError as error:
+            raise CommandError(f"cannot write `{options.plot}`: {error.strerror or error}") from None
+    _report(tested, options)
+    return 1 if tested.finding == "evidence" else 0
+
+
+def _report(tested: Any, options: Options) -> None:
+    from aligncheck.commands.screen import Screen
+    from aligncheck.report.statistical import render_tested, tested_document
+
+    if options.as_json:
+        json.dump(tested_document(tested), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        Screen().show(render_tested(tested, options.plot))
+
+
+def levels_of(text: str) -> tuple[float, ...]:
+    """`0.7`, `0.2,0.7,1.5` or `START:STOP:STEP` (both ends belong to it), rising.
+
+    Raises CommandError for anything else, and for levels that are not positive.
+    """
+    parts = text.split(":")
+    if len(parts) == 3:
+        start, stop, step = (_level(part, text) for part in parts)
+        count = math.floor((stop - start) / step + 1e-9) + 1
+        if count > _MOST_LEVELS:
+            raise CommandError(
+                f"`--eps {text}` is {count} levels: at most {_MOST_LEVELS} can be tested at once"
+            )
+        found = [float(f"{start + i * step:.12g}") for i in range(count)]
+    elif len(parts) == 1:
+        found = [_level(part, text) for part in text.split(",")]
+    else:
+        raise CommandError(f"`--eps {text}` is no level: write 0.7, or 0.2,0.7,1.5, or START:STOP:STEP")
+    if not found or len(found) > _MOST_LEVELS:
+        raise CommandError(
+            f"`--eps {text}` is {len(found)} levels: 1 to {_MOST_LEVELS} can be tested at once"
+        )
+    return tuple(sorted(set(found)))
+
+
+def _level(part: str, text: str) -> float:
+    try:
+        level = float(part)
+    except ValueError:
+        level = math.nan
+    if not 0 < level <= 100:
+        raise CommandError(f"`--eps {text}`: `{part}` is no level (more than 0, at most 100)")
+    return level
+
+
+def _assignments(texts: Sequence[str], option: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise CommandError(f"`{option} {text}` is not of the form NAME=VALUE")
+        if name.strip() in found:
+            raise CommandError(f"`{name.strip()}` is set twice")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _pairs(options: Options) -> tuple[Pair, ...]:
+    from aligncheck.statistical.patterns import ADJACENCIES, Pair, pairs, varied
+
+    if options.pairs:
+        found = tuple(
+            Pair(f"given pair {number}", _json(first), _json(second))
+            for number, (first, second) in enumerate(options.pairs, 1)
+        )
+        for pair in found:
+            if pair.first == pair.second:
+                raise CommandError(f"`--pair`: D and D' are both {pair.first}")
+    else:
+        (adjacency,) = (known for known in ADJACENCIES if known == options.adjacency)
+        found = pairs(adjacency, options.sensitivity, _lengths(options.length))
+        if not found:
+            raise CommandError(f"no pair of inputs of length {options.length} is `{adjacency}`")
+    values = {name: text.split(",") for name, text in _assignments(options.vary, "--vary").items()}
+    both = set(values) & set(_assignments(options.settings, "--set"))
+    if both:
+        raise CommandError(f"`{both.pop()}` is set by `--set` and by `--vary`")
+    return varied(found, values) if values else found
+
+
+def _json(text: str) -> Any:
+    def refuse(constant: str) -> Any:
+        raise ValueError(constant)
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError):
+        raise CommandError(
+            f"`--pair`: `{text[:60]}` is no JSON value: write a number, or a list such as '[1, 0, 2]'"
+        ) from None
+
+
+def _lengths(text: str) -> list[int]:
+    lengths = []
+    for part in text.split(","):
+        if not part.strip().isdecimal() or not 1 <= int(part) <= _MOST_LENGTH:
+            raise CommandError(f"`--length {text}`: `{part}` is no length (1 to {_MOST_LENGTH})")
+        lengths.append(int(part))
+    return lengths
+
+
+@contextlib.contextmanager
+def _progress(wanted: bool) -> Iterator[Progress]:
+    """A bar on standard error, if that is a terminal."""
+    if not wanted or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield lambda stage, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    # No refresh thread: workers are forked while the bar is up, and no thread may hold a lock at a fork.
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
+    with bar:
+        task = bar.add_task("first runs", total=None)
+        bar.refresh()
+
+        def show(stage: str, done: int, total: int) -> None:
+            bar.update(task, description=stage, completed=done, total=total)
+            bar.refresh()
+
+        yield show

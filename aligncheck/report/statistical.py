@@ -1,0 +1,195 @@
+"""What a statistical test found, for a terminal or as JSON: evidence with its p-value, never a verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from rich.text import Text
+
+from aligncheck import __version__
+from aligncheck.report.lines import Canvas, Lines, columns, printable, prose
+from aligncheck.statistical.events import describe
+from aligncheck.statistical.results import Level, Tested
+
+_SMALLEST = -300
+"""p-values below this power of ten are shown as less than it."""
+
+_HEADS = {
+    "evidence": ("EVIDENCE AGAINST", "bold red"),
+    "no evidence": ("NO EVIDENCE AGAINST", "bold"),
+    "no dependence": ("NO DEPENDENCE ON THE INPUT SEEN, TESTING", "bold yellow"),
+}
+
+
+def render_tested(tested: Tested, plot: str | None = None) -> Lines:
+    """The finding, the event that was tested, and what may and may not be concluded. `plot` was written."""
+    return Lines(lambda canvas: _lines(canvas, tested, plot))
+
+
+def tested_document(tested: Tested) -> dict[str, Any]:
+    """The same as one JSON document; p-values that are no float's have their logarithm beside them."""
+    return {
+        "version": __version__,
+        "target": tested.name,
+        "settings": dict(tested.settings),
+        "finding": tested.finding,
+        "claim": tested.claim,
+        "alpha": tested.alpha,
+        "claimed": _level_document(tested.claimed, tested.alpha),
+        "least_loss": tested.least_loss,
+        "levels": [_level_document(level, tested.alpha) for level in tested.levels],
+        "violated_up_to": tested.violated_up_to,
+        "independence": _level_document(tested.independence, tested.alpha),
+        "how": tested.how,
+        "pairs": tested.pairs,
+        "selection": tested.selection,
+        "runs": tested.runs,
+        "seed": tested.seed,
+        "repeatable": tested.repeatable,
+        "seconds": round(tested.seconds, 3),
+        "notes": list(tested.notes),
+    }
+
+
+def _level_document(level: Level, alpha: float) -> dict[str, Any]:
+    pair = level.pair
+    return {
+        "eps": level.eps,
+        "p_value": math.exp(level.log_pvalue),
+        "log10_p_value": level.log_pvalue / math.log(10),
+        "rejected": level.rejected(alpha),
+        "event": None if level.event is None else describe(level.event, listed=level.listed),
+        "pattern": None if pair is None else pair.pattern,
+        "D": None if pair is None else pair.first,
+        "D_prime": None if pair is None else pair.second,
+        "settings": {} if pair is None else dict(pair.settings),
+        "seen_on_D": level.seen_first,
+        "seen_on_D_prime": level.seen_second,
+        "runs": level.runs,
+    }
+
+
+def _lines(canvas: Canvas, tested: Tested, plot: str | None) -> Iterator[Text]:
+    head, style = _HEADS[tested.finding]
+    yield Text.assemble(
+        (f"{head} eps = {tested.claim:g}", style), f"   {printable(tested.name)}   {tested.seconds:.1f} s"
+    )
+    yield Text()
+    yield from _claimed(canvas, tested)
+    if len(tested.levels) > 1:
+        yield Text()
+        yield from _sweep(canvas, tested)
+    yield Text()
+    yield from _conclusions(canvas, tested)
+    if plot is not None:
+        yield Text(f"plot: {plot}")
+
+
+def _claimed(canvas: Canvas, tested: Tested) -> Iterator[Text]:
+    # Where nothing was seen, what was looked at is the best event for telling the inputs apart at all.
+    level = tested.independence if tested.finding == "no dependence" else tested.claimed
+    if level.pair is None or level.event is None:
+        yield from canvas.hanging(Text("  "), Text(_nothing(tested)))
+        return
+    rows = [
+        ("D", f"{_input(level.pair.first)}   ({level.pair.pattern})"),
+        ("D'", _input(level.pair.second)),
+        *((name, f"{value}   (chosen among those given)") for name, value in level.pair.settings),
+        ("event", describe(level.event, listed=level.listed)),
+        ("seen on D", f"{level.seen_first:,} times in {level.runs:,} runs"),
+        ("on D'", f"{level.seen_second:,} times in {level.runs:,} runs"),
+        ("ratio", f"{_ratio(level)}, beside e^eps = {math.exp(level.eps):.4g}"),
+        ("p-value", f"{_p(level)} for: at most e^eps times as likely on D as on D'"),
+    ]
+    if tested.finding != "no dependence":
+        rows.append(("loss", _loss(tested)))
+    width = max(len(name) for name, _ in rows)
+    for name, text in rows:
+        yield from canvas.hanging(Text(f"  {name:<{width}}  ", style="bold"), Text(printable(text)))
+
+
+def _nothing(tested: Tested) -> str:
+    if tested.finding == "no dependence":
+        return "every run on every input gave the same output"
+    return "no event is frequent enough for a test at this level: ask for more runs, or test a lower level"
+
+
+def _input(value: object) -> str:
+    """As JSON has it, but 1 for 1.0."""
+    match value:
+        case list():
+            return f"[{', '.join(map(_input, value))}]"
+        case float() if value == int(value) and abs(value) < 1e15:
+            return str(int(value))
+        case _:
+            return str(value)
+
+
+def _loss(tested: Tested) -> str:
+    confidence = f"with {100 * (1 - tested.alpha):g} % confidence"
+    return f"this event alone shows a privacy loss of at least {tested.least_loss:.3f}, {confidence}"
+
+
+def _sweep(canvas: Canvas, tested: Tested) -> Iterator[Text]:
+    rows = [[Text(name, style="bold") for name in ("eps", "p-value", "", "ratio", "event")]]
+    for level in tested.levels:
+        event = "-" if level.event is None else describe(level.event, listed=level.listed)
+        marks = ["rejected"] if level.rejected(tested.alpha) else []
+        marks += ["(the claim)"] if level.eps == tested.claim else []
+        cells = (f"{level.eps:g}", _p(level), " ".join(marks), _ratio(level), printable(event))
+        rows.append([Text(cell) for cell in cells])
+    for lines in columns(canvas, rows, frozenset({4})):
+        for line in lines:
+            yield Text.assemble("  ", line)
+
+
+def _conclusions(canvas: Canvas, tested: Tested) -> Iterator[Text]:
+    confidence = f"{tested.alpha:g}"
+    match tested.finding:
+        case "evidence":
+            yield from _note(
+                canvas,
+                f"statistical evidence, no proof: a function that is {tested.claim:g}-private is accused so "
+                f"with probability at most {confidence}",
+            )
+        case "no evidence":
+            yield from _note(canvas, "this claims nothing: a violation may be rarer, or need other inputs")
+        case "no dependence":
+            yield from _note(
+                canvas,
+                "outputs on D and D' could not be told apart, so nothing was tested: this is not shown to be "
+                "private. Is the private input the first parameter (see `--database`)? Does it matter there?",
+            )
+    if len(tested.levels) > 1 and tested.violated_up_to is not None:
+        yield from _note(
+            canvas,
+            f"levels are rejected one after the other, up to eps = {tested.violated_up_to:g}: wrong for any "
+            f"of them with probability at most {confidence}",
+        )
+    for note in tested.notes:
+        yield from _note(canvas, note)
+    yield from _note(
+        canvas,
+        f"{tested.pairs} pairs of inputs, the event chosen on up to {tested.selection:,} runs of each input "
+        f"and tested on {tested.runs:,} others; {tested.how}",
+    )
+    yield from _note(canvas, f"--seed {tested.seed}" + (" repeats this" if tested.repeatable else ""))
+
+
+def _note(canvas: Canvas, text: str) -> Iterator[Text]:
+    yield from canvas.hanging(Text("note: ", style="bold"), prose(text))
+
+
+def _ratio(level: Level) -> str:
+    if math.isnan(level.ratio):
+        return "-"
+    return "infinite" if math.isinf(level.ratio) else f"{level.ratio:.4g}"
+
+
+def _p(level: Level) -> str:
+    power = level.log_pvalue / math.log(10)
+    if power < _SMALLEST:
+        return f"< 1e{_SMALLEST}"
+    return f"{math.exp(level.log_pvalue):.2g}"

@@ -1,0 +1,160 @@
+"""Mechanisms that `aligncheck compile` made, as targets."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from aligncheck.runtime import (
+    ArgumentError,
+    FloatingNoise,
+    Mechanism,
+    MechanismError,
+    Noise,
+    ParameterInfo,
+    Spec,
+)
+from aligncheck.statistical.errors import CannotTest, one_line
+from aligncheck.statistical.lanes import TooManyPaths, run_lanes
+from aligncheck.statistical.outputs import Outputs, joined, outputs_of
+from aligncheck.statistical.target import BATCH, Setup, value_of
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A generated mechanism with its parameters: every path is run once for all runs that take it.
+
+    Where a program cannot be run so (it would split into nearly as many paths as there are runs, or computes
+    with numbers in a way that has no counterpart on arrays), it is called once per run.
+    """
+
+    mechanism: Any
+    own_eps: float | None
+    by_paths: bool = True
+
+    @property
+    def how(self) -> str:
+        return "compiled: all runs of a path at once" if self.by_paths else "compiled: one call per run"
+
+    def claim(self, database: Any) -> float | None:
+        """The bound of a run's result: the claim, evaluated; at most, where it depends on the output."""
+        try:
+            return float(self._call(database, self.mechanism).bound)
+        except (ArithmeticError, LookupError, MechanismError) as error:
+            raise CannotTest(f"`{self._name}` raised {one_line(error)}", f"on the input {database}") from None
+
+    def run(self, database: Any, runs: int, seed: np.random.SeedSequence) -> Outputs:
+        sizes = [min(BATCH, runs - start) for start in range(0, runs, BATCH)]
+        seeds = [
+            np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, i)) for i in range(len(sizes))
+        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                parts = [self._batch(database, size, own) for size, own in zip(sizes, seeds, strict=True)]
+            except (ArithmeticError, LookupError, MechanismError, TypeError) as error:
+                raise CannotTest(
+                    f"`{self._name}` raised {one_line(error)}", f"on the input {database}"
+                ) from None
+        return joined(parts, self._name)
+
+    def runs_by_paths(self, database: Any, seed: np.random.SeedSequence) -> bool:
+        """Whether a batch can be run by paths."""
+        try:
+            self._lanes(database, BATCH, seed)
+        except TooManyPaths:
+            return False
+        except (ArithmeticError, LookupError, MechanismError) as error:
+            raise CannotTest(f"`{self._name}` raised {one_line(error)}", f"on the input {database}") from None
+        return True
+
+    @property
+    def _name(self) -> str:
+        return type(self.mechanism).__name__
+
+    def _lanes(self, database: Any, runs: int, seed: np.random.SeedSequence) -> Outputs:
+        def execute(noise: Noise) -> Any:
+            return self._call(database, self.mechanism.with_noise(noise))
+
+        return run_lanes(execute, runs, seed, self._name)
+
+    def _batch(self, database: Any, runs: int, seed: np.random.SeedSequence) -> Outputs:
+        if self.by_paths:
+            with contextlib.suppress(TooManyPaths):
+                return self._lanes(database, runs, seed)
+        # A seed of its own for each batch: whether another batch could be run by paths must not matter.
+        single = self.mechanism.with_noise(FloatingNoise(int(seed.generate_state(1, np.uint64)[0])))
+        return outputs_of([self._call(database, single) for _ in range(runs)], self._name)
+
+    def _call(self, database: Any, mechanism: Any) -> Any:
+        queries = self.mechanism.spec.queries
+        if len(queries) == 1:
+            return mechanism(database if queries[0].vector or not isinstance(database, list) else database[0])
+        return mechanism(*(database[query.name] for query in queries))
+
+
+def compiled(found: Any, setup: Setup) -> Compiled:
+    """A generated class with its parameters set, or an object of one.
+
+    Raises:
+        CannotTest: a parameter is missing, unknown or out of range, or the mechanism takes public functions.
+    """
+    spec: Spec = found.spec
+    if setup.database is not None and setup.database not in {query.name for query in spec.queries}:
+        raise CannotTest(f"`{spec.name}` has no private input `{setup.database}`")
+    mechanism = found if isinstance(found, Mechanism) else _made(found, spec, setup)
+    eps = getattr(mechanism, "eps", None)
+    return Compiled(mechanism, None if eps is None else float(eps), setup.by_paths)
+
+
+def _made(cls: Callable[..., Mechanism], spec: Spec, setup: Setup) -> Mechanism:
+    if spec.functions:
+        raise CannotTest(
+            f"`{spec.name}` needs public functions: {', '.join(f'`{f.name}`' for f in spec.functions)}",
+            "name an object of the class that has them, or a function that makes one and calls it",
+        )
+    infos = {info.name: info for info in spec.parameters}
+    settings = dict(setup.settings)
+    if setup.eps is not None and "eps" in infos:
+        settings.setdefault("eps", repr(setup.eps))
+    for name in settings:
+        if name not in infos:
+            near = get_close_matches(name, infos, 1)
+            listed = ", ".join(f"`{other}`" for other in infos) or "none"
+            hint = f"did you mean `{near[0]}`? " if near else ""
+            raise CannotTest(f"`{spec.name}` has no parameter `{name}`", f"{hint}its parameters: {listed}")
+    missing = [name for name in infos if name not in settings]
+    if missing:
+        raise CannotTest(
+            f"`{spec.name}` needs {', '.join(f'`{name}`' for name in missing)}",
+            " ".join(f"--set {name}=VALUE" for name in missing),
+        )
+    try:
+        return cls(**{info.keyword: _value(info, settings[name]) for name, info in infos.items()})
+    except ArgumentError as error:
+        raise CannotTest(str(error)) from None
+
+
+def _value(info: ParameterInfo, text: str) -> Any:
+    if info.vector:
+        entries = text.strip("[]() ").split(",") if text.strip("[]() ") else []
+        return [_single(info, entry) for entry in entries]
+    return _single(info, text)
+
+
+def _single(info: ParameterInfo, text: str) -> Any:
+    """Numbers stay text: the runtime reads them exactly."""
+    return value_of(text) if info.sort == "bool" else text.strip()
+
+
+def by_paths(tested: Any, database: Any, seed: np.random.SeedSequence) -> bool:
+    """Whether running every path once pays: tried with one batch."""
+    if not isinstance(tested, Compiled):
+        return False
+    return tested.runs_by_paths(database, seed)

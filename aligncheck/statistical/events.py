@@ -1,0 +1,262 @@
+"""Events of outputs: what a final test counts, and what a report says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aligncheck.statistical.outputs import ABSENT, NUMBER, Numbers, Outputs
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The number at a place, from 0."""
+
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """The number that stands last among the numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Average:
+    """The mean of the numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Least:
+    """The least of the numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Greatest:
+    """The greatest of the numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """How many entries there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many entries are of a category."""
+
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """At how many places the output differs from a given one: the Hamming distance, a missing entry differs.
+
+    `reference` holds categories; None stands for a number.
+    """
+
+    reference: tuple[str | None, ...]
+
+
+Feature: TypeAlias = Entry | Last | Average | Least | Greatest | Length | Count | Distance
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """low <= feature < high; no output without that feature."""
+
+    feature: Feature
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Exactly:
+    """The whole output: at each place a category, a number, or None for any number."""
+
+    entries: tuple[str | float | None, ...]
+
+
+Condition: TypeAlias = Within | Exactly
+
+Event: TypeAlias = tuple[Condition, ...]
+"""All of these hold."""
+
+
+def feature_values(feature: Feature, outputs: Outputs) -> Numbers:
+    """The feature of each run, shape (runs,); NaN where an output does not have it."""
+    match feature:
+        case Entry(place=place):
+            found = outputs.numbers
+            return _none(outputs) if found is None or place >= outputs.width else found[:, place]
+        case Last():
+            return _last(outputs)
+        case Average():
+            return _of_numbers(outputs, 0.0, np.sum, mean=True)
+        case Least():
+            return _of_numbers(outputs, math.inf, np.min)
+        case Greatest():
+            return _of_numbers(outputs, -math.inf, np.max)
+        case Length():
+            if outputs.codes is None:
+                return np.full(outputs.runs, float(outputs.width))
+            return _often(outputs.codes != ABSENT)
+        case Count(label=label):
+            code = _code(outputs, label)
+            if outputs.codes is None or code is None:
+                return np.zeros(outputs.runs)
+            return _often(outputs.codes == code)
+        case Distance(reference=reference):
+            return _distances(outputs, reference)
+        case _:
+            assert_never(feature)
+
+
+def holds(event: Event, outputs: Outputs) -> NDArray[np.bool_]:
+    """In which runs the event was seen, shape (runs,)."""
+    seen = np.ones(outputs.runs, dtype=np.bool_)
+    for condition in event:
+        match condition:
+            case Within(feature=feature, low=low, high=high):
+                values = feature_values(feature, outputs)
+                seen &= (values >= low) & (values < high)
+            case Exactly(entries=entries):
+                seen &= _equal(outputs, entries)
+            case _:
+                assert_never(condition)
+    return seen
+
+
+def _often(marks: NDArray[np.bool_]) -> Numbers:
+    """How many are true in each row, adding column to column (rows are short)."""
+    return np.asarray(np.add.reduce(marks, axis=1, dtype=np.int16), dtype=np.float64)
+
+
+def _none(outputs: Outputs) -> Numbers:
+    return np.full(outputs.runs, np.nan)
+
+
+def _code(outputs: Outputs, label: str) -> int | None:
+    return outputs.labels.index(label) if label in outputs.labels else None
+
+
+def _of_numbers(
+    outputs: Outputs, neutral: float, function: Callable[..., Numbers], *, mean: bool = False
+) -> Numbers:
+    found = outputs.numbers
+    if found is None:
+        return _none(outputs)
+    if outputs.codes is None:
+        if mean:
+            return np.asarray(found.mean(axis=1))
+        return function(found, axis=1)
+    there = ~np.isnan(found)
+    count = there.sum(axis=1)
+    values = function(np.where(there, found, neutral), axis=1)
+    return np.where(count > 0, values / np.maximum(count, 1) if mean else values, np.nan)
+
+
+def _last(outputs: Outputs) -> Numbers:
+    found = outputs.numbers
+    if found is None:
+        return _none(outputs)
+    there = ~np.isnan(found)
+    place = outputs.width - 1 - np.argmax(there[:, ::-1], axis=1)
+    return np.asarray(found[np.arange(outputs.runs), place])  # NaN where no place holds a number
+
+
+def _distances(outputs: Outputs, reference: tuple[str | None, ...]) -> Numbers:
+    if outputs.codes is None:
+        differing = sum(label is not None for label in reference[: outputs.width])
+        return np.full(outputs.runs, float(differing + abs(outputs.width - len(reference))))
+    codes = [NUMBER if label is None else _code(outputs, label) for label in reference]
+    width = max(outputs.width, len(codes))
+    distance = np.zeros(outputs.runs, dtype=np.int16)
+    for place in range(width):
+        if place >= outputs.width:
+            distance += 1
+            continue
+        wanted = codes[place] if place < len(codes) else ABSENT
+        distance += 1 if wanted is None else outputs.codes[:, place] != wanted
+    return distance.astype(np.float64)
+
+
+def _equal(outputs: Outputs, entries: tuple[str | float | None, ...]) -> NDArray[np.bool_]:
+    seen = np.ones(outputs.runs, dtype=np.bool_)
+    for place in range(max(outputs.width, len(entries))):
+        if place >= outputs.width:
+            return np.zeros(outputs.runs, dtype=np.bool_)
+        codes = None if outputs.codes is None else outputs.codes[:, place]
+        match entries[place] if place < len(entries) else ABSENT:
+            case None:
+                seen &= True if codes is None else codes == NUMBER
+            case str() as label:
+                code = _code(outputs, label)
+                seen &= False if codes is None or code is None else codes == code
+            case float() as number:
+                seen &= False if outputs.numbers is None else outputs.numbers[:, place] == number
+            case _:
+                seen &= False if codes is None else codes == ABSENT
+    return seen
+
+
+# --- what a report says -------------------------------------------------------------------------------------
+
+
+def describe(event: Event, *, listed: bool) -> str:
+    """`output[0] < 1`, `1 <= average < 2.5`, `output = [False, True]`; `listed` as of the outputs."""
+    return " and ".join(_described(condition, listed) for condition in event) or "any output"
+
+
+def _described(condition: Condition, listed: bool) -> str:
+    match condition:
+        case Exactly(entries=entries):
+            texts = ["a number" if e is None else _number(e) if isinstance(e, float) else e for e in entries]
+            return f"output = [{', '.join(texts)}]" if listed else f"output = {''.join(texts)}"
+        case Within(feature=feature, low=low, high=high):
+            name = _named(feature, listed)
+            if high == np.nextafter(low, math.inf):
+                return f"{name} = {_number(low)}"
+            below = math.isinf(high)
+            upper = "" if below else f" {_upper(high)}"
+            if math.isinf(low):
+                return f"{name}{upper}" if not below else f"there is {name}"
+            return f"{name} >= {_number(low)}" if below else f"{_number(low)} <= {name}{upper}"
+        case _:
+            assert_never(condition)
+
+
+def _upper(high: float) -> str:
+    """A bound just above a number that is in the set is written as that number."""
+    before = float(np.nextafter(high, -math.inf))
+    return f"<= {_number(before)}" if len(repr(before)) < len(repr(high)) else f"< {_number(high)}"
+
+
+def _named(feature: Feature, listed: bool) -> str:
+    match feature:
+        case Entry(place=place):
+            return f"output[{place}]" if listed else "output"
+        case Last():
+            return "last number"
+        case Average():
+            return "average"
+        case Least():
+            return "least number"
+        case Greatest():
+            return "greatest number"
+        case Length():
+            return "length"
+        case Count(label=label):
+            return f"count of {label}"
+        case Distance(reference=reference):
+            return f"distance to [{', '.join('a number' if label is None else label for label in reference)}]"
+        case _:
+            assert_never(feature)
+
+
+def _number(value: float) -> str:
+    return f"{int(value)}" if value == int(value) and abs(value) < 1e15 else repr(float(value))

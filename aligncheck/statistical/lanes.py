@@ -1,0 +1,332 @@
+"""Many runs of a generated mechanism at once.
+
+A generated program computes with whatever its noise source gives it. Here that is a `Lane`: one number for
+each of many runs. Arithmetic acts on all of them; where the program asks whether a comparison holds and runs
+differ, they are parted, and the program starts again for either part, on the noise that it had. So it is
+executed once for each path that some run takes (and once for each place where they part), and a run's noise
+is what it would have drawn alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aligncheck.runtime import NumericError, Result
+from aligncheck.runtime.noise import Noise
+from aligncheck.runtime.reals import at_least, at_most
+from aligncheck.statistical.errors import CannotTest
+from aligncheck.statistical.outputs import ABSENT, NUMBER, Outputs
+
+Values: TypeAlias = NDArray[np.float64]
+
+_FEWEST_RUNS_PER_PATH = 8
+"""With fewer runs for each path, on average, calling the mechanism once per run is as fast."""
+
+
+class TooManyPaths(Exception):  # noqa: N818 - the caller has another way
+    """The program cannot be run by paths, or it would not pay."""
+
+
+class Lane:
+    """A number for each run that takes the current path. Comparisons part the runs (see `_Split`)."""
+
+    __slots__ = ("_split", "values")
+    __array_ufunc__ = None  # NumPy leaves operators to this class
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, values: Values, split: _Split) -> None:
+        self.values = values
+        self._split = split
+
+    def __float__(self) -> float:
+        raise TooManyPaths("the program needs a single number")
+
+    def __add__(self, other: object) -> Lane:
+        return self._with(operator.add, other)
+
+    __radd__ = __add__
+
+    def __mul__(self, other: object) -> Lane:
+        return self._with(operator.mul, other)
+
+    __rmul__ = __mul__
+
+    def __sub__(self, other: object) -> Lane:
+        return self._with(operator.sub, other)
+
+    def __rsub__(self, other: object) -> Lane:
+        return self._with(lambda mine, given: given - mine, other)
+
+    def __truediv__(self, other: object) -> Lane:
+        return self._with(operator.truediv, other)
+
+    def __neg__(self) -> Lane:
+        return Lane(-self.values, self._split)
+
+    def __pos__(self) -> Lane:
+        return self
+
+    def __abs__(self) -> Lane:
+        return Lane(np.abs(self.values), self._split)
+
+    def __floor__(self) -> Lane:
+        return Lane(np.floor(self.values), self._split)
+
+    def __lt__(self, other: object) -> bool:
+        return self._asked(operator.lt, other)
+
+    def __le__(self, other: object) -> bool:
+        return self._asked(operator.le, other)
+
+    def __gt__(self, other: object) -> bool:
+        return self._asked(operator.gt, other)
+
+    def __ge__(self, other: object) -> bool:
+        return self._asked(operator.ge, other)
+
+    def __eq__(self, other: object) -> bool:
+        return self._asked(operator.eq, other)
+
+    def __ne__(self, other: object) -> bool:
+        return self._asked(operator.ne, other)
+
+    def __bool__(self) -> bool:
+        return self._asked(operator.ne, 0)
+
+    def _with(self, function: Callable[[Any, Any], Any], other: object) -> Lane:
+        return Lane(function(self.values, _operand(other, self._split)), self._split)
+
+    def _asked(self, function: Callable[[Any, Any], Any], other: object) -> bool:
+        return self._split.answer(function(self.values, _operand(other, self._split)))
+
+
+def _operand(other: object, split: _Split) -> Any:
+    match other:
+        case Lane():
+            split.check(other)
+            return other.values
+        case bool() | int() | float():
+            return float(other)
+        case Fraction():
+            return other.numerator / other.denominator
+        case np.generic():
+            return other.item()
+    raise TooManyPaths(f"no arithmetic with a {type(other).__name__}")
+
+
+class _Other(BaseException):
+    """Runs were parted: the path goes on with fewer of them, so it starts again (not an error to catch)."""
+
+
+class _Split:
+    """The runs that take one path: their numbers, and the answers to the comparisons on the way."""
+
+    def __init__(self, runs: NDArray[np.intp], answers: tuple[bool, ...]) -> None:
+        self.runs = runs
+        self.answers = answers
+        self.parts: tuple[_Split, _Split] | None = None
+        self._asked = 0
+
+    def answer(self, found: NDArray[np.bool_]) -> bool:
+        """The answer of all runs. Raises _Other, with `parts` set, where they differ."""
+        if self._asked < len(self.answers):
+            self._asked += 1
+            return self.answers[self._asked - 1]
+        holding = int(np.count_nonzero(found))
+        if 0 < holding < len(self.runs):
+            found = np.asarray(found, dtype=np.bool_)
+            self.parts = (
+                _Split(self.runs[found], (*self.answers, True)),
+                _Split(self.runs[~found], (*self.answers, False)),
+            )
+            raise _Other
+        self.answers = (*self.answers, holding > 0)
+        self._asked += 1
+        return holding > 0
+
+    def check(self, lane: Lane) -> None:
+        if lane._split is not self:
+            raise TooManyPaths("a number of another execution was kept")
+
+
+class _LaneNoise:
+    """The noise of one execution: standard exponential draws and signs of all runs, by their place in it."""
+
+    remark: str | None = "not private (many runs at once)"
+
+    def __init__(self, split: _Split, tape: _Tape) -> None:
+        self._split = split
+        self._tape = tape
+        self._next = 0
+
+    def answer(self, value: Fraction | float) -> float:
+        return float(value)
+
+    def laplace(self, scale: Any) -> Lane:
+        magnitudes, signs = self._tape.draw(self._place(), self._split.runs)
+        return Lane(np.where(signs, magnitudes, -magnitudes) * at_least(scale), self._split)
+
+    def exponential(self, scale: Any) -> Lane:
+        return Lane(self._unit() * at_least(scale), self._split)
+
+    def geometric(self, p: Any) -> Lane:
+        if p == 1:
+            return Lane(np.zeros(len(self._split.runs)), self._split)
+        if not p < 1:
+            raise NumericError("a success probability must be at most 1")
+        return Lane(np.floor(self._unit() / -math.log1p(-at_most(p))), self._split)
+
+    def discrete_laplace(self, scale: Any, step: Any) -> Lane:
+        if not step > 0:
+            raise NumericError("the step of discrete noise must be positive")
+        rate = at_most(step / (Fraction(scale) if isinstance(scale, int) else scale))
+        if not rate > 0:
+            raise NumericError("a noise scale is too large for a float")
+        difference = np.floor(self._unit() / rate) - np.floor(self._unit() / rate)
+        return Lane(difference * float(step), self._split)
+
+    def choice(self, logs: Iterable[tuple[int, Any]]) -> int:
+        best: tuple[int, Any] | None = None
+        for index, log in logs:
+            score = log + Lane(-np.log(self._positive_unit()), self._split)
+            if best is None or score > best[1]:
+                best = (index, score)
+        if best is None:
+            raise NumericError("no index is eligible")
+        return best[0]
+
+    def logistic(self, location: Any, scale: Any, low: Any = None) -> Lane:
+        exponential = self._positive_unit()
+        log_odds = exponential + np.log(-np.expm1(-exponential))
+        width = at_least(scale)
+        if low is None:
+            return Lane(width * log_odds, self._split).__add__(location)
+        distance = (location - low) / scale
+        shift = np.logaddexp(0.0, distance.values if isinstance(distance, Lane) else float(distance))
+        return Lane(width * np.logaddexp(0.0, log_odds + shift), self._split).__add__(low)
+
+    def laplaces(self, scale: Any, count: int) -> list[Lane]:
+        return [self.laplace(scale) for _ in range(count)]
+
+    def exponentials(self, scale: Any, count: int) -> list[Lane]:
+        return [self.exponential(scale) for _ in range(count)]
+
+    def geometrics(self, p: Any, count: int) -> list[Lane]:
+        return [self.geometric(p) for _ in range(count)]
+
+    def discrete_laplaces(self, scale: Any, step: Any, count: int) -> list[Lane]:
+        return [self.discrete_laplace(scale, step) for _ in range(count)]
+
+    def _place(self) -> int:
+        self._next += 1
+        return self._next - 1
+
+    def _unit(self) -> Values:
+        return self._tape.draw(self._place(), self._split.runs)[0]
+
+    def _positive_unit(self) -> Values:
+        return np.maximum(self._unit(), 2.0**-60)
+
+
+class _Tape:
+    """Draws, made when they are first asked for: `draw(i, …)` is the i-th of every run, on any path."""
+
+    def __init__(self, runs: int, seed: np.random.SeedSequence) -> None:
+        self._runs = runs
+        self._generator = np.random.default_rng(seed)
+        self._drawn: list[tuple[Values, NDArray[np.bool_]]] = []
+
+    def draw(self, place: int, runs: NDArray[np.intp]) -> tuple[Values, NDArray[np.bool_]]:
+        """Standard exponential numbers, and fair signs."""
+        while place >= len(self._drawn):
+            bits = np.unpackbits(np.frombuffer(self._generator.bytes(-(-self._runs // 8)), np.uint8))
+            drawn = self._generator.standard_exponential(self._runs)
+            self._drawn.append((drawn, bits[: self._runs].astype(np.bool_)))
+        magnitudes, signs = self._drawn[place]
+        if len(runs) == self._runs:
+            return magnitudes, signs
+        return magnitudes[runs], signs[runs]
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """What the runs of one path released: categories and numbers, in order."""
+
+    runs: NDArray[np.intp]
+    entries: tuple[str | float | Values, ...]
+
+
+def run_lanes(
+    execute: Callable[[Noise], Result[Any]], runs: int, seed: np.random.SeedSequence, name: str
+) -> Outputs:
+    """The outputs of `runs` independent runs of a mechanism, by executing each path once.
+
+    `execute` runs the mechanism with a noise source; all that is random in it must come from there.
+
+    Raises:
+        TooManyPaths: it pays no more than single runs, or the program cannot be run so.
+    """
+    tape = _Tape(runs, seed)
+    waiting = [_Split(np.arange(runs), ())]
+    paths: list[_Path] = []
+    executed = 0
+    while waiting:
+        split = waiting.pop()
+        executed += 1
+        if executed * _FEWEST_RUNS_PER_PATH > runs + 64 * _FEWEST_RUNS_PER_PATH:
+            raise TooManyPaths("too many paths")
+        try:
+            result = execute(_LaneNoise(split, tape))  # type: ignore[arg-type]
+        except _Other:
+            assert split.parts is not None
+            waiting += split.parts
+            continue
+        except (TypeError, AttributeError, ValueError) as error:
+            # No fault of the mechanism: single runs will tell, if there is one.
+            raise TooManyPaths(str(error)) from None
+        paths.append(_Path(split.runs, tuple(_entries(result))))
+    return _outputs(paths, runs, name)
+
+
+def _entries(result: Result[Any]) -> Iterable[str | float | Values]:
+    for record in result.records:
+        yield repr(record.tag)
+        for field in dataclasses.fields(record):
+            yield _entry(getattr(record, field.name))
+
+
+def _entry(value: object) -> str | float | Values:
+    match value:
+        case Lane(values=values):
+            return values
+        case bool() | np.bool_():
+            return repr(bool(value))
+        case int() | float() | Fraction() | np.generic():
+            return float(value)
+    raise TooManyPaths(f"a record holds a {type(value).__name__}")
+
+
+def _outputs(paths: list[_Path], runs: int, name: str) -> Outputs:
+    width = max(len(path.entries) for path in paths)
+    labels = tuple(dict.fromkeys(entry for path in paths for entry in path.entries if isinstance(entry, str)))
+    codes = np.full((runs, width), ABSENT, dtype=np.int16, order="F")
+    numbers_ = np.full((runs, width), np.nan, order="F")
+    for path in paths:
+        for place, entry in enumerate(path.entries):
+            if isinstance(entry, str):
+                codes[path.runs, place] = labels.index(entry)
+                continue
+            codes[path.runs, place] = NUMBER
+            numbers_[path.runs, place] = entry
+    if np.isnan(numbers_[codes == NUMBER]).any():
+        raise CannotTest(f"`{name}` released NaN")
+    return Outputs(runs, numbers_, codes, labels, listed=True)

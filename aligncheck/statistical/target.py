@@ -1,0 +1,269 @@
+"""The function under test: which arguments it is given, and many runs of it as columns."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import inspect
+import random
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from aligncheck.runtime import Mechanism
+from aligncheck.statistical.errors import CannotTest, one_line
+from aligncheck.statistical.outputs import Outputs, joined, outputs_of, outputs_of_batch
+from aligncheck.statistical.reference import Reference, load
+
+BATCH = 25_000
+"""Runs of one call with `size=`, at most."""
+
+EPS = ("eps", "epsilon")
+"""Names of a parameter that takes the privacy level."""
+
+_SIZE = "size"
+_GENERATORS = ("rng", "generator")
+_RANDOM_STATE = "random_state"
+_SEED = "seed"
+_SUPPLIED = (_SIZE, *_GENERATORS, _RANDOM_STATE, _SEED)
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What is to be tested and how it is called: everything a worker needs to build the target.
+
+    Attributes:
+        reference: the function.
+        settings: arguments as text, by name.
+        database: the parameter that takes the private input; None for the first one.
+        eps: for the parameter `eps` or `epsilon` where it is not among the settings.
+        array: plain functions get lists of numbers as NumPy arrays.
+        by_paths: generated mechanisms are run once for each path (see `lanes`).
+    """
+
+    reference: Reference
+    settings: tuple[tuple[str, str], ...] = ()
+    database: str | None = None
+    eps: float | None = None
+    array: bool = False
+    by_paths: bool = True
+
+
+class Target(Protocol):
+    """A function that can be run."""
+
+    @property
+    def how(self) -> str:
+        """How it is run: `one call per run`, `batches (size=)`, …"""
+        ...
+
+    @property
+    def own_eps(self) -> float | None:
+        """The value of its parameter `eps`, if it has one."""
+        ...
+
+    def run(self, database: Any, runs: int, seed: np.random.SeedSequence) -> Outputs:
+        """Independent runs. Equal seeds give equal outputs where the function's randomness can be seeded.
+
+        Raises:
+            CannotTest: a run raised, or its output cannot be read.
+        """
+        ...
+
+    def claim(self, database: Any) -> float | None:
+        """The privacy level that the function says it has on this input, or None."""
+        ...
+
+
+@cache
+def target(setup: Setup) -> Target:
+    """The function that a setup names, ready to run.
+
+    Raises:
+        CannotTest: it cannot be found or called, or an argument is missing or unknown.
+    """
+    found = load(setup.reference)
+    if isinstance(found, Mechanism) or (isinstance(found, type) and issubclass(found, Mechanism)):
+        from aligncheck.statistical.compiled import compiled
+
+        return compiled(found, setup)
+    if isinstance(found, type):
+        raise CannotTest(
+            f"`{setup.reference}` is a class",
+            "name a function, or write one that makes the object and calls it",
+        )
+    if not callable(found):
+        raise CannotTest(f"`{setup.reference}` is a {type(found).__name__}, not a function")
+    return _function(found, setup)
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A plain function; `generator` makes the argument that seeds it, under the name `takes`."""
+
+    name: str
+    call: Callable[..., Any]
+    database: str | None  # None: given by position
+    arguments: Mapping[str, Any]
+    own_eps: float | None
+    batched: bool
+    takes: str | None
+    array: bool
+
+    @property
+    def how(self) -> str:
+        return f"batches of {BATCH:,} runs (`{_SIZE}=`)" if self.batched else "one call per run"
+
+    def claim(self, database: Any) -> float | None:
+        return self.own_eps
+
+    def run(self, database: Any, runs: int, seed: np.random.SeedSequence) -> Outputs:
+        words = [int(word) for word in seed.generate_state(4)]
+        random.seed(words[0])
+        np.random.seed(words[1])
+        generator = np.random.default_rng(seed)
+        state = np.random.RandomState(words[2]) if self.takes == _RANDOM_STATE else None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if self.batched:
+                sizes = [min(BATCH, runs - start) for start in range(0, runs, BATCH)]
+                parts = [
+                    outputs_of_batch(self._called(database, generator, state, size), size, self.name)
+                    for size in sizes
+                ]
+                return joined(parts, self.name)
+            found = [self._called(database, generator, state) for _ in range(runs)]
+        return outputs_of(found, self.name)
+
+    def _called(
+        self,
+        database: Any,
+        generator: np.random.Generator,
+        state: np.random.RandomState | None,
+        size: int | None = None,
+    ) -> Any:
+        arguments = dict(self.arguments)
+        if size is not None:
+            arguments[_SIZE] = size
+        if self.takes in _GENERATORS:
+            arguments[self.takes] = generator
+        elif self.takes == _RANDOM_STATE:
+            arguments[_RANDOM_STATE] = state
+        elif self.takes == _SEED:
+            arguments[_SEED] = int(generator.integers(2**32))
+        given = self._given(database)
+        try:
+            if self.database is None:
+                return self.call(given, **arguments)
+            return self.call(**{self.database: given}, **arguments)
+        except (Exception, SystemExit) as error:
+            raise CannotTest(f"`{self.name}` raised {one_line(error)}", f"on the input {database}") from None
+
+    def _given(self, database: Any) -> Any:
+        """A copy, so that a function may change its argument."""
+        if isinstance(database, list) and all(type(entry) in (float, int) for entry in database):
+            return np.array(database) if self.array or self.batched else database.copy()
+        return copy.deepcopy(database)
+
+
+def _function(call: Callable[..., Any], setup: Setup) -> _Function:
+    name = setup.reference.name
+    try:
+        parameters = inspect.signature(call).parameters
+    except (TypeError, ValueError):
+        raise CannotTest(
+            f"the parameters of `{name}` cannot be found out", "write a Python function that calls it"
+        ) from None
+    named = {
+        key: parameter
+        for key, parameter in parameters.items()
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    }
+    open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    database = _database(name, parameters, setup.database)
+    arguments = {key: value_of(text) for key, text in setup.settings}
+    for key in arguments:
+        if key == database or (key not in named and not open_ended):
+            raise CannotTest(*_unknown(name, key, [n for n in named if n not in (database, *_SUPPLIED)]))
+    eps_name = next((key for key in EPS if key in named and key != database), None)
+    if eps_name is not None and eps_name not in arguments and setup.eps is not None:
+        arguments[eps_name] = setup.eps
+    free = [key for key in named if key != database and key not in arguments]
+    missing = [key for key in free if named[key].default is inspect.Parameter.empty and key not in _SUPPLIED]
+    if missing:
+        raise CannotTest(*_missing(name, missing))
+    own = arguments.get(eps_name) if eps_name is not None else None
+    if own is None and eps_name is not None and eps_name in named:
+        own = named[eps_name].default
+    return _Function(
+        name=name,
+        call=call,
+        database=database if database in named and _keyword(named[database]) else None,
+        arguments=arguments,
+        own_eps=float(own) if isinstance(own, int | float) and not isinstance(own, bool) else None,
+        batched=_SIZE in free,
+        takes=next((key for key in (*_GENERATORS, _RANDOM_STATE, _SEED) if key in free), None),
+        array=setup.array,
+    )
+
+
+def _keyword(parameter: inspect.Parameter) -> bool:
+    return parameter.kind is parameter.KEYWORD_ONLY
+
+
+def _database(name: str, parameters: Mapping[str, inspect.Parameter], wanted: str | None) -> str:
+    if wanted is not None:
+        if wanted not in parameters:
+            raise CannotTest(*_unknown(name, wanted, list(parameters)))
+        parameter = parameters[wanted]
+        first = next(iter(parameters))
+        if parameter.kind is parameter.POSITIONAL_ONLY and wanted != first:
+            raise CannotTest(f"`{wanted}` of `{name}` can only be given by position", "wrap the function")
+        return wanted
+    for key, parameter in parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            break
+        return key
+    raise CannotTest(
+        f"`{name}` takes no argument that could be the private input",
+        "its first parameter is the private input, or the one that `--database` names",
+    )
+
+
+def _unknown(name: str, key: str, names: list[str]) -> tuple[str, str]:
+    near = get_close_matches(key, names, 1)
+    hint = f"did you mean `{near[0]}`? " if near else ""
+    listed = ", ".join(f"`{other}`" for other in names) or "none that can be set"
+    return f"`{name}` has no parameter `{key}`", f"{hint}its parameters: {listed}"
+
+
+def _missing(name: str, missing: list[str]) -> tuple[str, str]:
+    listed = ", ".join(f"`{key}`" for key in missing)
+    if len(missing) == 1 and missing[0] in EPS:
+        return (
+            f"`{name}` needs `{missing[0]}`, the level that it is to claim",
+            f"--set {missing[0]}=VALUE, or a single `--eps VALUE`, which it is then given",
+        )
+    return f"`{name}` needs {listed}", " ".join(f"--set {key}=VALUE" for key in missing)
+
+
+def value_of(text: str) -> Any:
+    """An argument as written on a command line: a Python literal, `1/2`, `true`, or else the text itself."""
+    lowered = text.strip().lower()
+    if lowered in ("true", "false"):
+        return lowered == "true"
+    top, slash, bottom = text.partition("/")
+    if slash:
+        try:
+            return float(top) / float(bottom)
+        except (ValueError, ZeroDivisionError):
+            return text
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return text
