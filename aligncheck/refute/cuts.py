@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import pairwise
 
-from aligncheck.exact import Number, Undecided, Undefined, compare
+from aligncheck.exact import Number, Undecided, Undefined, add, compare, multiply
 from aligncheck.interpreter import Inputs
 from aligncheck.refute.events import Between, Constraint, Exactly, Outputs, RecordPattern
 from aligncheck.refute.measure import Meter
 from aligncheck.refute.probability import Landmark, NotComputable, landmarks
 from aligncheck.refute.search import Candidate, Scored, score
 
-_POINTS = 12
+_POINTS = 8
+_NEAR = (0, 1, -1, 2, -2, 4, -4)
+"""Steps from where a lattice field is likeliest."""
 _WORTH = 1e-4
 
 
@@ -56,15 +59,18 @@ def _landmarks(meter: Meter, parameters: Inputs, data: Inputs, event: Outputs) -
 def _parts(marks: list[Landmark]) -> Iterator[Constraint]:
     for mark in marks:
         yield from (Exactly(atom) for atom in mark.atoms[:_POINTS])
+        if mark.lattice is not None:
+            yield from (
+                Exactly(add(point, multiply(Fraction(by), mark.lattice)))
+                for by in _NEAR
+                for point in mark.points[:2]
+            )
     points = _sorted([point for mark in marks for point in mark.points])[:_POINTS]
     if points:
         yield Between(None, points[0], high_closed=False)
         yield Between(points[-1], None)
         for low, high in pairwise(points):
             yield Between(low, high, high_closed=False)
-        for point in points[1:-1]:
-            yield Between(None, point, high_closed=False)
-            yield Between(point, None)
 
 
 def _sorted(points: list[Number]) -> list[Number]:

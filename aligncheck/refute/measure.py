@@ -11,12 +11,13 @@ from aligncheck.exact import Number, Undecided, Undefined
 from aligncheck.interpreter import Inputs, Stopped
 from aligncheck.refute.claims import claim_for
 from aligncheck.refute.events import Event
-from aligncheck.refute.probability import Ball, NotComputable, OutOfTime, probability
+from aligncheck.refute.probability import Ball, NotComputable, OutOfTime, probability, shapes
 from aligncheck.scenario import Scenario
 from aligncheck.syntax.nodes import Mechanism
 
 _BITS = 64
 """The precision of a search; a certificate has its own."""
+_MANY = 200
 _SLOW = 0.5
 """Seconds after which one probability is given up during a search."""
 
@@ -67,6 +68,28 @@ class Meter:
             self.left_out[str(error)] = None
             return None
         return logarithm(ball)
+
+    def outputs(self, parameters: Inputs, data: Inputs, most: int) -> list[Event]:
+        """The discrete outputs, at most `most`, the likeliest first; none where they cannot be listed.
+
+        Raises `OutOfTime`.
+        """
+        until = min(self.deadline, time.monotonic() + _SLOW)
+        try:
+            found = shapes(
+                self.mechanism,
+                {**dict(parameters), **dict(data)},
+                precision=_BITS,
+                deadline=until,
+                most=_MANY,
+            )
+        except OutOfTime:
+            if time.monotonic() > self.deadline:
+                raise
+            return []
+        except (NotComputable, Undecided, Undefined):
+            return []
+        return [event for event, _ in sorted(found, key=lambda pair: -pair[1].upper)[:most]]
 
     def claim(self, scenario: Scenario, event: Event) -> float | None:
         """The claim about; None where it has no value."""

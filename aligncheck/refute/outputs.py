@@ -35,7 +35,7 @@ from aligncheck.syntax import nodes
 _SIZES = (0, 0, 1, -1, 2, -2, 4, -4, 8, -8)
 """Noise in units of its scale; one-sided noise takes the absolute values."""
 _JITTER = 64
-_STEPS = 2_000
+_STEPS = 400
 _NEAR = Fraction(1, 10**7)
 _CONTINUOUS = (nodes.Family.LAPLACE, nodes.Family.EXPONENTIAL)
 

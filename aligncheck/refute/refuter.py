@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
 from aligncheck.exact import Undecided, Undefined
-from aligncheck.interpreter import Inputs, Stopped
+from aligncheck.interpreter import Input, Inputs, Stopped
 from aligncheck.refute.candidates import legal, neighbours, parameter_choices, starting_databases
 from aligncheck.refute.certify import certified
 from aligncheck.refute.claims import claim_for
 from aligncheck.refute.cuts import with_cuts
-from aligncheck.refute.events import Event
+from aligncheck.refute.events import Event, Exactly, Outputs
 from aligncheck.refute.measure import Meter
 from aligncheck.refute.outputs import outputs_of
 from aligncheck.refute.parting import parting_pair
@@ -29,15 +29,15 @@ from aligncheck.syntax.nodes import Mechanism
 
 SECONDS = 4.0
 """How long a search takes at most, the certificate included, unless the caller says otherwise."""
-_RESERVE = 0.25
+_RESERVE = 0.15
 """The share of the time that is kept for the certificate and what comes with it."""
 LONGEST = 10
-_SURVEYED = (1, 2, 3, 4, 5)
+_SURVEYED = (1, 2, 3, 4)
 """Lengths whose outputs are looked at one by one; longer inputs grow from shorter ones."""
-_RUNS = 30
-_OUTPUTS = 10
+_OUTPUTS = 48
 """So many different outputs are looked at for each database."""
-_CLIMBERS = 3
+_RUNS, _MORE_RUNS, _AROUND = 5, 30, 5
+_CLIMBERS, _CUT, _PARENTS, _PATIENCE = 2, 6, 4, 2
 _WORTH = 0.01
 """Longer inputs are tried for as long as each adds this much, in units of the claim."""
 
@@ -82,16 +82,20 @@ def refute(mechanism: Mechanism, aim: Aim) -> Finding:
 
 
 class _Hunt:
-    """A search under way: the best candidates so far, overall and for each length of the input."""
+    """A search under way: the best candidates so far for each length of the input, a few of different kinds."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
         self._mechanism = meter.mechanism
-        self.by_length: dict[int, Scored] = {}
-        self._found: list[Scored] = []
+        self._kept: dict[int, dict[object, Scored]] = {}
+
+    @property
+    def by_length(self) -> dict[int, Scored]:
+        """The best for each length."""
+        return {length: max(kinds.values(), key=_score) for length, kinds in self._kept.items() if kinds}
 
     def ranked(self) -> list[Scored]:
-        """The best first; of equal ones the shorter input."""
+        """The best of each length, the best first; of equal ones the shorter input."""
         best = sorted(self.by_length.items(), key=lambda pair: (-pair[1].score, pair[0]))
         return [scored for _, scored in best]
 
@@ -108,110 +112,166 @@ class _Hunt:
 
     @property
     def _best(self) -> Scored | None:
-        return max(self.by_length.values(), key=lambda scored: scored.score, default=None)
+        return max(self.by_length.values(), key=_score, default=None)
 
     def _consider(self, scored: Scored | None) -> None:
         if scored is None:
             return
-        length = _length(scored.candidate.scenario)
-        held = self.by_length.get(length)
-        if held is None or scored.score > held.score:
-            self.by_length[length] = scored
+        kinds = self._kept.setdefault(_length(scored.candidate.scenario), {})
+        kind = _kind(scored.candidate)
+        if kind not in kinds or scored.score > kinds[kind].score:
+            kinds[kind] = scored
 
     def _is_over(self) -> bool:
         """Whether the worst was found: an output that is impossible on D'."""
         return self._best is not None and self._best.level == math.inf
 
     def search(self, aim: Aim) -> None:
-        """Look at short inputs, then longer ones. Raises `OutOfTime`."""
+        """Look at short inputs first, then at longer ones that grow from these. Raises `OutOfTime`."""
         for hint in aim.hints:
             if legal(self._mechanism, hint):
                 self._survey(Scenario(hint.parameters, hint.data, hint.data_prime))
-        fixed = dict(aim.fixed)
-        lengths = _SURVEYED if _has_lists(self._mechanism) else (1,)
-        choices = {length: parameter_choices(self._mechanism, length, fixed) for length in lengths}
-        for length in lengths:
-            for parameters in choices[length][:1]:
-                self._look(length, parameters)
+        for look in self._plan(dict(aim.fixed)):
+            for start in look:
                 if self._is_over():
                     return
-            if self._best is not None and self._best.violates and length >= 2:
+                self._survey(start)
+            if self._violates():
                 break
-        if self._best is None or not self._best.violates:
-            self._stray(choices)
         self._lengthen()
 
-    def _stray(self, choices: dict[int, list[Inputs]]) -> None:
+    def _plan(self, fixed: dict[str, Input]) -> Iterator[Iterable[Scenario]]:
+        """Databases to look at, in groups; after the first violation the rest of its group is looked at, too."""
+        lengths = _SURVEYED if _has_lists(self._mechanism) else (1,)
+        choices = {length: parameter_choices(self._mechanism, length, fixed) for length in lengths}
+        starts = {
+            (length, number): starting_databases(self._mechanism, length, parameters)
+            for length, held in choices.items()
+            for number, parameters in enumerate(held[:1])
+        }
+        first = [starts[length, 0] for length in lengths if (length, 0) in starts]
+        yield from (each[:1] for each in first[:2])
+        yield from self._parting(first[1:2] or first)
+        yield from self._growing()
+        yield from self._stray(choices, lengths[:2])
+        yield from (each[:1] for each in first[2:3])
+        yield from self._parting(first[2:3])
+        yield from self._growing()
+        yield from (each[1:] for each in first)
+        yield from (each[:1] for each in first[3:])
+        yield from self._stray(choices, lengths[2:3])
+
+    def _parting(self, starts: Sequence[Sequence[Scenario]]) -> Iterator[Iterable[Scenario]]:
+        """Databases on which the runs part, by the solver."""
+        pairs = (parting_pair(self._mechanism, each[0]) for each in starts if each)
+        yield from ([pair] for pair in pairs if pair is not None)
+
+    def _growing(self) -> Iterator[Iterable[Scenario]]:
+        """No databases: longer inputs are made from the best so far."""
+        self._lengthen()
+        yield ()
+
+    def _stray(
+        self, choices: dict[int, list[Inputs]], lengths: Sequence[int]
+    ) -> Iterator[Iterable[Scenario]]:
         """Other parameters."""
         for number in range(1, max(map(len, choices.values()), default=0)):
-            for length in choices:
-                if length <= 3 and number < len(choices[length]):
-                    self._look(length, choices[length][number])
-                    if self._best is not None and self._best.violates:
-                        return
+            for length in lengths:
+                if number < len(choices[length]):
+                    yield starting_databases(self._mechanism, length, choices[length][number])[:1]
 
-    def _look(self, length: int, parameters: Inputs) -> None:
-        starts = starting_databases(self._mechanism, length, parameters)
-        parting = parting_pair(self._mechanism, starts[0]) if starts else None
-        for start in (*starts[:1], *([] if parting is None else [parting]), *starts[1:]):
-            self._survey(start)
-            if self._is_over():
-                return
+    def _violates(self) -> bool:
+        return self._best is not None and self._best.violates
 
     def _survey(self, start: Scenario) -> None:
         """Look at the outputs on a database and its neighbours; follow the best ones."""
-        found: list[Scored] = []
         pairs = neighbours(self._mechanism, start) if start.data == start.data_prime else [start]
+        found: list[Scored] = []
         for event in self._events(start, pairs):
-            scored = best_neighbour(self._meter, start, event)
-            patterns = (score(self._meter, Candidate(pair, event)) for pair in pairs[:2])
-            best = max(
-                (one for one in (scored, *patterns) if one is not None),
-                key=lambda one: one.score,
-                default=None,
-            )
-            if best is None:
-                continue
-            best = with_cuts(self._meter, best)
-            self._consider(best)
-            found.append(best)
-            if best.level == math.inf:
-                return
+            best = self._first_look(start, pairs, event)
+            if best is not None:
+                found.append(best)
+                self._consider(best)
+                if self._is_over():
+                    return
         found.sort(key=lambda scored: -scored.score)
-        for scored in found[:_CLIMBERS]:
-            self._consider(climbed(self._meter, scored))
+        for rank, scored in enumerate(found[:_CUT]):
+            best = with_cuts(self._meter, scored)
+            if rank < _CLIMBERS or best.score > scored.score + _WORTH:
+                best = climbed(self._meter, best)
+            self._consider(best)
             if self._is_over():
                 return
 
+    def _first_look(self, start: Scenario, pairs: Sequence[Scenario], event: Event) -> Scored | None:
+        tried = [best_neighbour(self._meter, start, event)]
+        if start.data != start.data_prime or tried[0] is None:
+            tried += [score(self._meter, Candidate(pair, event)) for pair in pairs[:2]]
+        return max((one for one in tried if one is not None), key=lambda one: one.score, default=None)
+
     def _events(self, start: Scenario, pairs: Sequence[Scenario]) -> Iterator[Event]:
+        """Every discrete output, and small intervals around the numbers of a few runs."""
+        pair = pairs[0] if pairs else start
+        seen: dict[Event, None] = dict.fromkeys(self._meter.outputs(start.parameters, start.data, _OUTPUTS))
+        if not seen:
+            seen = {output.free(): None for output in outputs_of(self._mechanism, pair, runs=_MORE_RUNS)}
         unit = unit_of(self._mechanism, start)
-        seen: dict[Event, None] = {}
-        for output in outputs_of(self._mechanism, pairs[0] if pairs else start, runs=_RUNS)[:_OUTPUTS]:
-            seen.setdefault(output.free())
-            if output.continuous:
+        for output in outputs_of(self._mechanism, pair, runs=_RUNS)[:_AROUND]:
+            if len(output.continuous) > 1:
                 seen.setdefault(output.around(unit / 64))
         yield from seen
 
     def _lengthen(self) -> None:
-        """Longer inputs, from the best of each length."""
+        """Longer inputs, from a few of the best of each length, for as long as they are worth it."""
         if not _has_lists(self._mechanism):
             return
-        while (best := self._best) is not None and self._meter.time_left() > 0:
-            length = _length(best.candidate.scenario)
-            if length >= LONGEST:
+        stale = 0
+        while (length := max(self._kept, default=LONGEST)) < LONGEST and stale < _PATIENCE:
+            before = self._best
+            self._lengthen_from(length)
+            best = self._best
+            assert before is not None and best is not None
+            if self._is_over():
                 return
-            tried = [
-                scored
-                for candidate in grown(self._mechanism, best.candidate)
-                if legal(self._mechanism, candidate.scenario)
-                and (scored := score(self._meter, candidate)) is not None
-            ]
-            if not tried:
-                return
-            longer = climbed(self._meter, max(tried, key=lambda scored: scored.score))
-            self._consider(longer)
-            if longer.score < best.score + _WORTH:
-                return
+            stale = 0 if best.score >= before.score + _WORTH else stale + 1
+
+    def _lengthen_from(self, length: int) -> None:
+        parents = sorted(self._kept[length].values(), key=_score, reverse=True)[:_PARENTS]
+        tried: dict[object, Scored] = {}
+        for candidate in dict.fromkeys(
+            one for parent in parents for one in grown(self._mechanism, parent.candidate)
+        ):
+            if not legal(self._mechanism, candidate.scenario):
+                continue
+            scored = score(self._meter, candidate)
+            kind = _kind(candidate)
+            if scored is not None and (kind not in tried or scored.score > tried[kind].score):
+                tried[kind] = scored
+        best = sorted(tried.values(), key=_score, reverse=True)[:_PARENTS]
+        for scored in best:
+            self._consider(scored)
+        for scored in best[:_CLIMBERS]:
+            self._consider(climbed(self._meter, scored, rounds=3))
+        if not best:
+            self._kept[length + 1] = {}
+
+
+def _score(scored: Scored) -> float:
+    return scored.score
+
+
+def _kind(candidate: Candidate) -> object:
+    """What makes two events the same kind: the tags of the records, and which of their fields are bounded."""
+    event = candidate.event
+    if not isinstance(event, Outputs):
+        return None
+    return tuple(
+        (
+            record.tag,
+            tuple((name, part if isinstance(part, Exactly) else None) for name, part in record.fields),
+        )
+        for record in event.records
+    )
 
 
 def _length(scenario: Scenario) -> int:

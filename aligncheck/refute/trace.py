@@ -42,13 +42,13 @@ _ROOM = Fraction(1, 64)
 """Points keep this far from the edges of their region, where it is wide enough: ties would decide there."""
 
 
-def trace_of(
-    mechanism: nodes.Mechanism, scenario: Scenario, event: Event, deadline: float
-) -> Trace | None:
+def trace_of(mechanism: nodes.Mechanism, scenario: Scenario, event: Event, deadline: float) -> Trace | None:
     """A run on D that ends in the event, with the run on D' under the same noise; None where none is found."""
     inputs = {**dict(scenario.parameters), **dict(scenario.data)}
     for noise, chosen in _points(mechanism, inputs, event, deadline):
-        runs = [_run(mechanism, scenario, data, noise, chosen) for data in (scenario.data, scenario.data_prime)]
+        runs = [
+            _run(mechanism, scenario, data, noise, chosen) for data in (scenario.data, scenario.data_prime)
+        ]
         if runs[0] is not None and runs[1] is not None and ends_in(runs[0], event):
             return Trace(runs[0], runs[1])
     return None
@@ -115,9 +115,11 @@ def _rational(z3: Any, value: Any) -> Any:
 
 def _number(model: Any, term: Any) -> Fraction:
     value = model.eval(term, model_completion=True)
-    return Fraction(int(value.numerator_as_long()), int(value.denominator_as_long())) if (
-        hasattr(value, "numerator_as_long")
-    ) else Fraction(int(value.as_long()))
+    return (
+        Fraction(int(value.numerator_as_long()), int(value.denominator_as_long()))
+        if (hasattr(value, "numerator_as_long"))
+        else Fraction(int(value.as_long()))
+    )
 
 
 def _run(
