@@ -84,14 +84,14 @@ class Cells:
             choices.append(held)
         one: Terms = {((0,) * self._size, (0,) * self._size): 1}
         for chosen in product(*choices):
-            rows = self._tidied([row for held, _ in chosen for row in held])
-            if rows is None:
+            tidied = self._tidied([row for held, _ in chosen for row in held])
+            if tidied is None:
                 continue
             terms = one
             for _, more in chosen:
                 if more is not None:
                     terms = self._multiplied(terms, more)
-            yield Cell(rows, terms)
+            yield Cell(tidied, terms)
 
     def _expanded(self, vector: tuple[Any, ...], anchor: Real, terms: Mapping[tuple[int, int], Any]) -> Terms:
         """Terms in L - anchor as terms in the variables of L."""

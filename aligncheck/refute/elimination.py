@@ -101,7 +101,9 @@ class Elimination:
         self._continuous: dict[int, bool] = {}
         self._scale: Coefficient = 1
 
-    def integral(self, factors: list[tuple[Form, Piecewise]], continuous: dict[int, bool]) -> Coefficient | None:
+    def integral(
+        self, factors: list[tuple[Form, Piecewise]], continuous: dict[int, bool]
+    ) -> Coefficient | None:
         """The integral over all variables; None where it is 0 because no point is left.
 
         `continuous` says of each variable whether it is one, or an integer. Raises `Tangled`.

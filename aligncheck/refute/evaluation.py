@@ -242,7 +242,9 @@ class Evaluation:
     asked, and an extreme over a set that is not empty always has one.
     """
 
-    def __init__(self, state: State, functions: Mapping[str, Function] | None, step: Callable[[], None]) -> None:
+    def __init__(
+        self, state: State, functions: Mapping[str, Function] | None, step: Callable[[], None]
+    ) -> None:
         self.state = state
         self.frame = state.frame
         self._functions = functions
@@ -352,7 +354,7 @@ class Evaluation:
         """A value that is decided: bool, number, affine or shaped. Raises `Fork`."""
         while True:
             match value:
-                case (Deferred() | Extreme()) if self._lenient:
+                case Deferred() | Extreme() if self._lenient:
                     return OPAQUE
                 case Deferred():
                     outer = self.frame
@@ -548,7 +550,9 @@ class Evaluation:
                 assert isinstance(right, tuple)
                 pairs = zip(left, right, strict=False)
                 return len(left) == len(right) and all(self._ordered(expr, a, b) for a, b in pairs)
-        left_value, right_value = (self._told(self.forced(self.value(side))) for side in (expr.left, expr.right))
+        left_value, right_value = (
+            self._told(self.forced(self.value(side))) for side in (expr.left, expr.right)
+        )
         return self._ordered(expr, left_value, right_value)
 
     def _ordered(self, expr: nodes.Compare, left: Scalar, right: Scalar) -> bool:
@@ -605,7 +609,7 @@ class Evaluation:
         if not any(isinstance(value, Affine | Shaped) for value in values):
             return _of_constants(expr.function, values)
         match expr.function, values:
-            case ("min" | "max"), _:
+            case (("min" | "max"), _):
                 return self._best(expr, values, ">" if expr.function == "max" else "<")
             case "clip", [x, low, high]:
                 return self._best(expr, [self._best(expr, [x, low], ">"), high], "<")
@@ -787,9 +791,13 @@ def _selection_of(
     strict: bool = False,
 ) -> Selection:
     candidates = tuple(Candidate(index, times(value, direction)) for index, value in found)
-    key = tuple((c.index, *(c.value.key if isinstance(c.value, Affine) else (str(c.value),))) for c in candidates)
+    key = tuple(
+        (c.index, *(c.value.key if isinstance(c.value, Affine) else (str(c.value),))) for c in candidates
+    )
     bound = (most, strict, threshold.key if isinstance(threshold, Affine) else str(threshold))
-    return Selection((key, bound if threshold is not None else None), candidates, most, threshold, strict, direction)
+    return Selection(
+        (key, bound if threshold is not None else None), candidates, most, threshold, strict, direction
+    )
 
 
 def _first_of(selection: Selection) -> Candidate:
@@ -850,5 +858,3 @@ def _whole(value: Affine, known: Known) -> bool:
     return all(known.is_lattice(v) for v in value.coefficients) and all(
         not isinstance(part, reals.Surd) and fmpq(part).q == 1 for part in parts
     )
-
-

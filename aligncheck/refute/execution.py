@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from flint import fmpq
@@ -122,6 +123,9 @@ class Execution:
         collect: bool = False,
     ) -> None:
         self._mechanism = mechanism
+        missing = set(names_of_inputs(mechanism)) - set(inputs)
+        if missing:
+            raise ValueError(f"no value for `{min(missing)}`")
         self._inputs = {name: _internal(value) for name, value in inputs.items()} | dict(opened or {})
         self._event = event
         self._functions = functions
@@ -259,9 +263,7 @@ class Execution:
                 raise
             return Deferred(expr, state.frame.copy())
 
-    def _rounds(
-        self, state: State, over: nodes.OverQueries | nodes.OverRange
-    ) -> Iterator[tuple[Real, Any]]:
+    def _rounds(self, state: State, over: nodes.OverQueries | nodes.OverRange) -> Iterator[tuple[Real, Any]]:
         match over:
             case nodes.OverQueries(base=base):
                 entries = state.frame.inputs.get(base)
@@ -403,11 +405,17 @@ class Execution:
             state.released = (*state.released, record)
 
 
+def names_of_inputs(mechanism: nodes.Mechanism) -> Iterator[str]:
+    """Everything that a mechanism gets."""
+    for declared in mechanism.inputs:
+        yield from declared.names if isinstance(declared, nodes.Queries) else (declared.name,)
+
+
 def _is_index(value: Any) -> bool:
     return isinstance(value, Deferred) and value.expression.function.startswith("arg")
 
 
-def _internal(value: Input) -> Any:
+def _internal(value: Input | int) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_internal, value))
     return value if isinstance(value, bool) else reals.of_exact(value)
@@ -549,7 +557,7 @@ def _edges(selection: Selection, entries: tuple[int, ...], length: int | None) -
     enough to compare neighbours, and the last entry with what is left.
     """
     values = {candidate.index: candidate.value for candidate in selection.candidates}
-    for above, below in zip(entries, entries[1:], strict=False):
+    for above, below in pairwise(entries):
         yield _Edge(values[above], values[below], above > below)
     left = [index for index in values if index not in entries]
     threshold = selection.threshold
@@ -624,4 +632,3 @@ def _reaches(
             if number in kept
         ]
     return False
-

@@ -164,6 +164,3 @@ def split(way: Way) -> tuple[dict[Form, Interval], list[tuple[Noise, Interval]]]
         else:
             restricted[form] = interval
     return restricted, logistic
-
-
-__all__ = ["Integration", "Tangled", "ball_of", "enclosed"]

@@ -9,7 +9,6 @@ from typing import Any
 
 from flint import ctx, fmpq
 
-from aligncheck import exact
 from aligncheck.interpreter import Function, Input
 from aligncheck.refute import reals
 from aligncheck.refute.elimination import Elimination, Tangled, scaled
@@ -18,7 +17,7 @@ from aligncheck.refute.execution import Execution, Way
 from aligncheck.refute.integration import Integration, enclosed, split
 from aligncheck.refute.piecewise import Piecewise
 from aligncheck.refute.probability import Ball, Landmark, NotComputable, Tail
-from aligncheck.refute.reals import Real, Surd, sign
+from aligncheck.refute.reals import Real, sign
 from aligncheck.refute.symbolic import Affine, Deferred, Extreme, Shaped
 from aligncheck.syntax import nodes
 
@@ -43,10 +42,7 @@ def grouped(
         if len(ways) > 4 * most:
             raise NotComputable("there are too many outputs")
     noisy = {
-        (_tags(way), record, name)
-        for way in ways
-        for record, name, value in _fields(way)
-        if _is_noisy(value)
+        (_tags(way), record, name) for way in ways for record, name, value in _fields(way) if _is_noisy(value)
     }
     groups: dict[Event, list[Way]] = {}
     for way in ways:
@@ -264,6 +260,3 @@ def _leading(
         elif sign(falling - leading[0]) == 0:
             leading = candidate if power > leading[1] else leading
     return leading
-
-
-__all__ = ["Surd", "exact", "grouped", "marked", "tail_of"]

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from flint import arb, fmpq
 
-from aligncheck.refute.reals import Real, Surd, ceiling, sign, to_ball, to_expr
+from aligncheck.refute.reals import Dependent, Real, Surd, ceiling, sign, to_ball, to_expr
 
 Coefficient: TypeAlias = Any
 """A ball, or a SymPy expression."""
@@ -320,7 +320,9 @@ class Calculus:
             anchor = cuts[number - 1] if number else (cuts[0] if cuts else fmpq(0))
             start = first if low is not None else 0
             stop = last if high is not None else len(function.pieces) - 1
-            pieces.append(self._window_piece(function, primitives, bounds, anchor, (start, low), (stop, high)))
+            pieces.append(
+                self._window_piece(function, primitives, bounds, anchor, (start, low), (stop, high))
+            )
         return tidied(cuts, pieces, function.continuous)
 
     def _piece_totals(
@@ -406,7 +408,9 @@ class Calculus:
                     pieces.pop()  # no integer lies in the piece before
                 else:
                     cuts.append(cut)
-            anchor = cuts[-1] if cuts else (fmpq(0) if high is None else high if continuous else ceiling(high))
+            anchor = (
+                cuts[-1] if cuts else (fmpq(0) if high is None else high if continuous else ceiling(high))
+            )
             pieces.append(self._strips(groups, lines, inside, anchor))
         return tidied(tuple(cuts), pieces, continuous)
 
@@ -514,8 +518,10 @@ class Calculus:
         shift = 0 if function.continuous else 1
         # On the integers, -x lies in [b, c) where x lies in [1 - c, 1 - b).
         cuts = [cut / factor if function.continuous else shift - cut for cut in function.cuts]
-        pieces = [piece if piece is None or _is_one(piece) else self._turned(piece, factor, function.continuous)
-                  for piece in function.pieces]
+        pieces = [
+            piece if piece is None or _is_one(piece) else self._turned(piece, factor, function.continuous)
+            for piece in function.pieces
+        ]
         if factor < 0:
             cuts.reverse()
             pieces.reverse()
@@ -610,7 +616,10 @@ _first: Callable[[tuple[Real, Real, Real]], Real] = lambda line: line[0]  # noqa
 
 
 def _equal(one: Real, other: Real) -> bool:
-    return sign(one - other) == 0
+    try:
+        return sign(one - other) == 0
+    except Dependent:
+        return False  # different as functions of the parameter
 
 
 def _sign(value: Real) -> int:

@@ -91,7 +91,7 @@ def probability(
     `inputs` gives every input of the mechanism, public and private. `functions` are the public functions of
     the spec; without it they are 0 or false everywhere, as in a `Scenario`. `precision` is in bits: the
     relative width is about 2**-precision but for cancellation. `deadline` is on the clock of
-    `time.monotonic`. Raises `NotComputable` and `OutOfTime`.
+    `time.monotonic`. Raises `NotComputable` and `OutOfTime`; `ValueError` where an input has no value.
     """
     from aligncheck.refute.execution import Execution
     from aligncheck.refute.integration import enclosed
@@ -155,10 +155,8 @@ def landmarks(
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A probability as a function of one parameter (a SymPy expression in the symbol `name`).
-
-    It holds for all values of the parameter in a neighbourhood of the one that it was computed for; as far
-    as the breakpoints do not depend on the parameter, which is checked, for all of them.
+    """A probability as a function of one parameter, for all its positive values: a SymPy expression in the
+    (positive) symbol `name`.
     """
 
     expression: Any
@@ -174,8 +172,15 @@ def closed_form(
     functions: Mapping[str, Function] | None = None,
     deadline: float | None = None,
 ) -> Formula | None:
-    """P(M(inputs) in event) with the parameter `name` left open; None where a breakpoint depends on it."""
-    raise NotComputable("not there yet")
+    """P(M(inputs) in event) with the parameter `name` left open, which is positive wherever the claim holds.
+
+    None where the order of breakpoints, or a branch of the program, depends on it, and outside of the class.
+    Raises `OutOfTime`.
+    """
+    from aligncheck.refute.formula import formula
+
+    found = formula(mechanism, inputs, event, name, functions, lambda: check_deadline(deadline))
+    return None if found is None else Formula(found, name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,24 +21,22 @@ from aligncheck.exact import Irrational, Undecided
 class Atom:
     """An irrational number, the only object for its SymPy expression; `rank` orders atoms.
 
-    Where it stands for a parameter that is left open, `open` is true, and `expr` is a symbol; its enclosure
-    is that of the value for which the computation is made.
+    `open` atoms hold the symbol of a parameter that is left open and positive; they have no enclosure.
     """
 
-    __slots__ = ("_balls", "expr", "open", "rank", "value")
+    __slots__ = ("_balls", "expr", "open", "rank")
 
-    def __init__(self, expr: Any, rank: int, value: Any = None) -> None:
+    def __init__(self, expr: Any, rank: int) -> None:
         self.expr = expr
         self.rank = rank
-        self.open = value is not None
-        self.value = expr if value is None else value
+        self.open = bool(expr.free_symbols)
         self._balls: dict[int, Any] = {}
 
     def ball(self) -> Any:
         """An enclosure at the working precision."""
         found = self._balls.get(ctx.prec)
         if found is None:
-            found = self._balls[ctx.prec] = enclosed(self.value)
+            found = self._balls[ctx.prec] = enclosed(self.expr)
         return found
 
 
@@ -159,7 +157,8 @@ def of_expr(expr: Any) -> Real:
     """The number that a closed SymPy expression stands for."""
     import sympy
 
-    rational, factors = fmpq(0), {}
+    rational: Any = fmpq(0)
+    factors: dict[Atom, Any] = {}
     for term in sympy.Add.make_args(expr.expand()):
         factor, rest = term.as_coeff_Mul()
         if not factor.is_Rational:
@@ -226,7 +225,7 @@ def sign(value: Real) -> int:
     if not isinstance(value, Surd):
         return int(value > 0) - int(value < 0)
     if value.open:
-        raise Dependent
+        return _open_sign(value)
     for bits in _BITS:
         with ctx.workprec(bits):
             ball = to_ball(value)
@@ -235,6 +234,23 @@ def sign(value: Real) -> int:
             if ball < 0:
                 return -1
     return exact.sign(to_exact(value))
+
+
+def _open_sign(value: Surd) -> int:
+    """The sign where it is the same for all positive values of the parameter, as far as SymPy sees."""
+    expr = to_expr(value)
+    if expr.is_positive:
+        return 1
+    if expr.is_negative:
+        return -1
+    raise Dependent
+
+
+def open_parameter(name: str) -> Real:
+    """A positive parameter that is left open."""
+    import sympy
+
+    return of_expr(sympy.Symbol(name, positive=True))
 
 
 def to_ball(value: Real) -> Any:
@@ -286,6 +302,8 @@ def _apply_open(function: str, value: Surd) -> Real:
 
     if function == "exp":
         return _checked(sympy.exp(to_expr(value)))
+    if function == "ln" and sign(value) > 0:
+        return _checked(sympy.expand_log(sympy.log(to_expr(value))))
     raise Dependent
 
 

@@ -228,7 +228,7 @@ class Known:
         self.intervals[form] = low, high
         if low is None or high is None:
             return True
-        return low <= high if self._whole(form) else low < high
+        return bool(low <= high if self._whole(form) else low < high)
 
     def _whole(self, form: Form) -> bool:
         return all(self.noises[variable].lattice for variable, _ in form)
@@ -271,7 +271,7 @@ class Known:
             high = other_high
         if low is None or high is None:
             return True
-        return low <= high if self._whole(form) else low < high
+        return bool(low <= high if self._whole(form) else low < high)
 
 
 def plus(one: Linear, other: Linear) -> Linear:
