@@ -42,4 +42,21 @@ def formula(
             check()
     except (Dependent, exact.Undecided, exact.Undefined, NotComputable):
         return None
-    return sympy.powsimp(sympy.expand(total))
+    return _short(sympy.powsimp(sympy.expand(total)))
+
+
+def _short(expr: Any) -> Any:
+    """A sum of terms; where there are denominators, one factored fraction in the powers of an exponential."""
+    import sympy
+
+    powers = expr.atoms(sympy.exp)
+    rates = {sympy.expand(power.args[0]).as_coeff_Mul() for power in powers}
+    if expr.is_polynomial(*powers, *expr.free_symbols) or len({rest for _, rest in rates}) != 1:
+        return expr
+    base = sympy.Dummy(positive=True)
+    (rest,) = {rest for _, rest in rates}
+    unit = sympy.gcd_list([abs(rate) for rate, _ in rates])
+    replaced = expr.xreplace(
+        {power: base ** (sympy.expand(power.args[0]).as_coeff_Mul()[0] / unit) for power in powers}
+    )
+    return sympy.factor(replaced).xreplace({base: sympy.exp(unit * rest)})

@@ -13,10 +13,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import comb
+from math import comb, gcd, lcm
 from typing import Any, TypeAlias
 
-from flint import arb, fmpq
+from flint import arb, arb_poly, fmpq
 
 from aligncheck.refute.reals import Dependent, Real, Surd, ceiling, sign, to_ball, to_expr
 
@@ -78,6 +78,8 @@ class Calculus:
         self._known: dict[str, int] = {"0": 0}
         self._sums: dict[tuple[int, int], int] = {}
         self._products: dict[tuple[int, str], int] = {}
+        self._units: dict[frozenset[int], tuple[Real, dict[int, int]] | None] = {}
+        self._multiples: dict[tuple[str, int], int] = {}
         self._primitives: dict[tuple[int, int, bool], list[tuple[int, Coefficient]]] = {}
 
     # --- rates and coefficients ---------------------------------------------------------------------------
@@ -266,11 +268,66 @@ class Calculus:
             return real[0]
         anchor = cuts[number - 1] if number else (cuts[0] if cuts else real[0].anchor)
         terms = [self.moved(piece, anchor) for piece in real]
-        # Short factors first, and equal ones multiplied in pairs: the sums stay small for as long as can be.
+        if len(terms) > 2 and not self.symbolic:
+            found = self._as_polynomials(terms)
+            if found is not None:
+                return Piece(anchor, found)
+        # Short factors first: the sums stay small for as long as can be.
         while len(terms) > 1:
             terms.sort(key=len)
             terms.append(self.multiplied(terms.pop(0), terms.pop(0)))
         return Piece(anchor, terms[0])
+
+    def _as_polynomials(self, factors: list[Terms]) -> Terms | None:
+        """The product where all rates are multiples of one rate, and all powers 0: then the factors are
+        polynomials in its exponential. None elsewhere.
+        """
+        if any(power for terms in factors for _, power in terms):
+            return None
+        unit = self._unit(frozenset(rate for terms in factors for rate, _ in terms))
+        if unit is None:
+            return None
+        step, degree = unit
+        product, least = arb_poly([1]), 0
+        for terms in factors:
+            low = min(degree[rate] for rate, _ in terms)
+            dense: list[Coefficient] = [0] * (max(degree[rate] for rate, _ in terms) - low + 1)
+            for (rate, _), factor in terms.items():
+                dense[degree[rate] - low] = factor
+            product, least = product * arb_poly(dense), least + low
+        return {
+            (self._multiple(step, least + i), 0): factor
+            for i, factor in enumerate(product.coeffs())
+            if not factor.is_zero()
+        }
+
+    def _unit(self, rates: frozenset[int]) -> tuple[Real, dict[int, int]] | None:
+        """The greatest rate of which all are multiples, and the multiples; None where these are large."""
+        if rates not in self._units:
+            self._units[rates] = self._found_unit(rates)
+        return self._units[rates]
+
+    def _found_unit(self, rates: frozenset[int]) -> tuple[Real, dict[int, int]] | None:
+        values = {rate: self._values[rate] for rate in rates}
+        if any(isinstance(value, Surd) for value in values.values()):
+            return None
+        top, bottom = 0, 1
+        for value in values.values():
+            bottom = lcm(bottom, int(value.q))
+        for value in values.values():
+            top = gcd(top, int((value * bottom).p))
+        if top == 0:
+            return None
+        step = fmpq(top, bottom)
+        degree = {rate: int((value / step).p) for rate, value in values.items()}
+        return (step, degree) if max(map(abs, degree.values())) <= 60 else None
+
+    def _multiple(self, step: Real, times: int) -> int:
+        key = (str(step), times)
+        found = self._multiples.get(key)
+        if found is None:
+            found = self._multiples[key] = self.rate(step * times)
+        return found
 
     def total(self, function: Piecewise) -> Coefficient:
         """The integral (sum) over everything. Raises `Diverges`."""

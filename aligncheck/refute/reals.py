@@ -237,11 +237,25 @@ def sign(value: Real) -> int:
 
 
 def _open_sign(value: Surd) -> int:
-    """The sign where it is the same for all positive values of the parameter, as far as SymPy sees."""
-    expr = to_expr(value)
-    if expr.is_positive:
+    """The sign where it is the same for all positive values of the parameter.
+
+    An atom that is positive lies in (0, infinity), one that is `exp` of something negative in (0, 1); the ends of
+    these intervals are never reached, so a sum whose bound is 0 is not 0.
+    """
+    low: Any = value.rational
+    high: Any = value.rational
+    for atom, factor in value.terms:
+        if not atom.expr.is_positive:
+            raise Dependent
+        most = 1 if atom.expr.func.__name__ == "exp" and atom.expr.args[0].is_negative else None
+        share = None if most is None else factor
+        if factor > 0:
+            high = None if high is None or share is None else high + share
+        else:
+            low = None if low is None or share is None else low + share
+    if low is not None and low >= 0:
         return 1
-    if expr.is_negative:
+    if high is not None and high <= 0:
         return -1
     raise Dependent
 
