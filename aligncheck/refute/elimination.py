@@ -249,8 +249,9 @@ class Elimination:
         moving = [slope for slope in functions if slope != 0]
         if len(moving) == 1 and 0 in functions and functions[moving[0]].is_plain:
             slope, plain, density = moving[0], functions[moving[0]], functions[0]
-            whole = self._window(density, plain)
-            return _along(self._calculus, whole, slope)
+            if density.continuous or slope in (1, -1):
+                # What moves is a function of u - slope*v, so the window is one of slope*v.
+                return self._calculus.stretched(self._window(density, plain), slope)
         cuts = [len(function.cuts) for function in functions.values()]
         if sum(cuts) ** 2 > WORK:
             raise Tangled("too many pieces")
@@ -333,13 +334,6 @@ def _substituted(form: dict[int, Any], pivot: dict[int, Any], variable: int) -> 
             else:
                 result[other] = value
     return result
-
-
-def _along(calculus: Calculus, function: Piecewise, slope: Any) -> Piecewise:
-    """f(slope * v) as a function of v."""
-    if not function.continuous and slope not in (1, -1):
-        raise Tangled("lattice noise with coefficients other than 1")
-    return calculus.stretched(function, slope)
 
 
 def on_integers(function: Piecewise) -> Piecewise:

@@ -763,7 +763,10 @@ class Evaluation:
         found: list[tuple[int, Linear]] = []
         threshold: Linear | None = None
         for index in self.bindings(expr):
-            left, right, value = map(self.number, (expr.where.left, expr.where.right, expr.body))
+            try:
+                left, right, value = map(self.number, (expr.where.left, expr.where.right, expr.body))
+            except Faulted:
+                return None  # of an index that does not pass, the value is not needed
             if any(isinstance(each, Shaped | bool) for each in (left, right, value)):
                 return None
             margin = minus(left, right) if up else minus(right, left)

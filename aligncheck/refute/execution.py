@@ -430,7 +430,9 @@ def _left(todo: _Todo) -> _Todo:
 
 
 def _never_empty(state: State, evaluation: Evaluation, expr: nodes.Gather) -> bool:
-    """Whether a set that leaves out the entries of a selection holds an index whatever these are."""
+    """Whether a set that leaves out the entries of a selection holds an index whatever these are, and the
+    value of its body is defined at every index.
+    """
     match expr.where:
         case nodes.Unary(op="not", operand=nodes.Member(index=nodes.Name(ident=name), selection=selection)):
             held = state.frame.variables.get(selection)
@@ -443,7 +445,10 @@ def _never_empty(state: State, evaluation: Evaluation, expr: nodes.Gather) -> bo
             out = 1
         case _:
             return False
-    return sum(1 for _ in evaluation.bindings(expr)) > out
+    try:
+        return sum(1 for _ in evaluation.bindings(expr) if evaluation.defined(expr.body) is None) > out
+    except (Fork, Faulted):
+        return False
 
 
 # --- what an event asks -----------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 
 from flint import arb, ctx, fmpq
 
+from aligncheck import exact
 from aligncheck.refute.elimination import Elimination, Form, Tangled
 from aligncheck.refute.evaluation import Chosen
 from aligncheck.refute.execution import Way
@@ -76,7 +77,7 @@ class Integration:
         factors, kinds = self.factors(way, restricted)
         try:
             found = self._elimination().integral(factors, kinds) if kinds else 1
-        except Tangled as reason:
+        except (Tangled, exact.Undecided) as reason:
             raise NotComputable(str(reason), way.noises[max(kinds)].span) from None
         if found is None:
             return None
