@@ -71,7 +71,6 @@ class Refuting:
 
 def _load() -> None:
     from aligncheck.pipeline import load_stages
-
     from aligncheck.refute.refuter import load
 
     load_stages()

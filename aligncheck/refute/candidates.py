@@ -25,7 +25,7 @@ _RANKS = 5
 """A choice strays from the preferred values by so many places in all, at most."""
 
 _REALS = tuple(Fraction(text) for text in ("0", "1", "1/2", "2", "1/4", "4", "-1", "1/8"))
-_POSITIVE = tuple(Fraction(text) for text in ("1", "1/2", "1/4", "2", "1/8", "4"))
+_POSITIVE = tuple(Fraction(text) for text in ("1", "1/2", "1/4", "2", "1/8", "4", "7/4"))
 _INTEGERS = tuple(Fraction(value) for value in (0, 1, 2, 3, -1))
 _COUNTS = tuple(Fraction(value) for value in (1, 2, 3, 4))
 _TRUTHS = (True, False)
@@ -281,10 +281,9 @@ def _within(spot: Spot, parameters: Inputs, level: int) -> Value:
     return value
 
 
-def neighbours(mechanism: Mechanism, scenario: Scenario) -> list[Scenario]:
+def neighbours(mechanism: Mechanism, scenario: Scenario, share: Fraction = Fraction(1)) -> list[Scenario]:
     """Legal neighbours of D by the patterns of Table 4-1: one above, one below, one above and the rest below,
-    and the reverse, half and half, all above, all below, alternating; also by half a step where answers are
-    any real numbers.
+    and the reverse, half and half, all above, all below, alternating. Answers move by `share` of a step.
     """
     spots = spots_of(mechanism, scenario.data)
     steps = [step_at(spot, scenario.parameters) for spot in spots]
@@ -292,15 +291,14 @@ def neighbours(mechanism: Mechanism, scenario: Scenario) -> list[Scenario]:
         return []
     found: dict[Inputs, Scenario] = {}
     for signs in _signs(len(spots)):
-        for share in (Fraction(1), Fraction(1, 2)):
-            moves = {
-                (spot.name, spot.index): sign * step * share
-                for spot, step, sign in zip(spots, steps, signs, strict=True)
-                if sign and step
-            }
-            made = moved(scenario, moves)
-            if made.data != made.data_prime and made.data_prime not in found and legal(mechanism, made):
-                found[made.data_prime] = made
+        moves = {
+            (spot.name, spot.index): sign * step * share
+            for spot, step, sign in zip(spots, steps, signs, strict=True)
+            if sign and step
+        }
+        made = moved(scenario, moves)
+        if made.data != made.data_prime and made.data_prime not in found and legal(mechanism, made):
+            found[made.data_prime] = made
     return list(found.values())
 
 

@@ -12,7 +12,7 @@ from aligncheck.interpreter import Inputs
 from aligncheck.refute.events import Between, Constraint, Exactly, Outputs, RecordPattern
 from aligncheck.refute.measure import Meter
 from aligncheck.refute.probability import Landmark, NotComputable, landmarks
-from aligncheck.refute.search import Candidate, Scored, score
+from aligncheck.refute.search import Candidate, Scored, score, unit_of
 
 _POINTS = 8
 _NEAR = (0, 1, -1, 2, -2, 4, -4)
@@ -20,7 +20,7 @@ _NEAR = (0, 1, -1, 2, -2, 4, -4)
 _WORTH = 1e-4
 
 
-def with_cuts(meter: Meter, best: Scored) -> Scored:
+def with_cuts(meter: Meter, best: Scored, *, atoms_only: bool = False) -> Scored:
     """The best of what comes of an event when its free numbers are cut to a cell between two landmarks, or to
     an atom: one number after the other. Raises `OutOfTime`.
     """
@@ -28,12 +28,15 @@ def with_cuts(meter: Meter, best: Scored) -> Scored:
     if not isinstance(event, Outputs) or not event.records or not _is_free(event):
         return best
     scenario = best.candidate.scenario
+    unit = unit_of(meter.mechanism, scenario)
     marks: dict[tuple[int, str], list[Landmark]] = {}
     for data in (scenario.data, scenario.data_prime):
         for mark in _landmarks(meter, scenario.parameters, data, event):
             marks.setdefault((mark.record, mark.field), []).append(mark)
     for (place, name), both in marks.items():
-        for part in _parts(both):
+        for part in _parts(both, unit):
+            if atoms_only and not isinstance(part, Exactly):
+                continue
             held = best.candidate.event
             assert isinstance(held, Outputs)
             found = score(meter, Candidate(best.candidate.scenario, _cut(held, place, name, part)))
@@ -56,7 +59,10 @@ def _landmarks(meter: Meter, parameters: Inputs, data: Inputs, event: Outputs) -
         return []
 
 
-def _parts(marks: list[Landmark]) -> Iterator[Constraint]:
+def _parts(marks: list[Landmark], unit: Fraction) -> Iterator[Constraint]:
+    """Atoms and their neighbours on a lattice; cells between landmarks, the half-lines beyond them, also
+    further out; and close to each landmark, on either side.
+    """
     for mark in marks:
         yield from (Exactly(atom) for atom in mark.atoms[:_POINTS])
         if mark.lattice is not None:
@@ -71,6 +77,12 @@ def _parts(marks: list[Landmark]) -> Iterator[Constraint]:
         yield Between(points[-1], None)
         for low, high in pairwise(points):
             yield Between(low, high, high_closed=False)
+        for far in (8 * unit, 64 * unit):
+            yield Between(add(points[-1], far), None)
+            yield Between(None, add(points[0], -far))
+        for point in points:
+            yield Between(point, add(point, unit / 64))
+            yield Between(add(point, -unit / 64), point)
 
 
 def _sorted(points: list[Number]) -> list[Number]:

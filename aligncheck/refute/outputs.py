@@ -31,6 +31,7 @@ from aligncheck.interpreter import (
 from aligncheck.refute.events import Between, Event, Exactly, Outputs, Raises, RecordPattern
 from aligncheck.scenario import Scenario
 from aligncheck.syntax import nodes
+from aligncheck.syntax.walk import statements_in
 
 _SIZES = (0, 0, 1, -1, 2, -2, 4, -4, 8, -8)
 """Noise in units of its scale; one-sided noise takes the absolute values."""
@@ -111,6 +112,14 @@ def outputs_of(mechanism: nodes.Mechanism, scenario: Scenario, *, runs: int, see
                 first.setdefault(seen.shape, seen)
                 counts[seen.shape] = counts.get(seen.shape, 0) + 1
     return sorted(first.values(), key=lambda seen: -counts[seen.shape])
+
+
+def free_numbers(mechanism: nodes.Mechanism, event: Event) -> int:
+    """How many numbers an event leaves free in its records."""
+    if not isinstance(event, Outputs):
+        return 0
+    fields = {s.tag: len(s.fields) for s in statements_in(mechanism.body) if isinstance(s, nodes.Emit)}
+    return sum(fields[record.tag] - len(record.fields) for record in event.records)
 
 
 def _seen(

@@ -1,9 +1,10 @@
 """Databases on which the two runs part as often as possible, asked of Z3.
 
-Noise is kept as small as can be: it is 0 in both runs. Whole-number parameters and sizes are as chosen; places
-(thresholds) and the answers on D and D' are left to the solver, within small bounds. Each test of the program,
-in each round, and each selection that comes out differently on D and D' is a soft constraint (Ding's
-dissertation, section 4.3.4). What comes back is a candidate like any other: `legal` has the last word.
+Noise is kept as small as can be: it is 0 in both runs. Whole-number parameters and sizes are as chosen;
+places (thresholds) and the answers on D and D' are left to the solver, within small bounds. Each test of the
+program, in each round, and each selection that comes out differently on D and D' is a soft constraint
+(Ding's dissertation, section 4.3.4). What comes back is a candidate like any other: `legal` has the last
+word.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from aligncheck.interpreter import Input, Inputs, Stopped
+from aligncheck.interpreter import Inputs, Stopped
 from aligncheck.refute.candidates import Spot, grain, legal, spots_of, step_at, with_answer
 from aligncheck.scenario import Scenario
 from aligncheck.syntax import nodes
@@ -52,7 +53,7 @@ def parting_pair(mechanism: Mechanism, start: Scenario) -> Scenario | None:
 
 @dataclass(slots=True)
 class _Run:
-    """One run with all noise 0: what the variables hold, and how each test came out, under which condition."""
+    """One run with all noise 0: what the variables hold, and how each test came out, and when."""
 
     inputs: dict[str, Any]
     variables: dict[str, Any] = field(default_factory=dict)
@@ -177,7 +178,7 @@ def _below(move: Any) -> Any:
 
 
 class _Executor:
-    """Follows a program with values that are numbers, truth values or terms; both ways of a test are merged."""
+    """Follows a program with values that are numbers, truth values or terms; both ways of a test merge."""
 
     def __init__(self, z3: Any, run: _Run) -> None:
         self._z3 = z3
@@ -384,7 +385,8 @@ class _Executor:
                 for rank in range(min(self._whole(expr.count, guard), len(values))):
                     place = self._best("max", values, allowed)
                     winner = self._picked(place, [Fraction(index) for index in indices])
-                    self._run.tests[expr.span, (*self._run.rounds, rank)] = (guard, self._lifted_whole(winner))
+                    key = (expr.span, (*self._run.rounds, rank))
+                    self._run.tests[key] = (guard, self._lifted_whole(winner))
                     found.append(winner)
                     allowed = [
                         self._and(there, self._not(self._equal(place, number)))
@@ -416,7 +418,8 @@ class _Executor:
         place: Any = Fraction(0)
         best, found = values[0], allowed[0]
         for number in range(1, len(values)):
-            further = self._less(best, values[number]) if function == "max" else self._less(values[number], best)
+            pair = (best, values[number]) if function == "max" else (values[number], best)
+            further = self._less(*pair)
             take = self._and(allowed[number], self._or(self._not(found), further))
             place = self._either(take, Fraction(number), place)
             best = self._either(take, values[number], best)

@@ -6,9 +6,8 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 
 from aligncheck.exact import Undecided, Undefined
 from aligncheck.interpreter import Input, Inputs, Stopped
@@ -17,20 +16,32 @@ from aligncheck.refute.certify import certified
 from aligncheck.refute.claims import claim_for
 from aligncheck.refute.cuts import with_cuts
 from aligncheck.refute.events import Event, Exactly, Outputs
+from aligncheck.refute.explain import explained
 from aligncheck.refute.measure import Meter
-from aligncheck.refute.outputs import outputs_of
+from aligncheck.refute.outputs import free_numbers, outputs_of
 from aligncheck.refute.parting import parting_pair
 from aligncheck.refute.probability import OutOfTime
-from aligncheck.refute.search import Candidate, Scored, best_neighbour, climbed, grown, score, unit_of
-from aligncheck.refute.violation import Attempt, Finding, Grown, Kind, NoViolation, Violation
+from aligncheck.refute.search import (
+    Candidate,
+    Scored,
+    best_neighbour,
+    climbed,
+    grown,
+    length_of,
+    score,
+    simplified,
+    spread,
+    unit_of,
+)
+from aligncheck.refute.violation import Attempt, Finding, NoViolation
 from aligncheck.scenario import Scenario
 from aligncheck.syntax import nodes
 from aligncheck.syntax.nodes import Mechanism
 
 SECONDS = 4.0
 """How long a search takes at most, the certificate included, unless the caller says otherwise."""
-_RESERVE = 0.15
-"""The share of the time that is kept for the certificate and what comes with it."""
+_RESERVE, _CERTIFYING = 0.2, 0.15
+"""The shares of the time that are kept for simpler numbers and the certificate, and for the latter alone."""
 LONGEST = 10
 _SURVEYED = (1, 2, 3, 4)
 """Lengths whose outputs are looked at one by one; longer inputs grow from shorter ones."""
@@ -71,18 +82,20 @@ def refute(mechanism: Mechanism, aim: Aim) -> Finding:
     hunt = _Hunt(meter)
     with suppress(OutOfTime):
         hunt.search(aim)
+    meter.deadline = end - _CERTIFYING * aim.seconds
     for scored in hunt.ranked():
         if not scored.violates:
             break
-        meter.deadline = end
+        with suppress(OutOfTime):
+            scored = simplified(meter, scored)
         violation = certified(mechanism, scored.candidate, end)
         if violation is not None:
-            return _with_family(mechanism, violation, hunt.by_length, end)
+            return explained(mechanism, violation, list(hunt.by_length.values()), end)
     return NoViolation(hunt.attempt(), meter.asked, tuple(meter.left_out))
 
 
 class _Hunt:
-    """A search under way: the best candidates so far for each length of the input, a few of different kinds."""
+    """A search under way: the best candidates so far for each length of the input, of each kind of event."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
@@ -95,9 +108,16 @@ class _Hunt:
         return {length: max(kinds.values(), key=_score) for length, kinds in self._kept.items() if kinds}
 
     def ranked(self) -> list[Scored]:
-        """The best of each length, the best first; of equal ones the shorter input."""
-        best = sorted(self.by_length.items(), key=lambda pair: (-pair[1].score, pair[0]))
-        return [scored for _, scored in best]
+        """The best of each length, the best first; of about equal ones the shorter input."""
+        top = max((scored.score for scored in self.by_length.values()), default=0.0)
+        close = _WORTH / 4 * max(1.0, top)
+
+        def rank(pair: tuple[int, Scored]) -> tuple[bool, float, int]:
+            length, scored = pair
+            best = scored.score >= top - close
+            return not best, 0 if best else -scored.score, length
+
+        return [scored for _, scored in sorted(self.by_length.items(), key=rank)]
 
     def attempt(self) -> Attempt | None:
         """The strongest ratio."""
@@ -117,7 +137,7 @@ class _Hunt:
     def _consider(self, scored: Scored | None) -> None:
         if scored is None:
             return
-        kinds = self._kept.setdefault(_length(scored.candidate.scenario), {})
+        kinds = self._kept.setdefault(length_of(scored.candidate.scenario), {})
         kind = _kind(scored.candidate)
         if kind not in kinds or scored.score > kinds[kind].score:
             kinds[kind] = scored
@@ -141,7 +161,7 @@ class _Hunt:
         self._lengthen()
 
     def _plan(self, fixed: dict[str, Input]) -> Iterator[Iterable[Scenario]]:
-        """Databases to look at, in groups; after the first violation the rest of its group is looked at, too."""
+        """Databases to look at, in groups; a violation ends the search after its group."""
         lengths = _SURVEYED if _has_lists(self._mechanism) else (1,)
         choices = {length: parameter_choices(self._mechanism, length, fixed) for length in lengths}
         starts = {
@@ -150,8 +170,9 @@ class _Hunt:
             for number, parameters in enumerate(held[:1])
         }
         first = [starts[length, 0] for length in lengths if (length, 0) in starts]
-        yield from (each[:1] for each in first[:2])
+        yield from (each[:1] for each in first[:1])
         yield from self._parting(first[1:2] or first)
+        yield from (each[:1] for each in first[1:2])
         yield from self._growing()
         yield from self._stray(choices, lengths[:2])
         yield from (each[:1] for each in first[2:3])
@@ -186,39 +207,65 @@ class _Hunt:
     def _survey(self, start: Scenario) -> None:
         """Look at the outputs on a database and its neighbours; follow the best ones."""
         pairs = neighbours(self._mechanism, start) if start.data == start.data_prime else [start]
-        found: list[Scored] = []
+        found: list[tuple[Scored, Scored]] = []
         for event in self._events(start, pairs):
-            best = self._first_look(start, pairs, event)
-            if best is not None:
-                found.append(best)
-                self._consider(best)
+            near = self._first_look(start, pairs, event)
+            if near is not None:
+                far = near if near.level == math.inf else spread(self._meter, near)
+                found.append((near, far))
+                self._consider(far)
                 if self._is_over():
                     return
-        found.sort(key=lambda scored: -scored.score)
-        for rank, scored in enumerate(found[:_CUT]):
-            best = with_cuts(self._meter, scored)
-            if rank < _CLIMBERS or best.score > scored.score + _WORTH:
-                best = climbed(self._meter, best)
-            self._consider(best)
+        found.sort(key=lambda pair: -pair[1].score)
+        for _, far in found[:_CLIMBERS]:
+            self._consider(climbed(self._meter, far))
             if self._is_over():
                 return
+        for near, far in found[:_CUT]:
+            self._cut(near, far)
+            if self._is_over():
+                return
+        self._halfway(start, [near.candidate.event for near, _ in found[:_CUT]])
+
+    def _cut(self, near: Scored, far: Scored) -> None:
+        """Restrict the released numbers, and see how far that leads."""
+        for scored in (near, far) if far is not near else (near,):
+            best = with_cuts(self._meter, scored)
+            if best.score > scored.score + _WORTH:
+                best = best if best.level == math.inf else spread(self._meter, best)
+                self._consider(best)
+                if best.level < math.inf and best.score > 0.9 * far.score:
+                    self._consider(climbed(self._meter, best))
+
+    def _halfway(self, start: Scenario, events: Sequence[Event]) -> None:
+        """Half a step apart, so that lattices do not meet: what is an atom on D may be impossible on D'."""
+        if start.data != start.data_prime:
+            return
+        for pair in neighbours(self._mechanism, start, Fraction(1, 2))[:1]:
+            for event in events:
+                if free_numbers(self._mechanism, event):
+                    scored = score(self._meter, Candidate(pair, event))
+                    if scored is not None:
+                        self._consider(with_cuts(self._meter, scored, atoms_only=True))
 
     def _first_look(self, start: Scenario, pairs: Sequence[Scenario], event: Event) -> Scored | None:
         tried = [best_neighbour(self._meter, start, event)]
         if start.data != start.data_prime or tried[0] is None:
             tried += [score(self._meter, Candidate(pair, event)) for pair in pairs[:2]]
-        return max((one for one in tried if one is not None), key=lambda one: one.score, default=None)
+        return max((one for one in tried if one is not None), key=_score, default=None)
 
     def _events(self, start: Scenario, pairs: Sequence[Scenario]) -> Iterator[Event]:
-        """Every discrete output, and small intervals around the numbers of a few runs."""
+        """Every discrete output; where several numbers are released, also what a few runs release, about."""
         pair = pairs[0] if pairs else start
-        seen: dict[Event, None] = dict.fromkeys(self._meter.outputs(start.parameters, start.data, _OUTPUTS))
-        if not seen:
+        found = self._meter.outputs(start.parameters, start.data, _OUTPUTS)
+        seen: dict[Event, None] = dict.fromkeys(found)
+        if not found:
             seen = {output.free(): None for output in outputs_of(self._mechanism, pair, runs=_MORE_RUNS)}
-        unit = unit_of(self._mechanism, start)
-        for output in outputs_of(self._mechanism, pair, runs=_RUNS)[:_AROUND]:
-            if len(output.continuous) > 1:
-                seen.setdefault(output.around(unit / 64))
+        if not found or any(free_numbers(self._mechanism, event) > 1 for event in found):
+            unit = unit_of(self._mechanism, start)
+            for output in outputs_of(self._mechanism, pair, runs=_RUNS)[:_AROUND]:
+                if len(output.continuous) > 1:
+                    seen.setdefault(output.around(unit / 64))
         yield from seen
 
     def _lengthen(self) -> None:
@@ -230,7 +277,8 @@ class _Hunt:
             before = self._best
             self._lengthen_from(length)
             best = self._best
-            assert before is not None and best is not None
+            assert before is not None, "what was kept has a best"
+            assert best is not None, "likewise"
             if self._is_over():
                 return
             stale = 0 if best.score >= before.score + _WORTH else stale + 1
@@ -274,41 +322,8 @@ def _kind(candidate: Candidate) -> object:
     )
 
 
-def _length(scenario: Scenario) -> int:
-    return max((len(value) for _, value in scenario.data if isinstance(value, tuple)), default=0)
-
-
 def _has_lists(mechanism: Mechanism) -> bool:
     return any(
         isinstance(item, nodes.PublicVector) or (isinstance(item, nodes.Queries) and item.vector)
         for item in mechanism.inputs
     )
-
-
-# --- how the level grows ----------------------------------------------------------------------------------
-
-
-def _with_family(
-    mechanism: Mechanism, violation: Violation, by_length: dict[int, Scored], end: float
-) -> Violation:
-    """The violation with the certified levels of other lengths, and whether these grow without an end."""
-    if violation.kind is not Kind.FINITE or violation.level is None:
-        return violation
-    levels: dict[int, Fraction] = {_length(violation.scenario): violation.level}
-    for length, scored in by_length.items():
-        if scored.candidate.scenario.parameters != violation.scenario.parameters:
-            continue
-        other = certified(mechanism, scored.candidate, end)
-        if other is not None and other.level is not None:
-            levels[length] = max(other.level, levels.get(length, other.level))
-    if len(levels) < 3:
-        return violation
-    family = tuple(Grown(f"n = {length}", levels[length]) for length in sorted(levels))
-    return replace(violation, family=family, kind=Kind.GROWS if _keeps_growing(levels) else violation.kind)
-
-
-def _keeps_growing(levels: dict[int, Fraction]) -> bool:
-    """Whether the last steps are about as large as those before: with a bound they would get smaller."""
-    lengths = sorted(levels)
-    steps = [(levels[b] - levels[a]) / (b - a) for a, b in pairwise(lengths)]
-    return len(steps) >= 2 and min(steps) > 0 and steps[-1] >= Fraction(3, 4) * max(steps[:-1])

@@ -160,10 +160,37 @@ def _chosen(adjacency: Adjacency, effects: dict[tuple[Spot, Fraction], float]) -
             return max((*pairs, *singles), key=lambda keys: sum(effects[key] for key in keys), default=[])
 
 
+_SPREADS = (8, 64)
+
+
+def spread(meter: Meter, best: Scored) -> Scored:
+    """The best of a candidate and those whose answers lie further in the direction in which they move.
+
+    Far out, each move changes the probability by as much as its noise allows: most violations are at their
+    worst there.
+    """
+    for factor in _SPREADS:
+        scenario = best.candidate.scenario
+        data, data_prime = scenario.data, scenario.data_prime
+        for spot in spots_of(meter.mechanism, scenario.data):
+            left, right = answer(scenario.data, spot), answer(scenario.data_prime, spot)
+            if isinstance(left, Fraction) and isinstance(right, Fraction):
+                data = with_answer(data, spot, left + factor * (right - left))
+                data_prime = with_answer(data_prime, spot, right + factor * (right - left))
+        further = Candidate(replace(scenario, data=data, data_prime=data_prime), best.candidate.event)
+        if not legal(meter.mechanism, further.scenario):
+            break
+        found = score(meter, further)
+        if found is None or found.score <= best.score + _WORTH / 4:
+            break
+        best = found
+    return best
+
+
 # --- local search -----------------------------------------------------------------------------------------
 
 
-def climbed(meter: Meter, start: Scored, *, rounds: int = 12) -> Scored:
+def climbed(meter: Meter, start: Scored, *, rounds: int = 6) -> Scored:
     """The best candidate that changes of one thing at a time lead to: where an answer lies (on D and D'
     alike), where an interval lies, which way an answer moves, whether an interval is open to one side.
     """
@@ -329,7 +356,7 @@ def _other_kinds(mechanism: nodes.Mechanism, candidate: Candidate) -> Iterator[C
     scenario = candidate.scenario
     for spot in spots_of(mechanism, scenario.data):
         step, left = step_at(spot, scenario.parameters), answer(scenario.data, spot)
-        for move in (step, -step, Fraction(0)):
+        for move in (step, -step, Fraction(0), step / 2):
             if isinstance(left, Fraction) and left + move != answer(scenario.data_prime, spot):
                 prime = with_answer(scenario.data_prime, spot, left + move)
                 yield replace(candidate, scenario=replace(scenario, data_prime=prime))
@@ -358,13 +385,55 @@ def _other_parts(part: Between | Exactly) -> Iterator[Between | Exactly]:
             pass
 
 
+def simplified(meter: Meter, best: Scored) -> Scored:
+    """About as strong a candidate with smaller numbers: answers at 0, that do not move, or closer to 0."""
+    least = best.score if best.level == math.inf else best.score - _WORTH / 8
+    for spot in spots_of(meter.mechanism, best.candidate.scenario.data):
+        for _ in range(_HALVINGS):
+            other = _closer(meter, best, spot, least)
+            if other is None:
+                break
+            best = other
+    return best
+
+
+_HALVINGS = 6
+
+
+def _closer(meter: Meter, best: Scored, spot: Spot, least: float) -> Scored | None:
+    """The candidate with one answer nearer to 0, if it is hardly weaker."""
+    scenario = best.candidate.scenario
+    left, right = answer(scenario.data, spot), answer(scenario.data_prime, spot)
+    if not isinstance(left, Fraction) or not isinstance(right, Fraction):
+        return None
+    move = right - left
+    half = Fraction(int(left / 2))
+    for value, by in ((Fraction(0), Fraction(0)), (left, Fraction(0)), (Fraction(0), move), (half, move)):
+        other = replace(
+            scenario,
+            data=with_answer(scenario.data, spot, value),
+            data_prime=with_answer(scenario.data_prime, spot, value + by),
+        )
+        if (abs(value), abs(by)) >= (abs(left), abs(move)) or not legal(meter.mechanism, other):
+            continue
+        found = score(meter, Candidate(other, best.candidate.event))
+        if found is not None and found.score >= least:
+            return found
+    return None
+
+
 # --- longer inputs ----------------------------------------------------------------------------------------
+
+
+def length_of(scenario: Scenario) -> int:
+    """How many answers the longest list has; 0 without lists."""
+    return max((len(value) for _, value in scenario.data if isinstance(value, tuple)), default=0)
 
 
 def grown(mechanism: nodes.Mechanism, candidate: Candidate) -> Iterator[Candidate]:
     """Candidates with one more answer: each answer in turn is there twice, with its record or without it."""
     scenario, event = candidate.scenario, candidate.event
-    size = max((len(value) for _, value in scenario.data if isinstance(value, tuple)), default=0)
+    size = length_of(scenario)
     vectors = {item.name for item in mechanism.inputs if isinstance(item, nodes.PublicVector)}
     for index in reversed(range(size)):
         longer = Scenario(

@@ -8,7 +8,7 @@ shown are the interpreter's own: one that does not end in the event is not shown
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -43,7 +43,7 @@ _ROOM = Fraction(1, 64)
 
 
 def trace_of(mechanism: nodes.Mechanism, scenario: Scenario, event: Event, deadline: float) -> Trace | None:
-    """A run on D that ends in the event, with the run on D' under the same noise; None where none is found."""
+    """A run on D that ends in the event, and the run on D' with the same noise; None where none is found."""
     inputs = {**dict(scenario.parameters), **dict(scenario.data)}
     for noise, chosen in _points(mechanism, inputs, event, deadline):
         runs = [
@@ -69,7 +69,7 @@ def _points(
 
 
 def _likeliest(way: Way, deadline: float) -> tuple[Fraction, list[Fraction]] | None:
-    """The weight and the noise of the likeliest point of a region, away from its edges where that is possible."""
+    """The weight and the noise of the likeliest point of a region, away from its edges if possible."""
     import z3
 
     for room in (_ROOM, Fraction(1, 4096), Fraction(0)):

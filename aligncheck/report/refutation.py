@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias, assert_never
 
@@ -210,8 +211,7 @@ def _rounded(value: Fraction, digits: int, *, up: bool) -> str:
     unit = Fraction(10) ** (exponent - digits + 1)
     count = -(-value // unit) if up else value // unit
     if -5 <= exponent < digits + 3:
-        places = max(0, digits - 1 - exponent)
-        text = f"{count * unit:.{places}f}" if unit < 1 else str(count * unit)
+        text = f"{Decimal(count).scaleb(exponent - digits + 1):f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
     figures = str(count)
     mantissa = figures[0] + ("." + figures[1:].rstrip("0") if figures[1:].rstrip("0") else "")
@@ -277,9 +277,9 @@ def _violation_document(source: Source, violation: Violation) -> Json:
         "probability": _interval_document(violation.on_d),
         "probability_prime": _interval_document(violation.on_d_prime),
         "claim": value_text(violation.claim),
-        "level": None if violation.level is None else float(violation.level),
+        "level": None if violation.level is None else _float_below(violation.level),
         "kind": violation.kind.value,
-        "family": [{"what": one.what, "level": float(one.level)} for one in violation.family],
+        "family": [{"what": one.what, "level": _float_below(one.level)} for one in violation.family],
         "formula": None
         if violation.formula is None
         else {
@@ -289,6 +289,12 @@ def _violation_document(source: Source, violation: Violation) -> Json:
         },
         "trace": None if violation.trace is None else _trace_document(source, violation.trace),
     }
+
+
+def _float_below(value: Fraction) -> float:
+    """The greatest float that is at most this."""
+    close = float(value)
+    return close if Fraction(close) <= value else math.nextafter(close, -math.inf)
 
 
 def _interval_document(ball: Ball) -> list[str]:
