@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,21 @@ Array: TypeAlias = Any
 
 Mask: TypeAlias = Any
 """Which indices are eligible: an array of truth values."""
+
+
+class ManyRuns(Protocol):
+    """A number that stands for many runs, with which a test may run a program once for all of them.
+
+    Which of several is the greatest differs from run to run, so such a number is asked for it.
+    """
+
+    def places_of_greatest(self, values: list[Any], count: int) -> list[int]:
+        """Where the `count` greatest stand, the greatest first, of equal ones the lower place first."""
+        ...
+
+    def greatest(self, values: list[Any]) -> Real:
+        """The greatest of these, in each run."""
+        ...
 
 
 def vector(values: Sequence[Real] | Sequence[bool], length: int | None = None) -> Array:
@@ -70,23 +85,33 @@ def clipped(values: Array | Real, low: Array | Real, high: Array | Real) -> Arra
 def argmax(values: Array, where: Mask | None = None) -> int:
     """The lowest index at which the greatest value is taken. Raises `SelectionError` where there is none."""
     chosen = _eligible(values, where)
-    return int(chosen[np.argmax(values[chosen])])
+    many = _many_runs(values[chosen])
+    place = (
+        np.argmax(values[chosen]) if many is None else many.places_of_greatest(values[chosen].tolist(), 1)[0]
+    )
+    return int(chosen[place])
 
 
 def argmin(values: Array, where: Mask | None = None) -> int:
     """The lowest index at which the least value is taken. Raises `SelectionError` where there is none."""
     chosen = _eligible(values, where)
+    if _many_runs(values[chosen]) is not None:
+        return argmax(-values, where)
     return int(chosen[np.argmin(values[chosen])])
 
 
 def greatest(values: Array, where: Mask | None = None) -> Real:
     """The greatest value. Raises `SelectionError` where there is none."""
-    found: Real = values.item(argmax(values, where))
+    eligible = values[_eligible(values, where)]
+    many = _many_runs(eligible)
+    found: Real = values.item(argmax(values, where)) if many is None else many.greatest(eligible.tolist())
     return found
 
 
 def least(values: Array, where: Mask | None = None) -> Real:
     """The least value. Raises `SelectionError` where there is none."""
+    if _many_runs(values[_eligible(values, where)]) is not None:
+        return -greatest(-values, where)
     found: Real = values.item(argmin(values, where))
     return found
 
@@ -99,6 +124,9 @@ def top(count: int, values: Array, where: Mask | None = None) -> list[int]:
     """
     chosen = _all(values, where)
     check_count(count, len(chosen))
+    many = _many_runs(values[chosen])
+    if many is not None:
+        return [int(chosen[place]) for place in many.places_of_greatest(values[chosen].tolist(), count)]
     # A stable sort keeps the order of equal values, and negating keeps which ones are equal.
     order = np.argsort(-values[chosen], kind="stable")
     return [int(index) for index in chosen[order[:count]]]
@@ -111,6 +139,12 @@ def upto(count: int, values: Array, where: Mask | None = None) -> list[int]:
         SelectionError: `count` is negative.
     """
     return top(min(count, len(_all(values, where))), values, where)
+
+
+def _many_runs(values: Array) -> ManyRuns | None:
+    """The first value, where it is no single number."""
+    first = values.item(0) if values.dtype == object and len(values) else None
+    return first if hasattr(first, "places_of_greatest") else None
 
 
 def exponentials(words: bytes, scale: float) -> list[float]:

@@ -96,12 +96,12 @@ def _column(feature: Feature, both: tuple[Outputs, Outputs], *, crossed: bool) -
     lows, highs = _bounds_of_values(single) if few else _bounds_of_ends(some, single, counts)
     if len(lows) < 2 and bool(np.all(there[0])) and bool(np.all(there[1])):
         return
-    counting = few and bool(np.array_equal(single, np.arange(single[0], single[0] + len(single))))
+    counting = few and bool(np.array_equal(single, math.floor(single[0]) + np.arange(len(single))))
 
     def cells_of(x: Numbers) -> Cells:
         if counting:  # quicker than a search
-            return np.clip(np.floor(x - single[0]), 0, len(single) - 1).astype(np.intp)
-        return np.asarray(np.searchsorted(ends, x, side="right"))
+            return np.asarray(np.clip(np.floor(x - single[0]), 0, len(single) - 1), dtype=np.intp)
+        return np.asarray(np.searchsorted(ends, x, side="right"), dtype=np.intp)
 
     ends = np.array(lows[1:])
     cells = []
@@ -286,9 +286,10 @@ def _is_small_integer(place: int, both: tuple[Outputs, Outputs]) -> bool:
 def _hashed(rows: NDArray[np.int64]) -> NDArray[np.uint64]:
     """One number per row; different rows have the same one with a probability of about 2^-64."""
     generator = np.random.Generator(np.random.PCG64(1))
-    multipliers = generator.integers(1, 2**63, size=rows.shape[1], dtype=np.uint64)
-    key = np.zeros(len(rows), dtype=np.uint64)
+    multipliers: list[int] = generator.integers(1, 2**63, size=rows.shape[1]).tolist()
+    key: NDArray[np.uint64] = np.zeros(len(rows), dtype=np.uint64)
     for place in range(rows.shape[1]):
-        key += (rows[:, place].astype(np.uint64) + np.uint64(7)) * (multipliers[place] | np.uint64(1))
-        key ^= key >> np.uint64(31)
+        mixed = (rows[:, place].astype(np.uint64) + np.uint64(7)) * np.uint64(multipliers[place] | 1)
+        np.add(key, mixed, out=key)
+        np.bitwise_xor(key, np.right_shift(key, np.uint64(31)), out=key)
     return key

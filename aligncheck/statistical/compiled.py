@@ -23,7 +23,10 @@ from aligncheck.runtime import (
 from aligncheck.statistical.errors import CannotTest, one_line
 from aligncheck.statistical.lanes import TooManyPaths, run_lanes
 from aligncheck.statistical.outputs import Outputs, joined, outputs_of
-from aligncheck.statistical.target import BATCH, Setup, value_of
+from aligncheck.statistical.target import Setup, value_of
+
+LANES = 100_000
+"""Runs of one execution, at most."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,8 @@ class Compiled:
     """
 
     mechanism: Any
-    own_eps: float | None
     by_paths: bool = True
+    batched: bool = False
 
     @property
     def how(self) -> str:
@@ -50,7 +53,7 @@ class Compiled:
             raise CannotTest(f"`{self._name}` raised {one_line(error)}", f"on the input {database}") from None
 
     def run(self, database: Any, runs: int, seed: np.random.SeedSequence) -> Outputs:
-        sizes = [min(BATCH, runs - start) for start in range(0, runs, BATCH)]
+        sizes = [min(LANES, runs - start) for start in range(0, runs, LANES)]
         seeds = [
             np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, i)) for i in range(len(sizes))
         ]
@@ -67,7 +70,7 @@ class Compiled:
     def runs_by_paths(self, database: Any, seed: np.random.SeedSequence) -> bool:
         """Whether a batch can be run by paths."""
         try:
-            self._lanes(database, BATCH, seed)
+            self._lanes(database, LANES, seed)
         except TooManyPaths:
             return False
         except (ArithmeticError, LookupError, MechanismError) as error:
@@ -109,8 +112,7 @@ def compiled(found: Any, setup: Setup) -> Compiled:
     if setup.database is not None and setup.database not in {query.name for query in spec.queries}:
         raise CannotTest(f"`{spec.name}` has no private input `{setup.database}`")
     mechanism = found if isinstance(found, Mechanism) else _made(found, spec, setup)
-    eps = getattr(mechanism, "eps", None)
-    return Compiled(mechanism, None if eps is None else float(eps), setup.by_paths)
+    return Compiled(mechanism, setup.by_paths)
 
 
 def _made(cls: Callable[..., Mechanism], spec: Spec, setup: Setup) -> Mechanism:
@@ -151,10 +153,3 @@ def _value(info: ParameterInfo, text: str) -> Any:
 def _single(info: ParameterInfo, text: str) -> Any:
     """Numbers stay text: the runtime reads them exactly."""
     return value_of(text) if info.sort == "bool" else text.strip()
-
-
-def by_paths(tested: Any, database: Any, seed: np.random.SeedSequence) -> bool:
-    """Whether running every path once pays: tried with one batch."""
-    if not isinstance(tested, Compiled):
-        return False
-    return tested.runs_by_paths(database, seed)

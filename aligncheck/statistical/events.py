@@ -221,19 +221,26 @@ def _described(condition: Condition, listed: bool) -> str:
             name = _named(feature, listed)
             if high == np.nextafter(low, math.inf):
                 return f"{name} = {_number(low)}"
-            below = math.isinf(high)
-            upper = "" if below else f" {_upper(high)}"
+            if math.isinf(low) and math.isinf(high):
+                return f"there is {name}"
+            if math.isinf(high):
+                edge, sign = _edge(low, (">=", ">"))
+                return f"{name} {sign} {edge}"
+            edge, sign = _edge(high, ("<", "<="))
             if math.isinf(low):
-                return f"{name}{upper}" if not below else f"there is {name}"
-            return f"{name} >= {_number(low)}" if below else f"{_number(low)} <= {name}{upper}"
+                return f"{name} {sign} {edge}"
+            lower, lower_sign = _edge(low, ("<=", "<"))
+            return f"{lower} {lower_sign} {name} {sign} {edge}"
         case _:
             assert_never(condition)
 
 
-def _upper(high: float) -> str:
-    """A bound just above a number that is in the set is written as that number."""
-    before = float(np.nextafter(high, -math.inf))
-    return f"<= {_number(before)}" if len(repr(before)) < len(repr(high)) else f"< {_number(high)}"
+def _edge(bound: float, signs: tuple[str, str]) -> tuple[str, str]:
+    """A bound and its sign; one just above a short number is written as that number, with the second sign."""
+    before = float(np.nextafter(bound, -math.inf))
+    if len(repr(before)) < len(repr(bound)) or before == 0:
+        return _number(before), signs[1]
+    return _number(bound), signs[0]
 
 
 def _named(feature: Feature, listed: bool) -> str:

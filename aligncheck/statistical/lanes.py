@@ -102,11 +102,34 @@ class Lane:
     def __bool__(self) -> bool:
         return self._asked(operator.ne, 0)
 
+    def places_of_greatest(self, values: list[Any], count: int) -> list[int]:
+        """Where the `count` greatest of these numbers stand; runs are parted by that."""
+        if count == 0:
+            return []
+
+        def places() -> NDArray[np.intp]:
+            rows = self._rows(values)
+            if count == 1:
+                return np.asarray(np.argmax(rows, axis=1)[:, None])
+            return np.asarray(np.argsort(-rows, axis=1, kind="stable")[:, :count])
+
+        return self._split.agreed(places)
+
+    def greatest(self, values: list[Any]) -> Lane:
+        """The greatest of these numbers, in each run."""
+        return Lane(np.max(self._rows(values), axis=1), self._split)
+
+    def _rows(self, values: list[Any]) -> Values:
+        rows = np.empty((len(self.values), len(values)))
+        for place, value in enumerate(values):
+            rows[:, place] = _operand(value, self._split)
+        return rows
+
     def _with(self, function: Callable[[Any, Any], Any], other: object) -> Lane:
         return Lane(function(self.values, _operand(other, self._split)), self._split)
 
     def _asked(self, function: Callable[[Any, Any], Any], other: object) -> bool:
-        return self._split.answer(function(self.values, _operand(other, self._split)))
+        return self._split.answer(lambda: function(self.values, _operand(other, self._split)))
 
 
 def _operand(other: object, split: _Split) -> Any:
@@ -128,30 +151,40 @@ class _Other(BaseException):
 
 
 class _Split:
-    """The runs that take one path: their numbers, and the answers to the comparisons on the way."""
+    """The runs that take one path: their numbers, and the answers to what was asked on the way."""
 
-    def __init__(self, runs: NDArray[np.intp], answers: tuple[bool, ...]) -> None:
+    def __init__(self, runs: NDArray[np.intp], answers: tuple[tuple[int, ...], ...]) -> None:
         self.runs = runs
         self.answers = answers
-        self.parts: tuple[_Split, _Split] | None = None
+        self.parts: list[_Split] = []
         self._asked = 0
 
-    def answer(self, found: NDArray[np.bool_]) -> bool:
+    def answer(self, ask: Callable[[], NDArray[np.bool_]]) -> bool:
         """The answer of all runs. Raises _Other, with `parts` set, where they differ."""
-        if self._asked < len(self.answers):
-            self._asked += 1
-            return self.answers[self._asked - 1]
-        holding = int(np.count_nonzero(found))
-        if 0 < holding < len(self.runs):
-            found = np.asarray(found, dtype=np.bool_)
-            self.parts = (
-                _Split(self.runs[found], (*self.answers, True)),
-                _Split(self.runs[~found], (*self.answers, False)),
-            )
-            raise _Other
-        self.answers = (*self.answers, holding > 0)
+        if self._asked == len(self.answers):
+            found = ask()
+            holding = int(np.count_nonzero(found))
+            if 0 < holding < len(self.runs):
+                found = np.asarray(found, dtype=np.bool_)
+                self._part([((1,), found), ((0,), ~found)])
+            self.answers = (*self.answers, (int(holding > 0),))
         self._asked += 1
-        return holding > 0
+        return bool(self.answers[self._asked - 1][0])
+
+    def agreed(self, ask: Callable[[], NDArray[np.intp]]) -> list[int]:
+        """The row of integers that all runs have. Raises _Other, with `parts` set, where they differ."""
+        if self._asked == len(self.answers):
+            distinct, which = np.unique(ask(), axis=0, return_inverse=True)
+            which = which.ravel()
+            if len(distinct) > 1:
+                self._part([(tuple(row.tolist()), which == i) for i, row in enumerate(distinct)])
+            self.answers = (*self.answers, tuple(distinct[0].tolist()))
+        self._asked += 1
+        return list(self.answers[self._asked - 1])
+
+    def _part(self, parts: list[tuple[tuple[int, ...], NDArray[np.bool_]]]) -> None:
+        self.parts = [_Split(self.runs[where], (*self.answers, answer)) for answer, where in parts]
+        raise _Other
 
     def check(self, lane: Lane) -> None:
         if lane._split is not self:
@@ -195,14 +228,14 @@ class _LaneNoise:
         return Lane(difference * float(step), self._split)
 
     def choice(self, logs: Iterable[tuple[int, Any]]) -> int:
-        best: tuple[int, Any] | None = None
+        # As FloatingNoise does: the greatest sum with Gumbel noise.
+        indices, scores = [], []
         for index, log in logs:
-            score = log + Lane(-np.log(self._positive_unit()), self._split)
-            if best is None or score > best[1]:
-                best = (index, score)
-        if best is None:
+            indices.append(index)
+            scores.append(Lane(-np.log(self._positive_unit()), self._split).__add__(log))
+        if not scores:
             raise NumericError("no index is eligible")
-        return best[0]
+        return indices[scores[0].places_of_greatest(scores, 1)[0]]
 
     def logistic(self, location: Any, scale: Any, low: Any = None) -> Lane:
         exponential = self._positive_unit()
@@ -287,7 +320,6 @@ def run_lanes(
         try:
             result = execute(_LaneNoise(split, tape))  # type: ignore[arg-type]
         except _Other:
-            assert split.parts is not None
             waiting += split.parts
             continue
         except (TypeError, AttributeError, ValueError) as error:

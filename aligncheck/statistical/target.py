@@ -63,8 +63,8 @@ class Target(Protocol):
         ...
 
     @property
-    def own_eps(self) -> float | None:
-        """The value of its parameter `eps`, if it has one."""
+    def batched(self) -> bool:
+        """Whether one call makes many runs, so that few runs take about as long."""
         ...
 
     def run(self, database: Any, runs: int, seed: np.random.SeedSequence) -> Outputs:

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
+from aligncheck.statistical.compiled import Compiled
 from aligncheck.statistical.errors import CannotTest
 from aligncheck.statistical.events import Event, holds
 from aligncheck.statistical.outputs import Outputs, joined
@@ -214,13 +215,11 @@ def _probe_here(plan: Plan) -> _Probe:
     first = plan.pairs[0]
     tested = target(_setup(plan, first))
     by_paths = True
-    if "path" in tested.how:
-        from aligncheck.statistical.compiled import by_paths as possible
-
-        by_paths = possible(tested, first.first, _seed(plan, _PROBING))
+    if isinstance(tested, Compiled):
+        by_paths = tested.runs_by_paths(first.first, _seed(plan, _PROBING))
         setup = dataclasses.replace(setup, by_paths=by_paths)
         tested = target(dataclasses.replace(setup, settings=(*setup.settings, *first.settings)))
-    count = _PROBED if "one call" in tested.how else BATCH // 10
+    count = BATCH // 10 if tested.batched else _PROBED
     slowest, repeatable, notes = 0.0, True, []
     shapes: list[Outputs] = []
     for index, pair in enumerate(plan.pairs):
