@@ -33,7 +33,9 @@ from aligncheck.relational.terms import (
     mul,
     order_key,
     rebuilt,
+    scaled,
     sub,
+    summands,
 )
 
 Poly = Any
@@ -63,6 +65,9 @@ def canonical(term: Term) -> Term:
             inner = rebuilt(term, canonical)
             return inner if isinstance(inner, App | Fn | Ite) else canonical(inner)
         case _:
+            parts, constant = summands(term)
+            if all(isinstance(part, Sym | App) for part, _ in parts):  # linear: its own normal form
+                return add(Const(constant), *(scaled(canonical(part), factor) for part, factor in parts))
             return _as_term(quotient(term))
 
 

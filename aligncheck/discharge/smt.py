@@ -216,8 +216,9 @@ class Smt:
             solver = z3.SimpleSolver()
         else:
             solver = z3.Solver() if translator.whole else self._polynomials.solver()
-        for term in terms:
-            add_all(solver, translator.assertion(term))
+        # Terms share side conditions; the translator keeps these alive, so that their ids stay apart.
+        whole = {id(f): f for term in terms for f in translator.assertion(term)}
+        add_all(solver, whole.values())
         return solver
 
     @cached_property

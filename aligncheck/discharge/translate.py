@@ -45,6 +45,7 @@ from aligncheck.relational.terms import (
     is_number,
     sort_of,
     sub,
+    summands,
 )
 
 Signs = Callable[[Term], int]
@@ -118,16 +119,26 @@ class Translator:
             return build.both([self._truth(Cmp("<=", left, right)), self._truth(Cmp("<=", right, left))])
         if whole and op == "<":
             left, op = add(left, ONE), "<="
-        value = self._signed(quotient(sub(left, right)))
+        value = self._difference(sub(left, right))
         if op == "==":
             return build.is_zero(value)
         if op == "<":
             return build.below_zero(value)
         if whole and not self.whole:
             # An integer is at most 0 or at least 1.
-            gap = self._signed(quotient(sub(sub(left, right), ONE)))
+            gap = self._difference(sub(sub(left, right), ONE))
             self._sides.append(build.either([build.at_most_zero(value), build.at_least_zero(gap)]))
         return build.at_most_zero(value)
+
+    def _difference(self, term: Term) -> Any:
+        """A Z3 number with the sign of a term. A sum of symbols with rational factors, which most are, is
+        written as it is: that is its normal form, and it has no factor over parameters.
+        """
+        parts, constant = summands(term)
+        if all(isinstance(part, Sym | App) for part, _ in parts):
+            terms = [build.product([build.number(factor), self._number(part)]) for part, factor in parts]
+            return build.total([*terms, build.number(constant)] if constant or not terms else terms)
+        return self._signed(quotient(term))
 
     def _signed(self, form: Quotient) -> Any:
         """A Z3 number with the sign of the quotient, without factors over parameters whose sign is known."""

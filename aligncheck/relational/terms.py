@@ -230,7 +230,8 @@ _NONE, _UNIT = Fraction(0), Fraction(1)
 # --- constructors -----------------------------------------------------------------------------------------
 
 
-def _parts(term: Term) -> tuple[tuple[tuple[Term, Fraction], ...], Fraction]:
+def summands(term: Term) -> tuple[tuple[tuple[Term, Fraction], ...], Fraction]:
+    """A number as a sum of terms with rational factors, plus a constant."""
     match term:
         case Const(value):
             return (), value
@@ -278,7 +279,7 @@ def add(*terms: Term) -> Term:
     total: dict[Term, Fraction] = {}
     constant = _NONE
     for term in terms:
-        parts, c = _parts(term)
+        parts, c = summands(term)
         if c is not _NONE:
             constant = c if constant is _NONE else constant + c
         for t, k in parts:
