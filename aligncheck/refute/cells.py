@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import comb
+from math import comb, gcd
 from typing import Any, TypeAlias
 
 from flint import fmpq
 
 from aligncheck.refute.piecewise import ONE, Calculus, Coefficient, Diverges, Piecewise
-from aligncheck.refute.reals import Real, sign
+from aligncheck.refute.reals import Real, floor, sign
 
 Row: TypeAlias = tuple[tuple[Any, ...], Real]
 """Coefficients (one for each variable; int or fmpq) and a constant: their affine form is >= 0."""
@@ -131,6 +131,10 @@ class Cells:
             if self._continuous and first not in (1, -1):
                 by = 1 / abs(fmpq(first))
                 coefficients, constant = tuple(_simple(x * by) for x in coefficients), constant * by
+            if not self._continuous and (common := gcd(*coefficients)) > 1:
+                # An integer form is >= 0 wherever its quotient by the common factor is.
+                coefficients = tuple(x // common for x in coefficients)
+                constant = floor(constant / fmpq(common))
             if coefficients not in tightest or constant < tightest[coefficients]:
                 tightest[coefficients] = constant
         for coefficients, constant in tightest.items():

@@ -16,7 +16,7 @@ from flint import fmpq
 
 from aligncheck import exact
 from aligncheck.exact import Irrational
-from aligncheck.interpreter import STEP_LIMIT, Function, Input
+from aligncheck.interpreter import Function, Input
 from aligncheck.refute import reals
 from aligncheck.refute.elimination import Form
 from aligncheck.refute.evaluation import (
@@ -53,6 +53,7 @@ from aligncheck.syntax import nodes
 from aligncheck.syntax.contract import contract_of
 from aligncheck.syntax.weights import log_of
 
+STEP_LIMIT = 3_000
 MOST_WAYS = 50_000
 """So many ways are followed, those that the event rules out included."""
 

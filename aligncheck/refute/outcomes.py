@@ -249,9 +249,8 @@ def _leading(
         falling = -r if upper else r
         if sign(falling) <= 0:
             raise NotComputable("the density does not fall")
-        # y = |by| * (x - constant) above, y = -|by| * (x' + constant) below, x' = -x being what grows.
-        shift = density.constant if (density.by > 0) is upper else -density.constant
-        moved = reals.to_ball(falling * (-shift if below else shift)).exp()
+        # The number grows by x beyond its constant c; y by |by| times that, upwards or downwards.
+        moved = reals.to_ball(falling * (-density.constant if below else density.constant)).exp()
         scale = calculus.number(abs(fmpq(density.by)) ** power)
         signed = (-factor if upper else factor) * moved * scale * (1 if upper else (-1) ** power)
         candidate = falling, power, signed

@@ -433,7 +433,7 @@ class Calculus:
                     _put(terms, key, -factor)
             else:
                 constant = -bounds[number][0] if constant is None else constant - bounds[number][0]
-        if constant is not None:
+        if constant is not None and constant != 0:
             _put(terms, (ZERO_RATE, 0), constant)
         return Piece(anchor, terms) if terms else None
 

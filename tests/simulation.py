@@ -1,0 +1,161 @@
+"""Brute force beside exact probabilities: seeded runs of the exact interpreter, and how many are in an event."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping
+from fractions import Fraction
+
+from aligncheck import exact
+from aligncheck.density import log_weights
+from aligncheck.exact import Irrational, Number
+from aligncheck.interpreter import (
+    ByDensity,
+    DensitySource,
+    DrawSite,
+    Fault,
+    Finished,
+    Input,
+    Machine,
+    NoiseSource,
+    Run,
+    Scope,
+    number_of,
+)
+from aligncheck.refute.events import Between, Constraint, Event, Exactly, Outputs, Raises, RecordPattern
+from aligncheck.refute.probability import Ball
+from aligncheck.syntax import nodes
+
+STEPS = 2_000
+
+
+def simulated(mechanism: nodes.Mechanism, inputs: Mapping[str, Input], count: int, seed: int) -> list[Run]:
+    """Independent runs; public functions are 0 or false, as without an interpretation."""
+    chance = random.Random(seed)
+    functions = {
+        f.name: lambda _, f=f: False if f.result is nodes.Sort.BOOL else Fraction(0)
+        for f in mechanism.functions
+    }
+    noise, densities = noise_from(chance), densities_from(chance)
+    return [
+        Machine(mechanism, inputs, noise, STEPS, functions=functions, densities=densities).run()
+        for _ in range(count)
+    ]
+
+
+def approximate(value: Number) -> float:
+    return float(exact.decimal(value, 17)) if isinstance(value, Irrational) else float(value)
+
+
+def noise_from(chance: random.Random) -> NoiseSource:
+    """Draws from the families; floats are exact rationals from there on."""
+
+    def geometric(rate: float) -> int:
+        return math.floor(-math.log(1 - chance.random()) / rate)
+
+    def draw(site: DrawSite) -> Number:
+        scale, *steps = map(approximate, site.args)
+        match site.family:
+            case nodes.Family.LAPLACE:
+                return Fraction(chance.expovariate(1 / scale) * chance.choice((-1, 1)))
+            case nodes.Family.EXPONENTIAL:
+                return Fraction(chance.expovariate(1 / scale))
+            case nodes.Family.GEOMETRIC:
+                return Fraction(geometric(-math.log1p(-scale)))
+            case nodes.Family.DISCRETE_LAPLACE:
+                rate = steps[0] / scale if steps else 1 / scale
+                step = site.args[1] if steps else Fraction(1)
+                assert isinstance(step, Fraction)
+                return (geometric(rate) - geometric(rate)) * step
+
+    return draw
+
+
+def densities_from(chance: random.Random) -> DensitySource:
+    """Draws by weights, and logistic ones by rejection."""
+
+    def draw(statement: ByDensity, scope: Scope) -> Number:
+        if isinstance(statement, nodes.Choose):
+            logs = [(index, approximate(log)) for index, log in log_weights(statement.weights, scope)]
+            most = max(log for _, log in logs)
+            weights = [math.exp(log - most) for _, log in logs]
+            return Fraction(chance.choices([index for index, _ in logs], weights)[0])
+        location = approximate(number_of(statement.location, scope))
+        scale = approximate(number_of(statement.scale, scope))
+        low = -math.inf if statement.low is None else approximate(number_of(statement.low, scope))
+        while True:
+            u = chance.uniform(1e-15, 1 - 1e-15)
+            value = location + scale * math.log(u / (1 - u))
+            if value > low:
+                return Fraction(value)
+
+    return draw
+
+
+# --- events -------------------------------------------------------------------------------------------------
+
+
+def event_near(run: Run, chance: random.Random) -> Event:
+    """An event that the run is in: some fields free, noisy numbers within an interval, sometimes a prefix."""
+    if isinstance(run.ended, Fault):
+        return Raises()
+    patterns = [
+        RecordPattern(
+            record.tag,
+            tuple((name, _near(value, chance)) for name, value in record.fields if chance.random() < 0.75),
+        )
+        for record in run.output
+    ]
+    if patterns and chance.random() < 0.3:
+        return Outputs(tuple(patterns[: chance.randint(1, len(patterns))]), complete=False)
+    return Outputs(tuple(patterns))
+
+
+def _near(value: exact.Value, chance: random.Random) -> Constraint:
+    if isinstance(value, Irrational):
+        value = Fraction(approximate(value))  # noise under a root, say
+    if isinstance(value, bool):
+        return Exactly(value)
+    if value.denominator < 1_000:
+        below = chance.choice((0, 0, 1))
+        return (
+            Between(value - below, value, low_closed=below == 0) if chance.random() < 0.3 else Exactly(value)
+        )
+    low, high = (Fraction(round(4 * value) + side * chance.randint(1, 8), 4) for side in (-1, 1))
+    return chance.choice(
+        [Between(low, high), Between(low, high, low_closed=False), Between(low, None), Between(None, high)]
+    )
+
+
+def in_event(run: Run, event: Event) -> bool:
+    """Whether a run is in the event, as `events` defines it."""
+    match event:
+        case Raises():
+            return isinstance(run.ended, Fault)
+        case Outputs(records=patterns, complete=complete):
+            if complete and not (isinstance(run.ended, Finished) and len(run.output) == len(patterns)):
+                return False
+            return len(run.output) >= len(patterns) and all(
+                record.tag == pattern.tag
+                and all(_holds(dict(record.fields)[name], constraint) for name, constraint in pattern.fields)
+                for record, pattern in zip(run.output, patterns, strict=False)
+            )
+
+
+def _holds(value: exact.Value, constraint: Constraint) -> bool:
+    match constraint:
+        case Exactly(value=wanted):
+            return exact.same(value, Fraction(wanted) if type(wanted) is int else wanted)  # type: ignore[arg-type]
+        case Between(low=low, high=high, low_closed=low_closed, high_closed=high_closed):
+            assert not isinstance(value, bool)
+            above = low is None or exact.compare(value, low) >= (0 if low_closed else 1)
+            return above and (high is None or exact.compare(value, high) <= (0 if high_closed else -1))
+
+
+def agrees(hits: int, runs: int, probability: Ball) -> bool:
+    """Whether so many hits are credible: within five standard deviations, and never where it is impossible."""
+    if probability.is_zero:
+        return hits == 0
+    p = float(probability)
+    return abs(hits - runs * p) <= 5 * math.sqrt(runs * p * max(1 - p, 0)) + 3
