@@ -315,16 +315,17 @@ Numbers are exact: 0.1 is 1/10. With --seed the noise can be repeated, so the
 output is not private: for tests and examples only."""
 
 _TEST_ABOUT = """\
-Tests whether a Python function is as private as it claims: runs it many times on
-pairs of neighbouring inputs, chooses an event that tells them apart, and tests that
-event on other runs. The outcome is statistical evidence with its p-value, never a
-verdict: no evidence claims nothing.
+Tests whether a Python function is as private as it claims: runs it many times
+on pairs of neighbouring inputs, chooses an event that tells them apart, and
+tests that event on other runs. The outcome is statistical evidence with its
+p-value, never a verdict: no evidence claims nothing.
 
-MODULE is an importable name or the path of a .py file. The function's first parameter
-is the private input, by default a list of numbers. If it has a parameter `size`, it is
-called once for many runs and returns an array whose first axis is the run; one called
-`rng`, `random_state` or `seed` is given what makes the test repeatable. Classes made by
-`aligncheck compile` can be tested as they are."""
+MODULE is an importable name or the path of a .py file. The function's first
+parameter is the private input, by default a list of numbers. If it has a
+parameter `size`, it is called once for many runs and returns an array whose
+first axis is the run. A parameter `rng`, `generator`, `random_state` or `seed`
+is given what makes the test repeatable. Classes that `aligncheck compile` made
+can be tested as they are."""
 
 _TEST_EXAMPLES = """\
 examples:
@@ -335,7 +336,8 @@ examples:
   aligncheck test mine.py:mean_age --eps 1 --pair '[30, 40]' '[30, 90]'
 
 exit status:
-  0  no evidence against the claim (which claims nothing), or no dependence seen
+  0  no evidence against the claim (which claims nothing), or no dependence
+     of the output on the input
   1  evidence against the claim
   2  error: nothing that could be tested"""
 

@@ -286,10 +286,10 @@ def _is_small_integer(place: int, both: tuple[Outputs, Outputs]) -> bool:
 def _hashed(rows: NDArray[np.int64]) -> NDArray[np.uint64]:
     """One number per row; different rows have the same one with a probability of about 2^-64."""
     generator = np.random.Generator(np.random.PCG64(1))
-    multipliers: list[int] = generator.integers(1, 2**63, size=rows.shape[1]).tolist()
+    multipliers = generator.integers(1, 2**62, size=(rows.shape[1],)).astype(np.uint64) * np.uint64(2)
     key: NDArray[np.uint64] = np.zeros(len(rows), dtype=np.uint64)
     for place in range(rows.shape[1]):
-        mixed = (rows[:, place].astype(np.uint64) + np.uint64(7)) * np.uint64(multipliers[place] | 1)
+        mixed = (rows[:, place].astype(np.uint64) + np.uint64(7)) * (multipliers[place] + np.uint64(1))
         np.add(key, mixed, out=key)
         np.bitwise_xor(key, np.right_shift(key, np.uint64(31)), out=key)
     return key

@@ -13,7 +13,7 @@ from aligncheck import __version__
 from aligncheck.conditions import Condition
 
 SPEC = str(Path(__file__).parents[2] / "specs" / "svt.dp")
-COMMANDS = ("verify", "compile", "run", "show", "explain")
+COMMANDS = ("verify", "compile", "run", "test", "show", "explain")
 
 
 def aligncheck(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
