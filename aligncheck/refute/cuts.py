@@ -1,88 +1,134 @@
-"""Where to cut the released numbers of an event: at the kinks and the ends of their densities."""
+"""Where to cut the released numbers of an event: where their densities on D and D' differ most."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import pairwise
 
-from aligncheck.exact import Number, Undecided, Undefined, add, compare, multiply
+from aligncheck.exact import Number, Undecided, Undefined, add, compare, decimal, multiply
 from aligncheck.interpreter import Inputs
 from aligncheck.refute.events import Between, Constraint, Exactly, Outputs, RecordPattern
 from aligncheck.refute.measure import Meter
-from aligncheck.refute.probability import Landmark, NotComputable, landmarks
+from aligncheck.refute.probability import NotComputable
+from aligncheck.refute.profiles import Profile, profiles
 from aligncheck.refute.search import Candidate, Scored, score, unit_of
 
-_POINTS = 8
+_POINTS = 10
 _NEAR = (0, 1, -1, 2, -2, 4, -4)
 """Steps from where a lattice field is likeliest."""
+_FAR = (8, 64)
+"""How far beyond the last kinks densities are compared, in units."""
 _WORTH = 1e-4
 
 
 def with_cuts(meter: Meter, best: Scored, *, atoms_only: bool = False) -> Scored:
-    """The best of what comes of an event when its free numbers are cut to a cell between two landmarks, or to
-    an atom: one number after the other. Raises `OutOfTime`.
+    """The best of what comes of an event when its free numbers are cut to an interval, or to an atom: one
+    number after the other. Raises `OutOfTime`.
     """
     event = best.candidate.event
-    if not isinstance(event, Outputs) or not event.records or not _is_free(event):
+    if not isinstance(event, Outputs) or not event.records:
         return best
-    scenario = best.candidate.scenario
-    unit = unit_of(meter.mechanism, scenario)
-    marks: dict[tuple[int, str], list[Landmark]] = {}
-    for data in (scenario.data, scenario.data_prime):
-        for mark in _landmarks(meter, scenario.parameters, data, event):
-            marks.setdefault((mark.record, mark.field), []).append(mark)
-    for (place, name), both in marks.items():
-        for part in _parts(both, unit):
-            if atoms_only and not isinstance(part, Exactly):
-                continue
-            held = best.candidate.event
-            assert isinstance(held, Outputs)
-            found = score(meter, Candidate(best.candidate.scenario, _cut(held, place, name, part)))
+    unit = unit_of(meter.mechanism, best.candidate.scenario)
+    done: set[tuple[int, str]] = set()
+    while best.level < math.inf:
+        event = best.candidate.event
+        assert isinstance(event, Outputs), "cutting keeps an event's kind"
+        on_d, on_d_prime = _both(meter, best.candidate, event)
+        left = [key for key in sorted({*on_d, *on_d_prime}) if key not in done]
+        if not left:
+            break
+        done.add(left[0])
+        pair = on_d.get(left[0], Profile()), on_d_prime.get(left[0], Profile())
+        for part in _atoms(pair) if atoms_only else (*_atoms(pair), *_intervals(pair, unit)):
+            found = score(meter, Candidate(best.candidate.scenario, _cut(event, *left[0], part)))
             if found is not None and found.score > best.score + _WORTH:
                 best = found
                 if best.level == math.inf:
-                    return best
+                    break
     return best
 
 
-def _is_free(event: Outputs) -> bool:
-    return not any(isinstance(part, Between) for record in event.records for _, part in record.fields)
+def _both(
+    meter: Meter, candidate: Candidate, event: Outputs
+) -> tuple[dict[tuple[int, str], Profile], dict[tuple[int, str], Profile]]:
+    scenario = candidate.scenario
+    return (
+        _profiles(meter, scenario.parameters, scenario.data, event),
+        _profiles(meter, scenario.parameters, scenario.data_prime, event),
+    )
 
 
-def _landmarks(meter: Meter, parameters: Inputs, data: Inputs, event: Outputs) -> list[Landmark]:
-    inputs = {**dict(parameters), **dict(data)}
+def _profiles(
+    meter: Meter, parameters: Inputs, data: Inputs, event: Outputs
+) -> dict[tuple[int, str], Profile]:
     try:
-        return landmarks(meter.mechanism, inputs, event, deadline=meter.deadline)
+        return profiles(meter.mechanism, {**dict(parameters), **dict(data)}, event, meter.check)
     except (NotComputable, Undecided, Undefined):
-        return []
+        return {}
 
 
-def _parts(marks: list[Landmark], unit: Fraction) -> Iterator[Constraint]:
-    """Atoms and their neighbours on a lattice; cells between landmarks, the half-lines beyond them, also
-    further out; and close to each landmark, on either side.
+def _atoms(pair: tuple[Profile, Profile]) -> Iterator[Constraint]:
+    """Values with positive probability; of lattice noise the likeliest, and those close to it."""
+    for profile in pair:
+        yield from (Exactly(atom) for atom in _sorted(profile.atoms)[:_POINTS])
+        if profile.lattice is not None:
+            for point in _sorted(profile.points)[:2]:
+                for by in _NEAR:
+                    yield Exactly(add(point, multiply(Fraction(by), profile.lattice)))
+
+
+def _intervals(pair: tuple[Profile, Profile], unit: Fraction) -> Iterator[Constraint]:
+    """The half-lines beyond all kinks; and where the densities differ most, a small interval, and the whole
+    cell between two kinks. Where densities are not known, cells and small intervals by the kinks.
     """
-    for mark in marks:
-        yield from (Exactly(atom) for atom in mark.atoms[:_POINTS])
-        if mark.lattice is not None:
-            yield from (
-                Exactly(add(point, multiply(Fraction(by), mark.lattice)))
-                for by in _NEAR
-                for point in mark.points[:2]
-            )
-    points = _sorted([point for mark in marks for point in mark.points])[:_POINTS]
-    if points:
-        yield Between(None, points[0], high_closed=False)
+    if pair[0].lattice is not None or pair[1].lattice is not None:
+        return
+    points = _sorted([*pair[0].points, *pair[1].points])[:_POINTS]
+    if not points:
+        return
+    if not pair[0].known or not pair[1].known:
+        yield from _everywhere(points, unit)
+        return
+    close = [Fraction(decimal(point, 17)) if not isinstance(point, Fraction) else point for point in points]
+    places = [close[0] - far * unit for far in _FAR] + [close[-1] + far * unit for far in _FAR]
+    for point in close:
+        places += [point - unit / 128, point + unit / 128]
+    ratios = {x: abs(ratio) for x in places if (ratio := _ratio(pair, x)) is not None}
+    if not ratios:
+        return
+    # Of about equal ratios the place closest to the middle, which is likelier.
+    top = max(ratios.values())
+    x = min((x for x in ratios if ratios[x] >= top - 1e-6), key=lambda x: abs(x - close[0]))
+    if x >= close[-1]:
         yield Between(points[-1], None)
-        for low, high in pairwise(points):
-            yield Between(low, high, high_closed=False)
-        for far in (8 * unit, 64 * unit):
-            yield Between(add(points[-1], far), None)
-            yield Between(None, add(points[0], -far))
-        for point in points:
-            yield Between(point, add(point, unit / 64))
-            yield Between(add(point, -unit / 64), point)
+        yield Between(x, None)
+    elif x <= close[0]:
+        yield Between(None, points[0])
+        yield Between(None, x)
+    else:
+        after = next(place for place, point in enumerate(close) if point > x)
+        yield Between(points[after - 1], points[after])
+    yield Between(x - unit / 128, x + unit / 128)
+
+
+def _ratio(pair: tuple[Profile, Profile], x: Fraction) -> float | None:
+    """ln of the ratio of both densities; None where both are 0."""
+    on_d, on_d_prime = (profile.log_density(x) for profile in pair)
+    if on_d == on_d_prime == -math.inf:
+        return None
+    return on_d - on_d_prime
+
+
+def _everywhere(points: list[Number], unit: Fraction) -> Iterator[Constraint]:
+    yield Between(None, points[0])
+    yield Between(points[-1], None)
+    for far in _FAR:
+        yield Between(add(points[-1], far * unit), None)
+        yield Between(None, add(points[0], -far * unit))
+    for point in points:
+        yield Between(point, add(point, unit / 64))
+        yield Between(add(point, -unit / 64), point)
 
 
 def _sorted(points: list[Number]) -> list[Number]:

@@ -11,7 +11,7 @@ from aligncheck.exact import Number, Undecided, Undefined
 from aligncheck.interpreter import Inputs, Stopped
 from aligncheck.refute.claims import claim_for
 from aligncheck.refute.events import Event
-from aligncheck.refute.probability import Ball, NotComputable, OutOfTime, probability, shapes
+from aligncheck.refute.probability import Ball, NotComputable, OutOfTime, check_deadline, probability, shapes
 from aligncheck.scenario import Scenario
 from aligncheck.syntax.nodes import Mechanism
 
@@ -35,6 +35,10 @@ class Meter:
     def time_left(self) -> float:
         """Seconds until the deadline."""
         return self.deadline - time.monotonic()
+
+    def check(self) -> None:
+        """Raises `OutOfTime` past the deadline."""
+        check_deadline(self.deadline)
 
     def log_probability(self, parameters: Inputs, data: Inputs, event: Event) -> float | None:
         """ln P(M(data) ∈ event) about; -inf where the event is impossible; None where it is not computable.

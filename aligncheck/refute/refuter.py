@@ -48,7 +48,7 @@ _SURVEYED = (1, 2, 3, 4)
 _OUTPUTS = 48
 """So many different outputs are looked at for each database."""
 _RUNS, _MORE_RUNS, _AROUND = 5, 30, 5
-_CLIMBERS, _CUT, _PARENTS, _PATIENCE = 2, 6, 4, 2
+_CLIMBERS, _CUT, _PARENTS, _PATIENCE = 2, 6, 2, 2
 _WORTH = 0.01
 """Longer inputs are tried for as long as each adds this much, in units of the claim."""
 
@@ -284,7 +284,8 @@ class _Hunt:
             stale = 0 if best.score >= before.score + _WORTH else stale + 1
 
     def _lengthen_from(self, length: int) -> None:
-        parents = sorted(self._kept[length].values(), key=_score, reverse=True)[:_PARENTS]
+        wide = 1 if self._violates() else 2  # once a violation is there, it is only made stronger
+        parents = sorted(self._kept[length].values(), key=_score, reverse=True)[: wide * _PARENTS]
         tried: dict[object, Scored] = {}
         for candidate in dict.fromkeys(
             one for parent in parents for one in grown(self._mechanism, parent.candidate)
@@ -295,10 +296,10 @@ class _Hunt:
             kind = _kind(candidate)
             if scored is not None and (kind not in tried or scored.score > tried[kind].score):
                 tried[kind] = scored
-        best = sorted(tried.values(), key=_score, reverse=True)[:_PARENTS]
+        best = sorted(tried.values(), key=_score, reverse=True)[: wide * _PARENTS]
         for scored in best:
             self._consider(scored)
-        for scored in best[:_CLIMBERS]:
+        for scored in best[:wide]:
             self._consider(climbed(self._meter, scored, rounds=3))
         if not best:
             self._kept[length + 1] = {}
