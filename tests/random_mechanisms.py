@@ -17,8 +17,8 @@ T : real
 k : int where k >= 1
 eps : real where eps > 0
 """
-CONTINUOUS = ("Lap(1/eps)", "Lap(3)", "Exp(2)", "Exp(1/eps)", "Lap(sqrt(2))")
-LATTICE = ("Geo(1/3)", "DLap(2)", "DLap(2, 1/2)", "Geo(1 - exp(-eps))", "DLap(1/eps)")
+CONTINUOUS: tuple[str, ...] = ("Lap(1/eps)", "Lap(3)", "Exp(2)", "Exp(1/eps)", "Lap(sqrt(2))")
+LATTICE: tuple[str, ...] = ("Geo(1/3)", "DLap(2)", "DLap(2, 1/2)", "Geo(1 - exp(-eps))", "DLap(1/eps)")
 NUMBERS = (
     "a",
     "T + a",
@@ -97,7 +97,8 @@ def _top(chance: random.Random) -> str:
 def _gap(chance: random.Random) -> str:
     one = "l = argmax(q[j] + xi[j] for j in q)"
     two = "m = max(q[j] + xi[j] for j in range(len(q) + 0) where j != l)"
-    return f"{one}\nif len(q) >= 2:\n  {two}\n  emit lead(index = l, gap = q[l] + xi[l] - m)\nelse:\n  emit alone"
+    lead = "emit lead(index = l, gap = q[l] + xi[l] - m)"
+    return f"{one}\nif len(q) >= 2:\n  {two}\n  {lead}\nelse:\n  emit alone"
 
 
 def _branch(chance: random.Random) -> str:

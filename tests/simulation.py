@@ -1,4 +1,4 @@
-"""Brute force beside exact probabilities: seeded runs of the exact interpreter, and how many are in an event."""
+"""Brute force beside exact probabilities: seeded runs of the interpreter, and how many are in an event."""
 
 from __future__ import annotations
 
@@ -146,7 +146,9 @@ def in_event(run: Run, event: Event) -> bool:
 def _holds(value: exact.Value, constraint: Constraint) -> bool:
     match constraint:
         case Exactly(value=wanted):
-            return exact.same(value, Fraction(wanted) if type(wanted) is int else wanted)  # type: ignore[arg-type]
+            if isinstance(wanted, int) and not isinstance(wanted, bool):
+                wanted = Fraction(wanted)
+            return exact.same(value, wanted)
         case Between(low=low, high=high, low_closed=low_closed, high_closed=high_closed):
             assert not isinstance(value, bool)
             above = low is None or exact.compare(value, low) >= (0 if low_closed else 1)
@@ -154,7 +156,7 @@ def _holds(value: exact.Value, constraint: Constraint) -> bool:
 
 
 def agrees(hits: int, runs: int, probability: Ball) -> bool:
-    """Whether so many hits are credible: within five standard deviations, and never where it is impossible."""
+    """Whether so many hits are credible: within five standard deviations, and none where it is impossible."""
     if probability.is_zero:
         return hits == 0
     p = float(probability)

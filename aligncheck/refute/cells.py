@@ -1,9 +1,9 @@
 """Integrals over general polyhedra, for the few variables that elimination leaves entangled.
 
-The integrand is cut into cells: a conjunction of affine inequalities, and on it a sum of terms, coefficient times a monomial
-times the exponential of a linear form. A variable is integrated out of a cell by cases: which of its upper bounds is the
-least, which of its lower bounds the greatest. On the integers sums take the place of integrals, and ties between bounds go
-to the first one.
+The integrand is cut into cells: a conjunction of affine inequalities, and on it a sum of terms, coefficient
+times a monomial times the exponential of a linear form. A variable is integrated out of a cell by cases:
+which of its upper bounds is the least, which of its lower bounds the greatest. On the integers sums take the
+place of integrals, and ties between bounds go to the first one.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Cells:
                 total = value if total is None else total + value
         return total
 
-    # --- the cells -----------------------------------------------------------------------------------------------
+    # --- the cells ------------------------------------------------------------------------------------------
 
     def _cells(self, factors: Sequence[tuple[Mapping[int, Any], Piecewise]]) -> Iterator[Cell]:
         """A cell for each choice of pieces."""
@@ -145,7 +145,7 @@ class Cells:
                     return None
         return tuple(tightest.items())
 
-    # --- one variable after the other --------------------------------------------------------------------------------
+    # --- one variable after the other -----------------------------------------------------------------------
 
     def _integrated(self, cell: Cell, left: tuple[int, ...]) -> Iterator[Coefficient]:
         self._made += 1

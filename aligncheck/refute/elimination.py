@@ -1,10 +1,11 @@
-"""The integral of a product of functions, each of one linear form of the noise variables, variable by variable.
+"""The integral of a product of functions, each of one linear form of the noise variables, variable by
+variable.
 
-Densities are functions of single variables, and a way through a program restricts linear forms to intervals, so the
-probability of a way is such an integral. A variable whose forms involve at most one other variable is integrated out
-at once and leaves a function of that other one; sparse vectors and selections are stars and chains, where this is
-always possible. Elsewhere the variables are changed first, so that the forms become shorter (the sums of a running sum
-instead of its noises).
+Densities are functions of single variables, and a way through a program restricts linear forms to intervals,
+so the probability of a way is such an integral. A variable whose forms involve at most one other variable is
+integrated out at once and leaves a function of that other one; sparse vectors and selections are stars and
+chains, where this is always possible. Elsewhere the variables are changed first, so that the forms become
+shorter (the sums of a running sum instead of its noises).
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ from aligncheck.refute.piecewise import (
 from aligncheck.refute.reals import Real, ceiling
 
 Form: TypeAlias = tuple[tuple[int, Any], ...]
-"""Variables, rising, with their coefficients (int or fmpq, not 0). The first coefficient is 1, or, of a form of
-lattice variables only, positive, all coefficients being integers without a common factor."""
+"""Variables, rising, with their coefficients (int or fmpq, not 0). The first coefficient is 1; but of a form
+of lattice variables only all are integers without a common factor, the first one positive.
+"""
 
 
 class Tangled(Exception):  # noqa: N818 - it is an answer
@@ -39,7 +41,7 @@ class Tangled(Exception):  # noqa: N818 - it is an answer
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """What is to be integrated: `densities` of the variables that occur, and `restricted`, intervals of forms.
+    """What is to be integrated: `densities` of the variables, and `restricted`, intervals of forms.
 
     An interval is (low, high), None being infinite; of a lattice form it holds integers, both ends included.
     """
@@ -57,7 +59,7 @@ def scaled(coefficients: Mapping[int, Any], lattice: Callable[[int], bool]) -> t
             value = fmpq(coefficients[variable])
             top = gcd(top, int(value.p))
             bottom = int(value.q) if not bottom else bottom * int(value.q) // gcd(bottom, int(value.q))
-        # After multiplying by `bottom` the coefficients are integers whose common factor divides top * bottom.
+        # After multiplying by `bottom` the coefficients are integers.
         whole = [int((fmpq(coefficients[v]) * bottom).p) for v in variables]
         common = 0
         for number in whole:
@@ -148,7 +150,7 @@ class Elimination:
     def _add(self, form: Form, function: Piecewise) -> None:
         self._factors.setdefault(form, []).append(function)
 
-    # --- the order ---------------------------------------------------------------------------------------------
+    # --- the order ------------------------------------------------------------------------------------------
 
     def _next(self, kept: int | None = None) -> None:
         while True:
@@ -212,7 +214,7 @@ class Elimination:
             abs(dict(form)[variable]) == 1 for form in self._factors if any(v == variable for v, _ in form)
         )
 
-    # --- one variable -------------------------------------------------------------------------------------------
+    # --- one variable ---------------------------------------------------------------------------------------
 
     def _eliminate(self, variable: int, other: int | None) -> None:
         here = {form: held for form, held in self._factors.items() if any(v == variable for v, _ in form)}
@@ -273,7 +275,7 @@ class Elimination:
             found = self._windows[key] = density, self._calculus.window(density, start, stop)
         return shifted(found[1], by)
 
-    # --- other variables -----------------------------------------------------------------------------------------
+    # --- other variables ------------------------------------------------------------------------------------
 
     def _change(self, kept: int | None) -> bool:
         """Makes a form a variable, in place of one of its variables, so that the forms become shorter.

@@ -1,42 +1,43 @@
-"""Expressions of a symbolic run. Where noise decides, `Fork` asks for the ways to be told apart.
-
-A fork is raised before anything has been changed: the statement is executed again in each of the states that the
-fork's assumptions lead to, and finds its question answered there. So the ways are disjoint, and (up to events of
-probability 0, where a comparison of continuous noise is an equality) they exhaust everything.
-"""
+"""Expressions of a symbolic run. What noise leaves open raises a `Fork`: see `states`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from flint import fmpq
 
 from aligncheck import exact
 from aligncheck.interpreter import Function
 from aligncheck.refute import reals
-from aligncheck.refute.elimination import Form
 from aligncheck.refute.reals import Real, sign
+from aligncheck.refute.selections import differ, first_of, selection_of, value_at
+from aligncheck.refute.states import (
+    Faulted,
+    Fork,
+    Length,
+    Needed,
+    Pick,
+    State,
+    compared,
+    decide,
+    equal,
+)
 from aligncheck.refute.symbolic import (
     OPAQUE,
     Affine,
     Candidate,
     Deferred,
     Extreme,
-    Frame,
-    Interval,
     Known,
     Linear,
     Opaque,
-    Picked,
     Rank,
     Released,
     Returned,
     Scalar,
     Selection,
     Shaped,
-    holds,
     minus,
     never,
     plus,
@@ -45,201 +46,11 @@ from aligncheck.refute.symbolic import (
 from aligncheck.syntax import nodes
 
 
-@dataclass(frozen=True, slots=True)
-class Assume:
-    """A form lies in an interval."""
-
-    form: Form
-    interval: Interval
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pick:
-    """The next entry of a selection is this index."""
-
-    selection: Selection
-    index: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Length:
-    """A selection has so many entries."""
-
-    selection: Selection
-    length: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
-    """A draw by weights gave this index; `logs` are the logarithms of all weights, `place` its own place.
-
-    `used`: the statement that draws it has been executed with it.
-    """
-
-    name: str
-    index: int
-    logs: tuple[Real, ...]
-    place: int
-    used: bool = False
-
-
-Assumption: TypeAlias = Assume | Pick | Length | Chosen
-
-
-class Fork(Exception):  # noqa: N818 - it is a question
-    """The run goes on in several ways: the assumptions exclude each other, and one of them holds."""
-
-    def __init__(self, assumptions: list[Assumption]) -> None:
-        super().__init__()
-        self.assumptions = assumptions
-
-
-class Faulted(Exception):  # noqa: N818 - it ends a way
-    """The run raises here."""
-
-
-class Needed(Exception):  # noqa: N818 - it is a question
-    """The value of something matters that was to be left open."""
-
-
-class State:
-    """One way through the program, as far as it has gone."""
-
-    __slots__ = ("chosen", "frame", "known", "out", "picked", "released", "selections", "steps", "todo")
-
-    def __init__(self, frame: Frame) -> None:
-        self.frame = frame
-        self.known = Known()
-        self.picked: dict[tuple[object, ...], Picked] = {}
-        self.selections: dict[tuple[object, ...], Selection] = {}
-        self.chosen: tuple[Chosen, ...] = ()
-        self.released: tuple[Released, ...] = ()
-        self.todo: Any = None
-        self.out = 0
-        self.steps = 0
-
-    def copy(self) -> State:
-        """A state that goes its own way. Frames that wait for a call are copied when they go on."""
-        other = State(self.frame.copy())
-        other.known = self.known.copy()
-        other.picked = dict(self.picked)
-        other.selections = dict(self.selections)
-        other.chosen = self.chosen
-        other.released = self.released
-        other.todo, other.out, other.steps = self.todo, self.out, self.steps
-        return other
-
-    def assume(self, assumption: Assumption) -> bool:
-        """Adds an assumption; False where it is impossible, or has probability 0."""
-        match assumption:
-            case Assume(form=form, interval=(low, high)):
-                return self.known.narrow(form, low, high)
-            case Pick(selection=selection, index=index):
-                old = self.pick_of(selection)
-                self.picked[selection.key] = Picked((*old.entries, index), old.length)
-            case Length(selection=selection, length=length):
-                old = self.pick_of(selection)
-                self.picked[selection.key] = Picked(old.entries, length)
-            case Chosen():
-                self.chosen = (*self.chosen, assumption)
-        return True
-
-    def pick_of(self, selection: Selection) -> Picked:
-        """What is decided of a selection."""
-        self.selections[selection.key] = selection
-        return self.picked.get(selection.key, Picked())
-
-
-# --- decisions --------------------------------------------------------------------------------------------
-
-
-def decide(state: State, value: Linear, op: str) -> bool:
-    """Whether `value op 0`; op is < <= > >=. Raises `Fork` where that is open."""
-    if not isinstance(value, Affine):
-        return holds(value, op)
-    known = state.known
-    form, yes = known.half(value, op)
-    _, no = known.half(value, {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}[op])
-    may, may_not = known.overlaps(form, yes), known.overlaps(form, no)
-    if may and may_not:
-        raise Fork([Assume(form, yes), Assume(form, no)])
-    return may
-
-
-def equal(state: State, value: Linear) -> bool:
-    """Whether `value` is 0. Of a form with continuous noise this has probability 0."""
-    if not isinstance(value, Affine):
-        return sign(value) == 0
-    found = state.known.point(value)
-    if found is None:
-        return False
-    form, at = found
-    known = state.known
-    if not known.overlaps(form, (at, at)):
-        return False
-    assert at is not None
-    others: list[Interval] = [(None, at - 1), (at + 1, None)]
-    open_ = [Assume(form, other) for other in others if known.overlaps(form, other)]
-    if open_:
-        raise Fork([Assume(form, (at, at)), *open_])
-    return True
-
-
-Condition: TypeAlias = bool | tuple[Linear, str]
-"""Decided, or `value op 0`."""
-
-
-def condition(value: Linear | Shaped, op: str, bound: Real) -> Condition:
-    """What `value op bound` means for the noise; op is < <= > >=.
-
-    Exact: an increasing function is at least c where its argument is at least the least number at which it
-    is, and so on. `floor` turns strictness around.
-    """
-    if not isinstance(value, Shaped):
-        return minus(value, bound), op
-    bound = (bound - value.offset) / value.scale
-    if value.scale < 0:
-        op = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}[op]
-    inner = value.inner
-    upward, strict = op in (">", ">="), op in ("<", ">")
-    match value.function:
-        case "floor":
-            # floor(x) >= c iff x >= ceil(c); floor(x) > c iff x >= floor(c) + 1; the others are their negations.
-            at = fmpq(reals.floor(bound) + 1 if op in (">", "<=") else reals.ceiling(bound))
-            return condition(inner, ">=" if upward else "<", at)
-        case "exp":
-            return upward if sign(bound) <= 0 else condition(inner, op, reals.apply("ln", bound))
-        case "ln":
-            return condition(inner, op, reals.apply("exp", bound))
-        case "sqrt":
-            if sign(bound) < 0 or (sign(bound) == 0 and op in (">=", "<")):
-                return upward
-            return condition(inner, op, bound * bound)
-        case "square":
-            if sign(bound) < 0 or (sign(bound) == 0 and op in (">=", "<")):
-                return upward
-            return condition(inner, op, reals.apply("sqrt", bound))
-        case _:  # inverse: -1/x for x > 0, always negative
-            if sign(bound) >= 0:
-                return not upward
-            del strict
-            return condition(inner, op, -1 / bound)
-
-
-def compared(state: State, value: Scalar, op: str, bound: Real) -> bool:
-    """Whether `value op bound`. Raises `Fork`."""
-    found = condition(value, op, bound)
-    return found if isinstance(found, bool) else decide(state, *found)
-
-
-# --- the evaluation ---------------------------------------------------------------------------------------
-
-
 class Evaluation:
     """Evaluates expressions in one state. `functions` are the public functions; None: constants.
 
-    Where `lenient`, the value of an extreme is left open: whether the expression has a value at all is what is
-    asked, and an extreme over a set that is not empty always has one.
+    Where it is lenient, the value of an extreme is left open: whether the expression has a value at all is
+    what is asked, and an extreme over a set that is not empty always has one.
     """
 
     def __init__(
@@ -303,7 +114,7 @@ class Evaluation:
         entries = self.state.pick_of(selection).entries
         return fmpq(entries[place]) if place < len(entries) else Rank(selection, place)
 
-    # --- selections -------------------------------------------------------------------------------------------
+    # --- selections -----------------------------------------------------------------------------------------
 
     def length(self, selection: Selection) -> int:
         """How many entries a selection has. Raises `Fork`."""
@@ -339,7 +150,7 @@ class Evaluation:
     def _extreme(self, value: Extreme) -> Linear:
         selection = value.selection
         index = self.resolved(Rank(selection, 0))
-        return times(_value_at(selection, index), selection.sign)
+        return times(value_at(selection, index), selection.sign)
 
     def _member(self, index: int, selection: Selection) -> bool:
         length = self.length(selection)
@@ -370,7 +181,7 @@ class Evaluation:
                 case _:
                     return value
 
-    # --- numbers and truths ------------------------------------------------------------------------------------
+    # --- numbers and truths ---------------------------------------------------------------------------------
 
     def number(self, expr: nodes.Expr) -> Any:
         """A number, forced."""
@@ -413,7 +224,7 @@ class Evaluation:
             raise Faulted
         return value
 
-    # --- expressions ---------------------------------------------------------------------------------------------
+    # --- expressions ----------------------------------------------------------------------------------------
 
     def value(self, expr: nodes.Expr) -> Scalar:
         """The value of an expression. Raises `Fork`, `Faulted`, `NotComputable`."""
@@ -518,9 +329,9 @@ class Evaluation:
                     return _power(left, exponent)
                 if exponent in (0, 1):
                     return left if exponent else fmpq(1)
-                if exponent == 2 and isinstance(left, Affine):
-                    return self._square(left)
-                never(expr, "a power of noise")
+                if exponent != 2 or not isinstance(left, Affine):
+                    never(expr, "a power of noise")
+                return self._square(left)
             case _:
                 if noisy_left or noisy_right:
                     never(expr, "a remainder of noise")
@@ -583,7 +394,7 @@ class Evaluation:
             return same is (op == "==")
         return compared(self.state, left, op, right)
 
-    # --- functions --------------------------------------------------------------------------------------------------
+    # --- functions ------------------------------------------------------------------------------------------
 
     def _call(self, expr: nodes.Call) -> Scalar:
         if expr.function == "len":
@@ -663,7 +474,7 @@ class Evaluation:
         result = function(tuple(given))
         return result if isinstance(result, bool) else reals.of_exact(result)
 
-    # --- sets ---------------------------------------------------------------------------------------------------------
+    # --- sets -----------------------------------------------------------------------------------------------
 
     def _indices(self, over: nodes.Indices | nodes.OverRange) -> range:
         match over:
@@ -725,9 +536,9 @@ class Evaluation:
                 never(expr, "the logarithm of a sum of exponentials of noise")
             return reals.log_sum_exp(value for _, value in found)
         direction = 1 if expr.function in ("max", "argmax") else -1
-        selection = _selection_of(found, None, direction)
+        selection = selection_of(found, None, direction)
         if all(not isinstance(value, Affine) for _, value in found):
-            best = _first_of(selection)
+            best = first_of(selection)
             return fmpq(best.index) if expr.function.startswith("arg") else times(best.value, direction)
         if expr.function.startswith("arg"):
             return self._rank(selection, 0)
@@ -736,8 +547,8 @@ class Evaluation:
         return Extreme(selection)
 
     def selecting(self, expr: nodes.Gather) -> Selection:
-        """What `top` or `upto` gives. Raises `Fork` where the set itself depends on noise in a way that is not a
-        common threshold.
+        """What `top` or `upto` gives. Raises `Fork` where the set depends on noise otherwise than by a common
+        threshold.
         """
         assert expr.count is not None
         wanted = self.integer(expr.count)
@@ -745,7 +556,7 @@ class Evaluation:
             raise Faulted
         selection = self._above(expr, wanted)
         if selection is None:
-            selection = _selection_of(self._linear_members(expr), wanted, 1)
+            selection = selection_of(self._linear_members(expr), wanted, 1)
         elif expr.function == "top" and self.length(selection) < wanted:
             raise Faulted
         if expr.function == "top" and len(selection.candidates) < wanted:
@@ -773,46 +584,12 @@ class Evaluation:
             here = minus(value, margin)
             if threshold is None:
                 threshold = here
-            elif _differ(threshold, here):
+            elif differ(threshold, here):
                 return None
             found.append((index, value))
         if threshold is None or not any(isinstance(minus(v, threshold), Affine) for _, v in found):
             return None
-        return _selection_of(found, wanted, 1, threshold, expr.where.op in ("<", ">"))
-
-
-def _differ(one: Linear, other: Linear) -> bool:
-    difference = minus(one, other)
-    return isinstance(difference, Affine) or sign(difference) != 0
-
-
-def _selection_of(
-    found: list[tuple[int, Linear]],
-    most: int | None,
-    direction: int,
-    threshold: Linear | None = None,
-    strict: bool = False,
-) -> Selection:
-    candidates = tuple(Candidate(index, times(value, direction)) for index, value in found)
-    key = tuple(
-        (c.index, *(c.value.key if isinstance(c.value, Affine) else (str(c.value),))) for c in candidates
-    )
-    bound = (most, strict, threshold.key if isinstance(threshold, Affine) else str(threshold))
-    return Selection(
-        (key, bound if threshold is not None else None), candidates, most, threshold, strict, direction
-    )
-
-
-def _first_of(selection: Selection) -> Candidate:
-    best = selection.candidates[0]
-    for candidate in selection.candidates[1:]:
-        if sign(candidate.value - best.value) > 0:
-            best = candidate
-    return best
-
-
-def _value_at(selection: Selection, index: int) -> Linear:
-    return next(candidate.value for candidate in selection.candidates if candidate.index == index)
+        return selection_of(found, wanted, 1, threshold, expr.where.op in ("<", ">"))
 
 
 def _shaped_sum(expr: nodes.Binary, left: Any, right: Any) -> Scalar:

@@ -1,15 +1,16 @@
-"""The symbolic run of a mechanism on one concrete input: every way through it that is compatible with an event.
+"""The symbolic run of a mechanism on one concrete input: every way through it that is compatible with an
+event.
 
-A `Way` is a conjunction of intervals of affine forms, beside the choices made by weights. Ways exclude each other,
-and together they are the event, up to a null set. What an event rules out is dropped at the first record that differs.
+A `Way` is a conjunction of intervals of affine forms, beside the choices made by weights. Ways exclude each
+other, and together they are the event, up to a null set. What an event rules out is dropped at the first
+record that differs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 from flint import fmpq
@@ -19,25 +20,17 @@ from aligncheck.exact import Irrational
 from aligncheck.interpreter import Function, Input
 from aligncheck.refute import reals
 from aligncheck.refute.elimination import Form
-from aligncheck.refute.evaluation import (
-    Assume,
-    Chosen,
-    Evaluation,
-    Faulted,
-    Fork,
-    Pick,
-    State,
-    condition,
-)
+from aligncheck.refute.evaluation import Evaluation
 from aligncheck.refute.events import Between, Constraint, Event, Exactly, Outputs, Raises
 from aligncheck.refute.probability import NotComputable
 from aligncheck.refute.reals import Real, sign
+from aligncheck.refute.selections import edges, reduced
+from aligncheck.refute.states import Assume, Chosen, Faulted, Fork, Pick, State, condition
 from aligncheck.refute.symbolic import (
     Affine,
     Deferred,
     Frame,
     Interval,
-    Known,
     Linear,
     Noise,
     Rank,
@@ -280,7 +273,7 @@ class Execution:
                 for number in range(start, stop):
                     yield fmpq(number), fmpq(number)
 
-    # --- draws ------------------------------------------------------------------------------------------------
+    # --- draws ----------------------------------------------------------------------------------------------
 
     def _sample(self, state: State, statement: nodes.Sample) -> None:
         evaluation = self._evaluation(state)
@@ -341,7 +334,7 @@ class Execution:
             state.known.narrow(((variable, 1),), low, None)
         state.frame.variables[statement.name] = Affine({variable: 1}, fmpq(0))
 
-    # --- calls ------------------------------------------------------------------------------------------------
+    # --- calls ----------------------------------------------------------------------------------------------
 
     def _invoke(self, state: State, statement: nodes.Invoke, after: _Todo) -> _Todo:
         evaluation = self._evaluation(state)
@@ -361,7 +354,7 @@ class Execution:
                 return whole
         return evaluation.forced(evaluation.value(expr))
 
-    # --- what is released ---------------------------------------------------------------------------------------
+    # --- what is released -----------------------------------------------------------------------------------
 
     def _emit(self, state: State, statement: nodes.Emit) -> bool:
         """Whether all records of a prefix are there, so that the event has happened."""
@@ -446,13 +439,17 @@ def _never_empty(state: State, evaluation: Evaluation, expr: nodes.Gather) -> bo
             out = 1
         case _:
             return False
+    count = 0
     try:
-        return sum(1 for _ in evaluation.bindings(expr) if evaluation.defined(expr.body) is None) > out
+        for _ in evaluation.bindings(expr):
+            evaluation.defined(expr.body)
+            count += 1
     except (Fork, Faulted):
         return False
+    return count > out
 
 
-# --- what an event asks -----------------------------------------------------------------------------------------
+# --- what an event asks -------------------------------------------------------------------------------------
 
 
 def _require(state: State, evaluation: Evaluation, value: Any, constraint: Constraint) -> None:
@@ -516,16 +513,7 @@ def _require_order(state: State, value: Linear | Shaped, op: str, bound: Real) -
         raise _Dropped
 
 
-# --- the end of a way ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Edge:
-    """`above - below >= 0`, or > 0 where it is strict."""
-
-    above: Linear
-    below: Linear
-    strict: bool
+# --- the end of a way ---------------------------------------------------------------------------------------
 
 
 def _finished(state: State, raised: bool) -> Way | None:
@@ -536,105 +524,21 @@ def _finished(state: State, raised: bool) -> Way | None:
             left = [c.index for c in selection.candidates if c.index not in picked.entries]
             raise Fork([Pick(selection, index) for index in left])
     known = state.known.copy()
-    edges = [
+    found = [
         edge
         for key, selection in state.selections.items()
         if key in state.picked
-        for edge in _edges(selection, state.picked[key].entries, state.picked[key].length)
+        for edge in edges(selection, state.picked[key].entries, state.picked[key].length)
     ]
     open_ = []
-    for edge in edges:
+    for edge in found:
         difference = minus(edge.above, edge.below)
         if isinstance(difference, Affine):
             open_.append(edge)
         elif sign(difference) < 0 or (edge.strict and sign(difference) == 0):
             return None
-    for edge in _reduced(open_, known):
+    for edge in reduced(open_, known):
         form, (low, high) = known.half(minus(edge.above, edge.below), ">" if edge.strict else ">=")
         if not known.narrow(form, low, high):
             return None
     return Way(tuple(known.noises), known.intervals, state.chosen, state.released, raised)
-
-
-def _edges(selection: Selection, entries: tuple[int, ...], length: int | None) -> Iterator[_Edge]:
-    """What it means that a selection begins with these entries.
-
-    A value comes before another one if it is greater, or equal with a lower index: a total order, so it is
-    enough to compare neighbours, and the last entry with what is left.
-    """
-    values = {candidate.index: candidate.value for candidate in selection.candidates}
-    for above, below in pairwise(entries):
-        yield _Edge(values[above], values[below], above > below)
-    left = [index for index in values if index not in entries]
-    threshold = selection.threshold
-    if threshold is None:
-        if entries:
-            last = entries[-1]
-            yield from (_Edge(values[last], values[index], last > index) for index in left)
-        return
-    if entries:
-        yield _Edge(values[entries[-1]], threshold, selection.strict)
-    if length is None:
-        return
-    if entries and length == selection.most:
-        last = entries[-1]
-        yield from (_Edge(values[last], values[index], last > index) for index in left)
-    elif selection.most != 0:
-        yield from (_Edge(threshold, values[index], not selection.strict) for index in left)
-
-
-def _reduced(edges: list[_Edge], known: Known) -> Iterable[_Edge]:
-    """The edges without those that others imply: what is left is a chain or a tree wherever one is enough.
-
-    Sound because an edge is left out only if a path of edges that stay leads from its upper to its lower end,
-    and, where strictness matters, a strict edge is on it.
-    """
-    keys = [(_key(edge.above), _key(edge.below)) for edge in edges]
-    nodes_of: dict[object, list[int]] = {}
-    for number, (above, _) in enumerate(keys):
-        nodes_of.setdefault(above, []).append(number)
-    kept = set(range(len(edges)))
-    if len({above for above, _ in keys}) < 2:
-        return edges
-    for number, (above, below) in enumerate(keys):
-        kept.discard(number)
-        lattice = _on_lattice(edges[number], known)
-        if not _reaches(above, below, nodes_of, keys, kept, edges, edges[number].strict and lattice):
-            kept.add(number)
-    return [edges[number] for number in sorted(kept)]
-
-
-def _key(value: Linear) -> object:
-    return value.key if isinstance(value, Affine) else str(value)
-
-
-def _on_lattice(edge: _Edge, known: Known) -> bool:
-    difference = minus(edge.above, edge.below)
-    return isinstance(difference, Affine) and all(map(known.is_lattice, difference.coefficients))
-
-
-def _reaches(
-    start: object,
-    goal: object,
-    nodes_of: Mapping[object, list[int]],
-    keys: list[tuple[object, object]],
-    kept: set[int],
-    edges: list[_Edge],
-    strict: bool,
-) -> bool:
-    seen: set[tuple[object, bool]] = set()
-    waiting = [(start, not strict)]
-    while waiting:
-        at = waiting.pop()
-        if at in seen:
-            continue
-        seen.add(at)
-        here, enough = at
-        if here == goal and enough:
-            return True
-        waiting += [
-            (keys[number][1], enough or edges[number].strict)
-            for number in nodes_of.get(here, ())
-            if number in kept
-        ]
-    return False

@@ -1,7 +1,7 @@
 """Probabilities in closed form, one parameter being left open.
 
-The same integration with SymPy expressions as coefficients. Wherever the order of two breakpoints, or a branch of the
-program, depends on the parameter, there is no single formula, and None is returned.
+The same integration with SymPy expressions as coefficients. Wherever the order of two breakpoints, or a
+branch of the program, depends on the parameter, there is no single formula, and None is returned.
 """
 
 from __future__ import annotations

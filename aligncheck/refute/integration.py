@@ -10,11 +10,11 @@ from flint import arb, ctx, fmpq
 
 from aligncheck import exact
 from aligncheck.refute.elimination import Elimination, Form, Tangled
-from aligncheck.refute.evaluation import Chosen
 from aligncheck.refute.execution import Way
 from aligncheck.refute.piecewise import Calculus, Coefficient, Piece, Piecewise, indicator
 from aligncheck.refute.probability import Ball, NotComputable
 from aligncheck.refute.reals import to_ball
+from aligncheck.refute.states import Chosen
 from aligncheck.refute.symbolic import Interval, Noise
 from aligncheck.syntax import nodes
 

@@ -1,4 +1,4 @@
-"""What the ways of a mechanism release: its discrete outputs, and the densities of the numbers beside them."""
+"""What the ways of a mechanism release: discrete outputs, and the densities of the numbers beside them."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _shape(way: Way, noisy: set[tuple[tuple[str, ...], int, str]]) -> Event:
     )
 
 
-# --- densities ------------------------------------------------------------------------------------------------
+# --- densities ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def _distinct(numbers: list[Real]) -> list[Real]:
     return found
 
 
-# --- tails ------------------------------------------------------------------------------------------------------
+# --- tails --------------------------------------------------------------------------------------------------
 
 
 def tail_of(

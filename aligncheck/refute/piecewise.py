@@ -1,11 +1,13 @@
-"""Piecewise exponential polynomials of one variable: densities, indicators, and what integration makes of them.
+"""Piecewise exponential polynomials of one variable: densities, indicators, and what integration makes of
+them.
 
-On each piece the function is a sum of terms `c * (x - a)**m * exp(r * (x - a))`, with an anchor `a`, exact rates `r` and
-coefficients `c` that are balls (or SymPy expressions, for closed forms). Cuts and anchors are exact, so shifting a
-function changes no coefficient, and no two cuts are ever confused by rounding.
+On each piece the function is a sum of terms `c * (x - a)**m * exp(r * (x - a))`, with an anchor `a`, exact
+rates `r` and coefficients `c` that are balls (or SymPy expressions, for closed forms). Cuts and anchors are
+exact, so shifting a function changes no coefficient, and no two cuts are ever confused by rounding.
 
-A function is `continuous` (pieces meet in points, which have measure zero) or lives on the integers: then a piece from one
-cut to the next covers the integers from the first one up to but without the second one, and integrals are sums.
+A function is `continuous` (pieces meet in points, which have measure zero) or lives on the integers: then a
+piece from one cut to the next covers the integers from the first one up to but without the second one, and
+integrals are sums.
 """
 
 from __future__ import annotations
@@ -146,7 +148,7 @@ class Calculus:
             return (self._balls[rate] * to_ball(by)).exp()
         return to_ball(value * by).exp()
 
-    # --- terms ------------------------------------------------------------------------------------------------
+    # --- terms ----------------------------------------------------------------------------------------------
 
     def moved(self, piece: Piece, anchor: Real) -> Terms:
         """The terms of a piece around another anchor."""
@@ -236,7 +238,7 @@ class Calculus:
             total = total + (value if power == 0 else value * step**power)
         return total
 
-    # --- functions -------------------------------------------------------------------------------------------
+    # --- functions ------------------------------------------------------------------------------------------
 
     def product(self, functions: Sequence[Piecewise]) -> Piecewise:
         """The product of functions of the same variable."""
@@ -385,7 +387,7 @@ class Calculus:
     def _piece_totals(
         self, function: Piecewise, primitives: list[Terms | None], open_low: bool, open_high: bool
     ) -> list[tuple[Coefficient, Coefficient]]:
-        """For each piece the values of its antiderivative at its two cuts; 0 at infinity, where it is needed."""
+        """For each piece the values of its antiderivative at its two cuts; 0 at infinity."""
         found = []
         nothing = self.number(fmpq(0))
         for number, (piece, primitive) in enumerate(zip(function.pieces, primitives, strict=True)):
@@ -440,8 +442,8 @@ class Calculus:
     def swept(self, groups: Sequence[tuple[Real, Piecewise]]) -> Piecewise:
         """F(v), the integral over u of the product of f(u - s*v) over the pairs (s, f). Raises `Diverges`.
 
-        The cuts are lines u = s*v + h. Between two neighbouring crossings of lines their order is fixed, so F is the
-        sum over the strips between neighbouring lines of an integral whose ends are affine in v.
+        The cuts are lines u = s*v + h. Between neighbouring crossings of lines their order is fixed, so F is
+        the sum over the strips between neighbouring lines of an integral whose ends are affine in v.
         """
         continuous = groups[0][1].continuous
         lines = [(slope, cut) for slope, function in groups for cut in function.cuts]
@@ -565,7 +567,7 @@ class Calculus:
                     result[key] = result[key] + other * value if key in result else other * value
         return result
 
-    # --- changes of the variable ------------------------------------------------------------------------------
+    # --- changes of the variable ----------------------------------------------------------------------------
 
     def stretched(self, function: Piecewise, factor: Real) -> Piecewise:
         """g(x) = f(factor * x), the factor not being 0; on the integers it is 1 or -1."""

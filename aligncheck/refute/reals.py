@@ -1,8 +1,9 @@
 """Exact real numbers for the engine: rationals, and rational combinations of irrational ones.
 
-Built on `aligncheck.exact`, and faster for what an integration does: adding, comparing, multiplying by rationals.
-A `Surd` is a rational plus a combination of *atoms*, irrational numbers that SymPy tells apart. Signs are decided by
-enclosures, zeros only structurally or by `exact.sign`, so nothing here is decided by rounding.
+Built on `aligncheck.exact`, and faster for what an integration does: adding, comparing, multiplying by
+rationals. A `Surd` is a rational plus a combination of *atoms*, irrational numbers that SymPy tells apart.
+Signs are decided by enclosures, zeros only structurally or by `exact.sign`, so nothing here is decided by
+rounding.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ class Surd:
 
 
 Real: TypeAlias = Any
-"""fmpq | Surd. (flint has no types for mypy.) Python's `int` may stand for a rational in sums and products."""
+"""fmpq | Surd (flint has no types for mypy). An `int` may stand for a rational in sums and products."""
 
 
 def _combined(rational: Any, factors: dict[Atom, Any]) -> Real:
@@ -239,8 +240,8 @@ def sign(value: Real) -> int:
 def _open_sign(value: Surd) -> int:
     """The sign where it is the same for all positive values of the parameter.
 
-    An atom that is positive lies in (0, infinity), one that is `exp` of something negative in (0, 1); the ends of
-    these intervals are never reached, so a sum whose bound is 0 is not 0.
+    A positive atom lies in (0, infinity), one that is `exp` of something negative in (0, 1); the ends
+    of these intervals are never reached, so a sum whose bound is 0 is not 0.
     """
     low: Any = value.rational
     high: Any = value.rational

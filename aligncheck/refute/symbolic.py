@@ -1,7 +1,8 @@
 """Values of one symbolic run: noise stays symbolic, everything else is exact and concrete.
 
-A number is a rational or a surd, or an affine form of noise variables, or an increasing function of one. What a selection
-gives is decided only where it matters: a `Rank` is the index at one place of it, an `Extreme` the value there.
+A number is a rational or a surd, or an affine form of noise variables, or an increasing function of one. What
+a selection gives is decided only where it matters: a `Rank` is the index at one place of it, an `Extreme` the
+value there.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class Extreme:
 class Shaped:
     """`scale * function(inner) + offset`, the function being increasing where `inner` may lie.
 
-    `floor`, `exp`, `ln` (inner > 0), `sqrt` (inner >= 0), `square` (inner >= 0), `inverse` (-1/inner, inner > 0).
+    `floor`, `exp`, `ln` (inner > 0), `sqrt` and `square` (inner >= 0), `inverse` (-1/inner, inner > 0).
     """
 
     function: str
@@ -165,7 +166,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """One noise variable. `rate` is 1/scale; of lattice noise the variable counts steps, and `rate` is per step.
+    """One noise variable. `rate` is 1/scale; lattice noise counts steps, and its `rate` is per step.
 
     For a logistic variable `location`, `scale` and `low` are given instead.
     """
@@ -259,7 +260,7 @@ class Known:
         return (form, floor(bound)) if floor(bound) == ceiling(bound) else None
 
     def overlaps(self, form: Form, interval: Interval) -> bool:
-        """Whether what is known leaves more than a null set of the interval (more than nothing, on a lattice).
+        """Whether what is known leaves more than a null set of the interval (on a lattice: anything).
 
         Says nothing of what other forms imply.
         """

@@ -1,4 +1,6 @@
-"""Exact probabilities beside simulation, on random mechanisms and on specs of the corpus; all outputs sum to 1."""
+"""Exact probabilities beside simulation, on random mechanisms and on specs of the corpus; all outputs sum to
+1.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ SELECTING = (
     "exponential_mechanism_gap",
     "svt_discrete",
 )
-RUNS = 250
+ENDLESS = ("ask_until_above.dp", "broken/halving_without_end.dp")
+"""A loop without a bound has infinitely many outputs."""
+RUNS = 200
 
 
 def loaded(name: str) -> Mechanism:
@@ -97,11 +101,11 @@ def test_outputs_sum_to_one(name: str) -> None:
         pytest.skip("a spec with an error")
     for scenario in islice(scenarios(mechanism, seed=5), 2):
         inputs = dict(scenario.parameters + scenario.data)
-        try:
-            found = shapes(mechanism, inputs)
-        except NotComputable as refused:
-            assert "steps" in refused.reason  # a loop without a bound has infinitely many outputs
+        if name in ENDLESS:
+            with pytest.raises(NotComputable, match="too many steps"):
+                shapes(mechanism, inputs)
             continue
+        found = shapes(mechanism, inputs)
         whole = sum_of([ball for _, ball in found])
         assert whole.lower <= 1 <= whole.upper < 1 + Fraction(1, 10**9)
         assert len({event for event, _ in found}) == len(found)
