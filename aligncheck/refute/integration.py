@@ -14,6 +14,7 @@ from aligncheck.refute.execution import Way
 from aligncheck.refute.piecewise import Calculus, Coefficient, Piece, Piecewise, indicator
 from aligncheck.refute.probability import Ball, NotComputable
 from aligncheck.refute.reals import to_ball
+from aligncheck.refute.residues import classes
 from aligncheck.refute.states import Chosen
 from aligncheck.refute.symbolic import Interval, Noise
 from aligncheck.syntax import nodes
@@ -75,13 +76,31 @@ class Integration:
         for noise, interval in logistic:
             scale = scale * self._logistic(noise, interval)
         factors, kinds = self.factors(way, restricted)
-        try:
-            found = self._elimination().integral(factors, kinds) if kinds else 1
-        except (Tangled, exact.Undecided) as reason:
-            raise NotComputable(str(reason), way.noises[max(kinds)].span) from None
+        found = self._integral(way, restricted, factors, kinds) if kinds else 1
         if found is None:
             return None
         return found * scale if self.calculus.symbolic else arb(1) * found * scale
+
+    def _integral(
+        self,
+        way: Way,
+        restricted: Mapping[Form, Interval],
+        factors: list[tuple[Form, Piecewise]],
+        kinds: dict[int, bool],
+    ) -> Coefficient | None:
+        try:
+            try:
+                return self._elimination().integral(factors, kinds)
+            except Tangled:
+                densities = {variable: self.density(way.noises[variable]) for variable in kinds}
+                split = None if any(kinds.values()) else classes(self.calculus, densities, restricted)
+                if split is None:
+                    raise
+                found = [self._elimination().integral(held, kinds) for held in split]
+                left = [value for value in found if value is not None]
+                return sum(left[1:], left[0]) if left else None
+        except (Tangled, exact.Undecided) as reason:
+            raise NotComputable(str(reason), way.noises[max(kinds)].span) from None
 
     def _elimination(self) -> Elimination:
         return Elimination(self.calculus, self._check, self._windows)
