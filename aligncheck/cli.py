@@ -569,7 +569,7 @@ def _declare_test(commands: _Commands) -> None:
         type=_seconds,
         default=20.0,
         metavar="S",
-        help="seconds until the first runs count as hanging (default: %(default)g)",
+        help="seconds after which a call counts as hanging (default: %(default)g)",
     )
     work.add_argument("--plot", metavar="FILE", help="draw the p-values of a sweep: a .png or .svg file")
     work.add_argument("--json", action="store_true", help="print one JSON document instead of text")

@@ -89,6 +89,7 @@ def _tested(options: Options) -> int:
         options.database,
         levels[0] if levels is not None and len(levels) == 1 else options.claim,
         options.array,
+        patience=options.timeout,
     )
     plan = Plan(
         setup,
@@ -132,20 +133,15 @@ def levels_of(text: str) -> tuple[float, ...]:
     parts = text.split(":")
     if len(parts) == 3:
         start, stop, step = (_level(part, text) for part in parts)
-        count = math.floor((stop - start) / step + 1e-9) + 1
-        if count > _MOST_LEVELS:
-            raise CommandError(
-                f"`--eps {text}` is {count} levels: at most {_MOST_LEVELS} can be tested at once"
-            )
+        count = min(math.floor((stop - start) / step + 1e-9) + 1, _MOST_LEVELS + 1)
         found = [float(f"{start + i * step:.12g}") for i in range(count)]
     elif len(parts) == 1:
         found = [_level(part, text) for part in text.split(",")]
     else:
         raise CommandError(f"`--eps {text}` is no level: write 0.7, or 0.2,0.7,1.5, or START:STOP:STEP")
     if not found or len(found) > _MOST_LEVELS:
-        raise CommandError(
-            f"`--eps {text}` is {len(found)} levels: 1 to {_MOST_LEVELS} can be tested at once"
-        )
+        many = f"more than {_MOST_LEVELS} levels" if found else "no level"
+        raise CommandError(f"`--eps {text}` is {many}: START:STOP:STEP rises from START")
     return tuple(sorted(set(found)))
 
 

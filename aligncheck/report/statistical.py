@@ -49,7 +49,6 @@ def tested_document(tested: Tested) -> dict[str, Any]:
         "seed": tested.seed,
         "repeatable": tested.repeatable,
         "seconds": round(tested.seconds, 3),
-        "notes": list(tested.notes),
     }
 
 
@@ -168,14 +167,15 @@ def _conclusions(canvas: Canvas, tested: Tested) -> Iterator[Text]:
             f"levels are rejected one after the other, up to eps = {tested.violated_up_to:g}: wrong for any "
             f"of them with probability at most {confidence}",
         )
-    for note in tested.notes:
-        yield from _note(canvas, note)
     yield from _note(
         canvas,
         f"{tested.pairs} pairs of inputs, the event chosen on up to {tested.selection:,} runs of each input "
         f"and tested on {tested.runs:,} others; {tested.how}",
     )
-    yield from _note(canvas, f"--seed {tested.seed}" + (" repeats this" if tested.repeatable else ""))
+    if tested.repeatable:
+        yield from _note(canvas, f"`--seed {tested.seed}` repeats this")
+    else:
+        yield from _note(canvas, "its randomness cannot be seeded: the same test again gives other numbers")
 
 
 def _note(canvas: Canvas, text: str) -> Iterator[Text]:

@@ -86,4 +86,3 @@ class Tested:
     seed: int
     repeatable: bool
     seconds: float
-    notes: tuple[str, ...]

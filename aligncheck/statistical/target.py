@@ -18,6 +18,7 @@ import numpy as np
 from aligncheck.runtime import Mechanism
 from aligncheck.statistical.errors import CannotTest, one_line
 from aligncheck.statistical.outputs import Outputs, joined, outputs_of, outputs_of_batch
+from aligncheck.statistical.patience import TookTooLong, patience
 from aligncheck.statistical.reference import Reference, load
 
 BATCH = 25_000
@@ -44,6 +45,7 @@ class Setup:
         eps: for the parameter `eps` or `epsilon` where it is not among the settings.
         array: plain functions get lists of numbers as NumPy arrays.
         by_paths: generated mechanisms are run once for each path (see `lanes`).
+        patience: seconds after which a call of a plain function counts as never returning.
     """
 
     reference: Reference
@@ -52,6 +54,7 @@ class Setup:
     eps: float | None = None
     array: bool = False
     by_paths: bool = True
+    patience: float = 60.0
 
 
 class Target(Protocol):
@@ -114,6 +117,7 @@ class _Function:
     batched: bool
     takes: str | None
     array: bool
+    patience: float
 
     @property
     def how(self) -> str:
@@ -128,24 +132,34 @@ class _Function:
         np.random.seed(words[1])
         generator = np.random.default_rng(seed)
         state = np.random.RandomState(words[2]) if self.takes == _RANDOM_STATE else None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if self.batched:
-                sizes = [min(BATCH, runs - start) for start in range(0, runs, BATCH)]
-                parts = [
-                    outputs_of_batch(self._called(database, generator, state, size), size, self.name)
-                    for size in sizes
-                ]
-                return joined(parts, self.name)
-            found = [self._called(database, generator, state) for _ in range(runs)]
-        return outputs_of(found, self.name)
+        sizes = (
+            [min(BATCH, runs - start) for start in range(0, runs, BATCH)] if self.batched else [None] * runs
+        )
+        found = []
+        try:
+            with warnings.catch_warnings(), patience(self.patience) as again:
+                warnings.simplefilter("ignore")
+                for size in sizes:
+                    again()
+                    found.append(self._called(database, generator, state, size))
+        except TookTooLong:
+            raise CannotTest(
+                f"`{self.name}` did not return within {self.patience:g} s, on the input {database}",
+                "allow more with `--timeout`",
+            ) from None
+        if not self.batched:
+            return outputs_of(found, self.name)
+        parts = [
+            outputs_of_batch(value, size or 0, self.name) for value, size in zip(found, sizes, strict=True)
+        ]
+        return joined(parts, self.name)
 
     def _called(
         self,
         database: Any,
         generator: np.random.Generator,
         state: np.random.RandomState | None,
-        size: int | None = None,
+        size: int | None,
     ) -> Any:
         arguments = dict(self.arguments)
         if size is not None:
@@ -209,6 +223,7 @@ def _function(call: Callable[..., Any], setup: Setup) -> _Function:
         batched=_SIZE in free,
         takes=next((key for key in (*_GENERATORS, _RANDOM_STATE, _SEED) if key in free), None),
         array=setup.array,
+        patience=setup.patience,
     )
 
 

@@ -19,6 +19,7 @@ from aligncheck.statistical.compiled import Compiled
 from aligncheck.statistical.errors import CannotTest
 from aligncheck.statistical.events import Event, holds
 from aligncheck.statistical.outputs import Outputs, joined
+from aligncheck.statistical.patience import TookTooLong, patience
 from aligncheck.statistical.patterns import Pair
 from aligncheck.statistical.pvalue import least_loss, log_pvalue
 from aligncheck.statistical.results import Finding, Level, Tested
@@ -34,6 +35,9 @@ PORTION = 50_000
 
 _PROBED = 24
 """Runs that are repeated with one seed, to see whether it repeats them, and timed."""
+
+_FEW_RUNS = 3
+"""Runs on each input that show whether it can be run at all."""
 
 _SLACK = 20.0
 """How many times as long as the probe suggests a portion may take before it is stopped."""
@@ -73,7 +77,7 @@ class Plan:
         alpha: the level of significance, between 0 and 1.
         seed: of everything.
         jobs: processes.
-        timeout: seconds after which the first runs count as never returning.
+        timeout: seconds after which a call, or the module's import, counts as never returning.
     """
 
     setup: Setup
@@ -128,7 +132,6 @@ def run_test(plan: Plan, progress: Progress) -> Tested:
         seed=plan.seed,
         repeatable=probe.repeatable,
         seconds=time.monotonic() - start,
-        notes=probe.notes,
     )
 
 
@@ -176,7 +179,7 @@ def _setup(plan: Plan, pair: Pair) -> Setup:
 class _Probe:
     """What the first runs told.
 
-    `seconds` is for one run on the slowest input; `claim` the level that the function says it has, if any.
+    `seconds` is for one run; `claim` the level that the function says it has, if any.
     """
 
     how: str
@@ -184,17 +187,16 @@ class _Probe:
     claim: float | None
     repeatable: bool
     by_paths: bool
-    notes: tuple[str, ...]
 
 
 def _probe(plan: Plan) -> _Probe:
-    with Supervision(_probed, [plan], deadline=plan.timeout, jobs=1) as work:
+    with Supervision(_probed, [plan], deadline=3 * plan.timeout + 2, jobs=1) as work:
         for _, outcome in work:
             match outcome:
                 case TimedOut(seconds=seconds):
                     raise CannotTest(
-                        f"`{plan.setup.reference}` did not return within {seconds:.0f} s",
-                        "allow more time for its first runs with `--timeout`",
+                        f"`{plan.setup.reference}` did not return from its first runs in {seconds:.0f} s",
+                        "allow more time with `--timeout`",
                     )
                 case _:
                     found: _Probe = _value(plan, outcome)
@@ -210,32 +212,32 @@ def _probed(plan: Plan) -> _Probe | CannotTest:
 
 
 def _probe_here(plan: Plan) -> _Probe:
-    """In a worker: every input is run a few times, the first ones are timed and repeated."""
-    setup = plan.setup
-    first = plan.pairs[0]
-    tested = target(_setup(plan, first))
+    """In a worker: every input is run a few times; runs on the first one are timed and repeated."""
+    setup, first = plan.setup, plan.pairs[0]
+    try:
+        with patience(plan.timeout):
+            tested = target(_setup(plan, first))
+    except TookTooLong:
+        raise CannotTest(f"`{setup.reference.module}` was not imported within {plan.timeout:g} s") from None
     by_paths = True
     if isinstance(tested, Compiled):
         by_paths = tested.runs_by_paths(first.first, _seed(plan, _PROBING))
         setup = dataclasses.replace(setup, by_paths=by_paths)
         tested = target(dataclasses.replace(setup, settings=(*setup.settings, *first.settings)))
     count = BATCH // 10 if tested.batched else _PROBED
-    slowest, repeatable, notes = 0.0, True, []
-    shapes: list[Outputs] = []
+    seed = _seed(plan, _PROBING, 0)
+    shapes = [tested.run(first.first, count, seed)]
+    start = time.perf_counter()
+    repeatable = _same(shapes[0], tested.run(first.first, count, seed))
+    seconds = (time.perf_counter() - start) / count
     for index, pair in enumerate(plan.pairs):
         own = target(dataclasses.replace(setup, settings=(*setup.settings, *pair.settings)))
-        for side, database in enumerate((pair.first, pair.second)):
-            start = time.perf_counter()
-            outputs = own.run(database, count, _seed(plan, _PROBING, index, side))
-            slowest = max(slowest, (time.perf_counter() - start) / count)
-            shapes.append(outputs)
-            if index == side == 0:
-                again = own.run(database, count, _seed(plan, _PROBING, index, side))
-                repeatable = _same(outputs, again)
+        shapes += [
+            own.run(database, _FEW_RUNS, _seed(plan, _PROBING, index, side))
+            for side, database in enumerate((pair.first, pair.second))
+        ]
     joined(shapes, setup.reference.name)
-    if not repeatable:
-        notes.append("its randomness cannot be seeded: another run of this test gives other numbers")
-    return _Probe(tested.how, slowest, tested.claim(first.first), repeatable, by_paths, tuple(notes))
+    return _Probe(tested.how, seconds, tested.claim(first.first), repeatable, by_paths)
 
 
 def _same(a: Outputs, b: Outputs) -> bool:
