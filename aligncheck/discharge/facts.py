@@ -53,11 +53,17 @@ class Facts:
     _of_sets: dict[frozenset[Term], tuple[Term, ...]] = field(default_factory=dict)
     _atoms: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
 
-    def about(self, terms: Iterable[Term]) -> list[Term]:
+    @property
+    def has_sets(self) -> bool:
+        """Whether there are maxima or selections over sets, about which much may be said."""
+        return not self.theory.registry.is_empty
+
+    def about(self, terms: Iterable[Term], *, sets: bool = True) -> list[Term]:
         """The base facts and the facts about every atom of the terms, and of those facts, until nothing new
         occurs, or `_ROUNDS` times: a clause about `b[i - 1]` would go on without end.
 
-        The terms themselves are not among the result: whoever asks says which of them to assume.
+        The terms themselves are not among the result: whoever asks says which of them to assume. Without
+        `sets`, what maxima and selections over sets mean is left out.
         """
         found: dict[Term, None] = {}
         atoms: dict[Term, None] = {}
@@ -69,7 +75,7 @@ class Facts:
             queue += [f for a in met for f in self.of(a)]
             if not queue:
                 queue += [f for f in self._pairs(list(atoms)) if f not in found]
-                queue += [f for f in self._chosen(atoms) if f not in found]
+                queue += [f for f in self._chosen(atoms) if f not in found] if sets else []
             if not queue:
                 break
             new = []

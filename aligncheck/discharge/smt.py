@@ -8,7 +8,7 @@ the machine is; seconds are only a second fence.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -42,6 +42,8 @@ from aligncheck.relational.theory import Theory
 
 STEPS_PER_MILLISECOND = 2_500
 """Z3 resource units per millisecond of a limit: about its speed on a quiet machine."""
+MANY = 120
+"""With more formulas than this, a question has so many cases that the general solver is the faster one."""
 PATIENCE = 5
 """The fence in seconds stands this many times further out than the steps."""
 
@@ -114,11 +116,15 @@ class Smt:
         assumed = [self._normal(h) for h in hypotheses]
         if target == TRUE or FALSE in assumed:
             return Reply(Answer.VALID)
-        terms = [*assumed, not_(target)]
-        terms += self.facts.about(terms)
+        asked = [*assumed, not_(target)]
+        if self.facts.has_sets:  # few questions need what sets mean, and it is long
+            brief = [*asked, *self.facts.about(asked, sets=False)]
+            if self._check(self._solver(self.linear, brief), milliseconds) == z3.unsat:
+                return Reply(Answer.VALID)
+        terms = [*asked, *self.facts.about(asked)]
         if self._check(self._solver(self.linear, terms), milliseconds) == z3.unsat:
             return Reply(Answer.VALID)
-        return Reply(_answer(self._decided(self._solver(self.full, terms), milliseconds)))
+        return Reply(_answer(self._decided(terms, milliseconds)))
 
     def satisfiable(
         self, facts: Iterable[Term], milliseconds: int, limits: tuple[int, int] | None = None
@@ -149,8 +155,8 @@ class Smt:
         """The keys of the claims that are implied, and of those that neither proof nor counterexample was
         found for.
 
-        First the claims that follow in the linear abstraction are taken out (those in `nonlinear` are not
-        tried; those that fail are added); then, for the others, one full solver is kept and each
+        First the claims that follow in the linear abstraction are taken out, without and then with what
+        selections over sets mean (those in `nonlinear` are not tried; those that fail are added); then, for the others, one full solver is kept and each
         counterexample drops every claim that it refutes, until there is none. A disjunction of many nonlinear
         questions is often harder than each of them, so the full solver gives up early and leaves the rest to
         the caller.
@@ -159,15 +165,23 @@ class Smt:
         goals = {key: self._normal(claim) for key, claim in claims.items()}
         if FALSE in assumed:
             return list(goals), []
-        terms = [*assumed, *self.facts.about([*assumed, *goals.values()])]
         known = nonlinear if nonlinear is not None else set()
         tried = {k: goal for k, goal in goals.items() if k not in known}
-        proved, rest = self._filtered(self.linear, terms, tried, milliseconds, True) if tried else ([], [])
-        known.update(rest)
+        proved: list[Term] = []
+        for sets in (False, True) if self.facts.has_sets else (True,):
+            if tried:
+                terms = [*assumed, *self.facts.about([*assumed, *goals.values()], sets=sets)]
+                shown, rest = self._filtered(self.linear, terms, tried, milliseconds, True)
+                proved += shown
+                tried = {k: tried[k] for k in rest}
+        known.update(tried)
         hard = {k: goal for k, goal in goals.items() if k in known}
         if not hard:
             return proved, []
-        more, left = self._filtered(self.full, terms, hard, milliseconds // 8, False)
+        terms = [*assumed, *self.facts.about([*assumed, *goals.values()])]
+        if len(terms) <= MANY:
+            milliseconds //= 8
+        more, left = self._filtered(self.full, terms, hard, milliseconds, False)
         return [*proved, *more], left
 
     def _filtered(
@@ -190,7 +204,7 @@ class Smt:
             against[key], *sides = translator.assertion(not_(goal))
             add_all(solver, [either([negation(flags[key]), against[key]]), *sides])
         add_all(solver, [either(list(flags.values()))])
-        general = False
+        general = len(terms) > MANY
         while left:
             result = self._check(solver, milliseconds)
             if result == z3.unsat:
@@ -208,14 +222,16 @@ class Smt:
             doubtful += wrong if abstract else []
         return [], doubtful
 
-    def _solver(self, translator: Translator, terms: Iterable[Term]) -> Any:
+    def _solver(self, translator: Translator, terms: Collection[Term]) -> Any:
         """The solver that answers most questions of a kind soonest: Z3's core for linear ones, which keeps
-        what it learnt while claims are taken out, and the one for polynomials (it has no integers).
+        what it learnt while claims are taken out, and the one for polynomials (it has no integers, and is
+        slow where there are many cases).
         """
         if translator.linear:
             solver = z3.SimpleSolver()
         else:
-            solver = z3.Solver() if translator.whole else self._polynomials.solver()
+            general = translator.whole or len(terms) > MANY
+            solver = z3.Solver() if general else self._polynomials.solver()
         # Terms share side conditions; the translator keeps these alive, so that their ids stay apart.
         whole = {id(f): f for term in terms for f in translator.assertion(term)}
         add_all(solver, whole.values())
@@ -237,12 +253,15 @@ class Smt:
         limit(solver, fence, max(1, STEPS_PER_MILLISECOND * milliseconds))
         return solver.check()
 
-    def _decided(self, solver: Any, milliseconds: int) -> Any:
-        """The answer of the solver for polynomials, or else of the general one."""
-        result = self._check(solver, milliseconds)
-        if result == z3.unknown and not self.whole:
-            result = self._check(self._general(solver), milliseconds)
-        return result
+    def _decided(self, terms: Collection[Term], milliseconds: int) -> Any:
+        """The answer of the solver that is tried first, or else of the other one."""
+        first = self._solver(self.full, terms)
+        result = self._check(first, milliseconds)
+        if result != z3.unknown or self.whole:
+            return result
+        second = self._polynomials.solver() if len(terms) > MANY else z3.Solver()
+        second.add(first.assertions())
+        return self._check(second, milliseconds)
 
     def _general(self, solver: Any) -> Any:
         """Z3's general solver, with what another one was asked."""
