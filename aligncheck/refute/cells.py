@@ -84,6 +84,7 @@ class Cells:
             choices.append(held)
         one: Terms = {((0,) * self._size, (0,) * self._size): 1}
         for chosen in product(*choices):
+            self._count()
             tidied = self._tidied([row for held, _ in chosen for row in held])
             if tidied is None:
                 continue
@@ -145,14 +146,17 @@ class Cells:
                     return None
         return tuple(tightest.items())
 
-    # --- one variable after the other -----------------------------------------------------------------------
-
-    def _integrated(self, cell: Cell, left: tuple[int, ...]) -> Iterator[Coefficient]:
+    def _count(self) -> None:
         self._made += 1
         if self._made > MOST_CELLS:
             raise TooMany
         if self._made % 64 == 0:
             self._check()
+
+    # --- one variable after the other -----------------------------------------------------------------------
+
+    def _integrated(self, cell: Cell, left: tuple[int, ...]) -> Iterator[Coefficient]:
+        self._count()
         if not left:
             yield from cell.terms.values()
             return

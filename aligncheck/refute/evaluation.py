@@ -62,17 +62,16 @@ class Evaluation:
         self._step = step
         self._lenient = False
 
-    def defined(self, expr: nodes.Expr) -> None:
-        """Makes sure that an expression has a value. Raises `Fork`, `Faulted`."""
+    def defined(self, expr: nodes.Expr) -> Scalar:
+        """A value, in which extremes may be left open (`OPAQUE`). Raises `Fork`, `Faulted`."""
         self._lenient = True
         try:
-            self.value(expr)
-            return
+            return self.value(expr)
         except Needed:
             pass
         finally:
             self._lenient = False
-        self.value(expr)
+        return self.value(expr)
 
     # --- what names mean -----------------------------------------------------------------------------------
 
@@ -165,7 +164,9 @@ class Evaluation:
         """A value that is decided: bool, number, affine or shaped. Raises `Fork`."""
         while True:
             match value:
-                case Deferred() | Extreme() if self._lenient:
+                case Extreme() if self._lenient:
+                    return OPAQUE
+                case Deferred(expression=nodes.Gather(function="max" | "min")) if self._lenient:
                     return OPAQUE
                 case Deferred():
                     outer = self.frame

@@ -387,9 +387,10 @@ class Execution:
                 evaluation.defined(part.value)
             return
         fields = []
+        forced = self._forced and not inside
         for part in statement.fields:
-            value = evaluation.value(part.value)
-            if (self._forced and not inside) or isinstance(value, Rank) or _is_index(value):
+            value = evaluation.value(part.value) if forced or inside else evaluation.defined(part.value)
+            if forced or isinstance(value, Rank) or _is_index(value):
                 value = evaluation.forced(value)
             fields.append((part.name, value))
         record = Released(statement.tag, tuple(fields))

@@ -18,7 +18,7 @@ from aligncheck.refute.integration import Integration, enclosed, split
 from aligncheck.refute.piecewise import Piecewise
 from aligncheck.refute.probability import Ball, Landmark, NotComputable, Tail
 from aligncheck.refute.reals import Real, sign
-from aligncheck.refute.symbolic import Affine, Deferred, Extreme, Shaped
+from aligncheck.refute.symbolic import Affine, Deferred, Extreme, Opaque, Shaped
 from aligncheck.syntax import nodes
 
 Check = Callable[[], None]
@@ -64,7 +64,7 @@ def _fields(way: Way) -> Iterator[tuple[int, str, Any]]:
 
 
 def _is_noisy(value: Any) -> bool:
-    return isinstance(value, Affine | Shaped | Extreme | Deferred)
+    return isinstance(value, Affine | Shaped | Extreme | Deferred | Opaque)
 
 
 def _shape(way: Way, noisy: set[tuple[tuple[str, ...], int, str]]) -> Event:
