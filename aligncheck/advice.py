@@ -18,10 +18,32 @@ from aligncheck.obligations.density import densities_bound_privacy
 from aligncheck.relational.paths import COST, TooManyPathsError
 from aligncheck.relational.spell import spell
 from aligncheck.relational.terms import Cmp, Kind, Sort, Sym, Term, atoms, compare, const, scaled, substitute
+from aligncheck.relational.theory import Theory
 from aligncheck.scenario import Scenario, check_scenario
 from aligncheck.source import Source
-from aligncheck.syntax.nodes import Adjacency, Mechanism, Parameter, Queries
+from aligncheck.syntax import nodes
+from aligncheck.syntax.nodes import (
+    SELECTING,
+    Adjacency,
+    Binary,
+    Call,
+    Expr,
+    Family,
+    For,
+    Gather,
+    If,
+    Indices,
+    Mechanism,
+    Name,
+    Number,
+    Parameter,
+    Queries,
+    Sample,
+    Stmt,
+    While,
+)
 from aligncheck.syntax.unparse import unparse_expr
+from aligncheck.syntax.walk import expressions_in, names_in, statements_in
 
 _FACTORS = (
     Fraction(5, 4),
@@ -52,6 +74,8 @@ def advice_for(
     found: list[str] = []
     if unproved == {Condition.COST}:
         found += _other_claims(findings, source)
+    if Condition.OUTPUT in unproved:
+        found += _ties(mechanism, source, until)
     if not unproved <= {Condition.COST, Condition.OUTPUT, Condition.SUPPORT}:
         return tuple(found)
     for name, changed in _other_adjacencies(mechanism):
@@ -87,6 +111,63 @@ def density_advice(
         if not establish_densities(changed, source, until).open():
             found.append(f"verified for adjacency `{name.value}`")
     return tuple(found)
+
+
+def _ties(mechanism: Mechanism, source: Source, until: float) -> Iterator[str]:
+    """What ties cost a selection on a lattice, where the same alignment is verified for continuous noise, in
+    which there are none.
+
+    Two of n sums of an answer and DLap(s, γ) noise are equal with probability at most (1 + 1/e) γ/s, so that
+    there is a tie with probability at most n² γ/s. Source: VLDB paper, appendix A.2.
+    """
+    drawn = {s.name: s for s in statements_in(mechanism.body) if isinstance(s, Sample)}
+    selections = [
+        e
+        for e in expressions_in(mechanism)
+        if isinstance(e, Gather) and e.function in ("argmax", "argmin", *SELECTING)
+    ]
+    compared = [(drawn[name], e.over) for e in selections for name in sorted(names_in(e.body) & drawn.keys())]
+    lattice = [(s, over) for s, over in compared if s.family is Family.DISCRETE_LAPLACE]
+    if not lattice or establish(_continuous(mechanism), source, until).open():
+        return
+    sample, over = lattice[0]
+    scale, step = sample.args
+    count: Expr = Call("len", (Name(over.base),)) if isinstance(over, Indices) else Name("n")
+    delta = Binary("/", Binary("*", step, Binary("**", count, Number(Fraction(2)))), scale)
+    try:
+        text = spell(canonical(Theory(mechanism).input_term(delta, None)))
+    except KeyError:  # the scale is a variable of the program
+        text = unparse_expr(delta)
+    yield (
+        "with continuous noise (`Lap`), where no two values are equal, this alignment is verified; on this "
+        f"lattice some two of them are equal with probability at most delta = {text} (VLDB paper, appendix "
+        "A.2), which is what the ties would cost"
+    )
+
+
+def _continuous(mechanism: Mechanism) -> Mechanism:
+    """The mechanism with Laplace noise and real answers in place of those on a lattice."""
+
+    def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return tuple(statement(s) for s in body)
+
+    def statement(s: Stmt) -> Stmt:
+        match s:
+            case Sample(family=Family.DISCRETE_LAPLACE, args=args):
+                return replace(s, family=Family.LAPLACE, args=args[:1])
+            case If(branches, otherwise):
+                arms = tuple(replace(b, body=block(b.body)) for b in branches)
+                return replace(s, branches=arms, otherwise=block(otherwise))
+            case For() | While():
+                return replace(s, body=block(s.body))
+            case _:
+                return s
+
+    inputs = tuple(
+        replace(item, sort=nodes.Sort.REAL, lattice=None) if isinstance(item, Queries) else item
+        for item in mechanism.inputs
+    )
+    return replace(mechanism, inputs=inputs, body=block(mechanism.body))
 
 
 def _other_claims(findings: Findings, source: Source) -> Iterator[str]:

@@ -267,7 +267,7 @@ def test_public_functions_are_arguments() -> None:
     ],
 )
 def test_an_estimate_is_off_by_its_standard_error(name: str, parameters: dict[str, Any]) -> None:
-    """Where noise does not change who is selected, an estimate is unbiased, with the stated standard error."""
+    """Where noise does not change who is selected, an estimate is unbiased, and errs as it says."""
     source = read_source(str(SPECS / f"{name}.dp"))
     made: Any = load(emit_python(as_if_verified(check(source, parse(source)))))
     answers = [1000, 20000, -5000, 3000, -4000]

@@ -183,3 +183,31 @@ def test_help_comes_with_what_is_not_decided() -> None:
     assert verdict.condition is Condition.TERMINATES
     assert verdict.help is not None
     assert "counts down" in verdict.help
+
+
+LATTICE = (
+    "u : queries, sensitivity 1, lattice g\ng : real where g > 0\neps : real where eps > 0 and len(u) >= 2"
+)
+WITH_GAP = """
+for j in range(len(u)):
+  z[j] ~ {}
+best = argmax(u[j] + z[j] for j in u)
+emit chosen(index = best, gap = u[best] + z[best] - max(u[j] + z[j] for j in u where j != best))
+"""
+GAP_KEPT = """
+z[j] += u[j] - u'[j] + max(u'[l] + z[l] for l in u where l != best) - max(u[l] + z[l] for l in u where l != best) when j == best
+"""
+
+
+def test_what_ties_cost_is_said_where_only_they_are_in_the_way() -> None:
+    verdict = verdict_of(spec(WITH_GAP.format("DLap(2/eps, g)"), GAP_KEPT, LATTICE))
+    assert isinstance(verdict, AlignmentFails)
+    assert verdict.condition is Condition.OUTPUT
+    (ties,) = [text for text in verdict.advice if "delta" in text]
+    assert "at most delta = eps*g*len(u)*len(u)/2 (VLDB paper, appendix A.2)" in ties
+
+
+def test_ties_are_not_blamed_where_continuous_noise_fails_too() -> None:
+    verdict = verdict_of(spec(WITH_GAP.format("DLap(2/eps, g)"), "z[j] += 1 when j == best", LATTICE))
+    assert isinstance(verdict, AlignmentFails)
+    assert not [text for text in verdict.advice if "delta" in text]
