@@ -195,7 +195,8 @@ best = argmax(u[j] + z[j] for j in u)
 emit chosen(index = best, gap = u[best] + z[best] - max(u[j] + z[j] for j in u where j != best))
 """
 GAP_KEPT = """
-z[j] += u[j] - u'[j] + max(u'[l] + z[l] for l in u where l != best) - max(u[l] + z[l] for l in u where l != best) when j == best
+z[j] += (u[j] - u'[j] + max(u'[l] + z[l] for l in u where l != best)
+         - max(u[l] + z[l] for l in u where l != best)) when j == best
 """
 
 
