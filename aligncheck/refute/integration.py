@@ -31,7 +31,7 @@ def enclosed(ways: list[Way], precision: int, check: Callable[[], None]) -> Ball
     bits = precision
     while True:
         with ctx.workprec(bits):
-            integration = Integration(check)
+            integration = _kept(bits, check)
             total: Any = None
             for way in ways:
                 found = integration.probability(way)
@@ -42,6 +42,20 @@ def enclosed(ways: list[Way], precision: int, check: Callable[[], None]) -> Ball
             if total.rel_accuracy_bits() >= precision // 3 or bits >= _MOST_BITS:
                 return ball_of(total)
         bits *= 2
+
+
+_KEPT: dict[int, Integration] = {}
+
+
+def _kept(bits: int, check: Callable[[], None]) -> Integration:
+    """The integration at a precision that earlier questions have left: a search asks about the same densities
+    again and again. It starts afresh before it grows large.
+    """
+    found = _KEPT.get(bits)
+    if found is None or found.is_large:
+        found = _KEPT[bits] = Integration(check)
+    found.check = check
+    return found
 
 
 def ball_of(value: Any) -> Ball:
@@ -63,9 +77,14 @@ class Integration:
 
     def __init__(self, check: Callable[[], None], calculus: Calculus | None = None) -> None:
         self.calculus = calculus or Calculus()
-        self._check = check
+        self.check = check
         self._densities: dict[tuple[object, str], Piecewise] = {}
         self._windows: dict[Any, Any] = {}
+
+    @property
+    def is_large(self) -> bool:
+        """Whether what is kept takes room, and time to look up."""
+        return len(self._windows) > 2_000 or self.calculus.size > 1_000
 
     def probability(self, way: Way) -> Coefficient | None:
         """The probability of one way; None where it is 0 because no point is left."""
@@ -103,7 +122,7 @@ class Integration:
             raise NotComputable(str(reason), way.noises[max(kinds)].span) from None
 
     def _elimination(self) -> Elimination:
-        return Elimination(self.calculus, self._check, self._windows)
+        return Elimination(self.calculus, self.check, self._windows)
 
     def factors(
         self, way: Way, restricted: Mapping[Form, Interval], more: Iterable[int] = ()

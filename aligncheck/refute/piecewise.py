@@ -92,7 +92,7 @@ class Calculus:
         found = self._known.get(key)
         if found is None:
             for number, known in enumerate(self._values):
-                if isinstance(value, Surd) and _equal(known, value):
+                if isinstance(value, Surd) and isinstance(known, Surd) and _equal(known, value):
                     found = number
                     break
             else:
@@ -102,6 +102,11 @@ class Calculus:
                 self._signs.append(_sign(value))
             self._known[key] = found
         return found
+
+    @property
+    def size(self) -> int:
+        """How many rates are known."""
+        return len(self._values)
 
     def plus(self, one: int, other: int) -> int:
         """The sum of two rates."""

@@ -218,7 +218,7 @@ def divide(a: Real, b: Real) -> Real:
     return a / b
 
 
-_BITS = (64, 256)
+_BITS = 256
 
 
 def sign(value: Real) -> int:
@@ -227,14 +227,16 @@ def sign(value: Real) -> int:
         return int(value > 0) - int(value < 0)
     if value.open:
         return _open_sign(value)
-    for bits in _BITS:
-        with ctx.workprec(bits):
-            ball = to_ball(value)
-            if ball > 0:
-                return 1
-            if ball < 0:
-                return -1
-    return exact.sign(to_exact(value))
+    found = _ball_sign(value)
+    if found == 0:
+        with ctx.workprec(_BITS):
+            found = _ball_sign(value)
+    return found or exact.sign(to_exact(value))
+
+
+def _ball_sign(value: Surd) -> int:
+    ball = to_ball(value)
+    return int(ball > 0) - int(ball < 0)
 
 
 def _open_sign(value: Surd) -> int:
