@@ -153,7 +153,8 @@ class Evaluation:
 
     def _member(self, index: int, selection: Selection) -> bool:
         length = self.length(selection)
-        entries = self.state.pick_of(selection).entries
+        # Selections over the same values share what is decided: a longer one may have decided more.
+        entries = self.state.pick_of(selection).entries[:length]
         if index in entries:
             return True
         if len(entries) >= length or all(c.index != index for c in selection.candidates):

@@ -78,6 +78,21 @@ def test_what_is_known_is_not_asked_again() -> None:
     assert len(ways(twice, None, 0)) == 2
 
 
+def test_selections_over_the_same_values_share_what_is_decided() -> None:
+    both = mechanism(
+        """
+        for i, x in q: xi[i] ~ Lap(1)
+        one = top(1, q[i] + xi[i] for i in q)
+        two = top(2, q[i] + xi[i] for i in q)
+        emit chosen(index = two[0])
+        emit chosen(index = two[1])
+        emit shared(first = two[0] in one, second = two[1] in one, same = one[0] == two[0])
+        """
+    )
+    for way in ways(both, None, 0, 1, 2):
+        assert dict(way.released[2].fields) == {"first": True, "second": False, "same": True}
+
+
 def test_a_maximum_that_nobody_reads_may_still_be_undefined() -> None:
     hidden = mechanism(
         """
