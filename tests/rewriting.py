@@ -83,7 +83,7 @@ def names_of(mechanism: n.Mechanism) -> tuple[list[str], list[str], list[str]]:
         values += item.names if isinstance(item, n.Queries) else (item.name,)
     for statement in statements_in(mechanism.body):
         match statement:
-            case n.Assign(name) | n.Sample(name) | n.Choose(name) | n.Logistic(name):
+            case n.Assign(name) | n.Sample(name) | n.Choose(name) | n.Logistic(name) | n.Invoke(name):
                 values.append(name)
             case n.For(index, over):
                 values += [index] if index is not None else []
@@ -104,7 +104,8 @@ def names_of(mechanism: n.Mechanism) -> tuple[list[str], list[str], list[str]]:
 
 
 def renamed(mechanism: n.Mechanism, choose: Choose) -> n.Mechanism:
-    """Every name is another one. Values, tags and fields have names of their own, which may coincide.
+    """Every name is another one. Values, tags and fields have names of their own, which may coincide. What is
+    called keeps its name, and so do its inputs, tags and fields.
 
     `i` in the clauses of a list is the index of the answer by definition and stays; so no input becomes `i`.
     """
@@ -143,6 +144,10 @@ _KINDS: Mapping[tuple[type, str], str] = {
     (n.Queries, "names"): "value",
     (n.Assign, "name"): "value",
     (n.Sample, "name"): "value",
+    (n.Invoke, "name"): "value",
+    (n.OutIs, "of"): "value",
+    (n.OutCount, "of"): "value",
+    (n.OutField, "of"): "value",
     (n.For, "index"): "value",
     (n.OverQueries, "base"): "value",
     (n.OverQueries, "item"): "value",
@@ -161,6 +166,8 @@ def _renamed(node: Any, table: Mapping[str, Mapping[str, str]]) -> Any:
     for field in fields(node):
         value = getattr(node, field.name)
         kind = _KINDS.get((type(node), field.name))
+        if kind in ("tag", "field") and getattr(node, "of", "out") != "out":
+            continue
         if kind is not None and value is not None:
             names = table[kind]
             one = isinstance(value, str)
@@ -252,7 +259,7 @@ def _effects(statement: n.Stmt, lines: Mapping[str, frozenset[str]]) -> tuple[fr
     for s in statements_in((statement,)):
         read |= {name for e in own_expressions(s) for name in names_in(e)}
         match s:
-            case n.Assign(name) | n.Choose(name) | n.Logistic(name):
+            case n.Assign(name) | n.Choose(name) | n.Logistic(name) | n.Invoke(name):
                 written.add(name)
             case n.Sample(name):
                 written.add(name)
