@@ -23,11 +23,14 @@ _SLOW = 0.5
 
 
 class Meter:
-    """Measures candidates of one mechanism until a deadline (`time.monotonic()`), then raises `OutOfTime`."""
+    """Measures candidates of one mechanism until a deadline (`time.monotonic()`), then raises `OutOfTime`; so it
+    does after `most` probabilities.
+    """
 
-    def __init__(self, mechanism: Mechanism, deadline: float) -> None:
+    def __init__(self, mechanism: Mechanism, deadline: float, most: int | None = None) -> None:
         self.mechanism = mechanism
         self.deadline = deadline
+        self._most = most
         self.asked = 0
         self.left_out: dict[str, None] = {}
         self._known: dict[tuple[Inputs, Inputs, Event], float | None] = {}
@@ -52,7 +55,7 @@ class Meter:
 
     def _measured(self, parameters: Inputs, data: Inputs, event: Event) -> float | None:
         now = time.monotonic()
-        if now > self.deadline:
+        if now > self.deadline or (self._most is not None and self.asked >= self._most):
             raise OutOfTime
         self.asked += 1
         until = min(self.deadline, now + _SLOW)

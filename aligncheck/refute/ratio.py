@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from aligncheck.exact import Undecided, Undefined
-from aligncheck.interpreter import Inputs
+from aligncheck.interpreter import Inputs, Stopped
+from aligncheck.refute.candidates import legal
+from aligncheck.refute.claims import claim_for
+from aligncheck.refute.measure import approximately
 from aligncheck.refute.probability import NotComputable, OutOfTime, closed_form
 from aligncheck.refute.violation import Formula, Violation
 from aligncheck.syntax.nodes import Mechanism
 
 NAME = "eps"
-_LONGEST = 160
+_LONGEST = 110
 """Formulas of more characters than this say less than numbers do."""
+_SIMPLE = 40
+"""SymPy simplifies expressions of so many operations in no time; larger ones may take for ever."""
+_RANGE = tuple(Fraction(2) ** Fraction(power) for power in range(-5, 5))
 
 
 def formula_of(mechanism: Mechanism, violation: Violation, deadline: float) -> Formula | None:
@@ -28,7 +39,11 @@ def formula_of(mechanism: Mechanism, violation: Violation, deadline: float) -> F
     ]
     if parts[0] is None or parts[1] is None:
         return None
-    return _ratio(parts[0], parts[1])
+    ratio = _simple(parts[0] / parts[1])
+    text = _text(ratio)
+    if len(text) > _LONGEST:
+        return None
+    return Formula(NAME, text, _violated(mechanism, violation, ratio))
 
 
 def _closed(
@@ -43,9 +58,68 @@ def _closed(
     return None if found is None else found.expression
 
 
-def _ratio(on_d: Any, on_d_prime: Any) -> Formula | None:
+def _simple(ratio: Any) -> Any:
     import sympy
 
-    ratio = sympy.simplify(on_d / on_d_prime)
-    text = str(ratio).replace("**", "^").replace("log(", "ln(")
-    return Formula(NAME, text, None) if len(text) <= _LONGEST else None
+    if ratio.count_ops() <= _SIMPLE:
+        return sympy.simplify(ratio)
+    return sympy.powsimp(ratio)
+
+
+def _text(ratio: Any) -> str:
+    return str(ratio).replace("**", "^").replace("log(", "ln(")
+
+
+def _violated(mechanism: Mechanism, violation: Violation, ratio: Any) -> str | None:
+    """For which ε the event violates the claim, about: where the logarithm of the ratio crosses it."""
+
+    def excess(eps: float) -> float | None:
+        return _excess(mechanism, violation, ratio, eps)
+
+    found = [(float(eps), excess(float(eps))) for eps in _RANGE]
+    known = [(eps, value) for eps, value in found if value is not None]
+    crossings = [
+        (_crossing(excess, low, high), before > 0)
+        for (low, before), (high, after) in pairwise(known)
+        if (before > 0) is not (after > 0)
+    ]
+    if len(known) < len(_RANGE) or len(crossings) > 1:
+        return None
+    if not crossings:
+        return "every eps that was tried, from 1/32 to 16" if known[0][1] > 0 else None
+    at, below = crossings[0]
+    return f"eps {'<' if below else '>'} {at:.4g}"
+
+
+def _excess(mechanism: Mechanism, violation: Violation, ratio: Any, eps: float) -> float | None:
+    """By how much ln of the ratio is above the claim at some ε; None where ε is not allowed."""
+    import sympy
+
+    exact_eps = Fraction(eps).limit_denominator(1 << 20)
+    scenario = replace(
+        violation.scenario,
+        parameters=tuple(
+            (name, exact_eps if name == NAME else value) for name, value in violation.scenario.parameters
+        ),
+    )
+    if not legal(mechanism, scenario):
+        return None
+    try:
+        claim = approximately(claim_for(mechanism, scenario, violation.event))
+        value = ratio.subs(sympy.Symbol(NAME, positive=True), sympy.Float(eps, 60))
+        value = value.subs(sympy.Symbol(NAME), sympy.Float(eps, 60))
+        found = sympy.log(value).evalf(20)
+    except (Stopped, Undecided, Undefined):
+        return None
+    return float(found) - claim if found.is_real else None
+
+
+def _crossing(excess: Callable[[float], float | None], low: float, high: float) -> float:
+    sign = (excess(low) or 0.0) > 0
+    for _ in range(30):
+        middle = math.sqrt(low * high)
+        if ((excess(middle) or 0.0) > 0) is sign:
+            low = middle
+        else:
+            high = middle
+    return low

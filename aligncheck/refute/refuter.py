@@ -47,6 +47,7 @@ _SURVEYED = (1, 2, 3, 4)
 """Lengths whose outputs are looked at one by one; longer inputs grow from shorter ones."""
 _OUTPUTS = 48
 """So many different outputs are looked at for each database."""
+_BESIDE = 5
 _RUNS, _MORE_RUNS, _AROUND = 5, 30, 5
 _CLIMBERS, _CUT, _PARENTS, _PATIENCE = 2, 6, 2, 2
 _WORTH = 0.01
@@ -58,12 +59,14 @@ class Aim:
     """What is fixed, and where to look first.
 
     `fixed` are values of public inputs. `hints` are pairs of databases to look at first, such as those on
-    which a proof failed; they need not be legal. `seconds` bounds the search.
+    which a proof failed; they need not be legal. `seconds` bounds the search, and so does `probabilities`, the
+    number of probabilities to be computed, if given: the same search then takes the same way every time.
     """
 
     fixed: Inputs = ()
     hints: tuple[Scenario, ...] = ()
     seconds: float = SECONDS
+    probabilities: int | None = None
 
 
 def load() -> None:
@@ -78,7 +81,7 @@ def refute(mechanism: Mechanism, aim: Aim) -> Finding:
     Nothing that is known of a proof is used: a verified mechanism is searched like any other.
     """
     end = time.monotonic() + aim.seconds
-    meter = Meter(mechanism, end - _RESERVE * aim.seconds)
+    meter = Meter(mechanism, end - _RESERVE * aim.seconds, aim.probabilities)
     hunt = _Hunt(meter)
     with suppress(OutOfTime):
         hunt.search(aim)
@@ -158,7 +161,8 @@ class _Hunt:
                 self._survey(start)
             if self._violates():
                 break
-        self._lengthen()
+        if not self._is_over():
+            self._lengthen()
 
     def _plan(self, fixed: dict[str, Input]) -> Iterator[Iterable[Scenario]]:
         """Databases to look at, in groups; a violation ends the search after its group."""
@@ -208,7 +212,11 @@ class _Hunt:
         """Look at the outputs on a database and its neighbours; follow the best ones."""
         pairs = neighbours(self._mechanism, start) if start.data == start.data_prime else [start]
         found: list[tuple[Scored, Scored]] = []
-        for event in self._events(start, pairs):
+        events = list(self._events(start, pairs))
+        self._only_beside(pairs, frozenset(events))
+        if self._is_over():
+            return
+        for event in events:
             near = self._first_look(start, pairs, event)
             if near is not None:
                 far = near if near.level == math.inf else spread(self._meter, near)
@@ -226,6 +234,15 @@ class _Hunt:
             if self._is_over():
                 return
         self._halfway(start, [near.candidate.event for near, _ in found[:_CUT]])
+
+    def _only_beside(self, pairs: Sequence[Scenario], known: frozenset[Event]) -> None:
+        """Outputs that a neighbour has, but not the database itself."""
+        for pair in pairs[1:_BESIDE]:
+            for event in self._meter.outputs(pair.parameters, pair.data_prime, _OUTPUTS):
+                if event not in known:
+                    self._consider(score(self._meter, Candidate(pair, event)))
+                    if self._is_over():
+                        return
 
     def _cut(self, near: Scored, far: Scored) -> None:
         """Restrict the released numbers, and see how far that leads."""

@@ -235,11 +235,9 @@ def refutation_document(
     """
     results = []
     for number, refutation in enumerate(refutations):
-        result = _result(refutation)
-        if comparisons is not None:
-            one = comparisons[number]
-            result["expected"] = {"verdict": one.wanted, "agrees": one.agrees}
-        results.append(result)
+        one = None if comparisons is None else comparisons[number]
+        expected = None if one is None else {"verdict": one.wanted, "agrees": one.agrees}
+        results.append({**_result(refutation), "expected": expected})
     return {"version": __version__, "results": results}
 
 

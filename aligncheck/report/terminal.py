@@ -270,6 +270,8 @@ def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbo
     yield Text()
     yield from _advice(canvas, "help", verdict.advice)
     yield from _advice(canvas, "note", (*verdict.notes, _about(verdict)))
+    path = "FILE" if source is None else source.path
+    yield from _advice(canvas, "help", (f"`aligncheck refute {path}` searches for a real violation",))
     yield from canvas.hanging(Text("more: ", style="bold"), _more(verdict.condition, verdict.proof))
     yield Text()
     yield from _summary(canvas, verdict.conditions)

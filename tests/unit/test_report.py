@@ -291,6 +291,7 @@ def test_a_cost_that_adds_up_past_the_claim() -> None:
 
         note: this is about the alignment: the mechanism may still be private under
               another one
+        help: `aligncheck refute specs/m.dp` searches for a real violation
         more: `aligncheck explain cost`  (Lemma 1, condition iv)
 
         proved: terminates, output, countable     failed: cost     unknown: none
