@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 SECONDS = 5.0
 """Seconds for each file by default."""
-_FIRST = 0.55
+_FIRST = 0.7
 """The share of the time for the search on its own; then a proof is tried, and followed where it fails."""
-_PROOF = 0.25
+_PROOF = 0.2
 
 
 @dataclass(frozen=True, slots=True)

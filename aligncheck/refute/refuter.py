@@ -49,7 +49,7 @@ _OUTPUTS = 48
 """So many different outputs are looked at for each database."""
 _BESIDE = 5
 _RUNS, _MORE_RUNS, _AROUND = 5, 30, 5
-_CLIMBERS, _CUT, _PARENTS, _PATIENCE = 2, 6, 2, 2
+_CUT, _PARENTS, _PATIENCE = 5, 2, 2
 _WORTH = 0.01
 """Longer inputs are tried for as long as each adds this much, in units of the claim."""
 
@@ -59,8 +59,8 @@ class Aim:
     """What is fixed, and where to look first.
 
     `fixed` are values of public inputs. `hints` are pairs of databases to look at first, such as those on
-    which a proof failed; they need not be legal. `seconds` bounds the search, and so does `probabilities`, the
-    number of probabilities to be computed, if given: the same search then takes the same way every time.
+    which a proof failed; they need not be legal. `seconds` bounds the search, and so does `probabilities`, if
+    given, the number of probabilities to be computed: then the same search goes the same way every time.
     """
 
     fixed: Inputs = ()
@@ -225,12 +225,12 @@ class _Hunt:
                 if self._is_over():
                     return
         found.sort(key=lambda pair: -pair[1].score)
-        for _, far in found[:_CLIMBERS]:
+        for _, far in found[:1]:
             self._consider(climbed(self._meter, far))
             if self._is_over():
                 return
         for near, far in found[:_CUT]:
-            self._cut(near, far)
+            self._cut(near, far.score)
             if self._is_over():
                 return
         self._halfway(start, [near.candidate.event for near, _ in found[:_CUT]])
@@ -244,15 +244,14 @@ class _Hunt:
                     if self._is_over():
                         return
 
-    def _cut(self, near: Scored, far: Scored) -> None:
+    def _cut(self, near: Scored, uncut: float) -> None:
         """Restrict the released numbers, and see how far that leads."""
-        for scored in (near, far) if far is not near else (near,):
-            best = with_cuts(self._meter, scored)
-            if best.score > scored.score + _WORTH:
-                best = best if best.level == math.inf else spread(self._meter, best)
-                self._consider(best)
-                if best.level < math.inf and best.score > 0.9 * far.score:
-                    self._consider(climbed(self._meter, best))
+        best = with_cuts(self._meter, near)
+        if best.score > near.score + _WORTH:
+            best = best if best.level == math.inf else spread(self._meter, best)
+            self._consider(best)
+            if best.level < math.inf and best.score > 1.1 * uncut:
+                self._consider(climbed(self._meter, best))
 
     def _halfway(self, start: Scenario, events: Sequence[Event]) -> None:
         """Half a step apart, so that lattices do not meet: what is an atom on D may be impossible on D'."""

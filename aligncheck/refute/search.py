@@ -196,13 +196,13 @@ def climbed(meter: Meter, start: Scored, *, rounds: int = 6) -> Scored:
     """
     best = start
     steps: dict[object, Fraction] = {}
-    for number in range(rounds):
+    for _ in range(rounds):
         before = best.score
         for coordinate in _coordinates(best.candidate, meter.mechanism):
             best = _along(meter, best, coordinate, steps)
             if best.level == math.inf:
                 return best
-        if best.score < before + _WORTH or number % 3 == 0:
+        if best.score < before + _WORTH:
             best = _varied(meter, best, _other_kinds(meter.mechanism, best.candidate))
             if best.level == math.inf:
                 return best
