@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -194,9 +195,10 @@ def _discrete_features(both: tuple[Outputs, Outputs]) -> Iterator[Feature]:
 def _most_frequent(outputs: Outputs) -> tuple[str | None, ...]:
     if outputs.codes is None:
         return (None,) * outputs.width
-    codes = outputs.codes[:_PREVIEW].astype(np.int64)
-    _, at, counts = np.unique(_hashed(codes), return_index=True, return_counts=True)
-    row = outputs.codes[at[np.argmax(counts)]]
+    some = outputs.codes[:_PREVIEW]
+    keys, _ = _discrete_keys((dataclasses.replace(outputs, runs=len(some), numbers=None, codes=some),) * 2)
+    _, at, counts = np.unique(keys[0], return_index=True, return_counts=True)
+    row = some[at[np.argmax(counts)]]
     return tuple(None if code == NUMBER else outputs.labels[code] for code in row if code != ABSENT)
 
 
@@ -212,8 +214,7 @@ def _is_discrete(both: tuple[Outputs, Outputs]) -> bool:
 
 def _whole_outputs(first: Outputs, second: Outputs) -> Column:
     """The most frequent outputs (of the first runs) by their discrete part: other numbers are free."""
-    rows, small = _discrete_rows((first, second))
-    keys = [_hashed(found) for found in rows]
+    keys, small = _discrete_keys((first, second))
     preview = np.concatenate([found[:_PREVIEW] for found in keys])
     single, at, counts = np.unique(preview, return_index=True, return_counts=True)
     frequent = np.sort(np.argsort(-counts, kind="stable")[:_MOST_OUTPUTS])
@@ -245,22 +246,36 @@ def _entries(outputs: Outputs, row: int, small: frozenset[int]) -> Iterator[str 
             yield None
 
 
-def _discrete_rows(both: tuple[Outputs, Outputs]) -> tuple[list[NDArray[np.int64]], frozenset[int]]:
-    """Each run's discrete part as integers, and the places whose numbers belong to it."""
+def _discrete_keys(
+    both: tuple[Outputs, Outputs],
+) -> tuple[list[NDArray[np.uint64]], frozenset[int]]:
+    """One number per run for its discrete part, and the places whose numbers belong to that.
+
+    Sums of a random number for each place and what stands there (Zobrist 1970): different parts have the same
+    sum with a probability of about 2^-64.
+    """
     width = max(outputs.width for outputs in both)
     labels = tuple(dict.fromkeys((*both[0].labels, *both[1].labels)))
     small = frozenset(p for p in range(min(width, _MOST_PLACES)) if _is_small_integer(p, both))
+    generator = np.random.Generator(np.random.PCG64(1))
+    table = generator.integers(1, 2**63, size=(width, len(labels) + 3), dtype=np.uint64)
+    # Each row: a factor for integers; then the categories; at its end, where negative codes point, the rest.
     found = []
     for outputs in both:
-        rows = np.full((outputs.runs, width), ABSENT, dtype=np.int64, order="F")
-        table = np.array([*map(labels.index, outputs.labels), NUMBER, ABSENT], dtype=np.int64)
-        for place in range(outputs.width):
-            rows[:, place] = NUMBER if outputs.codes is None else table[outputs.codes[:, place]]
+        columns = [*(1 + labels.index(label) for label in outputs.labels), len(labels) + 1, len(labels) + 2]
+        keys: NDArray[np.uint64] = np.zeros(outputs.runs, dtype=np.uint64)
+        for place in range(width):
+            own = table[place, columns]
+            if place >= outputs.width:
+                keys += own[ABSENT]
+                continue
+            keys += (
+                own[NUMBER] if outputs.codes is None else np.take(own, outputs.codes[:, place], mode="wrap")
+            )
             if place in small and outputs.numbers is not None:
                 values = outputs.numbers[:, place]
-                there = ~np.isnan(values)
-                rows[there, place] = values[there].astype(np.int64) + len(labels)
-        found.append(rows)
+                keys += np.where(np.isnan(values), 0.0, values).astype(np.uint64) * (2 * table[place, 0] + 1)
+        found.append(keys)
     return found, small
 
 
@@ -281,15 +296,3 @@ def _is_small_integer(place: int, both: tuple[Outputs, Outputs]) -> bool:
         ):
             return False
     return True
-
-
-def _hashed(rows: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """One number per row; different rows have the same one with a probability of about 2^-64."""
-    generator = np.random.Generator(np.random.PCG64(1))
-    multipliers = generator.integers(1, 2**62, size=(rows.shape[1],)).astype(np.uint64) * np.uint64(2)
-    key: NDArray[np.uint64] = np.zeros(len(rows), dtype=np.uint64)
-    for place in range(rows.shape[1]):
-        mixed = (rows[:, place].astype(np.uint64) + np.uint64(7)) * (multipliers[place] + np.uint64(1))
-        np.add(key, mixed, out=key)
-        np.bitwise_xor(key, np.right_shift(key, np.uint64(31)), out=key)
-    return key

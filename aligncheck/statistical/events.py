@@ -164,9 +164,10 @@ def _last(outputs: Outputs) -> Numbers:
     found = outputs.numbers
     if found is None:
         return _none(outputs)
-    there = ~np.isnan(found)
-    place = outputs.width - 1 - np.argmax(there[:, ::-1], axis=1)
-    return np.asarray(found[np.arange(outputs.runs), place])  # NaN where no place holds a number
+    last = _none(outputs)
+    for place in range(outputs.width):
+        np.copyto(last, found[:, place], where=~np.isnan(found[:, place]))
+    return last
 
 
 def _distances(outputs: Outputs, reference: tuple[str | None, ...]) -> Numbers:

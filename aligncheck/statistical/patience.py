@@ -17,9 +17,9 @@ class TookTooLong(BaseException):
 def patience(seconds: float) -> Iterator[Callable[[], None]]:
     """Raises TookTooLong in the block, `seconds` after it was entered or what it gives was last called.
 
-    It reaches Python code and what waits (sleep, input). Native code that computes on and on notices only at
-    its end: for that, processes have deadlines of their own. Does nothing outside of the main thread and where
-    the system has no timers.
+    It reaches Python code and what waits (sleep, input). Native code that computes on and on notices only
+    at its end: for that, processes have deadlines of their own. Does nothing outside of the main thread, and
+    where the system has no timers.
     """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield lambda: None

@@ -101,7 +101,10 @@ def run_test(plan: Plan, progress: Progress) -> Tested:
     start = time.monotonic()
     probe = _probe(plan)
     claim, levels = _levels(plan, probe)
-    plan = dataclasses.replace(plan, setup=dataclasses.replace(plan.setup, by_paths=probe.by_paths))
+    # A batch has the time of one call, or what the first, smaller ones suggest that it needs.
+    patient = max(plan.timeout, _SLACK * probe.seconds * BATCH)
+    setup = dataclasses.replace(plan.setup, by_paths=probe.by_paths, patience=patient)
+    plan = dataclasses.replace(plan, setup=setup)
     tested = sorted({0.0, claim, *levels})
     chosen = _select(plan, probe, tested, progress)
     found = _final(plan, probe, tested, chosen, progress)

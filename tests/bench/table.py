@@ -16,7 +16,10 @@ Masked: TypeAlias = "np.ma.MaskedArray[Any, Any]"
 
 def _laplace(rng: np.random.Generator, scale: float, shape: tuple[int, ...]) -> Floats:
     """The difference of two exponential variables is Laplace, and quicker than NumPy's own."""
-    return scale * (rng.standard_exponential(shape) - rng.standard_exponential(shape))
+    noise = rng.standard_exponential(shape)
+    noise -= rng.standard_exponential(shape)
+    noise *= scale
+    return noise
 
 
 def noisy_max(queries: Floats, eps: float, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -108,5 +111,5 @@ def isvt4(
 
 def _until(above: NDArray[np.bool_], answers: NDArray[np.bool_], N: int) -> Masked:
     """The answers up to and including the N-th that is above; later ones are masked."""
-    before: NDArray[np.int64] = np.cumsum(above, axis=1) - above
+    before: NDArray[np.int32] = np.cumsum(above, axis=1, dtype=np.int32) - above
     return np.ma.array(answers, mask=before >= N)

@@ -1,0 +1,76 @@
+"""Times of `aligncheck test` on the mechanisms of the dissertation's Table 4-3, beside the times given there.
+
+Run it on an idle machine: python tests/bench/statistical.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A mechanism of table.py, its adjacency, the seconds of Table 4-3; whether it keeps what it claims."""
+
+    function: str
+    adjacency: str
+    seconds: float
+    private: bool
+
+
+ROWS = (
+    Row("noisy_max", "all", 4.32, True),
+    Row("noisy_max_value", "all", 9.49, False),
+    Row("noisy_max_exponential", "all", 4.25, True),
+    Row("noisy_max_value_exponential", "all", 8.70, False),
+    Row("histogram", "one", 10.39, True),
+    Row("histogram_wrong_scale", "one", 11.28, False),
+    Row("svt", "all", 1.99, True),
+    Row("isvt1", "all", 1.62, False),
+    Row("isvt2", "all", 4.56, False),
+    Row("isvt3", "all", 2.56, False),
+    Row("isvt4", "all", 22.97, False),
+)
+
+AIM = 2.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--eps", default="0.7", help="claimed and tested (default: %(default)s)")
+    parser.add_argument("--repeats", type=int, default=3, help="of which the median is shown")
+    args = parser.parse_args()
+    print(f"eps = {args.eps}, 500,000 runs for the test, 100,000 for selection; seconds, start-up included")
+    print(
+        f"{'mechanism':<30}{'finding':<16}{'log10 p':>9}{'loss >=':>9}{'seconds':>9}{'there':>7}{'ratio':>7}"
+    )
+    for row in ROWS:
+        times = []
+        for seed in range(args.repeats):
+            start = time.perf_counter()
+            command = [sys.executable, "-m", "aligncheck", "test", f"{HERE / 'table.py'}:{row.function}"]
+            options = ["--eps", args.eps, "--adjacency", row.adjacency, "--seed", str(seed), "--json"]
+            done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+            times.append(time.perf_counter() - start)
+            found = json.loads(done.stdout)
+        seconds = statistics.median(times)
+        power, loss = found["claimed"]["log10_p_value"], found["least_loss"]
+        wrong = "  not as it should be" if (found["finding"] == "evidence") == row.private else ""
+        slow = "  above the aim" if seconds > AIM else ""
+        print(
+            f"{row.function:<30}{found['finding']:<16}{power:>9.1f}{loss:>9.3f}{seconds:>9.2f}{row.seconds:>7.2f}"
+            f"{row.seconds / seconds:>7.1f}{wrong}{slow}"
+        )
+
+
+if __name__ == "__main__":
+    main()
