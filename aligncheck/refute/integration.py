@@ -11,10 +11,10 @@ from flint import arb, ctx, fmpq
 from aligncheck import exact
 from aligncheck.refute.elimination import Elimination, Form, Tangled
 from aligncheck.refute.execution import Way
-from aligncheck.refute.piecewise import Calculus, Coefficient, Piece, Piecewise, indicator
+from aligncheck.refute.parts import Part, classes, components, fractions
+from aligncheck.refute.piecewise import Calculus, Coefficient, Piece, Piecewise
 from aligncheck.refute.probability import Ball, NotComputable
 from aligncheck.refute.reals import to_ball
-from aligncheck.refute.residues import classes
 from aligncheck.refute.states import Chosen
 from aligncheck.refute.symbolic import Interval, Noise
 from aligncheck.syntax import nodes
@@ -94,49 +94,33 @@ class Integration:
         restricted, logistic = split(way)
         for noise, interval in logistic:
             scale = scale * self._logistic(noise, interval)
-        factors, kinds = self.factors(way, restricted)
-        found = self._integral(way, restricted, factors, kinds) if kinds else 1
-        if found is None:
-            return None
-        return found * scale if self.calculus.symbolic else arb(1) * found * scale
-
-    def _integral(
-        self,
-        way: Way,
-        restricted: Mapping[Form, Interval],
-        factors: list[tuple[Form, Piecewise]],
-        kinds: dict[int, bool],
-    ) -> Coefficient | None:
-        try:
+        for part in components(self.part(way, restricted)):
             try:
-                return self._elimination().integral(factors, kinds)
-            except Tangled:
-                densities = {variable: self.density(way.noises[variable]) for variable in kinds}
-                split = None if any(kinds.values()) else classes(self.calculus, densities, restricted)
-                if split is None:
-                    raise
-                found = [self._elimination().integral(held, kinds) for held in split]
-                left = [value for value in found if value is not None]
-                return sum(left[1:], left[0]) if left else None
-        except (Tangled, exact.Undecided) as reason:
-            raise NotComputable(str(reason), way.noises[max(kinds)].span) from None
+                found = self._integral(part)
+            except (Tangled, exact.Undecided) as reason:
+                span = way.noises[max(part.densities)].span
+                raise NotComputable(str(reason), span) from None
+            if found is None:
+                return None
+            scale = scale * found
+        return scale if self.calculus.symbolic else arb(1) * scale
 
-    def _elimination(self) -> Elimination:
-        return Elimination(self.calculus, self.check, self._windows)
+    def _integral(self, part: Part) -> Coefficient | None:
+        """The integral over one part, as it is or else split up. Raises `Tangled`."""
+        try:
+            return Elimination(self.calculus, self.check, self._windows).integral(*part.factors())
+        except Tangled:
+            split = fractions(self.calculus, part) or classes(self.calculus, part)
+            if split is None:
+                raise
+            found = [self._integral(smaller) for smaller in split]
+        left = [value for value in found if value is not None]
+        return sum(left[1:], left[0]) if left else None
 
-    def factors(
-        self, way: Way, restricted: Mapping[Form, Interval], more: Iterable[int] = ()
-    ) -> tuple[list[tuple[Form, Piecewise]], dict[int, bool]]:
-        """The densities and indicators of what a way restricts, and which variables are continuous."""
+    def part(self, way: Way, restricted: Mapping[Form, Interval], more: Iterable[int] = ()) -> Part:
+        """What is to be integrated for a way: the variables that are restricted, and `more`."""
         used = sorted({variable for form in restricted for variable, _ in form} | set(more))
-        kinds = {variable: not way.noises[variable].lattice for variable in used}
-        factors: list[tuple[Form, Piecewise]] = [
-            (((variable, 1),), self.density(way.noises[variable])) for variable in used
-        ]
-        for form, (low, high) in restricted.items():
-            continuous = any(kinds[variable] for variable, _ in form)
-            factors.append((form, indicator(low, high, continuous)))
-        return factors, kinds
+        return Part({variable: self.density(way.noises[variable]) for variable in used}, restricted)
 
     def density(self, noise: Noise) -> Piecewise:
         """The density (the masses) of a noise variable."""

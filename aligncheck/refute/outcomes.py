@@ -109,7 +109,7 @@ def density_of(integration: Integration, way: Way, value: Affine, check: Check) 
     restricted, logistic = split(way)
     if logistic or any(way.noises[v].family is None for v in value.coefficients):
         raise Tangled("logistic noise")
-    factors, kinds = integration.factors(way, restricted, value.coefficients)
+    factors, kinds = integration.part(way, restricted, value.coefficients).factors()
     form, by = scaled(value.coefficients, lambda v: way.noises[v].lattice)
     elimination = Elimination(integration.calculus, check)
     function = elimination.marginal(factors, kinds, form)

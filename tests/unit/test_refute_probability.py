@@ -344,6 +344,47 @@ def test_lattice_noise_keeps_ties(program: str, event: Event, expected: float) -
     assert found.is_zero == (expected == 0)
 
 
+def test_lattices_with_different_steps_meet() -> None:
+    steps = mechanism(
+        """
+        a ~ Geo(1/2)
+        b ~ DLap(1, 1/2)
+        c ~ DLap(1, 1/3)
+        if b <= a and c <= b and a - c < 2: emit yes
+        else: emit no
+        """
+    )
+    two, three = math.exp(-1 / 2), math.exp(-1 / 3)
+    expected = sum(
+        geometric(a) * (1 - two) / (1 + two) * two ** abs(b) * (1 - three) / (1 + three) * three ** abs(c)
+        for a in range(50)
+        for b in range(-90, 2 * a + 1)
+        for c in range(3 * a - 5, math.floor(F(3 * b, 2)) + 1)
+    )
+    assert exactly(probability(steps, answers(0), out(record("yes"))), expected, 1e-9)
+
+
+def test_continuous_noise_among_lattice_noise() -> None:
+    """A Laplace threshold between geometric answers: by the threshold's integer part and fraction."""
+    mixed = mechanism(
+        """
+        t ~ Lap(2)
+        a ~ Geo(1/2)
+        b ~ Geo(1/3)
+        if a >= t + 1/4 and 2*b > t - 1/3: emit yes
+        else: emit no
+        """
+    )
+
+    def given(t: Any) -> Any:
+        first, second = max(math.ceil(t + 0.25), 0), max(math.floor((t - 1 / 3) / 2) + 1, 0)
+        return density(2)(t) * mpmath.mpf(2) ** -first * (mpmath.mpf(2) / 3) ** second
+
+    cuts = sorted({x for n in range(60) for x in (n - 0.25, 2 * n + 1 / 3) if x < 60} | {-80, -1, 0})
+    expected = mpmath.quad(given, cuts)
+    assert exactly(probability(mixed, answers(0), out(record("yes"))), expected, 1e-9)
+
+
 def test_equal_answers_with_the_same_noise_go_to_the_lowest_index() -> None:
     shared = mechanism("eta ~ Lap(1)\nw = argmax(q[i] + eta for i in q)\nemit chosen(w)")
     assert probability(shared, answers(0, 2, 2), out(record("chosen", value=1))).lower == 1
