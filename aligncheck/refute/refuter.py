@@ -49,7 +49,7 @@ _OUTPUTS = 48
 """So many different outputs are looked at for each database."""
 _BESIDE = 5
 _RUNS, _MORE_RUNS, _AROUND = 5, 30, 5
-_CUT, _PARENTS, _PATIENCE = 5, 2, 2
+_CUT, _PARENTS, _PATIENCE = 5, 4, 2
 _WORTH = 0.01
 """Longer inputs are tried for as long as each adds this much, in units of the claim."""
 
@@ -178,6 +178,7 @@ class _Hunt:
         yield from self._parting(first[1:2] or first)
         yield from (each[:1] for each in first[1:2])
         yield from self._growing()
+        yield from self._more(choices)
         yield from self._stray(choices, lengths[:2])
         yield from (each[:1] for each in first[2:3])
         yield from self._parting(first[2:3])
@@ -190,6 +191,20 @@ class _Hunt:
         """Databases on which the runs part, by the solver."""
         pairs = (parting_pair(self._mechanism, each[0]) for each in starts if each)
         yield from ([pair] for pair in pairs if pair is not None)
+
+    def _more(self, choices: dict[int, list[Inputs]]) -> Iterator[Iterable[Scenario]]:
+        """Whole numbers that are one larger, such as how many answers are to be given."""
+        whole = {
+            item.name
+            for item in self._mechanism.inputs
+            if isinstance(item, nodes.Parameter) and item.sort is nodes.Sort.INT
+        }
+        for length in (2, 3, 4):
+            for parameters in choices.get(length, [])[1:]:
+                first = dict(choices[length][0])
+                other = [name for name, value in parameters if value != first[name]]
+                if len(other) == 1 and other[0] in whole:
+                    yield starting_databases(self._mechanism, length, parameters)[:1]
 
     def _growing(self) -> Iterator[Iterable[Scenario]]:
         """No databases: longer inputs are made from the best so far."""
@@ -300,8 +315,7 @@ class _Hunt:
             stale = 0 if best.score >= before.score + _WORTH else stale + 1
 
     def _lengthen_from(self, length: int) -> None:
-        wide = 1 if self._violates() else 2  # once a violation is there, it is only made stronger
-        parents = sorted(self._kept[length].values(), key=_score, reverse=True)[: wide * _PARENTS]
+        parents = sorted(self._kept[length].values(), key=_score, reverse=True)[:_PARENTS]
         tried: dict[object, Scored] = {}
         for candidate in dict.fromkeys(
             one for parent in parents for one in grown(self._mechanism, parent.candidate)
@@ -312,10 +326,11 @@ class _Hunt:
             kind = _kind(candidate)
             if scored is not None and (kind not in tried or scored.score > tried[kind].score):
                 tried[kind] = scored
-        best = sorted(tried.values(), key=_score, reverse=True)[: wide * _PARENTS]
+        best = sorted(tried.values(), key=_score, reverse=True)[:_PARENTS]
         for scored in best:
             self._consider(scored)
-        for scored in best[:wide]:
+        # Once a violation is there, it is only made stronger.
+        for scored in best[: 1 if self._violates() else 2]:
             self._consider(climbed(self._meter, scored, rounds=3))
         if not best:
             self._kept[length + 1] = {}
