@@ -41,11 +41,12 @@ NUMBERS = (
 LINEAR = tuple(n for n in NUMBERS if not n.startswith(("floor", "(a + 1)", "exp")))
 
 
-def random_mechanism(chance: random.Random) -> Mechanism:
-    """A checked mechanism over `INPUTS`."""
-    families = LATTICE if chance.random() < 0.4 else CONTINUOUS
-    if chance.random() < 0.1:
-        families = CONTINUOUS + LATTICE
+def random_mechanism(chance: random.Random, families: tuple[str, ...] = ()) -> Mechanism:
+    """A checked mechanism over `INPUTS`, with noise of these families (none: any that go together)."""
+    if not families:
+        families = LATTICE if chance.random() < 0.4 else CONTINUOUS
+        if chance.random() < 0.1:
+            families = CONTINUOUS + LATTICE
     program = [
         f"a ~ {chance.choice(families)}",
         f"b ~ {chance.choice(families)}",

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
@@ -13,15 +14,16 @@ from pathlib import Path
 import pytest
 from random_mechanisms import random_inputs, random_mechanism
 from random_pairs import scenarios
-from simulation import agrees, event_near, in_event, simulated
+from simulation import agrees, approximate, event_near, in_event, simulated
 
 from aligncheck.check import check
 from aligncheck.check.link import Linker
 from aligncheck.diagnostics import SpecError
-from aligncheck.interpreter import Input, StepLimit
-from aligncheck.refute.events import describe
+from aligncheck.exact import Number
+from aligncheck.interpreter import DrawSite, Input, StepLimit, run
+from aligncheck.refute.events import Event, describe
 from aligncheck.refute.probability import Ball, NotComputable, probability, shapes
-from aligncheck.syntax.nodes import Mechanism
+from aligncheck.syntax.nodes import Family, Mechanism
 from aligncheck.syntax.parse import parse, read_source
 
 SPECS = Path(__file__).parents[2] / "specs"
@@ -52,10 +54,10 @@ def check_events(mechanism: Mechanism, inputs: Mapping[str, Input], seed: int) -
     chance = random.Random(seed)
     runs = simulated(mechanism, inputs, RUNS, seed)
     compared = refused = 0
-    for run in runs[:4]:
-        if isinstance(run.ended, StepLimit):
+    for one in runs[:4]:
+        if isinstance(one.ended, StepLimit):
             continue
-        event = event_near(run, chance)
+        event = event_near(one, chance)
         try:
             found = probability(mechanism, inputs, event)
         except NotComputable:
@@ -77,6 +79,59 @@ def test_random_mechanisms_agree_with_simulation(part: int) -> None:
         done, left = check_events(mechanism, inputs, seed)
         compared, refused = compared + done, refused + left
     assert compared > 3 * refused
+
+
+def enumerated(mechanism: Mechanism, inputs: Mapping[str, Input], event: Event) -> float:
+    """The probability of an event by all noise with a mass that matters."""
+    total = 0.0
+
+    def follow(taken: tuple[Fraction, ...], weight: float) -> None:
+        nonlocal total
+        tape = iter(taken)
+        asked: list[DrawSite] = []
+
+        def draw(site: DrawSite) -> Number:
+            asked.append(site)
+            return next(tape, Fraction(0))
+
+        done = run(mechanism, {}, inputs, draw)
+        if len(asked) > len(taken):
+            for value, mass in masses(asked[len(taken)]):
+                if weight * mass > 1e-7:
+                    follow((*taken, value), weight * mass)
+        elif in_event(done, event):
+            total += weight
+
+    follow((), 1.0)
+    return total
+
+
+def masses(site: DrawSite) -> Iterator[tuple[Fraction, float]]:
+    scale, *steps = map(approximate, site.args)
+    if site.family is Family.GEOMETRIC:
+        yield from ((Fraction(k), scale * (1 - scale) ** k) for k in range(12))
+        return
+    step = Fraction(steps[0]) if steps else Fraction(1)
+    fall = math.exp(-float(step) / scale)
+    yield from ((k * step, (1 - fall) / (1 + fall) * fall ** abs(k)) for k in range(-12, 13))
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_lattice_mechanisms_agree_with_enumeration(part: int) -> None:
+    compared = 0
+    for seed in range(500 + 8 * part, 508 + 8 * part):
+        chance = random.Random(seed)
+        mechanism = random_mechanism(chance, ("Geo(7/8)", "DLap(1/2)", "DLap(1/4, 1/2)"))
+        inputs = {**random_inputs(chance), "q": (Fraction(chance.randint(-1, 1), 2),)}
+        for one in simulated(mechanism, inputs, 2, seed):
+            event = event_near(one, chance)
+            try:
+                found = probability(mechanism, inputs, event)
+            except NotComputable:
+                continue
+            assert float(found) == pytest.approx(enumerated(mechanism, inputs, event), abs=1e-4), seed
+            compared += 1
+    assert compared > 10
 
 
 def test_random_mechanisms_sum_to_one() -> None:
