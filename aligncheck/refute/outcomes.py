@@ -16,7 +16,7 @@ from aligncheck.refute.events import Event, Exactly, Outputs, Raises, RecordPatt
 from aligncheck.refute.execution import Execution, Way
 from aligncheck.refute.integration import Integration, enclosed, split
 from aligncheck.refute.piecewise import Piecewise
-from aligncheck.refute.probability import Ball, Landmark, NotComputable, Tail
+from aligncheck.refute.probability import Ball, NotComputable, Tail
 from aligncheck.refute.reals import Real, sign
 from aligncheck.refute.symbolic import Affine, Deferred, Extreme, Opaque, Shaped
 from aligncheck.syntax import nodes
@@ -114,58 +114,6 @@ def density_of(integration: Integration, way: Way, value: Affine, check: Check) 
     elimination = Elimination(integration.calculus, check)
     function = elimination.marginal(factors, kinds, form)
     return None if function.is_zero else Density(function, by, value.constant)
-
-
-def marked(
-    mechanism: nodes.Mechanism,
-    inputs: Mapping[str, Input],
-    shape: Outputs,
-    functions: Mapping[str, Function] | None,
-    check: Check,
-) -> list[Landmark]:
-    """See `probability.landmarks`."""
-    points: dict[tuple[int, str], list[Real]] = {}
-    atoms: dict[tuple[int, str], list[Real]] = {}
-    steps: dict[tuple[int, str], Real] = {}
-    with ctx.workprec(64):
-        integration = Integration(check)
-        for way in Execution(mechanism, inputs, shape, functions, check, collect=True).ways():
-            for record, name, value in _fields(way):
-                key = record, name
-                if isinstance(value, Affine):
-                    points.setdefault(key, []).extend(_cuts(integration, way, value, check))
-                    if all(way.noises[v].lattice for v in value.coefficients):
-                        steps[key] = 1 / abs(fmpq(scaled(value.coefficients, lambda v: True)[1]))
-                elif isinstance(value, Shaped):
-                    points.setdefault(key, [])
-                elif not isinstance(value, bool):
-                    atoms.setdefault(key, []).append(value)
-    return [
-        Landmark(
-            *key,
-            tuple(map(reals.to_exact, _distinct(found))),
-            tuple(map(reals.to_exact, _distinct(atoms.get(key, [])))),
-            reals.to_exact(steps[key]) if key in steps else None,
-        )
-        for key, found in sorted(points.items())
-    ]
-
-
-def _cuts(integration: Integration, way: Way, value: Affine, check: Check) -> list[Real]:
-    """Where the density may have kinks. Only where to look: where it is not computed, the likely place."""
-    try:
-        density = density_of(integration, way, value, check)
-    except (Tangled, NotComputable):
-        return [value.constant]
-    return [] if density is None else [density.at(cut) for cut in density.function.cuts]
-
-
-def _distinct(numbers: list[Real]) -> list[Real]:
-    found: list[Real] = []
-    for number in sorted(numbers):
-        if not found or sign(number - found[-1]) != 0:
-            found.append(number)
-    return found
 
 
 # --- tails --------------------------------------------------------------------------------------------------

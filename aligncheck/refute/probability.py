@@ -125,35 +125,6 @@ def shapes(
 
 
 @dataclass(frozen=True, slots=True)
-class Landmark:
-    """What a search wants to know of one noisy field in one shape.
-
-    `points` are where the density of the field may have kinks or its support an end, rising; `atoms` the
-    values that it takes with positive probability; `lattice` is the step of a field that is discrete noise.
-    """
-
-    record: int
-    field: str
-    points: tuple[Number, ...]
-    atoms: tuple[Number, ...] = ()
-    lattice: Number | None = None
-
-
-def landmarks(
-    mechanism: nodes.Mechanism,
-    inputs: Mapping[str, Input],
-    shape: Outputs,
-    *,
-    functions: Mapping[str, Function] | None = None,
-    deadline: float | None = None,
-) -> list[Landmark]:
-    """Where to cut the released numbers of a shape. Raises as `probability` does."""
-    from aligncheck.refute.outcomes import marked
-
-    return marked(mechanism, inputs, shape, functions, lambda: check_deadline(deadline))
-
-
-@dataclass(frozen=True, slots=True)
 class Formula:
     """A probability as a function of one parameter, for all its positive values: a SymPy expression in the
     (positive) symbol `name`.

@@ -25,12 +25,14 @@ from aligncheck.refute.events import (
     RecordPattern,
     describe,
 )
+from aligncheck.refute.execution import Execution
+from aligncheck.refute.integration import Integration
+from aligncheck.refute.outcomes import density_of
 from aligncheck.refute.probability import (
     Ball,
     NotComputable,
     OutOfTime,
     closed_form,
-    landmarks,
     log_ratio,
     probability,
     shapes,
@@ -475,7 +477,7 @@ def test_loops_without_an_end_are_refused() -> None:
     assert exactly(probability(waiting, answers(0), out(record("low"), record("low"), record("top"))), 1 / 8)
 
 
-# --- shapes, landmarks, tails -------------------------------------------------------------------------------
+# --- shapes, densities, tails -------------------------------------------------------------------------------
 
 
 def test_shapes_tell_discrete_fields_and_leave_noise_free() -> None:
@@ -494,19 +496,23 @@ def test_more_shapes_than_wanted_are_refused() -> None:
         shapes(SPARSE, answers(*range(8)), most=3)
 
 
-def test_landmarks_are_the_kinks() -> None:
-    gap = mechanism(
+def test_densities_of_released_numbers_have_their_kinks_where_answers_lie() -> None:
+    value = mechanism(
         """
         for i, x in q: xi[i] ~ Lap(2/eps)
         w = argmax(q[i] + xi[i] for i in q)
-        emit chosen(index = w, value = q[w] + xi[w])
+        emit chosen(index = w, value = 1 - 2*(q[w] + xi[w]))
         """
     )
-    (found,) = landmarks(gap, answers(0, 1, 3), out(record("chosen", index=1)))
-    assert (found.record, found.field, found.points) == (0, "value", (F(0), F(1), F(3)))
-    clipped = mechanism("eta ~ DLap(2, 1/2)\nemit t(max(eta, 1))")
-    (found,) = landmarks(clipped, answers(0), out(record("t")))
-    assert (found.atoms, found.lattice) == ((F(1),), F(1, 2))
+    event = out(record("chosen", index=1))
+    (way,) = Execution(value, answers(0, 1, 3), event, None, lambda: None, collect=True).ways()
+    released = dict(way.released[0].fields)["value"]
+    integration = Integration(lambda: None)
+    density = density_of(integration, way, released, lambda: None)
+    assert density is not None
+    assert sorted(density.at(cut) for cut in density.function.cuts) == [-5, -1, 1]
+    total = integration.calculus.total(density.function)
+    assert float(total) == pytest.approx(float(probability(value, answers(0, 1, 3), event)))
 
 
 def test_tails_fall_like_their_slowest_part() -> None:
