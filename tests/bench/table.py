@@ -96,17 +96,20 @@ def isvt3(
 
 
 def isvt4(
-    queries: Floats, eps: float, size: int, rng: np.random.Generator, T: float = 1.0, N: int = 1
-) -> tuple[Masked, Masked]:
-    """Algorithm 15: False below, the noisy answer itself above.
+    queries: Floats, eps: float, size: int, rng: np.random.Generator, T: float = 1.0
+) -> tuple[NDArray[np.int64], Masked]:
+    """Algorithm 15 with N = 1: False for each answer below, then the noisy answer itself.
 
-    In two arrays, either of them masked where the other one holds what was released.
+    Given as the number of Falses and the noisy answer, masked where there is none: that tells the same.
     """
     noisy_T = T + _laplace(rng, 2 / eps, (size, 1))
-    noisy = queries + _laplace(rng, 2 * N / eps, (size, len(queries)))
+    noisy = _laplace(rng, 2 / eps, (size, len(queries)))
+    noisy += queries
     above = noisy >= noisy_T
-    released = ~np.ma.getmaskarray(_until(above, above, N))
-    return np.ma.array(above, mask=above | ~released), np.ma.array(noisy, mask=~(above & released))
+    first = np.argmax(above, axis=1)
+    found = above[np.arange(size), first]
+    value = np.ma.array(noisy[np.arange(size), first], mask=~found)
+    return np.where(found, first, len(queries)), value
 
 
 def _until(above: NDArray[np.bool_], answers: NDArray[np.bool_], N: int) -> Masked:
