@@ -10,6 +10,7 @@ from aligncheck.discharge.algebra import canonical, ratio
 from aligncheck.discharge.establish import declarations_hold
 from aligncheck.discharge.prove import Open, Outcome, Proved, decide, decide_all
 from aligncheck.discharge.smt import Smt
+from aligncheck.discharge.whole import clauses_of
 from aligncheck.obligations.density import (
     Factor,
     conditions_of,
@@ -18,7 +19,6 @@ from aligncheck.obligations.density import (
     joins,
     lemma_on,
 )
-from aligncheck.obligations.running import clauses_make_sense
 from aligncheck.relational.density import Choice, Densities, Released, densities_of
 from aligncheck.relational.spell import spell
 from aligncheck.relational.terms import Sym, atoms, scaled
@@ -54,9 +54,8 @@ def establish_densities(mechanism: Mechanism, source: Source, deadline: float) -
     theory = Theory(mechanism)
     smt = Smt(theory, deadline=deadline)
     densities = densities_of(theory)
-    public = Theory(mechanism, public_only=True)
     outcomes = [
-        *decide_all(clauses_make_sense(public), Smt(public, deadline=deadline)),
+        *decide_all(*clauses_of(theory, deadline)),
         *decide_all(conditions_of(densities, source), smt),
     ]
     joined = list(_joined(densities, smt))

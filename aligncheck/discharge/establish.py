@@ -7,22 +7,27 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from aligncheck.conditions import Condition
-from aligncheck.discharge.algebra import canonical, common_unit
+from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.houdini import Houdini
 from aligncheck.discharge.prove import Open, Outcome, Proved, decide, decide_all
 from aligncheck.discharge.smt import Answer, Smt
 from aligncheck.discharge.values import near, value_of
+from aligncheck.discharge.whole import (
+    RULES_OF_ORDER,
+    Choices,
+    all_loops_are_finite,
+    author_lines,
+    author_obligations,
+    clauses_of,
+    prepared,
+)
 from aligncheck.obligations import obligations_of, one_to_one
 from aligncheck.obligations.alignment import within_claim
-from aligncheck.obligations.obligation import Impossible, Invariants, Obligation, known_at
-from aligncheck.obligations.running import clauses_make_sense, loops_end
-from aligncheck.relational.calls import Called
-from aligncheck.relational.evaluate import Evaluator
-from aligncheck.relational.hoist import hoisted
-from aligncheck.relational.paths import COST, Analysis, Cut, analyse, at_head
-from aligncheck.relational.terms import Const, Kind, Sym, Term, Truth, atoms, order_key, substitute
+from aligncheck.obligations.obligation import Impossible, Invariants, Obligation
+from aligncheck.obligations.running import loops_end
+from aligncheck.relational.paths import Analysis, Cut
+from aligncheck.relational.terms import Const, Term, Truth, substitute
 from aligncheck.relational.theory import Theory
-from aligncheck.relational.visible import with_first_record, with_later_records
 from aligncheck.source import Source, Span
 from aligncheck.syntax.nodes import Mechanism
 
@@ -30,6 +35,7 @@ from aligncheck.syntax.nodes import Mechanism
 @dataclass(frozen=True)
 class Findings:
     """Everything that was established about one mechanism; `seconds_searching` is what invariants took.
+    `choices` is what must be known to prove all of it again without a search.
 
     `smt` has translated its terms already, so that further questions about them are cheap.
     """
@@ -41,6 +47,7 @@ class Findings:
     outcomes: tuple[Outcome, ...]
     route: str
     seconds_searching: float
+    choices: Choices
 
     def open(self) -> tuple[Open, ...]:
         """The obligations that were not proved."""
@@ -86,13 +93,9 @@ def establish(mechanism: Mechanism, source: Source, deadline: float | None = Non
 
     Raises TooManyPathsError.
     """
-    mechanism = hoisted(mechanism)
-    theory = Theory(mechanism)
-    smt = Smt(theory, deadline=deadline)
-    analysis = with_first_record(with_later_records(analyse(theory)))
-    _measure_costs(analysis, smt)
+    theory, smt, analysis = prepared(mechanism, deadline)
     start = time.perf_counter()
-    lines = _author_lines(analysis)
+    lines = author_lines(analysis)
 
     def enough(found: Invariants) -> bool:
         claims = within_claim(analysis, theory.claim, found, source)
@@ -100,30 +103,17 @@ def establish(mechanism: Mechanism, source: Source, deadline: float | None = Non
 
     invariants = Houdini(analysis, smt).run({n: [t for t, _ in ts] for n, ts in lines.items()}, enough)
     searching = time.perf_counter() - start
-    wanted = obligations_of(analysis, theory.claim, invariants, source)
-    public = Theory(mechanism, public_only=True)
-    outcomes = [
-        *decide_all(clauses_make_sense(public), Smt(public, deadline=deadline)),
-        *decide_all(wanted, smt),
-    ]
+    needed = obligations_of(analysis, theory.claim, invariants, source)
+    outcomes = [*decide_all(*clauses_of(theory, deadline)), *decide_all(needed, smt)]
     route, outcomes = _routed(outcomes, analysis, invariants, source, smt)
     outcomes.append(decide(declarations_hold(theory), smt))
-    outcomes += _termination(analysis, invariants, smt)
-    outcomes += _author_outcomes(analysis, lines, invariants, smt)
-    return Findings(theory, smt, analysis, invariants, tuple(outcomes), route, searching)
-
-
-def _measure_costs(analysis: Analysis, smt: Smt) -> None:
-    """Costs are counted in the greatest common unit of the rates 1/α of the aligned draws and of what calls
-    spend, where parameters alone decide these.
-    """
-    rates = {d.left.inverse_alpha for p in analysis.paths for d in p.drawings() if d.lines}
-    rates |= {e.spent.left for p in analysis.paths for e in p.events if isinstance(e, Called)}
-    public = all(isinstance(a, Sym) and a.kind is Kind.PARAMETER for a in atoms(rates))
-    unit = common_unit(sorted(rates, key=order_key)) if public else None
-    if unit is not None:
-        heads = [cut.fresh[COST].left for cut in analysis.cuts if COST in cut.fresh]
-        smt.measure([s for s in heads if isinstance(s, Sym)], unit)
+    ending, ways = _termination(analysis, invariants, smt)
+    outcomes += ending
+    for wanted, line in author_obligations(analysis, invariants):
+        lost = line is not None and line[1] not in invariants[line[0]]
+        outcomes.append(Open(wanted, False, 0.0) if lost else decide(wanted, smt))
+    choices = Choices(route, ways, invariants)
+    return Findings(theory, smt, analysis, invariants, tuple(outcomes), route, searching, choices)
 
 
 def _routed(
@@ -136,28 +126,31 @@ def _routed(
         return "acyclic", outcomes
     general = decide_all(one_to_one(analysis, invariants, source), smt)
     if all(isinstance(o, Proved) for o in general):
-        outcomes = [o for o in outcomes if o.obligation.rule not in ("in_order", "two_levels")]
+        outcomes = [o for o in outcomes if o.obligation.rule not in RULES_OF_ORDER]
     return "injective", [*outcomes, *general]
 
 
-def _termination(analysis: Analysis, invariants: Invariants, smt: Smt) -> list[Outcome]:
-    """For each `while` loop the first way that is proved in full; open if there is none."""
+def _termination(
+    analysis: Analysis, invariants: Invariants, smt: Smt
+) -> tuple[list[Outcome], tuple[int, ...]]:
+    """For each `while` loop the first way that is proved in full, and which one it is; open if there is
+    none.
+    """
     found: list[Outcome] = []
+    chosen: list[int] = []
     for cut, ways in loops_end(analysis, invariants):
         best: list[Outcome] = []
-        for way in ways:
+        for number, way in enumerate(ways):
             best = [decide(o, smt) for o in way]
             if all(isinstance(o, Proved) for o in best):
+                chosen.append(number)
                 break
         else:
             best = [_undecided_end(cut)]
         found += best
     if not found:
-        span = analysis.theory.mechanism.span
-        goal = Impossible(True, "every loop runs over a finite input")
-        obligation = Obligation(Condition.TERMINATES, (), goal, "every loop ends", span, "loops_end")
-        found.append(decide(obligation, smt))
-    return found
+        found.append(decide(all_loops_are_finite(analysis), smt))
+    return found, tuple(chosen)
 
 
 def _undecided_end(cut: Cut) -> Open:
@@ -171,52 +164,3 @@ def _undecided_end(cut: Cut) -> Open:
         "loops_end",
     )
     return Open(obligation, False, 0.0)
-
-
-def _author_lines(analysis: Analysis) -> dict[int, list[tuple[Term, Span]]]:
-    """The author's invariants at each loop head."""
-    found: dict[int, list[tuple[Term, Span]]] = {}
-    for cut in analysis.cuts:
-        if cut.loop is not None and cut.loop.invariants:
-            scope = at_head(analysis.theory, cut.loop, cut.env, cut.counter)
-            found[cut.number] = [(Evaluator(scope).term(e), e.span) for e in cut.loop.invariants]
-    return found
-
-
-def _author_outcomes(
-    analysis: Analysis,
-    lines: dict[int, list[tuple[Term, Span]]],
-    invariants: Invariants,
-    smt: Smt,
-) -> list[Outcome]:
-    """An author's invariant is proved if it is among the inductive ones; otherwise it stays open."""
-    found: list[Outcome] = []
-    for number, given in lines.items():
-        cut = analysis.cuts[number]
-        for term, span in given:
-            kept = canonical(term) in invariants[number]
-            obligation = Obligation(
-                Condition.INVARIANT,
-                known_at(analysis, cut, invariants),
-                canonical(term),
-                "the invariant holds whenever the loop's test is reached",
-                span,
-                "Houdini",
-            )
-            found.append(decide(obligation, smt) if kept else Open(obligation, False, 0.0))
-        assert cut.loop is not None
-        scope = at_head(analysis.theory, cut.loop, cut.env, cut.counter)
-        for expr in cut.loop.invariants:
-            evaluator = Evaluator(scope)
-            evaluator.term(expr)
-            for p in evaluator.partial:
-                wanted = Obligation(
-                    Condition.DEFINED,
-                    known_at(analysis, cut, invariants),
-                    p.condition,
-                    f"the invariant: {p.what}",
-                    p.span,
-                    "operations_defined",
-                )
-                found.append(decide(wanted, smt))
-    return found

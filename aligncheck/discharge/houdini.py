@@ -1,7 +1,8 @@
 """Loop invariants: the largest subset of the candidates that is inductive (Houdini).
 
 Trusted in one respect only: `_confirm`, at the end, shows again and plainly that every path into a loop
-establishes what is returned, *under the returned candidates alone*.
+establishes what is returned, *under the returned candidates alone*: the obligations of
+`obligations.inductive`.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from dataclasses import dataclass, field
 
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.smt import Answer, Smt
-from aligncheck.obligations.obligation import Invariants, known_at, run_on_d, run_on_d_prime
+from aligncheck.obligations.inductive import end_values, premises
+from aligncheck.obligations.obligation import Invariants, known_at
 from aligncheck.relational.candidates import LIMIT, Pool
 from aligncheck.relational.paths import Analysis, Path
-from aligncheck.relational.terms import TRUE, Sym, Term, substitute
+from aligncheck.relational.terms import TRUE, Term, substitute
 
 MILLISECONDS = 300
 """How long to try one candidate on one path; a candidate that takes longer is dropped."""
@@ -69,7 +71,7 @@ class Houdini:
 
     def _drop(self, path: Path) -> bool:
         assert path.target is not None
-        hypotheses, table = self._hypotheses(path), self._end_values(path)
+        hypotheses, table = self._hypotheses(path), end_values(self.analysis, path)
         claims = {c: canonical(substitute(c, table)) for c in self.kept[path.target]}
         assumed = {canonical(h) for h in hypotheses}
         doubtful = [c for c, claim in claims.items() if claim != TRUE and claim not in assumed]
@@ -111,7 +113,7 @@ class Houdini:
         if not new:
             return False
         hypotheses = self._hypotheses(path)
-        table = self._end_values(path)
+        table = end_values(self.analysis, path)
         claims = {c: canonical(substitute(c, table)) for c in new}
         assumed = {canonical(h) for h in hypotheses}
         undecided = {c: claim for c, claim in claims.items() if claim != TRUE and claim not in assumed}
@@ -121,26 +123,11 @@ class Houdini:
         return bool(false)
 
     def _hypotheses(self, path: Path) -> tuple[Term, ...]:
-        return (*self._known(path), *run_on_d(path), *run_on_d_prime(path))
+        return premises(self.analysis, path, self._found())[1]
 
     def _known(self, path: Path) -> tuple[Term, ...]:
         """What the invariants that are left say at the start of a path."""
         return known_at(self.analysis, self.analysis.cuts[path.origin], self._found())
-
-    def _end_values(self, path: Path) -> dict[Term, Term]:
-        """What each loop-head symbol of the path's target is at the end of the path."""
-        assert path.target is not None
-        table: dict[Term, Term] = {}
-        for name, pair in self.analysis.cuts[path.target].fresh.items():
-            value = path.env[name]
-            if isinstance(pair.left, Sym):
-                table[pair.left] = value.left
-            if pair.right != pair.left:
-                if isinstance(pair.right, Sym):
-                    table[pair.right] = value.right
-                else:
-                    table[pair.distance] = value.distance
-        return table
 
     def _refuted(
         self, claims: Mapping[Term, Term], hypotheses: tuple[Term, ...], nonlinear: set[Term] | None = None

@@ -85,11 +85,11 @@ class Smt:
 
     @cached_property
     def full(self) -> Translator:
-        return Translator(self._sign, self.whole)
+        return Translator(self.sign, self.whole)
 
     @cached_property
     def linear(self) -> Translator:
-        return Translator(self._sign, False, linear=True)
+        return Translator(self.sign, False, linear=True)
 
     def measure(self, symbols: Iterable[Sym], unit: Term) -> None:
         """Measure what these symbols stand for in a unit from now on, if parameters alone decide that it is
@@ -98,11 +98,12 @@ class Smt:
         Why sound: the symbols stand for arbitrary numbers, and every number is a multiple of a positive one.
         Why done: costs in the unit of their rates make most questions about costs linear.
         """
-        if self._sign(unit) > 0:
+        if self.sign(unit) > 0:
             self._units = {s: mul(unit, s) for s in symbols}
             self._asked.clear()
 
-    def _normal(self, term: Term) -> Term:
+    def normal(self, term: Term) -> Term:
+        """The normal form in which a term is asked about."""
         known = self._asked.get(term)
         if known is None:
             known = self._asked[term] = canonical(substitute(term, self._units))
@@ -112,8 +113,8 @@ class Smt:
 
     def implied(self, hypotheses: Iterable[Term], goal: Term, milliseconds: int) -> Reply:
         """Whether the theory's facts and the hypotheses imply the goal."""
-        target = self._normal(goal)
-        assumed = [self._normal(h) for h in hypotheses]
+        target = self.normal(goal)
+        assumed = [self.normal(h) for h in hypotheses]
         if target == TRUE or FALSE in assumed:
             return Reply(Answer.VALID)
         asked = [*assumed, not_(target)]
@@ -156,13 +157,13 @@ class Smt:
         found for.
 
         First the claims that follow in the linear abstraction are taken out, without and then with what
-        selections over sets mean (those in `nonlinear` are not tried; those that fail are added); then, for the others, one full solver is kept and each
-        counterexample drops every claim that it refutes, until there is none. A disjunction of many nonlinear
-        questions is often harder than each of them, so the full solver gives up early and leaves the rest to
-        the caller.
+        selections over sets mean (those in `nonlinear` are not tried; those that fail are added); then, for
+        the others, one full solver is kept and each counterexample drops every claim that it refutes, until
+        there is none. A disjunction of many nonlinear questions is often harder than each of them, so the
+        full solver gives up early and leaves the rest to the caller.
         """
-        assumed = [self._normal(h) for h in hypotheses]
-        goals = {key: self._normal(claim) for key, claim in claims.items()}
+        assumed = [self.normal(h) for h in hypotheses]
+        goals = {key: self.normal(claim) for key, claim in claims.items()}
         if FALSE in assumed:
             return list(goals), []
         known = nonlinear if nonlinear is not None else set()
@@ -271,7 +272,7 @@ class Smt:
 
     # --- signs --------------------------------------------------------------------------------------------
 
-    def _sign(self, term: Term) -> int:
+    def sign(self, term: Term) -> int:
         """1 or -1 where the parameters' ranges decide the sign of a term over parameters, 0 where they do
         not.
         """
@@ -285,7 +286,7 @@ class Smt:
         form = quotient(term)
         if form.denominator != 1:
             parts = [_piece(form, top=True), _piece(form, top=False)]
-            return self._sign(parts[0]) * self._sign(parts[1])
+            return self.sign(parts[0]) * self.sign(parts[1])
         if not _only_parameters(term):
             return 0
         if self._follows(lt(ZERO, term)):
@@ -294,11 +295,18 @@ class Smt:
 
     def _follows(self, claim: Term) -> bool:
         """Whether the parameters' ranges imply a claim without divisions."""
+        return bool(self._check(self._solver(self.full, self.sign_question(claim)), 200) == z3.unsat)
+
+    def sign_question(self, claim: Term) -> list[Term]:
+        """What cannot hold together if the parameters' ranges imply a claim without divisions."""
         base = [c for b in self.theory.base if _plain(c := canonical(b)) and _only_parameters(c)]
         terms = [canonical(not_(claim)), *base]
-        atoms = {a for t in terms for a in subterms((t,))}
-        terms += [f for a in atoms for f in self.facts.of(a) if _plain(f) and _only_parameters(f)]
-        return bool(self._check(self._solver(self.full, terms), 200) == z3.unsat)
+        atoms = dict.fromkeys(a for t in terms for a in subterms((t,)))
+        return [*terms, *(f for a in atoms for f in self.facts.of(a) if _plain(f) and _only_parameters(f))]
+
+    def signs(self) -> dict[Term, int]:
+        """The terms without divisions whose signs were asked for and are known: 1 or -1."""
+        return {t: s for t, s in self._signs.items() if s and quotient(t).denominator == 1}
 
     # --- models -------------------------------------------------------------------------------------------
 

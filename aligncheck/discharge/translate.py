@@ -1,4 +1,4 @@
-"""Terms to Z3: one translation in full, and a linear abstraction of it.
+"""Terms to a solver's formulas: one translation in full, and a linear abstraction of it.
 
 Trusted. In the full translation a comparison becomes a polynomial one: denominators are multiplied out where
 the parameters' ranges decide their sign. In the linear one, every product of unknowns, and every product of
@@ -8,14 +8,12 @@ an unknown with a coefficient that is no number, is a variable of its own. The a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-import z3
-
-from aligncheck.discharge import z3build as build
+from aligncheck.discharge import z3build
 from aligncheck.discharge.algebra import (
     Quotient,
     as_fraction,
@@ -42,7 +40,9 @@ from aligncheck.relational.terms import (
     Truth,
     add,
     children,
+    div,
     is_number,
+    mul,
     sort_of,
     sub,
     summands,
@@ -57,12 +57,14 @@ class Translator:
     """One translation, with its variables and what it has translated so far.
 
     `whole` gives integer symbols Z3's integers (for concrete models); otherwise they are reals with the
-    tightening `a < b iff a + 1 <= b`, which holds of integers.
+    tightening `a < b iff a + 1 <= b`, which holds of integers. `build` is the module that makes formulas:
+    `z3build` for Z3, `smtlib` for texts.
     """
 
     signs: Signs
     whole: bool = False
     linear: bool = False
+    build: Any = z3build
     variables: dict[Term, Any] = field(default_factory=dict)
     _products: dict[tuple[Term | None, Term | None], Any] = field(default_factory=dict)
     _inverses: dict[Term, Any] = field(default_factory=dict)
@@ -70,7 +72,7 @@ class Translator:
     _sides: list[Any] = field(default_factory=list)
 
     def assertion(self, term: Term) -> list[Any]:
-        """Z3 formulas that together say that a term holds."""
+        """Formulas that together say that a term holds."""
         value, sides = self._translated(term)
         return [value, *sides]
 
@@ -94,19 +96,19 @@ class Translator:
     def _encode(self, term: Term) -> Any:
         match term:
             case Truth(value):
-                return z3.BoolVal(value)
+                return self.build.truth(value)
             case Not(arg):
-                return build.negation(self._truth(arg))
+                return self.build.negation(self._truth(arg))
             case And(args):
-                return build.both([self._truth(a) for a in args])
+                return self.build.both([self._truth(a) for a in args])
             case Or(args):
-                return build.either([self._truth(a) for a in args])
+                return self.build.either([self._truth(a) for a in args])
             case Ite(test, then, otherwise):
-                return z3.If(self._truth(test), self._truth(then), self._truth(otherwise))
+                return self.build.choice(self._truth(test), self._truth(then), self._truth(otherwise))
             case Cmp():
                 return self._comparison(term)
             case IsInt(arg) if self.whole:
-                return z3.IsInt(self._cleared(quotient(arg)))
+                return self.build.is_integer(self._cleared(quotient(arg)))
             case Sym() | App():
                 return self.variable(term)
             case _:
@@ -116,35 +118,39 @@ class Translator:
         left, right, op = term.left, term.right, term.op
         whole = sort_of(left) is Sort.INT and sort_of(right) is Sort.INT
         if whole and op == "==" and not self.whole:
-            return build.both([self._truth(Cmp("<=", left, right)), self._truth(Cmp("<=", right, left))])
+            return self.build.both([self._truth(Cmp("<=", left, right)), self._truth(Cmp("<=", right, left))])
         if whole and op == "<":
             left, op = add(left, ONE), "<="
         value = self._difference(sub(left, right))
         if op == "==":
-            return build.is_zero(value)
+            return self.build.is_zero(value)
         if op == "<":
-            return build.below_zero(value)
+            return self.build.below_zero(value)
         if whole and not self.whole:
             # An integer is at most 0 or at least 1.
             gap = self._difference(sub(sub(left, right), ONE))
-            self._sides.append(build.either([build.at_most_zero(value), build.at_least_zero(gap)]))
-        return build.at_most_zero(value)
+            self._sides.append(
+                self.build.either([self.build.at_most_zero(value), self.build.at_least_zero(gap)])
+            )
+        return self.build.at_most_zero(value)
 
     def _difference(self, term: Term) -> Any:
-        """A Z3 number with the sign of a term. A sum of symbols with rational factors, which most are, is
+        """A number with the sign of a term. A sum of symbols with rational factors, which most are, is
         written as it is: that is its normal form, and it has no factor over parameters.
         """
         parts, constant = summands(term)
         if all(isinstance(part, Sym | App) for part, _ in parts):
-            terms = [build.product([build.number(factor), self._number(part)]) for part, factor in parts]
-            return build.total([*terms, build.number(constant)] if constant or not terms else terms)
+            terms = [
+                self.build.product([self.build.number(factor), self._number(part)]) for part, factor in parts
+            ]
+            return self.build.total([*terms, self.build.number(constant)] if constant or not terms else terms)
         return self._signed(quotient(term))
 
     def _signed(self, form: Quotient) -> Any:
-        """A Z3 number with the sign of the quotient, without factors over parameters whose sign is known."""
+        """A number with the sign of the quotient, without factors over parameters whose sign is known."""
         form, negative = self._reduced(form)
         value = self._abstracted(form) if self.linear else self._cleared(form)
-        return build.product([build.number(Fraction(-1)), value]) if negative else value
+        return self.build.product([self.build.number(Fraction(-1)), value]) if negative else value
 
     def _reduced(self, form: Quotient) -> tuple[Quotient, bool]:
         """The form over its common factor (over parameters), and whether that is negative; as it is where its
@@ -165,9 +171,9 @@ class Translator:
         total: list[Any] = []
         for factor, coefficient, product in split_monomials(form, _is_parameter):
             unknown = self._opaque(coefficient, product)
-            number = build.number(factor)
-            total.append(number if unknown is None else build.product([number, unknown]))
-        return build.total(total)
+            number = self.build.number(factor)
+            total.append(number if unknown is None else self.build.product([number, unknown]))
+        return self.build.total(total)
 
     def _opaque(self, coefficient: Term | None, product: Term | None) -> Any:
         if coefficient is None and product is None:
@@ -182,7 +188,9 @@ class Translator:
         variable = self._auxiliary(self._products, (coefficient, product))
         if product is None and coefficient is not None:
             sign = self.signs(coefficient)
-            self._sides += [variable > 0] if sign > 0 else [variable < 0] if sign < 0 else []
+            if sign:
+                known = self.build.above_zero if sign > 0 else self.build.below_zero
+                self._sides.append(known(variable))
         return variable
 
     # --- full ---------------------------------------------------------------------------------------------
@@ -199,15 +207,18 @@ class Translator:
         for factor, power in factors:
             known = self.signs(polynomial_term(factor, form.atoms))
             if known == 0:
-                return build.product([top, self._inverse(form)])
+                return self.build.product([top, self._inverse(form)])
             sign *= known if int(power) % 2 else 1
-        return top if sign == 1 else build.product([build.number(Fraction(-1)), top])
+        return top if sign == 1 else self.build.product([self.build.number(Fraction(-1)), top])
 
     def _inverse(self, form: Quotient) -> Any:
         """A variable r with `denominator * r = 1` wherever the denominator is not 0."""
         bottom = self._polynomial(form.denominator, form.atoms)
         r = self._auxiliary(self._inverses, canonical(polynomial_term(form.denominator, form.atoms)))
-        self._sides.append(z3.Or(bottom == 0, bottom * r == 1))
+        build = self.build
+        one = build.number(Fraction(1))
+        inverse = build.equal(build.product([bottom, r]), one)
+        self._sides.append(build.either([build.is_zero(bottom), inverse]))
         return r
 
     def _polynomial(self, poly: Any, atoms: tuple[Term, ...]) -> Any:
@@ -216,34 +227,41 @@ class Translator:
             factors = [
                 self._number(atom) for atom, e in zip(atoms, exponents, strict=True) for _ in range(int(e))
             ]
-            total.append(build.product([build.number(as_fraction(coefficient)), *factors]))
-        return build.total(total)
+            total.append(self.build.product([self.build.number(as_fraction(coefficient)), *factors]))
+        return self.build.total(total)
 
     def _number(self, atom: Term) -> Any:
         assert is_number(atom), "a truth stands where a number is wanted"
         variable = self.variable(atom)
-        return z3.ToReal(variable) if self.whole and sort_of(atom) is Sort.INT else variable
+        return self.build.to_real(variable) if self.whole and sort_of(atom) is Sort.INT else variable
 
     def _auxiliary(self, table: dict[Any, Any], key: Any) -> Any:
         """A real variable that stands for what the key says; keys are terms, compared as such."""
         known = table.get(key)
         if known is None:
             letter = "p" if table is self._products else "r"
-            known = table[key] = z3.Real(f"{letter}{len(table)}")
+            known = table[key] = self.build.real(f"{letter}{len(table)}")
         return known
 
+    def auxiliaries(self) -> Iterator[tuple[Any, Term]]:
+        """The variables for products and for inverses, with what they stand for."""
+        for (coefficient, product), variable in self._products.items():
+            yield variable, mul(*(part for part in (coefficient, product) if part is not None))
+        for bottom, variable in self._inverses.items():
+            yield variable, div(ONE, bottom)
+
     def variable(self, atom: Term) -> Any:
-        """The Z3 variable of an atom."""
+        """The solver's variable of an atom."""
         known = self.variables.get(atom)
         if known is None:
             name = f"v{len(self.variables)}"
             sort = sort_of(atom)
             if sort is Sort.BOOL:
-                known = z3.Bool(name)
+                known = self.build.boolean(name)
             elif sort is Sort.INT and self.whole:
-                known = z3.Int(name)
+                known = self.build.integer(name)
             else:
-                known = z3.Real(name)
+                known = self.build.real(name)
             self.variables[atom] = known
         return known
 

@@ -29,6 +29,46 @@ def number(value: Fraction) -> Any:
     return z3.RealVal(f"{value.numerator}/{value.denominator}")
 
 
+def real(name: str) -> Any:
+    """A real variable."""
+    return z3.Real(name)
+
+
+def integer(name: str) -> Any:
+    """An integer variable."""
+    return z3.Int(name)
+
+
+def boolean(name: str) -> Any:
+    """A truth variable."""
+    return z3.Bool(name)
+
+
+def truth(value: bool) -> Any:
+    """True or false."""
+    return z3.BoolVal(value)
+
+
+def to_real(value: Any) -> Any:
+    """An integer as a real."""
+    return z3.ToReal(value)
+
+
+def is_integer(value: Any) -> Any:
+    """That a real is an integer."""
+    return z3.IsInt(value)
+
+
+def choice(test: Any, then: Any, otherwise: Any) -> Any:
+    """`then` where the test holds, else `otherwise`."""
+    return z3.If(test, then, otherwise)
+
+
+def equal(left: Any, right: Any) -> Any:
+    """left = right."""
+    return left == right
+
+
 def total(args: Sequence[Any]) -> Any:
     """A sum of reals."""
     if not args:
@@ -66,6 +106,11 @@ def below_zero(value: Any) -> Any:
     context = _context()
     zero = number(Fraction(0))
     return z3.BoolRef(z3core.Z3_mk_lt(context.ref(), value.ast, zero.ast), context)
+
+
+def above_zero(value: Any) -> Any:
+    """value > 0."""
+    return value > 0
 
 
 def is_zero(value: Any) -> Any:

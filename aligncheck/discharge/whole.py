@@ -1,0 +1,140 @@
+"""All obligations of a proof whose choices are made: what is left is to decide each of them.
+
+Trusted: whoever decides these obligations has proved the claim, whether or not they were found by a search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from aligncheck.conditions import Condition
+from aligncheck.discharge.algebra import canonical, common_unit
+from aligncheck.discharge.smt import Smt
+from aligncheck.obligations import obligations_of, one_to_one
+from aligncheck.obligations.inductive import inductive
+from aligncheck.obligations.obligation import Impossible, Invariants, Obligation, known_at
+from aligncheck.obligations.running import clauses_make_sense, loops_end
+from aligncheck.relational.calls import Called
+from aligncheck.relational.evaluate import Evaluator
+from aligncheck.relational.hoist import hoisted
+from aligncheck.relational.paths import COST, Analysis, analyse, at_head
+from aligncheck.relational.terms import Kind, Sym, Term, atoms, order_key
+from aligncheck.relational.theory import Theory
+from aligncheck.relational.visible import with_first_record, with_later_records
+from aligncheck.source import Source, Span
+from aligncheck.syntax.nodes import Mechanism
+
+RULES_OF_ORDER = ("in_order", "two_levels")
+"""What Theorem 4, the general route, does without."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a search finds: the `route` (`acyclic`: Lemma 1, `injective`: Theorem 4), for each `while` loop
+    the number of the way to show that it ends (`loops_end`), and the loops' invariants.
+    """
+
+    route: str
+    ways: tuple[int, ...] = ()
+    invariants: Invariants = field(default_factory=dict)
+
+
+def prepared(mechanism: Mechanism, deadline: float | None = None) -> tuple[Theory, Smt, Analysis]:
+    """The paths of a checked mechanism, and a solver for questions about them.
+
+    Raises TooManyPathsError, UnsupportedError.
+    """
+    theory = Theory(hoisted(mechanism))
+    smt = Smt(theory, deadline=deadline)
+    analysis = with_first_record(with_later_records(analyse(theory)))
+    _measure_costs(analysis, smt)
+    return theory, smt, analysis
+
+
+def obligations_with(analysis: Analysis, choices: Choices, source: Source) -> list[Obligation]:
+    """Everything that must be decided, but for whether the input clauses make sense (`clauses_of`) and can be
+    met.
+
+    Raises LookupError where the choices do not fit the program.
+    """
+    invariants = choices.invariants
+    found = obligations_of(analysis, analysis.theory.claim, invariants, source)
+    if choices.route == "injective":
+        found = [o for o in found if o.rule not in RULES_OF_ORDER]
+        found += one_to_one(analysis, invariants, source)
+    elif choices.route != "acyclic":
+        raise LookupError(f"there is no route `{choices.route}`")
+    found += inductive(analysis, invariants)
+    ending: list[Obligation] = []
+    loops = [ways for _, ways in loops_end(analysis, invariants)]
+    if len(loops) != len(choices.ways):
+        raise LookupError(f"{len(choices.ways)} ways to end, but {len(loops)} `while` loops")
+    for ways, number in zip(loops, choices.ways, strict=True):
+        if number not in range(len(ways)):
+            raise LookupError(f"there is no way {number} for a `while` loop to end")
+        ending += ways[number]
+    found += ending or [all_loops_are_finite(analysis)]
+    return [*found, *(o for o, _ in author_obligations(analysis, invariants))]
+
+
+def clauses_of(theory: Theory, deadline: float | None = None) -> tuple[list[Obligation], Smt]:
+    """The obligations on the input clauses, and a solver that assumes nothing of D and D'."""
+    public = Theory(theory.mechanism, public_only=True)
+    return clauses_make_sense(public), Smt(public, deadline=deadline)
+
+
+def all_loops_are_finite(analysis: Analysis) -> Obligation:
+    """For a program whose loops are all `for` loops."""
+    goal = Impossible(True, "every loop runs over a finite input")
+    span = analysis.theory.mechanism.span
+    return Obligation(Condition.TERMINATES, (), goal, "every loop ends", span, "loops_end")
+
+
+def _measure_costs(analysis: Analysis, smt: Smt) -> None:
+    """Costs are counted in the greatest common unit of the rates 1/α of the aligned draws and of what calls
+    spend, where parameters alone decide these.
+    """
+    rates = {d.left.inverse_alpha for p in analysis.paths for d in p.drawings() if d.lines}
+    rates |= {e.spent.left for p in analysis.paths for e in p.events if isinstance(e, Called)}
+    public = all(isinstance(a, Sym) and a.kind is Kind.PARAMETER for a in atoms(rates))
+    unit = common_unit(sorted(rates, key=order_key)) if public else None
+    if unit is not None:
+        heads = [cut.fresh[COST].left for cut in analysis.cuts if COST in cut.fresh]
+        smt.measure([s for s in heads if isinstance(s, Sym)], unit)
+
+
+def author_lines(analysis: Analysis) -> dict[int, list[tuple[Term, Span]]]:
+    """The author's invariants at each loop head."""
+    found: dict[int, list[tuple[Term, Span]]] = {}
+    for cut in analysis.cuts:
+        if cut.loop is not None and cut.loop.invariants:
+            scope = at_head(analysis.theory, cut.loop, cut.env, cut.counter)
+            found[cut.number] = [(Evaluator(scope).term(e), e.span) for e in cut.loop.invariants]
+    return found
+
+
+def author_obligations(
+    analysis: Analysis, invariants: Invariants
+) -> list[tuple[Obligation, tuple[int, Term] | None]]:
+    """That the author's invariants hold, and that they are defined. The former come with the loop's number
+    and the invariant in normal form: one that is not among the inductive ones is not proved.
+    """
+    found: list[tuple[Obligation, tuple[int, Term] | None]] = []
+    for number, given in author_lines(analysis).items():
+        cut = analysis.cuts[number]
+        known = known_at(analysis, cut, invariants)
+        text = "the invariant holds whenever the loop's test is reached"
+        for line, span in given:
+            term = canonical(line)
+            wanted = Obligation(Condition.INVARIANT, known, term, text, span, "Houdini")
+            found.append((wanted, (number, term)))
+        assert cut.loop is not None
+        scope = at_head(analysis.theory, cut.loop, cut.env, cut.counter)
+        for expr in cut.loop.invariants:
+            evaluator = Evaluator(scope)
+            evaluator.term(expr)
+            for p in evaluator.partial:
+                what = f"the invariant: {p.what}"
+                wanted = Obligation(Condition.DEFINED, known, p.condition, what, p.span, "operations_defined")
+                found.append((wanted, None))
+    return found

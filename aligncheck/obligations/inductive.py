@@ -1,0 +1,64 @@
+"""Loop invariants: every way into a loop establishes them."""
+
+from __future__ import annotations
+
+from aligncheck.conditions import Condition
+from aligncheck.obligations.obligation import Invariants, Obligation, context, run_on_d, run_on_d_prime
+from aligncheck.relational.paths import Analysis, Path
+from aligncheck.relational.spell import spell
+from aligncheck.relational.terms import Sym, Term, substitute
+
+
+def inductive(analysis: Analysis, invariants: Invariants) -> list[Obligation]:
+    """One obligation per invariant and per path into its loop.
+
+    Claim: the invariants of all loops hold whenever the head of their loop is reached.
+    Why sound: by induction over the paths that a run goes through one after the other. Each obligation
+    assumes only the invariants at the path's start, in which the induction has come already, and that both
+    runs take the path; that they do, and release the same, is what the `output` obligations show.
+    Breaks if a path into the loop is missing from the analysis.
+    Source: Floyd, Assigning meanings to programs (1967); that both runs are followed at once: Lemma 1.
+    """
+    found = []
+    for path in analysis.paths:
+        if path.target is None:
+            continue
+        cut = analysis.cuts[path.target]
+        assert cut.loop is not None
+        shared, hypotheses = premises(analysis, path, invariants)
+        table = end_values(analysis, path)
+        for term in invariants.get(cut.number, ()):
+            found.append(
+                Obligation(
+                    Condition.INVARIANT,
+                    hypotheses,
+                    substitute(term, table),
+                    f"`{spell(term)}` holds when {cut.label} is reached",
+                    cut.loop.span,
+                    "inductive",
+                    shared,
+                )
+            )
+    return found
+
+
+def premises(analysis: Analysis, path: Path, invariants: Invariants) -> tuple[int, tuple[Term, ...]]:
+    """What may be assumed at the end of a path, and how much of it other obligations of the path share."""
+    run = (*context(analysis, path, invariants), *run_on_d(path))
+    return len(run), (*run, *run_on_d_prime(path))
+
+
+def end_values(analysis: Analysis, path: Path) -> dict[Term, Term]:
+    """What each loop-head symbol of the path's target is at the end of the path."""
+    assert path.target is not None
+    table: dict[Term, Term] = {}
+    for name, pair in analysis.cuts[path.target].fresh.items():
+        value = path.env[name]
+        if isinstance(pair.left, Sym):
+            table[pair.left] = value.left
+        if pair.right != pair.left:
+            if isinstance(pair.right, Sym):
+                table[pair.right] = value.right
+            else:
+                table[pair.distance] = value.distance
+    return table
