@@ -33,10 +33,11 @@ PATIENT = 300.0
 """For what must be verified: enough for slow machines; the solver gives up after steps, not time."""
 
 
-def test_the_specs_themselves_are_verified() -> None:
-    whole = [Task(unparse(mechanism), PATIENT) for mechanism in specs().values()]
-    found = judgements(whole, JOBS)
-    assert {name: found[place] for place, name in enumerate(specs())} == dict.fromkeys(specs(), VERIFIED)
+def test_specs_themselves_are_verified() -> None:
+    """Else a mutant that is not verified would say nothing; a few do (`tests/corpus` checks them all)."""
+    chosen = list(specs())[::6]
+    found = judgements([Task(unparse(specs()[name]), PATIENT) for name in chosen], JOBS)
+    assert {name: found[place] for place, name in enumerate(chosen)} == dict.fromkeys(chosen, VERIFIED)
 
 
 def test_the_sample_has_every_spec_and_every_rule() -> None:
