@@ -18,7 +18,7 @@ from aligncheck.commands.checking import processors
 
 if TYPE_CHECKING:
     from aligncheck.statistical.patterns import Pair
-    from aligncheck.statistical.tester import Progress
+    from aligncheck.statistical.plan import Progress
 
 _NEEDED = ("numpy", "scipy")
 _MOST_LEVELS = 200
@@ -74,9 +74,10 @@ def test(options: Options) -> int:
 
 def _tested(options: Options) -> int:
     from aligncheck.statistical.curve import check_plot, draw_curve
+    from aligncheck.statistical.plan import Plan
     from aligncheck.statistical.reference import reference
     from aligncheck.statistical.target import Setup
-    from aligncheck.statistical.tester import Plan, run_test
+    from aligncheck.statistical.tester import run_test
 
     levels = None if options.eps is None else levels_of(options.eps)
     if options.plot is not None:

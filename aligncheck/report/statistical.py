@@ -47,7 +47,7 @@ def tested_document(tested: Tested) -> dict[str, Any]:
         "selection": tested.selection,
         "runs": tested.runs,
         "seed": tested.seed,
-        "repeatable": tested.repeatable,
+        "randomness": tested.randomness,
         "seconds": round(tested.seconds, 3),
     }
 
@@ -172,10 +172,18 @@ def _conclusions(canvas: Canvas, tested: Tested) -> Iterator[Text]:
         f"{tested.pairs} pairs of inputs, the event chosen on up to {tested.selection:,} runs of each input "
         f"and tested on {tested.runs:,} others; {tested.how}",
     )
-    if tested.repeatable:
-        yield from _note(canvas, f"`--seed {tested.seed}` repeats this")
-    else:
-        yield from _note(canvas, "its randomness cannot be seeded: the same test again gives other numbers")
+    match tested.randomness:
+        case "seeded":
+            yield from _note(canvas, f"`--seed {tested.seed}` repeats this")
+        case "fresh":
+            yield from _note(
+                canvas, "its randomness cannot be seeded: the same test again gives other numbers"
+            )
+        case "kept":
+            yield from _note(
+                canvas,
+                "it keeps a generator that starts the same each time, so all was run in one process",
+            )
 
 
 def _note(canvas: Canvas, text: str) -> Iterator[Text]:

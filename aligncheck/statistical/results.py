@@ -13,6 +13,11 @@ Finding: TypeAlias = Literal["evidence", "no evidence", "no dependence"]
 """Evidence against the claim; none, which claims nothing; or the outputs on D and on D' look alike."""
 
 
+Randomness: TypeAlias = Literal["seeded", "fresh", "kept"]
+"""Where random numbers come from: from our seeds; from the system, anew in each process; or from a generator
+that the function's module keeps and that starts alike in each process, so that these repeat one another."""
+
+
 @dataclass(frozen=True, slots=True)
 class Level:
     """The test at one level eps.
@@ -65,7 +70,8 @@ class Tested:
             first). Tested in a fixed order, so the chance that it is wrong is at most alpha for all together.
         pairs: how many pairs of inputs the event was chosen from.
         selection, runs: runs on each input for choosing, and for the test of an event.
-        seed: repeats the result, where `repeatable`.
+        seed: repeats the result, where `randomness` is `seeded`.
+        randomness: where the function's random numbers came from (see `Randomness`).
         seconds: in all.
     """
 
@@ -84,5 +90,5 @@ class Tested:
     selection: int
     runs: int
     seed: int
-    repeatable: bool
+    randomness: Randomness
     seconds: float

@@ -63,6 +63,18 @@ def open_ended(queries, eps, **more):
 def unseedable(queries, eps):
     return queries[0] + random.SystemRandom().choice([-1, 1]) * random.SystemRandom().expovariate(eps)
 
+_generator = np.random.default_rng(5)
+
+def kept(queries, eps, size):
+    return queries[0] + _generator.laplace(0, 1 / eps, size)
+
+_own = np.random.default_rng()
+
+def own(queries, eps, size):
+    return queries[0] + _own.laplace(0, 1 / eps, size)
+
+print("a module that prints")
+
 def noise_only(queries, eps): return lap(1 / eps)
 def constant(queries, eps): return 3
 def deterministic(queries, eps): return sum(queries)
@@ -148,7 +160,7 @@ def test_the_document(run: Run) -> None:
     found = json.loads(out)
     assert status == 1
     assert found["finding"] == "evidence"
-    assert (found["claim"], found["alpha"], found["seed"], found["repeatable"]) == (1, 0.01, 1, True)
+    assert (found["claim"], found["alpha"], found["seed"], found["randomness"]) == (1, 0.01, 1, "seeded")
     level = found["claimed"]
     assert level["rejected"]
     assert level["p_value"] < 0.01
@@ -178,6 +190,15 @@ def test_randomness_that_cannot_be_seeded_is_told(run: Run) -> None:
     assert status == 0
     assert "its randomness cannot be seeded" in out
     assert "repeats this" not in out
+
+
+def test_processes_do_not_repeat_a_generator_that_a_module_keeps(run: Run) -> None:
+    status, out, _ = run("kept", "--eps", "1", "--json")
+    found = json.loads(out)
+    assert (status, found["randomness"]) == (0, "kept")
+    assert "so all was run in one process" in run("kept", "--eps", "1")[1]
+    status, out, _ = run("own", "--eps", "1", "--json")
+    assert (status, json.loads(out)["randomness"]) == (0, "fresh")
 
 
 @pytest.mark.parametrize("function", ["noise_only", "constant"])

@@ -1,0 +1,68 @@
+"""What to test and how hard; the seeds of all its parts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TypeAlias
+
+import numpy as np
+
+from aligncheck.statistical.patterns import Pair
+from aligncheck.statistical.target import Setup
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called with the stage, how many portions of it are done, and how many there are."""
+
+SLACK = 20.0
+"""How many times as long as first runs suggest a portion may take before it is stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to test and how hard.
+
+    Attributes:
+        setup: the function and its arguments.
+        pairs: the inputs to choose from.
+        levels: the values of eps to test; None for the level that the function claims.
+        claim: the level that counts as a violation; None for the only one of `levels`, or the function's own.
+        selection: runs on each input of each pair for choosing the event.
+        runs: runs on each input for the final test.
+        alpha: the level of significance, between 0 and 1.
+        seed: of everything.
+        jobs: processes.
+        timeout: seconds after which a call, or the module's import, counts as never returning.
+    """
+
+    setup: Setup
+    pairs: tuple[Pair, ...]
+    levels: tuple[float, ...] | None
+    claim: float | None
+    selection: int
+    runs: int
+    alpha: float
+    seed: int
+    jobs: int
+    timeout: float
+
+
+class Part(IntEnum):
+    """First entries of the seeds' keys: no two parts share random numbers."""
+
+    SELECTING = 0
+    TESTING = 1
+    THINNING = 2
+    PROBING = 3
+
+
+def seed_of(plan: Plan, part: Part, *key: int) -> np.random.SeedSequence:
+    """The seed of one portion of a part."""
+    return np.random.SeedSequence(plan.seed, spawn_key=(int(part), *key))
+
+
+def setup_of(plan: Plan, pair: Pair) -> Setup:
+    """How the function is called on a pair's inputs."""
+    return dataclasses.replace(plan.setup, settings=(*plan.setup.settings, *pair.settings))
