@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 
 from aligncheck.conditions import Condition
@@ -10,44 +10,71 @@ from aligncheck.discharge.density import DensityFindings
 from aligncheck.discharge.establish import Findings
 from aligncheck.discharge.prove import Proved, decide
 from aligncheck.discharge.smt import Smt
-from aligncheck.obligations.obligation import Obligation, context, run_on_d
-from aligncheck.relational.paths import OUT, Path
+from aligncheck.obligations.obligation import Impossible, Invariants, Obligation, context, run_on_d
+from aligncheck.relational.density import Densities
+from aligncheck.relational.paths import OUT, Analysis
 from aligncheck.relational.terms import Sort, Term, eq, le, lt, sort_of
 from aligncheck.relational.theory import Theory
 from aligncheck.syntax import nodes
 from aligncheck.syntax.contract import Bound
 from aligncheck.syntax.nodes import Call, Expr, Name, Number, Parameter, PublicVector, Queries
 
+RULE = "guarantees"
+ZERO: Expr = Number(Fraction(0))
+
 
 def length_of_output(findings: Findings) -> Expr | None:
     """How many records every complete run releases, if that is one of the numbers that the inputs name."""
-    ends = [p for p in findings.analysis.paths if p.target is None]
-    for candidate in (Number(Fraction(1)), *_numbers(findings.theory)):
-        term = findings.theory.input_term(candidate, None)
-        if ends and all(_holds(findings, p, None, eq(p.env[OUT].left, term)) for p in ends):
+    for candidate in lengths(findings.theory):
+        if _proved(length_holds(findings.analysis, findings.invariants, candidate), findings.smt):
             return candidate
     return None
 
 
 def bounds_of_fields(findings: Findings) -> tuple[Bound, ...]:
     """Bounds of the whole numbers in the records, from 0 up to a number that the inputs name."""
+    names = {n for p in findings.analysis.paths for e in p.emissions() for n, _, _ in e.fields}
+    return _bounds(
+        names,
+        findings.theory,
+        lambda bound: _proved(bound_holds(findings.analysis, findings.invariants, bound), findings.smt),
+    )
+
+
+def length_by_densities(findings: DensityFindings) -> Expr | None:
+    """How many records every run releases, where no branch decides that."""
+    length = Number(Fraction(len(findings.densities.records)))
+    return length if _proved(length_is_fixed(findings.densities, length), findings.smt) else None
+
+
+def bounds_by_densities(findings: DensityFindings) -> tuple[Bound, ...]:
+    """Bounds of the whole numbers in the records, as `bounds_of_fields` gives them."""
+    names = {name for record in findings.densities.records for name, _ in record.fields}
+    return _bounds(
+        names,
+        findings.theory,
+        lambda bound: _proved(bound_is_fixed(findings.densities, bound), findings.smt),
+    )
+
+
+def _bounds(names: Iterable[str], theory: Theory, holds: Callable[[Bound], bool]) -> tuple[Bound, ...]:
+    """The bounds that hold, of each field that has any."""
     found = []
-    for name in sorted({n for p in findings.analysis.paths for e in p.emissions() for n, _, _ in e.fields}):
-        places = list(_released(findings, name))
-        if any(sort_of(value) is not Sort.INT for _, _, value in places):
-            continue
-        zero: Expr = Number(Fraction(0))
-        low = zero if _everywhere(findings, places, zero, lambda bound, value: le(bound, value)) else None
-        high = next(
-            (c for c in _numbers(findings.theory) if _everywhere(findings, places, c, lambda b, v: lt(v, b))),
-            None,
-        )
+    for name in sorted(names):
+        low = ZERO if holds(Bound(name, ZERO, None)) else None
+        high = next((c for c in numbers(theory) if holds(Bound(name, None, c))), None)
         if low is not None or high is not None:
             found.append(Bound(name, low, high))
     return tuple(found)
 
 
-def _numbers(theory: Theory) -> Iterator[Expr]:
+def lengths(theory: Theory) -> Iterator[Expr]:
+    """What the number of records may be."""
+    yield Number(Fraction(1))
+    yield from numbers(theory)
+
+
+def numbers(theory: Theory) -> Iterator[Expr]:
     """The whole numbers that the inputs name: lengths of lists, then parameters."""
     inputs = theory.mechanism.inputs
     for item in inputs:
@@ -61,68 +88,75 @@ def _numbers(theory: Theory) -> Iterator[Expr]:
     yield from (Name(i.name) for i in inputs if isinstance(i, Parameter) and i.sort is nodes.Sort.INT)
 
 
-def _released(findings: Findings, name: str) -> Iterator[tuple[Path, int, Term]]:
-    for path in findings.analysis.paths:
+def _proved(obligations: list[Obligation], smt: Smt) -> bool:
+    return bool(obligations) and all(isinstance(decide(o, smt), Proved) for o in obligations)
+
+
+# --- obligations ------------------------------------------------------------------------------------------
+
+
+def length_holds(analysis: Analysis, invariants: Invariants, length: Expr) -> list[Obligation]:
+    """That every complete run releases so many records; nothing is to be shown if no run is complete."""
+    term = analysis.theory.input_term(length, None)
+    return [
+        _wanted(
+            analysis.theory,
+            (*context(analysis, path, invariants), *run_on_d(path)),
+            eq(path.env[OUT].left, term),
+            "every run releases as many records as is said",
+        )
+        for path in analysis.paths
+        if path.target is None
+    ]
+
+
+def bound_holds(analysis: Analysis, invariants: Invariants, bound: Bound) -> list[Obligation]:
+    """That a field of whole numbers lies within its bounds wherever it is released; empty if it holds other
+    numbers.
+    """
+    places: list[tuple[tuple[Term, ...], Term]] = []
+    for path in analysis.paths:
         for place, event in enumerate(path.events):
             for field, pair, _ in getattr(event, "fields", ()):
-                if field == name:
-                    yield path, place, pair.left
+                if field == bound.field:
+                    known = (*context(analysis, path, invariants), *run_on_d(path, place))
+                    places.append((known, pair.left))
+    return _within(analysis.theory, bound, places)
 
 
-def _everywhere(
-    findings: Findings,
-    places: list[tuple[Path, int, Term]],
-    bound: Expr,
-    claim: Callable[[Term, Term], Term],
-) -> bool:
-    term = findings.theory.input_term(bound, None)
-    return all(_holds(findings, path, place, claim(term, value)) for path, place, value in places)
+def length_is_fixed(densities: Densities, length: Expr) -> list[Obligation]:
+    """`length_holds` for a program without loops whose draws have stated densities: by its form."""
+    count = Number(Fraction(len(densities.records)))
+    holds = length == count and all(record.always for record in densities.records)
+    goal = Impossible(holds, "no branch decides what is released")
+    text = "every run releases as many records as is said"
+    return [Obligation(Condition.CALLS, (), goal, text, densities.theory.mechanism.span, RULE)]
 
 
-def _holds(findings: Findings, path: Path, place: int | None, goal: Term) -> bool:
-    """Whether something holds whenever the run on D comes to a place of a path (None: to its end)."""
-    known = (*context(findings.analysis, path, findings.invariants), *run_on_d(path, place))
-    return _follows(findings.theory, findings.smt, known, goal)
+def bound_is_fixed(densities: Densities, bound: Bound) -> list[Obligation]:
+    """`bound_holds` for such a program."""
+    places = [
+        (record.given, value.left)
+        for record in densities.records
+        for name, value in record.fields
+        if name == bound.field
+    ]
+    return _within(densities.theory, bound, places)
 
 
-def _follows(theory: Theory, smt: Smt, known: tuple[Term, ...], goal: Term) -> bool:
-    span = theory.mechanism.span
-    wanted = Obligation(Condition.CALLS, known, goal, "a bound of what is released", span, "guarantees")
-    return isinstance(decide(wanted, smt), Proved)
-
-
-# --- draws by densities -----------------------------------------------------------------------------------
-
-
-def length_by_densities(findings: DensityFindings) -> Expr | None:
-    """How many records every run releases, where no branch decides that."""
-    records = findings.densities.records
-    return Number(Fraction(len(records))) if all(record.always for record in records) else None
-
-
-def bounds_by_densities(findings: DensityFindings) -> tuple[Bound, ...]:
-    """Bounds of the whole numbers in the records, as `bounds_of_fields` gives them."""
-    theory = findings.theory
-    places: dict[str, list[tuple[tuple[Term, ...], Term]]] = {}
-    for record in findings.densities.records:
-        for name, value in record.fields:
-            places.setdefault(name, []).append((record.given, value.left))
+def _within(theory: Theory, bound: Bound, places: list[tuple[tuple[Term, ...], Term]]) -> list[Obligation]:
+    if any(sort_of(value) is not Sort.INT for _, value in places):
+        return []
     found = []
-    for name, values in sorted(places.items()):
-        if any(sort_of(value) is not Sort.INT for _, value in values):
-            continue
+    for known, value in places:
+        if bound.low is not None:
+            least = theory.input_term(bound.low, None)
+            found.append(_wanted(theory, known, le(least, value), f"`{bound.field}` is not too small"))
+        if bound.high is not None:
+            most = theory.input_term(bound.high, None)
+            found.append(_wanted(theory, known, lt(value, most), f"`{bound.field}` is not too large"))
+    return found
 
-        def everywhere(
-            bound: Expr,
-            claim: Callable[[Term, Term], Term],
-            values: list[tuple[tuple[Term, ...], Term]] = values,
-        ) -> bool:
-            term = theory.input_term(bound, None)
-            return all(_follows(theory, findings.smt, known, claim(term, v)) for known, v in values)
 
-        zero: Expr = Number(Fraction(0))
-        low = zero if everywhere(zero, le) else None
-        high = next((c for c in _numbers(theory) if everywhere(c, lambda b, v: lt(v, b))), None)
-        if low is not None or high is not None:
-            found.append(Bound(name, low, high))
-    return tuple(found)
+def _wanted(theory: Theory, known: tuple[Term, ...], goal: Term, text: str) -> Obligation:
+    return Obligation(Condition.CALLS, known, goal, text, theory.mechanism.span, RULE)

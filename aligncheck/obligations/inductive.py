@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from aligncheck.conditions import Condition
 from aligncheck.obligations.obligation import Invariants, Obligation, context, run_on_d, run_on_d_prime
 from aligncheck.relational.paths import Analysis, Path
@@ -19,7 +21,13 @@ def inductive(analysis: Analysis, invariants: Invariants) -> list[Obligation]:
     Breaks if a path into the loop is missing from the analysis.
     Source: Floyd, Assigning meanings to programs (1967); that both runs are followed at once: Lemma 1.
     """
-    found = []
+    return [obligation for _, _, obligation in inductive_by_invariant(analysis, invariants)]
+
+
+def inductive_by_invariant(
+    analysis: Analysis, invariants: Invariants
+) -> Iterator[tuple[int, Term, Obligation]]:
+    """The same, each with the number of the loop and the invariant that it is about."""
     for path in analysis.paths:
         if path.target is None:
             continue
@@ -28,18 +36,16 @@ def inductive(analysis: Analysis, invariants: Invariants) -> list[Obligation]:
         shared, hypotheses = premises(analysis, path, invariants)
         table = end_values(analysis, path)
         for term in invariants.get(cut.number, ()):
-            found.append(
-                Obligation(
-                    Condition.INVARIANT,
-                    hypotheses,
-                    substitute(term, table),
-                    f"`{spell(term)}` holds when {cut.label} is reached",
-                    cut.loop.span,
-                    "inductive",
-                    shared,
-                )
+            wanted = Obligation(
+                Condition.INVARIANT,
+                hypotheses,
+                substitute(term, table),
+                f"`{spell(term)}` holds when {cut.label} is reached",
+                cut.loop.span,
+                "inductive",
+                shared,
             )
-    return found
+            yield cut.number, term, wanted
 
 
 def premises(analysis: Analysis, path: Path, invariants: Invariants) -> tuple[int, tuple[Term, ...]]:
