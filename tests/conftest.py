@@ -21,12 +21,19 @@ settings.load_profile("repeatable")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files; read the diff")
+    parser.addoption("--exhaustive", action="store_true", help="longer searches, more random specs: hours")
 
 
 @pytest.fixture(scope="session")
 def update_golden(request: pytest.FixtureRequest) -> bool:
     """Whether golden files are to be rewritten instead of compared."""
     return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(scope="session")
+def exhaustive(request: pytest.FixtureRequest) -> bool:
+    """Whether there is time for longer searches."""
+    return bool(request.config.getoption("--exhaustive"))
 
 
 @dataclass(frozen=True)

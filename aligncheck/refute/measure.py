@@ -18,19 +18,21 @@ from aligncheck.syntax.nodes import Mechanism
 _BITS = 64
 """The precision of a search; a certificate has its own."""
 _MANY = 200
+_PATIENCE = 4
 _SLOW = 0.5
 """Seconds after which one probability is given up during a search."""
 
 
 class Meter:
-    """Measures candidates of one mechanism until a deadline (`time.monotonic()`), then raises `OutOfTime`; so it
-    does after `most` probabilities.
+    """Measures candidates of one mechanism until a deadline (`time.monotonic()`), then raises `OutOfTime`; so
+    it does after `most` probabilities, and where several in a row take too long.
     """
 
     def __init__(self, mechanism: Mechanism, deadline: float, most: int | None = None) -> None:
         self.mechanism = mechanism
         self.deadline = deadline
         self._most = most
+        self._too_long = 0
         self.asked = 0
         self.left_out: dict[str, None] = {}
         self._known: dict[tuple[Inputs, Inputs, Event], float | None] = {}
@@ -69,12 +71,20 @@ class Meter:
         except OutOfTime:
             if time.monotonic() > self.deadline:
                 raise
-            self.left_out["some probabilities took too long"] = None
+            self._gave_up()
             return None
         except (Undecided, Undefined) as error:
             self.left_out[str(error)] = None
             return None
+        self._too_long = 0
         return logarithm(ball)
+
+    def _gave_up(self) -> None:
+        """Notes that something took too long; after a few times in a row, the search is over."""
+        self.left_out["some probabilities took too long"] = None
+        self._too_long += 1
+        if self._too_long > _PATIENCE:
+            raise OutOfTime
 
     def outputs(self, parameters: Inputs, data: Inputs, most: int) -> list[Event]:
         """The discrete outputs, at most `most`, the likeliest first; none where they cannot be listed.
@@ -93,6 +103,7 @@ class Meter:
         except OutOfTime:
             if time.monotonic() > self.deadline:
                 raise
+            self._gave_up()
             return []
         except (NotComputable, Undecided, Undefined):
             return []

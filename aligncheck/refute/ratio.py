@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -21,7 +22,8 @@ from aligncheck.syntax.nodes import Mechanism
 NAME = "eps"
 _LONGEST = 110
 """Formulas of more characters than this say less than numbers do."""
-_SIMPLE = 40
+_SECONDS = 1.0
+_LARGEST = 40
 """SymPy simplifies expressions of so many operations in no time; larger ones may take for ever."""
 _RANGE = tuple(Fraction(2) ** Fraction(power) for power in range(-5, 5))
 
@@ -33,13 +35,17 @@ def formula_of(mechanism: Mechanism, violation: Violation, deadline: float) -> F
     scenario = violation.scenario
     if violation.level is None or NAME not in dict(scenario.parameters):
         return None
+    deadline = min(deadline, time.monotonic() + _SECONDS)
     parts = [
         _closed(mechanism, scenario.parameters, data, violation, deadline)
         for data in (scenario.data, scenario.data_prime)
     ]
     if parts[0] is None or parts[1] is None:
         return None
-    ratio = _simple(parts[0] / parts[1])
+    ratio = parts[0] / parts[1]
+    if ratio.count_ops() > _LARGEST:
+        return None
+    ratio = _simplified(ratio)
     text = _text(ratio)
     if len(text) > _LONGEST:
         return None
@@ -58,12 +64,10 @@ def _closed(
     return None if found is None else found.expression
 
 
-def _simple(ratio: Any) -> Any:
+def _simplified(ratio: Any) -> Any:
     import sympy
 
-    if ratio.count_ops() <= _SIMPLE:
-        return sympy.simplify(ratio)
-    return sympy.powsimp(ratio)
+    return sympy.simplify(ratio)
 
 
 def _text(ratio: Any) -> str:

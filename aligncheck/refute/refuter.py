@@ -61,12 +61,14 @@ class Aim:
     `fixed` are values of public inputs. `hints` are pairs of databases to look at first, such as those on
     which a proof failed; they need not be legal. `seconds` bounds the search, and so does `probabilities`, if
     given, the number of probabilities to be computed: then the same search goes the same way every time.
+    `any_will_do` ends it at the first violation, which need not be the strongest.
     """
 
     fixed: Inputs = ()
     hints: tuple[Scenario, ...] = ()
     seconds: float = SECONDS
     probabilities: int | None = None
+    any_will_do: bool = False
 
 
 def load() -> None:
@@ -82,7 +84,7 @@ def refute(mechanism: Mechanism, aim: Aim) -> Finding:
     """
     end = time.monotonic() + aim.seconds
     meter = Meter(mechanism, end - _RESERVE * aim.seconds, aim.probabilities)
-    hunt = _Hunt(meter)
+    hunt = _Hunt(meter, aim.any_will_do)
     with suppress(OutOfTime):
         hunt.search(aim)
     meter.deadline = end - _CERTIFYING * aim.seconds
@@ -100,8 +102,9 @@ def refute(mechanism: Mechanism, aim: Aim) -> Finding:
 class _Hunt:
     """A search under way: the best candidates so far for each length of the input, of each kind of event."""
 
-    def __init__(self, meter: Meter) -> None:
+    def __init__(self, meter: Meter, any_will_do: bool) -> None:
         self._meter = meter
+        self._any_will_do = any_will_do
         self._mechanism = meter.mechanism
         self._kept: dict[int, dict[object, Scored]] = {}
 
@@ -156,12 +159,12 @@ class _Hunt:
                 self._survey(Scenario(hint.parameters, hint.data, hint.data_prime))
         for look in self._plan(dict(aim.fixed)):
             for start in look:
-                if self._is_over():
+                if self._is_over() or (self._any_will_do and self._violates()):
                     return
                 self._survey(start)
             if self._violates():
                 break
-        if not self._is_over():
+        if not self._is_over() and not (self._any_will_do and self._violates()):
             self._lengthen()
 
     def _plan(self, fixed: dict[str, Input]) -> Iterator[Iterable[Scenario]]:
@@ -310,7 +313,7 @@ class _Hunt:
             best = self._best
             assert before is not None, "what was kept has a best"
             assert best is not None, "likewise"
-            if self._is_over():
+            if self._is_over() or (self._any_will_do and self._violates()):
                 return
             stale = 0 if best.score >= before.score + _WORTH else stale + 1
 
