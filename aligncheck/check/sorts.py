@@ -285,6 +285,13 @@ class _Checker:
         found: Sort | None = None
         match value:
             case n.Gather(function=n.LISTING):
+                if value.where is not None:
+                    self._fail(
+                        "bad-arguments",
+                        "`list` gives a value for each index: it cannot leave out any by `where`",
+                        value.where.span,
+                        help="leave the `where` out; what is left out can be told by a public list of truths",
+                    )
                 found = self._gather(value, _Scope())
             case n.Name(ident) if self._symbols.is_list(ident):
                 given = self._symbols.inputs[ident]

@@ -82,7 +82,7 @@ def symbols_of(source: Source, mechanism: n.Mechanism) -> Symbols:
     for function in mechanism.functions:
         collector.function(function)
     for use in mechanism.uses:
-        collector.uses[use.name] = use
+        collector.use(use)
     for item in mechanism.inputs:
         collector.declare(item)
     for statement in statements_in(mechanism.body):
@@ -148,6 +148,12 @@ class _Collector:
         if function.name in self._functions:
             self._twice(function.name, function.span, self._functions[function.name].span)
         self._functions[function.name] = function
+
+    def use(self, use: n.Use) -> None:
+        """A mechanism that is called: its name is no public function's."""
+        if use.name in self._functions:
+            self._twice(use.name, use.span, self._functions[use.name].span)
+        self.uses[use.name] = use
 
     def statement(self, statement: n.Stmt) -> None:
         match statement:

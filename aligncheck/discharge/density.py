@@ -13,6 +13,7 @@ from aligncheck.discharge.smt import Smt
 from aligncheck.discharge.whole import clauses_of
 from aligncheck.obligations.density import (
     Factor,
+    claim_within_bound,
     conditions_of,
     densities_bound_privacy,
     factors_of,
@@ -62,6 +63,7 @@ def establish_densities(mechanism: Mechanism, source: Source, deadline: float) -
     factors = factors_of(densities, [(choice, released) for choice, released, _ in joined])
     outcomes += [outcome for _, _, outcome in joined]
     outcomes.append(decide(densities_bound_privacy(densities, factors, theory.claim), smt))
+    outcomes += decide_all(claim_within_bound(densities, source), smt)
     outcomes.append(decide(declarations_hold(theory), smt))
     return DensityFindings(theory, smt, densities, factors, tuple(outcomes))
 

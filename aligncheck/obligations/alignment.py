@@ -21,6 +21,7 @@ from aligncheck.obligations.obligation import (
 )
 from aligncheck.obligations.output import quoted
 from aligncheck.relational.paths import COST, Analysis, Assumed, Drawing, Path
+from aligncheck.relational.selection import is_anonymous
 from aligncheck.relational.terms import (
     App,
     Cmp,
@@ -40,6 +41,7 @@ from aligncheck.relational.terms import (
     substitute,
     subterms,
 )
+from aligncheck.relational.theory import Theory
 from aligncheck.relational.visible import Visible
 from aligncheck.source import Source, Span
 
@@ -321,7 +323,8 @@ def countably_many(analysis: Analysis, visible: Visible, source: Source) -> list
     Why sound: a shift is a fixed expression in noise, D, D', parameters and parts of ω. Parts with countably
     many values (tags, counts, integers, public expressions) give countably many functions; guards that
     compare a released number with D, D' and public numbers choose among finitely many; a released real number
-    inside a value, or in one test together with noise, could give uncountably many, and is excluded.
+    inside a value, or in one test together with noise, could give uncountably many, and is excluded. A
+    symbol that stands for a maximum or a sum over a set counts as released if anything in the set is.
     Source: Lemma 1, condition v.
     """
     found = []
@@ -329,9 +332,7 @@ def countably_many(analysis: Analysis, visible: Visible, source: Source) -> list
     for path in analysis.paths:
         for event in path.drawings():
             released = frozenset(
-                a
-                for a in atoms((event.shift,))
-                if isinstance(a, App) and a.name.startswith("out:field:") and a.name not in discrete
+                a for a in atoms((event.shift,)) if _tells_a_release(a, discrete, analysis.theory, set())
             )
             mixed = _mixed_tests(event.shift, released, visible)
             if mixed:
@@ -370,6 +371,24 @@ def countably_many(analysis: Analysis, visible: Visible, source: Source) -> list
             )
         )
     return found
+
+
+def _tells_a_release(atom: Sym | App, discrete: frozenset[str], theory: Theory, seen: set[Term]) -> bool:
+    """Whether a released number that is not discrete enters a symbol, through any sets that it stands for."""
+    if atom in seen:
+        return False
+    seen.add(atom)
+    if isinstance(atom, App) and atom.name.startswith("out:field:"):
+        return atom.name not in discrete
+    if isinstance(atom, App) and atom.name.startswith("sum:"):
+        hidden: tuple[Term, ...] | None = theory.sums.hidden_in(atom)
+    elif isinstance(atom, Sym) and theory.registry.has_meaning(atom):
+        hidden = theory.registry.hidden_in(atom)
+    else:
+        return False
+    if hidden is None:  # no definition was kept; but a maximum with a name stands in the program
+        return is_anonymous(atom)
+    return any(_tells_a_release(a, discrete, theory, seen) for a in atoms(hidden))
 
 
 def _mixed_tests(shift: Term, released: frozenset[Term], visible: Visible) -> list[Term]:

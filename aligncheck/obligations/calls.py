@@ -69,6 +69,7 @@ from aligncheck.relational.terms import (
     lt,
     neg,
     not_,
+    or_,
     sub,
     substitute,
 )
@@ -275,7 +276,8 @@ class _Call:
             return le(total, self._at(False, _I).term(group.sensitivity))
         if mine.adjacency is Adjacency.ONE:
             size = self.analysis.theory.size(mine, _I)
-            legal = and_(self._legal(n) for n in group.names) if group.vector else TRUE
+            # The one answer that moves may be in any list of the group, and the lists may differ in length.
+            legal = or_(self._legal(n) for n in group.names) if group.vector else TRUE
             return implies(legal, le(size, self._at(False, _I).term(group.sensitivity)))
         return Impossible(False, "the sum of all moves is not bounded by the declarations")
 

@@ -18,6 +18,7 @@ from aligncheck.obligations.lemmas import (
     truncated_logistic_moves_with_its_location,
 )
 from aligncheck.obligations.obligation import Impossible, Obligation, same_value
+from aligncheck.obligations.output import quoted
 from aligncheck.relational.density import Choice, Densities, Draw, Needed, Released, Whole
 from aligncheck.relational.selection import Gathered
 from aligncheck.relational.spell import spell
@@ -76,6 +77,25 @@ def densities_bound_privacy(densities: Densities, factors: Iterable[Factor], cla
         RULE,
         related=tuple(spans),
     )
+
+
+def claim_within_bound(densities: Densities, source: Source) -> list[Obligation]:
+    """A claim with `at most` never exceeds that bound, which is what a caller is charged: the mechanism is
+    bound-DP because it is claim-DP and claim <= bound, for all inputs.
+    """
+    mechanism = densities.theory.mechanism
+    if mechanism.most is None or densities.theory.most is None:
+        return []
+    return [
+        Obligation(
+            Condition.COST,
+            (*densities.facts, *_positive_scales(densities)),
+            le(densities.theory.claim, densities.theory.most),
+            f"the claim is at most `{quoted(source, mechanism.most.span)}` for every output",
+            mechanism.most.span,
+            "claim_within_bound",
+        )
+    ]
 
 
 def factors_of(densities: Densities, joined: Iterable[tuple[Choice, Released]]) -> tuple[Factor, ...]:

@@ -222,6 +222,11 @@ def is_extremum(atom: Term) -> bool:
     return isinstance(atom, Sym) and atom.name.startswith(_VALUE)
 
 
+def is_anonymous(atom: Term) -> bool:
+    """Whether an atom stands for a maximum without a name in the program, or for an index of one."""
+    return isinstance(atom, Sym) and atom.name.startswith((f"{_VALUE}#", f"{_INDEX}#"))
+
+
 @dataclass
 class Registry:
     """The definitions of one mechanism's symbols. A symbol that is given two definitions has none: nothing is
@@ -271,6 +276,18 @@ class Registry:
     def meaning_of(self, symbol: Sym) -> Gathered | None:
         """What a symbol is the maximum of, or an index of, if it is one."""
         return self.extrema.get(symbol) or self.indices.get(symbol)
+
+    def has_meaning(self, symbol: Sym) -> bool:
+        """Whether a symbol stands for a maximum or for an index at which one is taken."""
+        return symbol in self.extrema or symbol in self.indices
+
+    def hidden_in(self, symbol: Sym) -> tuple[Term, ...] | None:
+        """What the value of a maximum's symbol, or of a witness', is made of; None where no definition is
+        kept.
+        """
+        table = self.extrema if symbol in self.extrema else self.indices
+        meaning = table.get(symbol)
+        return None if meaning is None else (meaning.low, meaning.high, meaning.where, meaning.body)
 
     @property
     def is_empty(self) -> bool:

@@ -41,6 +41,10 @@ class Sums:
         sort = Sort.INT if sort_of(meaning.body) is Sort.INT else Sort.REAL
         return App(f"sum:{number}", tuple(free), sort, kind)
 
+    def hidden_in(self, symbol: App) -> tuple[Term, ...]:
+        """What the sum of a symbol is made of, besides the symbol's arguments."""
+        return next(form for form, number in self.forms.items() if symbol.name == f"sum:{number}")
+
 
 def concrete_sum(meaning: Gathered) -> Term:
     """The sum of a set with constant bounds."""

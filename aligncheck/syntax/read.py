@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from typing import Never
 
 from aligncheck.diagnostics import fault
@@ -21,6 +23,8 @@ def read_source(path: str) -> Source:
     or holds no text in UTF-8 (`empty-file`, `binary-file`, `not-utf8`).
     """
     try:
+        if stat.S_ISFIFO(os.stat(path).st_mode) or stat.S_ISSOCK(os.stat(path).st_mode):
+            _unreadable(path, f"`{path}` is a pipe, not a file: reading it might never end")
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
