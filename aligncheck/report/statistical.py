@@ -133,8 +133,12 @@ def _loss(tested: Tested) -> str:
 
 def _sweep(canvas: Canvas, tested: Tested) -> Iterator[Text]:
     rows = [[Text(name, style="bold") for name in ("eps", "p-value", "", "ratio", "event")]]
+    before: Level | None = None
     for level in tested.levels:
         event = "-" if level.event is None else describe(level.event, listed=level.listed)
+        if before is not None and level.event is not None and _tested_alike(before, level):
+            event = "as above"
+        before = level
         marks = ["rejected"] if level.rejected(tested.alpha) else []
         marks += ["(the claim)"] if level.eps == tested.claim else []
         cells = (f"{level.eps:g}", _p(level), " ".join(marks), _ratio(level), printable(event))
@@ -142,6 +146,10 @@ def _sweep(canvas: Canvas, tested: Tested) -> Iterator[Text]:
     for lines in columns(canvas, rows, frozenset({4})):
         for line in lines:
             yield Text.assemble("  ", line)
+
+
+def _tested_alike(one: Level, other: Level) -> bool:
+    return (one.pair, one.event) == (other.pair, other.event)
 
 
 def _conclusions(canvas: Canvas, tested: Tested) -> Iterator[Text]:

@@ -36,6 +36,12 @@ _PREVIEW = 4_096
 _FEW = 24
 """A feature with at most so many values has a cell for each value."""
 
+_STEPS = 4_096
+"""Steps of a table by which cells are found."""
+
+_UNEVEN = 1e6
+"""How many times as far apart as usual the outermost ends may lie for such a table."""
+
 _MOST_PLACES = 64
 _MOST_CATEGORIES = 24
 _MOST_OUTPUTS = 200
@@ -102,9 +108,9 @@ def _column(feature: Feature, both: tuple[Outputs, Outputs], *, crossed: bool) -
     def cells_of(x: Numbers) -> Cells:
         if counting:  # quicker than a search
             return np.asarray(np.clip(np.floor(x - single[0]), 0, len(single) - 1), dtype=np.intp)
-        return np.asarray(np.searchsorted(ends, x, side="right"), dtype=np.intp)
+        return locate(x)
 
-    ends = np.array(lows[1:])
+    locate = _locator(np.array(lows[1:]))
     cells = []
     for x, t in zip(values, there, strict=True):
         found = np.full(len(x), -1, dtype=np.intp)
@@ -120,6 +126,31 @@ def _column(feature: Feature, both: tuple[Outputs, Outputs], *, crossed: bool) -
         return Within(feature, lows[start], highs[stop - 1])
 
     yield Column((cells[0], cells[1]), len(lows), condition, ordered=True, few=few, crossed=crossed)
+
+
+def _locator(ends: Numbers) -> Callable[[Numbers], Cells]:
+    """How many ends are at most x: by a search, or where ends are not too uneven by a table, which is faster.
+
+    By the table, an x within rounding of an end may be put on its other side.
+    """
+    width = float(ends[-1] - ends[0]) if len(ends) else 0.0
+    if not 0 < width < _UNEVEN * float(np.median(np.diff(ends))):
+        return lambda x: np.asarray(np.searchsorted(ends, x, side="right"), dtype=np.intp)
+    start, step = ends[0], width / _STEPS
+    # Steps 0 and _STEPS + 1 lie outside of the ends. What ends below a step is counted at once…
+    edges = start + step * np.arange(-1, _STEPS + 1)
+    below = np.searchsorted(ends, edges, side="right")
+    below[0] = 0
+    most = int(np.diff(below, append=len(ends)).max())
+    following = np.append(ends, math.inf)
+
+    def located(x: Numbers) -> Cells:
+        found: Cells = below[np.clip((x - start) / step + 1, 0, _STEPS + 1).astype(np.intp)]
+        for _ in range(most):  # …then come the ends within it
+            found += x >= following[found]
+        return found
+
+    return located
 
 
 def _bounds_of_values(single: Numbers) -> tuple[list[float], list[float]]:

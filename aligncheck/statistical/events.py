@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import TypeAlias, assert_never
 
 import numpy as np
@@ -96,11 +96,11 @@ def feature_values(feature: Feature, outputs: Outputs) -> Numbers:
         case Last():
             return _last(outputs)
         case Average():
-            return _of_numbers(outputs, 0.0, np.sum, mean=True)
+            return _average(outputs)
         case Least():
-            return _of_numbers(outputs, math.inf, np.min)
+            return reduce(np.fmin, _columns(outputs))  # which leave out NaN
         case Greatest():
-            return _of_numbers(outputs, -math.inf, np.max)
+            return reduce(np.fmax, _columns(outputs))
         case Length():
             if outputs.codes is None:
                 return np.full(outputs.runs, float(outputs.width))
@@ -144,29 +144,24 @@ def _code(outputs: Outputs, label: str) -> int | None:
     return outputs.labels.index(label) if label in outputs.labels else None
 
 
-def _of_numbers(
-    outputs: Outputs, neutral: float, function: Callable[..., Numbers], *, mean: bool = False
-) -> Numbers:
+def _columns(outputs: Outputs) -> list[Numbers]:
     found = outputs.numbers
-    if found is None:
-        return _none(outputs)
-    if outputs.codes is None:
-        if mean:
-            return np.asarray(found.mean(axis=1))
-        return function(found, axis=1)
-    there = ~np.isnan(found)
-    count = there.sum(axis=1)
-    values = function(np.where(there, found, neutral), axis=1)
-    return np.where(count > 0, values / np.maximum(count, 1) if mean else values, np.nan)
+    return [_none(outputs)] if found is None else [found[:, place] for place in range(found.shape[1])]
+
+
+def _average(outputs: Outputs) -> Numbers:
+    total, count = np.zeros(outputs.runs), np.zeros(outputs.runs)
+    for column in _columns(outputs):
+        there = ~np.isnan(column)
+        np.add(total, column, out=total, where=there)
+        count += there
+    return np.divide(total, count, out=_none(outputs), where=count > 0)
 
 
 def _last(outputs: Outputs) -> Numbers:
-    found = outputs.numbers
-    if found is None:
-        return _none(outputs)
     last = _none(outputs)
-    for place in range(outputs.width):
-        np.copyto(last, found[:, place], where=~np.isnan(found[:, place]))
+    for column in _columns(outputs):
+        np.copyto(last, column, where=~np.isnan(column))
     return last
 
 

@@ -24,12 +24,16 @@ from aligncheck.runtime import NumericError, Result
 from aligncheck.runtime.noise import Noise
 from aligncheck.runtime.reals import at_least, at_most
 from aligncheck.statistical.errors import CannotTest
-from aligncheck.statistical.outputs import ABSENT, NUMBER, Outputs
+from aligncheck.statistical.outputs import ABSENT, LONGEST, NUMBER, Outputs
 
 Values: TypeAlias = NDArray[np.float64]
 
 _FEWEST_RUNS_PER_PATH = 8
 """With fewer runs for each path, on average, calling the mechanism once per run is as fast."""
+
+
+_MOST_DRAWS = 50_000_000
+"""Random numbers that are kept at once, at most (9 bytes each)."""
 
 
 class TooManyPaths(Exception):  # noqa: N818 - the caller has another way
@@ -280,6 +284,8 @@ class _Tape:
 
     def draw(self, place: int, runs: NDArray[np.intp]) -> tuple[Values, NDArray[np.bool_]]:
         """Standard exponential numbers, and fair signs."""
+        if place * self._runs >= _MOST_DRAWS:
+            raise TooManyPaths("too many draws")
         while place >= len(self._drawn):
             bits = np.unpackbits(np.frombuffer(self._generator.bytes(-(-self._runs // 8)), np.uint8))
             drawn = self._generator.standard_exponential(self._runs)
@@ -349,6 +355,8 @@ def _entry(value: object) -> str | float | Values:
 
 def _outputs(paths: list[_Path], runs: int, name: str) -> Outputs:
     width = max(len(path.entries) for path in paths)
+    if width > LONGEST:
+        raise CannotTest(f"`{name}` released {width} tags and fields: at most {LONGEST} can be tested")
     labels = tuple(dict.fromkeys(entry for path in paths for entry in path.entries if isinstance(entry, str)))
     codes = np.full((runs, width), ABSENT, dtype=np.int16, order="F")
     numbers_ = np.full((runs, width), np.nan, order="F")

@@ -15,6 +15,9 @@ from aligncheck.workers import Died, Done, Raised, Supervision, TimedOut
 
 _BATCHES_PER_PROCESS = 3
 
+_LONG = 0.5
+"""Seconds; items that take longer have a process each, so that progress is seen."""
+
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 
@@ -49,7 +52,7 @@ class Processes:
     ) -> list[Value]:
         """Raises CannotTest for what an item raised, for a process that died and for one that did not end."""
         plan = self.plan
-        count = min(len(items), _BATCHES_PER_PROCESS * plan.jobs)
+        count = len(items) if expected > _LONG else min(len(items), _BATCHES_PER_PROCESS * plan.jobs)
         batches = [_Batch(function, tuple(items[start::count])) for start in range(count)]
         found: dict[int, Value] = {}
         self.progress(stage, 0, len(items))
@@ -118,4 +121,7 @@ def outcome_value(plan: Plan, outcome: Done[Any] | Raised | Died) -> Any:
         case Raised(error=error, trace=trace):
             raise RuntimeError(f"{error}\n{trace}")
         case Died(how=how):
-            raise CannotTest(f"the process that ran `{name}` died: {how}")
+            advice = "if it was killed for its memory: ask for fewer runs, or shorter inputs"
+            raise CannotTest(
+                f"the process that ran `{name}` died: {how}", advice if how == "SIGKILL" else None
+            )

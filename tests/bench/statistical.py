@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import statistics
 import subprocess
 import sys
@@ -54,22 +55,35 @@ def main() -> None:
         f"{'mechanism':<30}{'finding':<16}{'log10 p':>9}{'loss >=':>9}{'seconds':>9}{'there':>7}{'ratio':>7}"
     )
     for row in ROWS:
-        times = []
+        times, used = [], []
         for seed in range(args.repeats):
-            start = time.perf_counter()
+            start, before = time.perf_counter(), cpu_seconds()
             command = [sys.executable, "-m", "aligncheck", "test", f"{HERE / 'table.py'}:{row.function}"]
             options = ["--eps", args.eps, "--adjacency", row.adjacency, "--seed", str(seed), "--json"]
             done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
             times.append(time.perf_counter() - start)
+            used.append(cpu_seconds() - before)
             found = json.loads(done.stdout)
         seconds = statistics.median(times)
         power, loss = found["claimed"]["log10_p_value"], found["least_loss"]
         wrong = "  not as it should be" if (found["finding"] == "evidence") == row.private else ""
         slow = "  above the aim" if seconds > AIM else ""
-        print(
-            f"{row.function:<30}{found['finding']:<16}{power:>9.1f}{loss:>9.3f}{seconds:>9.2f}{row.seconds:>7.2f}"
-            f"{row.seconds / seconds:>7.1f}{wrong}{slow}"
+        numbers = (
+            f"{power:.1f}",
+            f"{loss:.3f}",
+            f"{statistics.median(used):.2f}",
+            f"{seconds:.2f}",
+            f"{row.seconds:.2f}",
+            f"{row.seconds / seconds:.1f}",
         )
+        line = f"{row.function:<30}{found['finding']:<13}" + "".join(f"{number:>10}" for number in numbers)
+        print(line + wrong + slow, flush=True)
+
+
+def cpu_seconds() -> float:
+    """Of all processes that were waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":
