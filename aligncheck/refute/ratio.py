@@ -23,8 +23,8 @@ NAME = "eps"
 _LONGEST = 110
 """Formulas of more characters than this say less than numbers do."""
 _SECONDS = 1.0
-_LARGEST = 40
-"""SymPy simplifies expressions of so many operations in no time; larger ones may take for ever."""
+_LARGEST = 120
+"""Expressions of more operations are left alone."""
 _RANGE = tuple(Fraction(2) ** Fraction(power) for power in range(-5, 5))
 
 
@@ -42,10 +42,9 @@ def formula_of(mechanism: Mechanism, violation: Violation, deadline: float) -> F
     ]
     if parts[0] is None or parts[1] is None:
         return None
-    ratio = parts[0] / parts[1]
-    if ratio.count_ops() > _LARGEST:
+    if parts[0].count_ops() + parts[1].count_ops() > _LARGEST:
         return None
-    ratio = _simplified(ratio)
+    ratio = _divided(parts[0], parts[1])
     text = _text(ratio)
     if len(text) > _LONGEST:
         return None
@@ -64,10 +63,36 @@ def _closed(
     return None if found is None else found.expression
 
 
-def _simplified(ratio: Any) -> Any:
+def _divided(on_d: Any, on_d_prime: Any) -> Any:
+    """The quotient of two sums of exponentials: one term where they are proportional.
+
+    SymPy's own simplification looks for common factors of polynomials in exp(eps/n), whose degrees are those
+    of the numbers in the databases; that may take for ever.
+    """
     import sympy
 
-    return sympy.simplify(ratio)
+    sums = [sorted(_terms(one), key=_size) for one in (on_d, on_d_prime)]
+    if len(sums[0]) == len(sums[1]):
+        quotients = {sympy.powsimp(top / bottom) for top, bottom in zip(*sums, strict=True)}
+        if len(quotients) == 1:
+            return quotients.pop()
+    # The largest terms in front: they tell the level that the ratio tends to.
+    top, bottom = (sympy.Add(*(sympy.powsimp(term / terms[-1]) for term in terms)) for terms in sums)
+    return sympy.powsimp(sums[0][-1] / sums[1][-1]) * top / bottom
+
+
+def _terms(expression: Any) -> list[Any]:
+    import sympy
+
+    return [sympy.powsimp(term) for term in sympy.Add.make_args(sympy.expand(expression))]
+
+
+def _size(term: Any) -> float:
+    """A number by which proportional sums are in the same order: a term at some eps, by its logarithm."""
+    import sympy
+
+    value = term.subs({symbol: sympy.Rational(7, 5) for symbol in term.free_symbols})
+    return float(sympy.log(abs(value)).evalf(15))
 
 
 def _text(ratio: Any) -> str:
