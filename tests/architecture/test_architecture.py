@@ -37,6 +37,7 @@ ORDER = (
     "discharge",
     "advice",
     "judge",
+    "certificate",
     "pipeline",
     "refute",
     "expect",
@@ -52,12 +53,13 @@ ORDER = (
 APART = ("runtime", "workers")
 
 ARRAYS = PACKAGE / "runtime" / "arrays.py"
-HEAVY = {"z3", "sympy", "flint", "mpmath", "lark", "numpy", "pandas", "rich", "scipy", "matplotlib"}
-SOLVERS = {"z3", "sympy", "flint"}
+HEAVY = {"z3", "cvc5", "sympy", "flint", "mpmath", "lark", "numpy", "pandas", "rich", "scipy", "matplotlib"}
+SOLVERS = {"z3", "cvc5", "sympy", "flint"}
 MAY_IMPORT_SOLVERS = {
-    "discharge": SOLVERS,
+    "discharge": SOLVERS - {"cvc5"},
+    "certificate": {"z3", "cvc5"},  # decide it from its text alone
     "exact": {"sympy", "flint"},  # roots and logarithms in replays; inside functions only, see below
-    "refute": SOLVERS,
+    "refute": SOLVERS - {"cvc5"},
 }
 
 

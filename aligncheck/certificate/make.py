@@ -1,0 +1,217 @@
+"""From what a search has established to a plan: which assertions, and which invariants, are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TypeAlias
+
+from aligncheck.certificate.notation import NotationError, read, write
+from aligncheck.certificate.proof import (
+    Plan,
+    ProofError,
+    Question,
+    Side,
+    Subject,
+    Witness,
+    batches_of,
+    sorted_one,
+    sorted_out,
+)
+from aligncheck.certificate.scripts import Batch, Kept, Printer, described
+from aligncheck.certificate.solvers import cores
+from aligncheck.discharge.algebra import canonical
+from aligncheck.discharge.density import DensityFindings
+from aligncheck.discharge.establish import Findings
+from aligncheck.discharge.smt import Smt
+from aligncheck.discharge.whole import Choices
+from aligncheck.obligations.inductive import inductive, inductive_by_invariant
+from aligncheck.obligations.obligation import Invariants, Obligation
+from aligncheck.relational.terms import Term, not_
+from aligncheck.syntax.contract import Contract
+
+
+def plan_of(subject: Subject, findings: Findings | DensityFindings, contract: Contract | None) -> Plan:
+    """The plan for a proof that was found; `contract` is what callers rely on, if there are any.
+
+    Raises ProofError where a solver cannot decide a question from its text.
+    """
+    plan = _found(subject, findings)
+    if contract is not None:
+        plan = replace(plan, length=contract.length, bounds=contract.bounds)
+    needs = Needs()
+    if subject.paths is not None and plan.choices.invariants:
+        used = _used(subject, plan, needs)
+        plan = replace(plan, choices=replace(plan.choices, invariants=used))
+    return _economical(sorted_out(subject, plan).questions, plan, needs)
+
+
+def _found(subject: Subject, findings: Findings | DensityFindings) -> Plan:
+    witness = _witness(subject)
+    match findings:
+        case Findings(choices=choices):
+            kept = {n: tuple(t for t in ts if _readable(subject, t)) for n, ts in choices.invariants.items()}
+            return Plan(replace(choices, invariants=kept), witness=witness)
+        case DensityFindings(factors=factors, route=route):
+            pairs = [f.draws for f in factors if len(f.draws) == 2]
+            joined = tuple((one.draw.name, other.draw.name) for one, other in pairs)
+            return Plan(Choices(route), joined, witness)
+
+
+def _readable(subject: Subject, term: Term) -> bool:
+    """Whether an invariant can be read back from its text."""
+    try:
+        return canonical(read(write(term), subject.names)) == term
+    except NotationError:
+        return False
+
+
+def _witness(subject: Subject) -> Witness:
+    """Values that satisfy the declarations."""
+    reply = Smt(subject.theory, whole=True).satisfiable(subject.theory.generic_entries(), 2_000)
+    if reply.model is None:
+        raise ProofError("no values were found that satisfy the declarations")
+    return {t: v for t, v in reply.model.items() if _readable(subject, t)}
+
+
+# --- what is needed ---------------------------------------------------------------------------------------
+
+Core: TypeAlias = frozenset[Term]
+"""Hypotheses and facts from which a question follows."""
+
+
+class Way(Enum):
+    """How a question is asked, the cheapest way first: in the linear abstraction without what selections
+    mean, with it, or in full.
+    """
+
+    BRIEF = "brief"
+    SETS = "sets"
+    FULL = "full"
+
+    def plan(self, numbers: Iterable[int]) -> Plan:
+        """A plan that asks these questions so."""
+        every = frozenset(numbers)
+        none: frozenset[int] = frozenset()
+        ways = (every if self is Way.SETS else none, every if self is Way.FULL else none)
+        return Plan(Choices(""), sets=ways[0], full=ways[1])
+
+
+@dataclass
+class Needs:
+    """How questions are decided and what each of them needs, as far as it was found out. What a question
+    needs is enough, too, where fewer invariants are assumed, so it is remembered by what is asked.
+    """
+
+    known: dict[tuple[str, Term], list[tuple[Way, Core]]] = field(default_factory=dict)
+
+    def of(self, questions: Iterable[Question]) -> dict[Question, tuple[Way, Core]]:
+        """Raises ProofError where a question is not decided from its text."""
+        found: dict[Question, tuple[Way, Core]] = {}
+        left: list[Question] = []
+        for question in questions:
+            remembered = self._remembered(question)
+            if remembered is None:
+                left.append(question)
+            else:
+                found[question] = remembered
+        for way in Way:
+            if way is Way.SETS and not any(q.smt.facts.has_sets for q in left):
+                continue
+            decided: dict[Question, tuple[Way, Core]] = {}
+            for batch, numbers in batches_of(left, way.plan(range(len(left)))):
+                for number, core in zip(numbers, _cores(batch), strict=True):
+                    if core is not None:
+                        decided[left[number]] = (way, core)
+            for question, (_, core) in decided.items():
+                self.known.setdefault((question.text, question.goal), []).append((way, core))
+            found |= decided
+            left = [q for q in left if q not in decided]
+        if left:
+            raise ProofError(f"not decided from its text: {left[0].text}")
+        return found
+
+    def _remembered(self, question: Question) -> tuple[Way, Core] | None:
+        for way, core in self.known.get((question.text, question.goal), ()):
+            ((batch, _),) = batches_of([question], way.plan([0]))
+            if core <= {*batch.allowed, *batch.asked[0].extra}:
+                return way, core
+        return None
+
+
+def _economical(questions: tuple[Question, ...], plan: Plan, needs: Needs) -> Plan:
+    """The plan with scripts that assert what is needed and little more."""
+    ways = needs.of(questions)
+    plan = replace(
+        plan,
+        sets=frozenset(n for n, q in enumerate(questions) if ways[q][0] is Way.SETS),
+        full=frozenset(n for n, q in enumerate(questions) if ways[q][0] is Way.FULL),
+    )
+    kept: list[Kept] = []
+    for batch, numbers in batches_of(questions, plan):
+        cores_ = [ways[questions[n]][1] for n in numbers]
+        needed: Core = frozenset().union(*cores_)
+        shared = tuple(i for i, t in enumerate(batch.allowed) if t in needed)
+        own = tuple(
+            tuple(i for i, t in enumerate(asked.extra) if t in core)
+            for asked, core in zip(batch.asked, cores_, strict=True)
+        )
+        kept.append(Kept(shared, own))
+    return replace(plan, kept=tuple(kept))
+
+
+def _used(subject: Subject, plan: Plan, needs: Needs) -> Invariants:
+    """The invariants on which the proof rests, directly or by way of other ones."""
+    assert subject.paths is not None
+    invariants = plan.choices.invariants
+    bearers: dict[Term, list[tuple[int, Term]]] = {}
+    for number, terms in invariants.items():
+        for term in terms:
+            bearers.setdefault(subject.smt.normal(term), []).append((number, term))
+    keeps: dict[tuple[int, Term], list[Obligation]] = {}
+    for number, term, obligation in inductive_by_invariant(subject.paths, invariants):
+        keeps.setdefault((number, term), []).append(obligation)
+    used: set[tuple[int, Term]] = set()
+    waiting = [(o, smt) for o, smt in subject.obligations(plan) if o.rule != inductive.__name__]
+    while waiting:
+        rests_on = _premises(subject, waiting, needs)
+        new = list(dict.fromkeys(b for term in rests_on for b in bearers.get(term, ()) if b not in used))
+        used.update(new)
+        waiting = [(o, subject.smt) for bearer in new for o in keeps.get(bearer, ())]
+    return {n: tuple(t for t in terms if (n, t) in used) for n, terms in invariants.items()}
+
+
+def _premises(subject: Subject, obligations: list[tuple[Obligation, Smt]], needs: Needs) -> dict[Term, None]:
+    """What obligations need, in a fixed order."""
+    found: dict[Term, None] = {}
+    questions: dict[Question, None] = {}
+    for obligation, smt in obligations:
+        for each in sorted_one(obligation, smt, described(obligation, subject.source)):
+            match each:
+                case Question():
+                    questions[each] = None
+                case Side(assumed=term):
+                    found[term] = None
+    for question, (_, core) in needs.of(questions).items():
+        found |= dict.fromkeys(h for h in question.hypotheses if h in core)
+    return found
+
+
+def _cores(batch: Batch) -> list[Core | None]:
+    """For each question what it needs; None where it does not follow."""
+    printer = Printer(batch.smt)
+    shared = {f"h{i}": term for i, term in enumerate(batch.allowed)}
+    named = dict(shared)
+    lines = [printer.named(batch, name, term) for name, term in shared.items()]
+    questions: list[str] = []
+    for number, asked in enumerate(batch.asked):
+        own = {f"x{number}.{i}": term for i, term in enumerate(asked.extra)}
+        named |= own
+        wanted = [printer.named(batch, name, term) for name, term in own.items()]
+        questions.append(" ".join([*wanted, printer.named(batch, f"goal{number}", not_(asked.goal))]))
+    text = "\n".join([*printer.declarations(batch, [*lines, *questions]), *lines])
+    return [
+        None if core is None else frozenset(named[name] for name in core if name in named)
+        for core in cores(text, questions, batch.linear)
+    ]

@@ -1,0 +1,351 @@
+"""The obligations of one mechanism, sorted into questions for a solver and conditions of form.
+
+A `Plan` holds all that a search found. From the spec and the plan everything else follows, without a search:
+so a certificate needs to be believed in nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+
+from aligncheck.certificate.notation import names_of, write
+from aligncheck.certificate.scripts import Asked, Batch, Kept, Printer, Script, described, sign_batch
+from aligncheck.discharge.algebra import canonical, is_integral, leaves
+from aligncheck.discharge.guarantees import bound_holds, bound_is_fixed, length_holds, length_is_fixed
+from aligncheck.discharge.prove import Proved, decide
+from aligncheck.discharge.smt import Smt
+from aligncheck.discharge.values import near, value_of
+from aligncheck.discharge.whole import Choices, clauses_of, obligations_with, prepared
+from aligncheck.obligations.density import conditions_of, densities_bound_privacy, factors_of, joins
+from aligncheck.obligations.obligation import Impossible, Independent, Integral, Obligation, run_on_d
+from aligncheck.relational.density import Choice, Densities, Released, densities_of
+from aligncheck.relational.paths import Analysis
+from aligncheck.relational.terms import (
+    FALSE,
+    TRUE,
+    App,
+    Const,
+    Pair,
+    Sort,
+    Sym,
+    Term,
+    Truth,
+    and_,
+    eq,
+    iff,
+    is_number,
+    not_,
+    sort_of,
+    substitute,
+)
+from aligncheck.relational.theory import Theory
+from aligncheck.source import Source
+from aligncheck.syntax.contract import Bound
+from aligncheck.syntax.nodes import Expr, Mechanism
+from aligncheck.syntax.walk import has_densities
+
+Witness = Mapping[Term, Fraction | bool]
+
+
+class ProofError(Exception):
+    """A plan that proves nothing of this mechanism; the message says where it fails."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a search found.
+
+    `joined` are the choices and numbers, by name, that are one factor of a density. `witness` are values that
+    satisfy the declarations. `length` and `bounds` are what callers rely on. `sets` and `full` are the
+    numbers of the questions that need the meaning of selections, and of those that need more than the linear
+    abstraction; `kept` says what each script asserts.
+    """
+
+    choices: Choices
+    joined: tuple[tuple[str, str], ...] = ()
+    witness: Witness = field(default_factory=dict)
+    length: Expr | None = None
+    bounds: tuple[Bound, ...] = ()
+    sets: frozenset[int] = frozenset()
+    full: frozenset[int] = frozenset()
+    kept: tuple[Kept, ...] = ()
+
+
+@dataclass(frozen=True)
+class Side:
+    """A condition that is decided by the form of its terms: its text, as data, and whether it holds; and
+    which hypothesis it repeats, if it does.
+    """
+
+    text: str
+    data: str
+    holds: bool
+    assumed: Term = TRUE
+
+    @property
+    def line(self) -> str:
+        return f"{self.data} ; {self.text}"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One mechanism, its spec and its paths (or its densities)."""
+
+    mechanism: Mechanism
+    source: Source
+    theory: Theory
+    smt: Smt
+    paths: Analysis | None
+    densities: Densities | None
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, source: Source) -> Subject:
+        """Raises TooManyPathsError, UnsupportedError."""
+        if has_densities(mechanism.body):
+            theory = Theory(mechanism)
+            return cls(mechanism, source, theory, Smt(theory), None, densities_of(theory))
+        theory, smt, analysis = prepared(mechanism)
+        return cls(mechanism, source, theory, smt, analysis, None)
+
+    @cached_property
+    def names(self) -> Mapping[str, Sym | App]:
+        """The symbols in which invariants and witnesses may be written."""
+        terms = [*self.theory.generic_entries(), *self.theory.base, self.theory.claim, *self.theory.sizes]
+        terms += self.smt.facts.about(terms)
+        if self.paths is not None:
+            for cut in self.paths.cuts:
+                terms += [t for pair in (*cut.env.values(), *cut.fresh.values()) for t in _both(pair)]
+                terms += cut.facts
+            for path in self.paths.paths:
+                terms += [t for pair in path.env.values() for t in _both(pair)]
+                terms += run_on_d(path)
+        return names_of(terms)
+
+    # --- obligations --------------------------------------------------------------------------------------
+
+    def obligations(self, plan: Plan) -> list[tuple[Obligation, Smt]]:
+        """Every obligation, with the theory under which it is to be decided. Raises ProofError."""
+        clauses, public = clauses_of(self.theory)
+        try:
+            found = [*self._of_program(plan), *self._guaranteed(plan)]
+        except LookupError as error:
+            raise ProofError(str(error)) from None
+        whole = [*((o, public) for o in clauses), *((o, self.smt) for o in found)]
+        return list({(o, id(smt)): (o, smt) for o, smt in whole}.values())
+
+    def _of_program(self, plan: Plan) -> list[Obligation]:
+        if self.paths is not None:
+            return obligations_with(self.paths, plan.choices, self.source)
+        assert self.densities is not None
+        if plan.choices.route != "density" or plan.choices.ways or plan.choices.invariants:
+            raise LookupError("a mechanism that draws by densities has another kind of proof")
+        pairs = [self._pair(*names) for names in plan.joined]
+        factors = factors_of(self.densities, pairs)
+        return [
+            *conditions_of(self.densities, self.source),
+            *(joins(self.densities, *pair) for pair in pairs),
+            densities_bound_privacy(self.densities, factors, self.theory.claim),
+        ]
+
+    def _pair(self, chosen: str, number: str) -> tuple[Choice, Released]:
+        assert self.densities is not None
+        draws = self.densities.draws
+        choice = next((d for d in draws if isinstance(d, Choice) and d.draw.name == chosen), None)
+        released = next((d for d in draws if isinstance(d, Released) and d.draw.name == number), None)
+        if choice is None or released is None:
+            raise LookupError(f"there are no draws `{chosen}` and `{number}` that could go together")
+        return choice, released
+
+    def _guaranteed(self, plan: Plan) -> list[Obligation]:
+        found: list[Obligation] = []
+        if plan.length is not None:
+            found += self._length(plan, plan.length)
+        for bound in plan.bounds:
+            wanted = self._bound(plan, bound)
+            if not wanted:
+                raise LookupError(f"`{bound.field}` is no field of whole numbers")
+            found += wanted
+        return found
+
+    def _length(self, plan: Plan, length: Expr) -> list[Obligation]:
+        if self.paths is not None:
+            return length_holds(self.paths, plan.choices.invariants, length)
+        assert self.densities is not None
+        return length_is_fixed(self.densities, length)
+
+    def _bound(self, plan: Plan, bound: Bound) -> list[Obligation]:
+        if self.paths is not None:
+            return bound_holds(self.paths, plan.choices.invariants, bound)
+        assert self.densities is not None
+        return bound_is_fixed(self.densities, bound)
+
+
+def _both(pair: Pair) -> tuple[Term, Term]:
+    return pair.left, pair.right
+
+
+# --- questions and conditions of form -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question for a solver, in normal form: `hypotheses`, the first `shared` of them those of the path,
+    imply `goal`. Of two equal questions the first is kept: clauses come first, about which least is assumed.
+    """
+
+    smt: Smt = field(compare=False)
+    hypotheses: tuple[Term, ...]
+    goal: Term
+    text: str
+    shared: int
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """All that must be decided: conditions of form and questions, each once."""
+
+    sides: tuple[Side, ...]
+    questions: tuple[Question, ...]
+
+
+def sorted_out(subject: Subject, plan: Plan) -> Sorted:
+    """The obligations of a plan, by how they are decided. Raises ProofError."""
+    sides: dict[str, Side] = {}
+    questions: dict[Question, None] = {}
+    for obligation, smt in subject.obligations(plan):
+        for found in sorted_one(obligation, smt, described(obligation, subject.source)):
+            if isinstance(found, Side):
+                known = sides.get(found.line)
+                sides[found.line] = found if known is None or known.holds else known
+            else:
+                questions[found] = None
+    return Sorted(tuple(sides.values()), tuple(questions))
+
+
+def sorted_one(obligation: Obligation, smt: Smt, text: str) -> Iterator[Side | Question]:
+    """What is to be decided of one obligation."""
+    match obligation.goal:
+        case Impossible(holds=holds, why=why):
+            yield Side(text, f"(form: {why})", holds)
+        case Independent(term=term, of=of, value_only=value_only):
+            others = " ".join(sorted(write(t) for t in of))
+            kind = "value-independent" if value_only else "independent"
+            yield Side(
+                text, f"({kind} {write(term)} ({others}))", isinstance(decide(obligation, smt), Proved)
+            )
+        case Integral(term=term):
+            yield Side(text, f"(integral {write(term)})", True)
+            for given, value in leaves(term):
+                if not is_integral(value):
+                    hypotheses = (*obligation.hypotheses, given)
+                    what = f"{text} (`{write(value)}` does not occur)"
+                    yield from _asked(smt, hypotheses, FALSE, what, obligation.shared)
+        case goal:
+            yield from _asked(smt, obligation.hypotheses, goal, text, obligation.shared)
+
+
+def _asked(
+    smt: Smt, hypotheses: tuple[Term, ...], goal: Term, text: str, shared: int
+) -> Iterator[Side | Question]:
+    target = smt.normal(goal)
+    assumed = [smt.normal(h) for h in hypotheses]
+    if target == TRUE:
+        yield Side(text, "(true by its normal form)", True)
+    elif FALSE in assumed:
+        yield Side(text, "(no run comes here, by the normal form of a test)", True)
+    elif target in assumed:
+        yield Side(text, "(assumed)", True, target)
+    else:
+        first = dict.fromkeys(assumed[:shared])
+        own = [h for h in dict.fromkeys(assumed[shared:]) if h not in first]
+        yield Question(smt, (*first, *own), target, text, len(first))
+
+
+def batches_of(questions: Iterable[Question], plan: Plan) -> list[tuple[Batch, tuple[int, ...]]]:
+    """The questions in batches, each with their numbers: those of one path together, in the linear
+    abstraction; those that need more each alone.
+    """
+    groups: dict[tuple[int, int, tuple[Term, ...]], list[int]] = {}
+    every = list(questions)
+    for number, question in enumerate(every):
+        shared = question.hypotheses[: question.shared] or question.hypotheses
+        alone = number if number in plan.full else -1
+        kind = alone if alone >= 0 else -1 if number in plan.sets else -2
+        groups.setdefault((kind, id(question.smt), shared), []).append(number)
+    found = []
+    for (kind, _, shared), numbers in groups.items():
+        asked = tuple(
+            Asked(every[n].hypotheses[len(shared) :], every[n].goal, every[n].text) for n in numbers
+        )
+        batch = Batch(every[numbers[0]].smt, shared, asked, linear=kind < 0, sets=kind > -2)
+        found.append((batch, tuple(numbers)))
+    return found
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """All that a certificate says of one mechanism's proof, beside the plan."""
+
+    sides: tuple[Side, ...]
+    scripts: tuple[Script, ...]
+
+
+def rendered(subject: Subject, plan: Plan) -> Rendered:
+    """The conditions and the scripts of a plan. Raises ProofError where the two do not fit."""
+    sorted_ = sorted_out(subject, plan)
+    batches = batches_of(sorted_.questions, plan)
+    if len(batches) != len(plan.kept):
+        raise ProofError(f"{len(plan.kept)} scripts are listed, but there are {len(batches)}")
+    printers: dict[int, Printer] = {}
+    name = subject.mechanism.name
+    scripts = []
+    for number, ((batch, _), kept) in enumerate(zip(batches, plan.kept, strict=True), 1):
+        printer = printers.setdefault(id(batch.smt), Printer(batch.smt))
+        try:
+            scripts.append(printer.script(f"{name}, script {number}", batch, kept))
+        except (IndexError, ValueError):
+            raise ProofError(f"script {number} asserts what may not be assumed") from None
+    for printer in printers.values():
+        batch_ = sign_batch(printer.smt, printer.signs())
+        if batch_ is not None:
+            plain = Printer(printer.smt, signed=False)
+            scripts.append(
+                plain.script(f"{name}, signs of denominators and factors", batch_, everything(batch_))
+            )
+    side, script = _witnessed(subject, plan.witness)
+    return Rendered((*sorted_.sides, side), (*scripts, script))
+
+
+def everything(batch: Batch) -> Kept:
+    """Assert all that may be assumed."""
+    extra = tuple(tuple(range(len(a.extra))) for a in batch.asked)
+    return Kept(tuple(range(len(batch.allowed))), extra)
+
+
+# --- the declarations can be met --------------------------------------------------------------------------
+
+
+def _witnessed(subject: Subject, witness: Witness) -> tuple[Side, Script]:
+    """Rule 2: that the hypotheses can hold, shown by values. The script pins these values; whether they
+    satisfy the `where` clauses, also where these are no polynomials, is computed, too.
+    """
+    values: dict[Term, Term] = {}
+    for term, value in witness.items():
+        if isinstance(value, bool) is is_number(term):
+            raise ProofError(f"`{write(term)}` cannot be {value}")
+        if sort_of(term) is Sort.INT and not isinstance(value, bool) and value.denominator != 1:
+            raise ProofError(f"`{write(term)}` is a whole number, not {value}")
+        values[term] = Truth(value) if isinstance(value, bool) else Const(value)
+    met = [value_of(near(canonical(substitute(b, values))), dict(witness)) for b in subject.theory.base]
+    text = "some parameters and some pair D, D' satisfy the declarations"
+    side = Side(f"hypotheses: {text}", "(met by the witness)", False not in met)
+    known = tuple(dict.fromkeys(canonical(f) for f in subject.theory.generic_entries()))
+    pinned = [(iff if isinstance(v, Truth) else eq)(t, v) for t, v in values.items()]
+    batch = Batch(subject.smt, known, (Asked((), not_(and_(pinned)), text),), linear=False)
+    printed = Printer(subject.smt).script(
+        f"{subject.mechanism.name}, the declarations can be met", batch, everything(batch)
+    )
+    return side, replace(printed, expected="sat")

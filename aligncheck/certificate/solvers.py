@@ -1,0 +1,145 @@
+"""Decides scripts from their text alone, by Z3 or by cvc5."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import Any
+
+from aligncheck.certificate.scripts import Script
+from aligncheck.discharge.smt import PATIENCE, STEPS_PER_MILLISECOND
+
+MILLISECONDS = 10_000
+"""How long a solver may think about one question."""
+
+
+class Solver(Enum):
+    """The solvers that can decide a certificate."""
+
+    Z3 = "z3"
+    CVC5 = "cvc5"
+
+
+class SolverMissingError(Exception):
+    """The second solver is not installed; the message says how to install it."""
+
+
+class ScriptError(Exception):
+    """A solver could not read a script, or did not answer each of its questions; carries what it said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One solver's answer to one question: `unsat`, `sat` or `unknown`."""
+
+    solver: Solver
+    question: str
+    answer: str
+
+
+def versions(solvers: Sequence[Solver]) -> str:
+    """The solvers' names and versions. Raises SolverMissingError."""
+    found = []
+    for solver in solvers:
+        if solver is Solver.Z3:
+            import z3
+
+            found.append(f"Z3 {z3.get_version_string()}")
+        else:
+            found.append(f"cvc5 {_cvc5().__version__}")
+    return ", ".join(found)
+
+
+def answers(script: Script, solver: Solver) -> tuple[Reply, ...]:
+    """What a solver says to each question of a script. Raises ScriptError, SolverMissingError."""
+    said = _by_z3(script.text) if solver is Solver.Z3 else _by_cvc5(script.text)
+    if len(said) != len(script.questions) or not set(said) <= {"sat", "unsat", "unknown"}:
+        raise ScriptError(f"{solver.value} cannot decide `{script.title}`: {' '.join(said)[:200]}")
+    return tuple(Reply(solver, q, answer) for q, answer in zip(script.questions, said, strict=True))
+
+
+def _by_z3(text: str) -> list[str]:
+    head = "".join(f"(set-option :{option})\n" for option in _limits(MILLISECONDS))
+    said = evaluated(head + text).split("\n")[:-1]
+    if "unknown" in said:  # Z3 has another solver for what the logic does not name
+        general = re.sub(r"^\(set-logic .*\)$", "(set-logic ALL)", text, flags=re.M)
+        again = evaluated(head + general).split("\n")[:-1]
+        if len(again) == len(said):
+            said = [one if one != "unknown" else other for one, other in zip(said, again, strict=True)]
+    return said
+
+
+def evaluated(text: str) -> str:
+    """What Z3 prints when it executes a script."""
+    import z3
+
+    try:
+        said = z3.Z3_eval_smtlib2_string(_context().ref(), f"(reset)\n{text}")
+    except z3.Z3Exception as error:  # raised if any command failed; what was printed is the message
+        said = error.value
+    return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+
+
+@cache
+def _context() -> Any:
+    """A context for scripts alone: making one takes longer than most scripts."""
+    import z3
+
+    return z3.Context()
+
+
+def cores(text: str, questions: Sequence[str], linear: bool) -> list[frozenset[str] | None]:
+    """For each question, asked in turn after a script, the names of the assertions from which Z3 derives that
+    it is `unsat`; None where it does not. Nonlinear questions come one at a time.
+    """
+    seconds = 2 if linear else 4
+    options = ("produce-unsat-cores true", f"smt.core.minimize {_word(linear)}", *_limits(seconds * 1000))
+    head = "".join(f"(set-option :{option})\n" for option in options)
+    push, pop = ("(push 1)", "(pop 1)") if linear else ("", "")
+    asked = "".join(f"{push} {q} (check-sat) (get-unsat-core) {pop}\n" for q in questions)
+    said = evaluated(f"{head}{text}\n{asked}")
+    found: list[frozenset[str] | None] = []
+    for answer, core in re.findall(r"^(unsat|sat|unknown|timeout)\n(\(.*?\))$", said, re.M | re.S):
+        found.append(frozenset(core.strip("()").split()) if answer == "unsat" else None)
+    if len(found) != len(questions):
+        raise ScriptError(f"Z3 says: {said[:300]}")
+    return found
+
+
+def _limits(milliseconds: int) -> tuple[str, str]:
+    """Z3's options for a limit: in its own steps, lest an answer depend on the machine, and further out in
+    time.
+    """
+    return f"rlimit {STEPS_PER_MILLISECOND * milliseconds}", f"timeout {PATIENCE * milliseconds}"
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _by_cvc5(text: str) -> list[str]:
+    cvc5 = _cvc5()
+    solver = cvc5.Solver(cvc5.TermManager())
+    solver.setOption("incremental", "true")
+    solver.setOption("tlimit-per", str(MILLISECONDS))
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "certificate")
+    symbols = parser.getSymbolManager()
+    said: list[str] = []
+    try:
+        while not (command := parser.nextCommand()).isNull():
+            said += str(command.invoke(solver, symbols)).split("\n")[:-1]
+    except RuntimeError as error:  # how its Python interface reports what it cannot read
+        return [*said, f"error: {error}"]
+    return said
+
+
+def _cvc5() -> Any:
+    try:
+        import cvc5
+    except ImportError:
+        raise SolverMissingError("the solver cvc5 is not installed: pip install 'aligncheck[cvc5]'") from None
+    return cvc5
