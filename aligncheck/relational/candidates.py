@@ -421,6 +421,7 @@ class Pool:
                     found += [le(left, right), lt(left, right), le(right, left), lt(right, left)]
                 case _:
                     pass
+        found += self._limits()
         for name, symbol in self._numbers():
             start = self._start(name)
             if start is not None and self._stable(start.left) and not _noisy(start.left):
@@ -444,6 +445,22 @@ class Pool:
             if low != ZERO or isinstance(high, Add):
                 found.append(le(self.cut.counter, ite(le(low, high), high, low)))
         return found
+
+    def _limits(self) -> list[Term]:
+        """A counter that grows only while a part of some test says that it is below a limit."""
+        counters = {symbol for _, symbol in self._numbers()}
+        parts = _distinct(
+            part
+            for p in self.rounds
+            for d in p.decisions()
+            for part in (d.test.left, *_parts_of(d.test.left))
+        )
+        return [
+            le(part.left, part.right if part.op == "<" else add(part.right, ONE))
+            for part in parts
+            if isinstance(part, Cmp) and part.op in ("<", "<=")
+            if part.left in counters and self._stable(part.right) and not _noisy(part.right)
+        ]
 
     def _relations(self) -> list[Term]:
         """Variables that grow in step: x - x0 = c (y - y0), or at most."""
@@ -738,7 +755,9 @@ class Pool:
         return [*ones, *several, *self._exchanged(several, paid)]
 
     def _exchanged(self, several: list[Term], paid: list[Term]) -> list[Term]:
-        """In a case of the alignment one selected index pays nothing, and another index pays in its place."""
+        """In a case of the alignment one selected index, or the only one, pays nothing, and another one pays
+        in its place.
+        """
         registry = self.analysis.theory.registry
         assert self.cut.counter is not None
         at = self.cut.counter
@@ -752,7 +771,15 @@ class Pool:
         cases = _distinct(
             t for t in tests if at not in atoms((t,)) and any(is_extremum(a) for a in atoms((t,)))
         )[:3]
-        return [
+        alone = [
+            mul(c, ite(case, ite(lt(s, at), ONE, ZERO), ite(lt(chosen(name), at), ONE, ZERO)))
+            for name in registry.argmaxima
+            for c in paid[:2]
+            for s in instead[:2]
+            for test in cases
+            for case in (test, not_(test))
+        ]
+        return alone + [
             add(whole, mul(c, ite(case, sub(ite(lt(s, at), ONE, ZERO), ite(lt(w, at), ONE, ZERO)), ZERO)))
             for whole, c in zip(several, paid, strict=False)
             for s in instead[:2]

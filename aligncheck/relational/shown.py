@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from aligncheck.relational.paths import Analysis, Cut, Path, Selected
 from aligncheck.relational.selection import chosen, pick, selection_of, size_of
-from aligncheck.relational.terms import ZERO, App, Sym, Term, atoms
+from aligncheck.relational.terms import ZERO, App, Const, Sym, Term, atoms, const
 
 
 def shown_selections(analysis: Analysis) -> frozenset[str]:
@@ -22,15 +22,30 @@ def selections_in(terms: Iterable[Term]) -> set[str]:
 
 def is_shown(analysis: Analysis, name: str) -> bool:
     """Whether every run releases the selection."""
-    one = chosen(name)
     selecting = [
         p for p in analysis.paths if any(isinstance(e, Selected) and e.name == name for e in p.events)
     ]
-    silent = [p for p in selecting if not _carries(p, one)]
-    if all(_always_passes(analysis, p, lambda q: _carries(q, one)) for p in silent):
+    if _always_shows(analysis, selecting, chosen(name)):
+        return True
+    ranks = _fixed_ranks(analysis, name)
+    if ranks and all(_always_shows(analysis, selecting, rank) for rank in ranks):
         return True
     loops = {c.number for c in analysis.cuts if _releases_all_ranks(analysis, c, name)}
     return bool(loops) and all(_always_passes(analysis, p, lambda q: q.origin in loops) for p in selecting)
+
+
+def _always_shows(analysis: Analysis, selecting: list[Path], value: App | Sym) -> bool:
+    """Whether every run that selects has a record that holds the value."""
+    silent = [p for p in selecting if not _carries(p, value)]
+    return all(_always_passes(analysis, p, lambda q: _carries(q, value)) for p in silent)
+
+
+def _fixed_ranks(analysis: Analysis, name: str) -> list[App]:
+    """The indices of a selection of a fixed number, each at its rank."""
+    meaning = analysis.theory.registry.selections.get(name)
+    if meaning is None or meaning.partial or not isinstance(meaning.count, Const):
+        return []
+    return [pick(name, const(rank)) for rank in range(int(meaning.count.value))]
 
 
 def _always_passes(analysis: Analysis, start: Path, wanted: Callable[[Path], bool]) -> bool:
