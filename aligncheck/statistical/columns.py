@@ -33,6 +33,9 @@ Cells: TypeAlias = NDArray[np.intp]
 _PREVIEW = 4_096
 """Runs of either input from which cells are made."""
 
+_LONG_PREVIEW = 20_000
+"""Runs from which is told what either input favours."""
+
 _FEW = 24
 """A feature with at most so many values has a cell for each value."""
 
@@ -74,9 +77,9 @@ class Column:
 def columns_of(first: Outputs, second: Outputs) -> list[Column]:
     """The columns for the outputs of runs on two inputs, by their type (section 4.3.3, cases 1 to 5).
 
-    Each list's length, the count of each category, the Hamming distance to the most frequent output of either
-    input (where the dissertation takes the output without noise, which a black box does not give), whole
-    outputs, each number, and the average, least, greatest and last one.
+    Each list's length, the count of each category, Hamming distances to the most frequent output of either
+    input and to what either favours at each place (the dissertation takes the output without noise, which a
+    black box does not give), whole outputs, each number, and the average, least, greatest and last one.
     """
     both = (first, second)
     columns: list[Column] = []
@@ -220,7 +223,27 @@ def _discrete_features(both: tuple[Outputs, Outputs]) -> Iterator[Feature]:
         yield Length()
     yield from (Count(label) for label in labels[:_MOST_CATEGORIES])
     if labels and max(outputs.width for outputs in both) > 1:
-        yield from (Distance(reference) for reference in dict.fromkeys(map(_most_frequent, both)))
+        references = (*map(_most_frequent, both), _favoured(*both), _favoured(*reversed(both)))
+        yield from (Distance(reference) for reference in dict.fromkeys(references))
+
+
+def _favoured(first: Outputs, second: Outputs) -> tuple[str | None, ...]:
+    """At each place what stands there more often in the first outputs than in the second, by the most."""
+    kinds: tuple[str | None, ...] = (*dict.fromkeys((*first.labels, *second.labels)), None)
+    shares = [[_shares(outputs, kind) for kind in kinds[-_MOST_CATEGORIES:]] for outputs in (first, second)]
+    width = min(first.width, second.width, _MOST_PLACES)
+    favours = np.array([[x[:width] - y[:width]] for x, y in zip(*shares, strict=True)])[:, 0]
+    return tuple(kinds[-_MOST_CATEGORIES:][place] for place in np.argmax(favours, axis=0))
+
+
+def _shares(outputs: Outputs, kind: str | None) -> Numbers:
+    """At each place, the share of the first runs in which a category, or for None a number, stands there."""
+    if outputs.codes is None:
+        return np.full(outputs.width, float(kind is None))
+    if kind is not None and kind not in outputs.labels:
+        return np.zeros(outputs.width)
+    code = NUMBER if kind is None else outputs.labels.index(kind)
+    return np.asarray((outputs.codes[:_LONG_PREVIEW] == code).mean(axis=0))
 
 
 def _most_frequent(outputs: Outputs) -> tuple[str | None, ...]:

@@ -189,6 +189,25 @@ def test_what_only_happens_together_is_found() -> None:
     assert len(choice.event) == 2
 
 
+def test_differences_in_opposite_directions_are_added_up() -> None:
+    """Half of the flags rise and half fall a little: the distance to what one input favours shows it best."""
+
+    def sampled(rng: np.random.Generator, changed: bool) -> Outputs:
+        chance = np.where(np.arange(10) < 5, 0.4, 0.6) if changed else np.where(np.arange(10) < 5, 0.6, 0.4)
+        return outputs_of_batch(rng.random((N, 10)) < chance, N, "f")
+
+    rng = np.random.default_rng(1)
+    (choice,) = choose(sampled(rng, False), sampled(rng, True), [2.0])
+    assert choice is not None
+    (condition,) = choice.event
+    assert isinstance(condition, Within)
+    assert condition.feature in (
+        Distance(("True",) * 5 + ("False",) * 5),
+        Distance(("False",) * 5 + ("True",) * 5),
+    )
+    assert choice.score > 5
+
+
 def test_a_hole_in_the_support_is_found_at_a_high_level() -> None:
     rng = np.random.default_rng(1)
     (choice,) = choose(drawn(hole, rng, False), drawn(hole, rng, True), [4.0])
