@@ -186,19 +186,16 @@ def test_a_seed_that_was_printed_repeats_the_result(run: Run) -> None:
 
 
 def test_randomness_that_cannot_be_seeded_is_told(run: Run) -> None:
-    status, out, _ = run("unseedable", "--eps", "1", "--seed", "1")
-    assert status == 0
+    _, out, _ = run("unseedable", "--eps", "1", "--seed", "1")
     assert "its randomness cannot be seeded" in out
     assert "repeats this" not in out
 
 
 def test_processes_do_not_repeat_a_generator_that_a_module_keeps(run: Run) -> None:
-    status, out, _ = run("kept", "--eps", "1", "--json")
-    found = json.loads(out)
-    assert (status, found["randomness"]) == (0, "kept")
-    assert "so all was run in one process" in run("kept", "--eps", "1")[1]
-    status, out, _ = run("own", "--eps", "1", "--json")
-    assert (status, json.loads(out)["randomness"]) == (0, "fresh")
+    # Whether there is evidence is not asked: with random numbers of their own, there may be by chance.
+    assert json.loads(run("kept", "--eps", "1", "--json")[1])["randomness"] == "kept"
+    assert "it keeps a generator that starts the same each time" in run("kept", "--eps", "1")[1]
+    assert json.loads(run("own", "--eps", "1", "--json")[1])["randomness"] == "fresh"
 
 
 @pytest.mark.parametrize("function", ["noise_only", "constant"])
