@@ -7,11 +7,11 @@ from textwrap import indent
 
 from aligncheck.source import Source
 
-SCALES = ("1/eps", "2/eps", "4/eps", "1/(2*eps)", "8/eps", "3/eps")
-CLAIMS = ("eps", "eps", "2*eps", "eps/2", "3*eps")
+SCALES = ("1/eps", "2/eps", "2/eps", "4/eps", "4/eps", "8/eps", "1/(2*eps)")
+CLAIMS = ("eps", "eps", "2*eps", "2*eps", "3*eps", "eps/2")
 ADJACENCIES = ("all", "all", "one", "monotone", "moved", "l1")
-SHIFTS = ("0", "1", "1", "-1", "2")
-ANSWER_SHIFTS = ("q[i] - q'[i]", "1 + q[i] - q'[i]", "1 + q[i] - q'[i]", "1", "2", "-1")
+SHIFTS = ("1", "1", "1", "1", "0", "-1", "2")
+ANSWER_SHIFTS = (*["1 + q[i] - q'[i]"] * 5, "q[i] - q'[i]", "1", "2", "2", "-1")
 
 
 def random_spec(chance: Random) -> Source:
@@ -38,9 +38,13 @@ def _noise(chance: Random) -> str:
 
 def _threshold(chance: Random) -> tuple[str, str]:
     """A sparse vector of some kind."""
-    noisy = chance.random() < 0.8
-    released = chance.choice(("above", "above", "above(gap = x + xi[i] - t)", "above(value = x + xi[i])", "above(x)"))
-    stop = chance.choice(("    break\n", "    break\n", "    pass\n", "    count = count + 1\n    if count >= 2: break\n"))
+    noisy = chance.random() < 0.9
+    released = chance.choice(
+        ("above", "above", "above(gap = x + xi[i] - t)", "above(value = x + xi[i])", "above(x)")
+    )
+    stop = chance.choice(
+        ("    break\n", "    break\n", "    pass\n", "    count = count + 1\n    if count >= 2: break\n")
+    )
     program = (
         (f"eta ~ {_noise(chance)}\nt = T + eta\n" if noisy else "t = T\n")
         + "count = 0\nfor i, x in q:\n"
@@ -49,7 +53,7 @@ def _threshold(chance: Random) -> tuple[str, str]:
         + "  else:\n    emit below\n"
     )
     lines = [f"eta += {chance.choice(SHIFTS)}"] if noisy else []
-    guard = chance.choice(("when out[i] is above", "when out[i] is above", "when out[i] is below", ""))
+    guard = chance.choice((*["when out[i] is above"] * 4, "when out[i] is below", ""))
     lines.append(f"xi[i] += {chance.choice(ANSWER_SHIFTS)} {guard}")
     return program, "\n".join(lines)
 
@@ -77,8 +81,9 @@ def _selection(chance: Random) -> tuple[str, str]:
         + "rest = max(q[i] + xi[i] for i in q where i != w)\n"
         + f"emit chosen(index = w{also})\n"
     )
-    shift = chance.choice((*ANSWER_SHIFTS, "q[i] - q'[i] + rest' - rest", "q[i] - q'[i] + rest' - rest"))
-    guard = chance.choice(("when i == w", "when i == w", ""))
+    kept = "q[i] - q'[i] + rest' - rest"
+    shift = chance.choice((kept, kept, *ANSWER_SHIFTS[3:])) if also else chance.choice(ANSWER_SHIFTS)
+    guard = chance.choice((*["when i == w"] * 5, ""))
     return program, f"xi[i] += {shift} {guard}"
 
 

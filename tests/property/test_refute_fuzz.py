@@ -1,0 +1,109 @@
+"""No spec is both VERIFIED and REFUTED, and the probabilities of all outputs sum to 1, on thousands of specs.
+
+Whether a spec is verified is asked only where its alignment survives a few concrete runs: where one of these
+breaks it, there is no proof (and `test_nothing_that_runs_break_is_proved` makes sure of that on a sample).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import islice
+from random import Random
+
+import pytest
+from random_specs import random_spec
+
+from aligncheck.check import check
+from aligncheck.diagnostics import SpecError
+from aligncheck.discharge.establish import establish
+from aligncheck.discharge.sample import scenarios
+from aligncheck.interpreter import Input
+from aligncheck.refute.probability import NotComputable, shapes
+from aligncheck.refute.refuter import Aim, refute
+from aligncheck.refute.violation import Violation
+from aligncheck.replay import ScenarioError, Undecided, replay
+from aligncheck.source import Source
+from aligncheck.syntax.nodes import Mechanism
+from aligncheck.syntax.parse import parse
+
+PARTS = 4
+SPECS = 2_000
+MORE = 40_000
+RUNS = 60
+PARAMETERS: dict[str, Fraction] = {"T": Fraction(0), "eps": Fraction(1)}
+
+
+def specs(part: int, count: int) -> Iterator[tuple[int, Source, Mechanism]]:
+    for seed in range(part, count, PARTS):
+        source = random_spec(Random(seed))
+        try:
+            yield seed, source, check(source, parse(source))
+        except SpecError:
+            continue
+
+
+def survives(mechanism: Mechanism, seed: int) -> bool:
+    """Whether no concrete run violates a condition of the alignment."""
+    tried = scenarios(mechanism, dict(PARAMETERS), {"q": 2 + seed % 2}, Random(seed))
+    for scenario in islice(tried, RUNS):
+        try:
+            if replay(mechanism, scenario).violations:
+                return False
+        except (ScenarioError, Undecided):
+            continue
+    return True
+
+
+def is_verified(mechanism: Mechanism, source: Source) -> bool:
+    try:
+        return not establish(mechanism, source).open()
+    except SpecError:
+        return False
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_spec_is_both_verified_and_refuted(part: int, exhaustive: bool) -> None:
+    seen: Counter[str] = Counter()
+    for seed, source, mechanism in specs(part, MORE if exhaustive else SPECS):
+        seen["all"] += 1
+        verified = survives(mechanism, seed) and is_verified(mechanism, source)
+        seen["verified"] += verified
+        if not verified and seed % 24 >= 4:
+            continue
+        budget = 400 if exhaustive else 30
+        found = refute(mechanism, Aim(seconds=20, probabilities=budget, any_will_do=True))
+        assert not (verified and isinstance(found, Violation)), (seed, source.text, found)
+        seen["refuted"] += isinstance(found, Violation)
+    assert seen["all"] >= 450
+    assert seen["verified"] >= 20, "too few proofs for this to say anything"
+    assert seen["refuted"] >= 5, "too few violations for this to say anything"
+
+
+def test_the_probabilities_of_all_outputs_sum_to_1(exhaustive: bool) -> None:
+    chance = Random(1)
+    checked = 0
+    for part in range(PARTS):
+        for _, source, mechanism in specs(part, MORE if exhaustive else 1_000):
+            answers = tuple(Fraction(chance.randint(-2, 2)) for _ in range(chance.randint(2, 3)))
+            inputs: dict[str, Input] = {**PARAMETERS, "eps": Fraction(chance.randint(1, 4), 2), "q": answers}
+            try:
+                found = shapes(mechanism, inputs, precision=64)
+            except NotComputable:
+                continue
+            low = sum((ball.lower for _, ball in found), Fraction(0))
+            high = sum((ball.upper for _, ball in found), Fraction(0))
+            assert low <= 1 <= high, (source.text, inputs)
+            assert high - low < Fraction(1, 10**9), (source.text, inputs)
+            checked += 1
+    assert checked > 900
+
+
+def test_nothing_that_runs_break_is_proved() -> None:
+    broken = 0
+    for seed, source, mechanism in specs(1, 120):
+        if not survives(mechanism, seed):
+            broken += 1
+            assert not is_verified(mechanism, source), source.text
+    assert broken > 10
