@@ -239,9 +239,11 @@ class _Module:
                     info = self._info(name, sort, where)
                     parameters.append(call("ParameterInfo", [*info[:3], "vector=True", *info[3:]]))
                 case nodes.Queries(names=names, sort=sort, vector=vector):
+                    differs = [f"vector={vector}", f"adjacency={quoted(item.adjacency.value)}"]
+                    if item.sensitivity is not None:
+                        differs.append(f"sensitivity={quoted(unparse_expr(item.sensitivity))}")
                     queries += [
-                        call("QueryInfo", [*self._info(name, sort, None), f"vector={vector}"])
-                        for name in names
+                        call("QueryInfo", [*self._info(name, sort, None), *differs]) for name in names
                     ]
                 case _:
                     assert_never(item)

@@ -23,12 +23,17 @@ class ParameterInfo:
 
 @dataclass(frozen=True, slots=True)
 class QueryInfo:
-    """A private input: its name in the spec, its keyword in Python, its sort, one answer or a list."""
+    """A private input: its name in the spec, its keyword in Python, its sort, one answer or a list.
+
+    `adjacency` and `sensitivity` are the spec's words for how neighbouring data differ: `all`, `1`.
+    """
 
     name: str
     keyword: str
     sort: str
     vector: bool
+    adjacency: str | None = None
+    sensitivity: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,11 +19,13 @@ from aligncheck.runtime import (
     MechanismError,
     Noise,
     ParameterInfo,
+    QueryInfo,
     Spec,
 )
 from aligncheck.statistical.errors import CannotTest, one_line
 from aligncheck.statistical.lanes import TooManyPaths, run_lanes
 from aligncheck.statistical.outputs import Outputs, joined, outputs_of
+from aligncheck.statistical.patterns import Pair
 from aligncheck.statistical.target import Setup, value_of
 
 LANES = 100_000
@@ -51,6 +54,36 @@ class Compiled:
             return float(self._call(database, self.mechanism).bound)
         except (ArithmeticError, LookupError, MechanismError) as error:
             raise CannotTest(f"`{self._name}` raised {one_line(error)}", f"on the input {database}") from None
+
+    def require_neighbours(self, pair: Pair) -> None:
+        """Refuses a pair that the spec's adjacency or sensitivity excludes, as far as that can be told.
+
+        Raises:
+            CannotTest: naming what is declared. A verified mechanism would be accused wrongly.
+        """
+        (query,) = self.mechanism.spec.queries if len(self.mechanism.spec.queries) == 1 else (None,)
+        if query is None or not query.vector or not isinstance(pair.first, list):
+            return
+        differences = [b - a for a, b in zip(pair.first, pair.second, strict=False)]
+        bound = self._sensitivity(query)
+        if len(pair.first) == len(pair.second) and _may_differ(differences, query.adjacency, bound):
+            return
+        declared = f"adjacency `{query.adjacency}`"
+        if query.sensitivity is not None:
+            declared += f", sensitivity `{query.sensitivity}`" + ("" if bound is None else f" = {bound:g}")
+        raise CannotTest(
+            f"D = {pair.first} and D' = {pair.second} are no neighbours for `{self._name}` ({declared})",
+            "see `--adjacency` (`one` for `l1` as well), `--sensitivity` and `--pair`",
+        )
+
+    def _sensitivity(self, query: QueryInfo) -> float | None:
+        """Where it is a number or a parameter."""
+        text = query.sensitivity or ""
+        for info in self.mechanism.spec.parameters:
+            if info.name == text and not info.vector:
+                return float(getattr(self.mechanism, info.keyword))
+        value = value_of(text)
+        return float(value) if isinstance(value, int | float) else None
 
     def run(self, database: Any, runs: int, seed: np.random.SeedSequence) -> Outputs:
         sizes = [min(LANES, runs - start) for start in range(0, runs, LANES)]
@@ -99,7 +132,32 @@ class Compiled:
         queries = self.mechanism.spec.queries
         if len(queries) == 1:
             return mechanism(database if queries[0].vector or not isinstance(database, list) else database[0])
+        if not isinstance(database, dict) or set(database) != {query.name for query in queries}:
+            names = ", ".join(f"`{query.name}`" for query in queries)
+            entries = ", ".join(f'"{query.name}": …' for query in queries)
+            raise CannotTest(
+                f"`{self._name}` has the private inputs {names}", f"--pair D D', each as '{{{entries}}}'"
+            )
         return mechanism(*(database[query.name] for query in queries))
+
+
+def _may_differ(differences: list[float], adjacency: str | None, bound: float | None) -> bool:
+    """Whether neighbouring answers may differ so; `bound` None: by how much is not known."""
+    moved = [difference for difference in differences if difference != 0]
+    slack = math.inf if bound is None else bound * (1 + 1e-9)
+    if adjacency == "l1":
+        return sum(map(abs, moved)) <= slack
+    if adjacency != "any" and any(abs(difference) > slack for difference in moved):
+        return False
+    match adjacency:
+        case "one":
+            return len(moved) <= 1
+        case "monotone":
+            return all(d > 0 for d in moved) or all(d < 0 for d in moved)
+        case "moved":
+            return len(moved) <= 2 and sum(d > 0 for d in moved) <= 1 and sum(d < 0 for d in moved) <= 1
+        case _:
+            return True
 
 
 def compiled(found: Any, setup: Setup) -> Compiled:

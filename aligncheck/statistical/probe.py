@@ -98,6 +98,9 @@ def _first_runs_here(plan: Plan) -> _FirstRuns:
     except TookTooLong:
         module = plan.setup.reference.module
         raise CannotTest(f"`{module}` was not imported within {plan.timeout:g} s") from None
+    if isinstance(tested, Compiled):
+        for pair in plan.pairs:
+            tested.require_neighbours(pair)
     by_paths = isinstance(tested, Compiled) and tested.runs_by_paths(
         first.first, seed_of(plan, Part.PROBING, 0)
     )

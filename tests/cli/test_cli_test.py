@@ -418,17 +418,65 @@ def test_scipy_is_asked_for_only_here_and_by_name(module: str) -> None:
     assert "needs scipy, which is not installed:\npip install 'aligncheck[statistics]'" in done.stderr
 
 
-def test_a_compiled_mechanism(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Its claim is known, so no level need be given; its own names are used in errors."""
+def compiled_file(stem: str, folder: Path) -> Path:
     from oracle import as_if_verified
 
     from aligncheck.check import check
     from aligncheck.emit.python import emit_python
     from aligncheck.syntax.parse import parse, read_source
 
-    source = read_source(os.path.join(os.path.dirname(__file__), "..", "..", "specs", "svt.dp"))
-    path = tmp_path / "svt.py"
+    source = read_source(os.path.join(os.path.dirname(__file__), "..", "..", "specs", f"{stem}.dp"))
+    path = folder / f"{stem}.py"
     path.write_text(emit_python(as_if_verified(check(source, parse(source)))))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("stem", "name", "right", "wrong"),
+    [
+        ("histogram", "Histogram", ["--adjacency", "one"], ["--adjacency", "all"]),
+        ("histogram", "Histogram", ["--adjacency", "one"], ["--adjacency", "one", "--sensitivity", "2"]),
+        ("histogram_moved", "HistogramMoved", ["--adjacency", "moved"], ["--adjacency", "monotone"]),
+        ("noisy_max_monotone", "NoisyMaxMonotone", ["--adjacency", "monotone"], ["--adjacency", "all"]),
+        ("noisy_max", "NoisyMax", ["--adjacency", "all"], ["--pair", "[1, 1]", "[1, 4]"]),
+        ("noisy_max", "NoisyMax", ["--adjacency", "moved"], ["--pair", "[1, 1]", "[1, 1, 1]"]),
+    ],
+)
+def test_inputs_that_are_no_neighbours_for_a_compiled_mechanism(
+    stem: str,
+    name: str,
+    right: list[str],
+    wrong: list[str],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Tested on them, a verified mechanism would be accused."""
+    arguments = ["test", f"{compiled_file(stem, tmp_path)}:{name}", *SMALL, "--set", "eps=1", "--seed", "1"]
+    assert main([*arguments, *right]) == 0
+    capfd.readouterr()
+    assert main([*arguments, *wrong]) == 2
+    assert f"are no neighbours for `{name}` (adjacency `" in capfd.readouterr().err
+
+
+def test_a_compiled_mechanism_with_two_inputs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    arguments = [
+        "test",
+        f"{compiled_file('two_histograms', tmp_path)}:TwoHistograms",
+        *SMALL,
+        "--seed",
+        "1",
+        "--set",
+        "Delta=1",
+    ]
+    assert main([*arguments, "--set", "eps=1"]) == 2
+    assert "has the private inputs `p`, `r`\n--pair" in capfd.readouterr().err
+    pair = ('{"p": [1, 1], "r": [1, 1]}', '{"p": [1, 1], "r": [1, 2]}')
+    assert main([*arguments, "--set", "eps=1", "--pair", *pair]) == 0
+
+
+def test_a_compiled_mechanism(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Its claim is known, so no level need be given; its own names are used in errors."""
+    path = compiled_file("svt", tmp_path)
     arguments = ["test", f"{path}:Svt", *SMALL, "--adjacency", "all", "--seed", "1"]
     assert main([*arguments, "--set", "T=1", "--set", "N=1", "--set", "Delta=1", "--set", "eps=1/2"]) == 0
     out, _ = capfd.readouterr()
