@@ -437,6 +437,7 @@ class Pool:
             at, first = self.cut.counter, self.cut.env["#low"].left
             for v in self._index_holders:
                 found += [or_((c, eq(at, first))) for c in (lt(v, at), le(first, v)) if v != at]
+            found += self._unset(at, first)
             for pair in self.cut.fresh.values():
                 if sort_of(pair.left) is Sort.BOOL:
                     found += [iff(pair.left, eq(at, first)), iff(pair.left, lt(first, at))]
@@ -446,8 +447,26 @@ class Pool:
                 found.append(le(self.cut.counter, ite(le(low, high), high, low)))
         return found
 
+    def _unset(self, at: Term, first: Term) -> list[Term]:
+        """A variable that some round sets to the loop's index has its first value, a number that is no index,
+        before the first round only: in either run.
+        """
+        found: list[Term] = []
+        for name, symbol in self._numbers():
+            start = self._start(name)
+            if symbol in self._index_holders and start is not None and isinstance(start.left, Const):
+                pair = self.cut.fresh[name]
+                for side in dict.fromkeys((pair.left, pair.right)):
+                    found += [iff(eq(side, start.left), eq(at, first)), or_((lt(side, at), eq(at, first)))]
+        return found
+
     def _limits(self) -> list[Term]:
         """A counter that grows only while a part of some test says that it is below a limit."""
+        return [le(t.left, t.right if t.op == "<" else add(t.right, ONE)) for t in self._limit_tests]
+
+    @cached_property
+    def _limit_tests(self) -> list[Cmp]:
+        """The parts of tests that hold a variable below a number that the loop does not change."""
         counters = {symbol for _, symbol in self._numbers()}
         parts = _distinct(
             part
@@ -456,7 +475,7 @@ class Pool:
             for part in (d.test.left, *_parts_of(d.test.left))
         )
         return [
-            le(part.left, part.right if part.op == "<" else add(part.right, ONE))
+            part
             for part in parts
             if isinstance(part, Cmp) and part.op in ("<", "<=")
             if part.left in counters and self._stable(part.right) and not _noisy(part.right)
@@ -480,7 +499,8 @@ class Pool:
             elif isinstance(ratio, Const):
                 found += [le(sub(x, x0.left), grown), le(grown, sub(x, x0.left))]
                 if x.sort is y.sort is Sort.INT:
-                    found += [implies(g, eq(sub(x, x0.left), grown)) for g in self._flag_guards]
+                    guards = [*self._flag_guards, *self._limit_tests[:2]]
+                    found += [implies(g, eq(sub(x, x0.left), grown)) for g in guards]
         return found
 
     @cached_property

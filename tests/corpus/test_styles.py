@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from aligncheck.check import check
 from aligncheck.discharge.establish import establish
+from aligncheck.judge import with_proved_callees
+from aligncheck.syntax.contract import Contract
 from aligncheck.syntax.parse import parse, read_source
 
 FOLDER = Path(__file__).parents[1] / "specs" / "styles"
 SPECS = sorted(FOLDER.glob("*.dp"))
+PROVED: dict[str, Contract] = {}
+"""What was proved of mechanisms that are called."""
 
 
 def test_there_are_many() -> None:
@@ -21,5 +26,6 @@ def test_there_are_many() -> None:
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_is_verified(path: Path) -> None:
     source = read_source(str(path))
-    findings = establish(check(source, parse(source)), source)
+    mechanism = with_proved_callees(check(source, parse(source)), source, time.monotonic() + 60, PROVED)
+    findings = establish(mechanism, source)
     assert [o.obligation.text for o in findings.open()] == []
