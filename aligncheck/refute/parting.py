@@ -238,9 +238,9 @@ class _Executor:
 
     def _for(self, statement: nodes.For, guard: Any) -> None:
         match statement.over:
-            case nodes.OverQueries(base=base, item=item):
-                entries = self._run.inputs[base]
-                rounds = list(enumerate(entries))
+            case nodes.OverQueries(base=base):
+                item: str | None = statement.over.item
+                rounds = list(enumerate(self._run.inputs[base]))
             case nodes.OverRange(low=low, high=high):
                 item = None
                 rounds = [(i, None) for i in range(self._whole(low, guard), self._whole(high, guard))]

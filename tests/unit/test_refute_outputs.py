@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from small_specs import mechanism
+
 from aligncheck.refute.claims import claim_for
 from aligncheck.refute.events import Between, Exactly, Outputs, Raises, RecordPattern
 from aligncheck.refute.outputs import outputs_of
 from aligncheck.scenario import Scenario
-from small_specs import mechanism
 
 ONE = Fraction(1)
 LISTS = """
