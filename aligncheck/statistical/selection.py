@@ -88,7 +88,7 @@ def _scores(c1: Counts, c2: Counts, n: int, eps: float) -> NDArray[np.float64]:
 
 def _families(first: Outputs, second: Outputs) -> Iterator[_Family]:
     """The search space by the type of the outputs (section 4.3.3, cases 1 to 5)."""
-    columns = columns_of(first, second)
+    columns = _distinct(columns_of(first, second))
     for column in columns:
         yield _intervals(column)
     keys = [column for column in columns if column.few][:_MOST_KEYS]
@@ -96,6 +96,21 @@ def _families(first: Outputs, second: Outputs) -> Iterator[_Family]:
     for key in keys:  # case 5: the cross product
         for column in spread:
             yield _crossed(key, column)
+
+
+def _distinct(columns: Sequence[Column]) -> list[Column]:
+    """Without those that part the runs as an earlier one does: the last number may be the only one."""
+    found: list[Column] = []
+    for column in columns:
+        alike = (
+            other.size == column.size
+            and other.ordered == column.ordered
+            and all(np.array_equal(a, b) for a, b in zip(other.cells, column.cells, strict=True))
+            for other in found
+        )
+        if not any(alike):
+            found.append(column)
+    return found
 
 
 def _intervals(column: Column) -> _Family:

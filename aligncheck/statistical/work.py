@@ -13,7 +13,7 @@ from aligncheck.statistical.plan import SLACK, Plan, Progress, setup_of
 from aligncheck.statistical.target import target
 from aligncheck.workers import Died, Done, Raised, Supervision, TimedOut
 
-_BATCHES_PER_PROCESS = 3
+_BATCHES_PER_PROCESS = 2
 
 _LONG = 0.5
 """Seconds; items that take longer have a process each, so that progress is seen."""
