@@ -12,6 +12,7 @@ from aligncheck.commands import CommandError
 from aligncheck.workers import Died, Done, Outcome, Raised, Supervision, TimedOut, in_order
 
 if TYPE_CHECKING:
+    from aligncheck.certificate.text import Section
     from aligncheck.verdict import Result
 
 GRACE = 5.0
@@ -111,6 +112,24 @@ class Checking:
             if self._verbose and isinstance(outcome, Raised):
                 print(outcome.trace, file=sys.stderr)
             yield result_of(self._files[index], outcome)
+
+
+def certified(file: str, timeout: float) -> tuple[Result, tuple[Section, ...]]:
+    """The result for one file and, where it is VERIFIED, the sections of its certificate."""
+    work: Supervision[tuple[str, float], tuple[Result, tuple[Section, ...]]] = Supervision(
+        _certify, [(file, timeout)], deadline=timeout + GRACE, jobs=1, memory=MEMORY
+    )
+    with work as outcomes:
+        ((_, outcome),) = outcomes
+    return outcome.value if isinstance(outcome, Done) else (result_of(file, outcome), ())
+
+
+def _certify(job: tuple[str, float]) -> tuple[Result, tuple[Section, ...]]:
+    """In a worker."""
+    from aligncheck.pipeline import Options, certify_file
+
+    path, timeout = job
+    return certify_file(path, Options(timeout=timeout, explain=False))
 
 
 def _load() -> None:

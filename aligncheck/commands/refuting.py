@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from aligncheck.commands import CommandError
 from aligncheck.commands.checking import BUG, GRACE, MEMORY, processors
 from aligncheck.workers import Died, Done, Outcome, Raised, Supervision, TimedOut, in_order
 
@@ -42,7 +43,10 @@ class Job:
 
 
 class Refuting:
-    """The searches for some files: a context manager, and an iterator of their outcomes in order."""
+    """The searches for some files: a context manager, and an iterator of their outcomes in order.
+
+    Raises CommandError where a file has no parameter that is set, or not one with such values.
+    """
 
     def __init__(self, work: Sequence[Job], *, jobs: int | None) -> None:
         self._jobs = work
@@ -65,8 +69,13 @@ class Refuting:
         self._work.__exit__(kind, error, trace)
 
     def __iter__(self) -> Iterator[Refutation]:
+        from aligncheck.refute.result import Unfinished
+
         for index, outcome in in_order(iter(self._work)):
-            yield _refutation_of(self._jobs[index].path, outcome)
+            refutation = _refutation_of(self._jobs[index].path, outcome)
+            if isinstance(refutation.outcome, Unfinished) and refutation.outcome.refused:
+                raise CommandError(refutation.outcome.message)
+            yield refutation
 
 
 def _load() -> None:
@@ -99,7 +108,6 @@ def _refutation_of(path: str, outcome: Outcome[Refutation]) -> Refutation:
 
 def _refute(job: Job) -> Refutation:
     from aligncheck.check import check
-    from aligncheck.commands import CommandError
     from aligncheck.diagnostics import SpecError
     from aligncheck.refute.result import Refutation, Unfinished
     from aligncheck.syntax.parse import parse
@@ -115,7 +123,7 @@ def _refute(job: Job) -> Refutation:
     except SpecError as error:
         return Refutation(job.path, None, error.diagnostic, time.monotonic() - start, error.source.text)
     except CommandError as error:
-        return Refutation(job.path, None, Unfinished(str(error)), time.monotonic() - start, text)
+        return Refutation(job.path, None, Unfinished(str(error), True), time.monotonic() - start, text)
     outcome, advice = _searched(mechanism, source, fixed, job, start + job.seconds)
     return Refutation(job.path, mechanism, outcome, time.monotonic() - start, text, advice)
 
@@ -180,7 +188,6 @@ def _fixed(mechanism: Mechanism, settings: Mapping[str, str]) -> Inputs:
     """The values that are set, by name. Raises CommandError for a name or a value that does not fit."""
     from fractions import Fraction
 
-    from aligncheck.commands import CommandError
     from aligncheck.execute.errors import RunError
     from aligncheck.execute.settings import value_of
     from aligncheck.runtime import ParameterInfo

@@ -50,6 +50,7 @@ _OUTPUTS = 48
 _BESIDE = 5
 _RUNS, _MORE_RUNS, _AROUND = 5, 30, 5
 _CUT, _PARENTS, _PATIENCE = 5, 4, 2
+_ROUNDING = 1e-9
 _WORTH = 0.01
 """Longer inputs are tried for as long as each adds this much, in units of the claim."""
 
@@ -96,6 +97,8 @@ def refute(mechanism: Mechanism, aim: Aim) -> Finding:
         violation = certified(mechanism, scored.candidate, end)
         if violation is not None:
             return explained(mechanism, violation, list(hunt.by_length.values()), end)
+    if not hunt.looked:
+        meter.left_out["no inputs that the declarations allow were found"] = None
     return NoViolation(hunt.attempt(), meter.asked, tuple(meter.left_out))
 
 
@@ -105,6 +108,7 @@ class _Hunt:
     def __init__(self, meter: Meter, any_will_do: bool) -> None:
         self._meter = meter
         self._any_will_do = any_will_do
+        self.looked = False
         self._mechanism = meter.mechanism
         self._kept: dict[int, dict[object, Scored]] = {}
 
@@ -145,7 +149,7 @@ class _Hunt:
             return
         kinds = self._kept.setdefault(length_of(scored.candidate.scenario), {})
         kind = _kind(scored.candidate)
-        if kind not in kinds or scored.score > kinds[kind].score:
+        if kind not in kinds or scored.score > kinds[kind].score + _ROUNDING:
             kinds[kind] = scored
 
     def _is_over(self) -> bool:
@@ -154,8 +158,9 @@ class _Hunt:
 
     def search(self, aim: Aim) -> None:
         """Look at short inputs first, then at longer ones that grow from these. Raises `OutOfTime`."""
+        fixed = dict(aim.fixed).items()
         for hint in aim.hints:
-            if legal(self._mechanism, hint):
+            if fixed <= dict(hint.parameters).items() and legal(self._mechanism, hint):
                 self._survey(Scenario(hint.parameters, hint.data, hint.data_prime))
         for look in self._plan(dict(aim.fixed)):
             for start in look:
@@ -228,6 +233,7 @@ class _Hunt:
 
     def _survey(self, start: Scenario) -> None:
         """Look at the outputs on a database and its neighbours; follow the best ones."""
+        self.looked = True
         pairs = neighbours(self._mechanism, start) if start.data == start.data_prime else [start]
         found: list[tuple[Scored, Scored]] = []
         events = list(self._events(start, pairs))

@@ -12,9 +12,13 @@ from aligncheck.syntax.nodes import Mechanism
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """The search was stopped from outside, or failed; nothing is claimed."""
+    """The search was stopped from outside, or failed; nothing is claimed.
+
+    `refused`: it was not even begun, since the mechanism has no such parameters.
+    """
 
     message: str
+    refused: bool = False
 
 
 Outcome: TypeAlias = Violation | NoViolation | Unfinished | Diagnostic
