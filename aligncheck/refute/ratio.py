@@ -22,7 +22,7 @@ from aligncheck.syntax.nodes import Mechanism
 NAME = "eps"
 _LONGEST = 110
 """Formulas of more characters than this say less than numbers do."""
-_SECONDS = 1.0
+_SECONDS = 3.0
 _LARGEST = 120
 """Expressions of more operations are left alone."""
 _RANGE = tuple(Fraction(2) ** Fraction(power) for power in range(-5, 5))

@@ -65,7 +65,7 @@ def test_no_violation(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["refute", "enough.dp", "--timeout", "4"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("NO VIOLATION FOUND   enough.dp   half_noise   ")
-    assert "strongest ratio seen: exp(1)" in out
+    assert "strongest ratio seen: exp(1), within the exp(1) that `eps` allows" in out
     assert "this claims nothing" in out
 
 
