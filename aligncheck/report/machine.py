@@ -75,6 +75,7 @@ def _result(result: Result, comparison: Comparison | None) -> Json:
         if isinstance(result.verdict, Error)
         else None,
         "expected": _comparison(comparison) if comparison else None,
+        "refutation": None,  # who searches for a violation fills it in
     }
 
 
