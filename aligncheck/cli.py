@@ -123,7 +123,11 @@ def _run(args: argparse.Namespace) -> int:
         case "compile":
             from aligncheck.commands.compile import compile_spec
 
-            return compile_spec(args.file, args.output, timeout=args.timeout, force=args.force)
+            return compile_spec(args.file, args.output, timeout=args.timeout, force=args.force, smt=args.smt)
+        case "check":
+            from aligncheck.commands.check import check
+
+            return check(args.file, solver=args.solver, timeout=args.timeout)
         case "run":
             from aligncheck.commands.run import run
 
@@ -287,13 +291,33 @@ With --expect: 0 if those files are refuted, and only those, that expect it."""
 
 _COMPILE_ABOUT = """\
 Verifies the spec and writes it as a Python module that imports only
-aligncheck's small runtime. A spec that is not VERIFIED is refused, with the
-reason and the verdict's exit status."""
+aligncheck's small runtime. It carries a certificate: see `aligncheck check`. A
+spec that is not VERIFIED is refused, with the reason and the verdict's exit
+status."""
 
 _COMPILE_EXAMPLES = """\
 examples:
   aligncheck compile specs/adaptive_svt.dp -o adaptive_svt.py
   aligncheck compile specs/svt.dp       prints the module"""
+
+_CHECK_ABOUT = """\
+Checks a module that `aligncheck compile` wrote, and believes nothing in it: the
+obligations are derived again from the spec in its certificate, each is decided
+afresh by a solver from its SMT-LIB text, and the code is generated again and
+compared. Whatever was edited is named with its line."""
+
+_CHECK_EXAMPLES = """\
+examples:
+  aligncheck check adaptive_svt.py
+  aligncheck check adaptive_svt.py --solver both
+
+exit status:
+  0  spec, claim, proof and code belong together, and the proof holds
+  1  failed: something does not, or was not decided, or is missing
+  2  error: there is nothing to check, or the solver is not installed
+  4  two solvers contradict each other: a bug in one of them
+
+The solver cvc5 is an optional part: pip install 'aligncheck[cvc5]'"""
 
 _RUN_ABOUT = """\
 Runs a spec (verified first) or a module made by `aligncheck compile` on the
@@ -380,6 +404,7 @@ def _parser() -> _Parser:
         _declare_verify,
         _declare_refute,
         _declare_compile,
+        _declare_check,
         _declare_run,
         _declare_test,
         _declare_show,
@@ -447,7 +472,23 @@ def _declare_compile(commands: _Commands) -> None:
     )
     parser.add_argument("file", metavar="FILE", help="the spec")
     parser.add_argument("-o", "--output", metavar="OUT.py", help="where to write (default: print it)")
-    parser.add_argument("--force", action="store_true", help="overwrite OUT.py even if it was not generated")
+    parser.add_argument("--force", action="store_true", help="overwrite also what was not generated")
+    parser.add_argument("--smt", metavar="DIR", help="also write the proof as SMT-LIB 2 files")
+    _add_timeout(parser)
+
+
+def _declare_check(commands: _Commands) -> None:
+    parser = _declare(
+        commands,
+        "check",
+        summary="decide a compiled module's certificate afresh",
+        about=_CHECK_ABOUT,
+        epilog=_CHECK_EXAMPLES,
+    )
+    parser.add_argument("file", metavar="OUT.py", help="a generated module")
+    parser.add_argument(
+        "--solver", choices=("z3", "cvc5", "both"), default="z3", help="who decides (default: %(default)s)"
+    )
     _add_timeout(parser)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from aligncheck.conditions import Condition
@@ -55,6 +55,16 @@ if TYPE_CHECKING:
 
 Established: TypeAlias = Findings | DensityFindings
 
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """A verified mechanism, its spec, and what was established about it."""
+
+    mechanism: Mechanism
+    source: Source
+    findings: Established
+
+
 SEARCH_SECONDS = 4.0
 """How long to look for a concrete violation of one condition."""
 
@@ -68,11 +78,30 @@ def judge(mechanism: Mechanism, source: Source, deadline: float, explain: bool =
     return _judged(mechanism, source, deadline, explain)[0]
 
 
+def judge_in_full(
+    mechanism: Mechanism, source: Source, deadline: float
+) -> tuple[Verdict, tuple[Proven, ...]]:
+    """The verdict, and all that was verified on the way: what is called comes before what calls it. Raises
+    what `judge` raises.
+    """
+    proven: list[Proven] = []
+    verdict, findings = _judged(mechanism, source, deadline, False, proven)
+    if isinstance(verdict, Verified) and findings is not None:
+        proven.append(Proven(verdict.mechanism, source, findings))
+    return verdict, tuple(proven)
+
+
 def _judged(
-    mechanism: Mechanism, source: Source, deadline: float, explain: bool
+    mechanism: Mechanism,
+    source: Source,
+    deadline: float,
+    explain: bool,
+    proven: list[Proven] | None = None,
 ) -> tuple[Verdict, Established | None]:
-    """The verdict, and what was established on the way, if the proof got so far."""
-    mechanism = with_proved_callees(mechanism, source, deadline, {})
+    """The verdict, and what was established on the way, if the proof got so far. Callees that are verified
+    are added to `proven`.
+    """
+    mechanism = with_proved_callees(mechanism, source, deadline, {}, proven)
     _refuse_contradiction(mechanism, source)
     if has_densities(mechanism.body):
         return _by_densities(mechanism, source, deadline, explain)
@@ -86,7 +115,11 @@ def _judged(
 
 
 def with_proved_callees(
-    mechanism: Mechanism, source: Source, deadline: float, known: dict[str, Contract]
+    mechanism: Mechanism,
+    source: Source,
+    deadline: float,
+    known: dict[str, Contract],
+    proven: list[Proven] | None = None,
 ) -> Mechanism:
     """The mechanism with what is proved of those that it calls. Each file is checked once: `known` holds
     what was proved of those checked before, by path, and is added to.
@@ -98,20 +131,24 @@ def with_proved_callees(
         if contract.verdict is None:
             path = contract.source.path
             if path not in known:
-                known[path] = _proved(contract, use, source, deadline)
+                known[path] = _proved(contract, use, source, deadline, proven)
             mechanism = with_contract(mechanism, use.name, known[path])
     return mechanism
 
 
-def _proved(contract: Contract, use: Use, source: Source, deadline: float) -> Contract:
+def _proved(
+    contract: Contract, use: Use, source: Source, deadline: float, proven: list[Proven] | None
+) -> Contract:
     try:
-        verdict, findings = _judged(contract.mechanism, contract.source, deadline, False)
+        verdict, findings = _judged(contract.mechanism, contract.source, deadline, False, proven)
     except SpecError as error:
         raise _not_verified(source, use, "ERROR", error.diagnostic.message) from None
     if not isinstance(verdict, Verified):
         message = "" if isinstance(verdict, Error) else verdict.message
         raise _not_verified(source, use, name_of(verdict), message)
-    contract = replace(contract, verdict=name_of(verdict))
+    contract = replace(contract, mechanism=verdict.mechanism, verdict=name_of(verdict))
+    if proven is not None and findings is not None:
+        proven.append(Proven(verdict.mechanism, contract.source, findings))
     match findings:
         case Findings():
             return replace(contract, length=length_of_output(findings), bounds=bounds_of_fields(findings))

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aligncheck.diagnostics import SpecError
-from aligncheck.verdict import Error, Result, Verdict
+from aligncheck.verdict import Error, Result, Unknown, Verdict, Verified
 
 if TYPE_CHECKING:
+    from aligncheck.certificate.text import Section
     from aligncheck.source import Source
     from aligncheck.syntax.nodes import Mechanism
 
@@ -48,6 +49,36 @@ def verify_file(path: str, options: Options) -> Result:
         # Its source is what could be read of a file that is no UTF-8.
         verdict, text = Error(error.diagnostic), error.source.text
     return Result(path, verdict, time.perf_counter() - start, text)
+
+
+def certify_file(path: str, options: Options) -> tuple[Result, tuple[Section, ...]]:
+    """The same, with the sections of the certificate where the verdict is VERIFIED; a proof that cannot be
+    decided again from its text leaves it UNKNOWN.
+    """
+    from aligncheck.certificate.proof import ProofError
+    from aligncheck.certificate.whole import certificate_of
+    from aligncheck.check import check
+    from aligncheck.judge import judge_in_full
+    from aligncheck.syntax.parse import parse
+    from aligncheck.syntax.read import read_source
+
+    start = time.perf_counter()
+    text = ""
+    sections: tuple[Section, ...] = ()
+    verdict: Verdict
+    try:
+        source = read_source(path)
+        text = source.text
+        mechanism = check(source, parse(source))
+        verdict, proven = judge_in_full(mechanism, source, time.monotonic() + options.timeout)
+        if isinstance(verdict, Verified):
+            sections = certificate_of(verdict.mechanism, source, proven)
+    except SpecError as error:
+        verdict, text = Error(error.diagnostic), error.source.text
+    except ProofError as error:
+        message = f"the proof has no certificate: {error}"
+        verdict = Unknown(mechanism, None, message, None, help="an `invariant` line may make it easier")
+    return Result(path, verdict, time.perf_counter() - start, text), sections
 
 
 def verify_source(source: Source, options: Options) -> Verdict:

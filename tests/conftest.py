@@ -49,11 +49,14 @@ ToyChecker: TypeAlias = Callable[[str, ToyOptions], Result]
 
 @pytest.fixture
 def install_checker(monkeypatch: pytest.MonkeyPatch) -> Callable[[ToyChecker], None]:
-    """Puts a function in the place of `aligncheck.pipeline.verify_file`, for commands run in this process."""
+    """Puts a function in the place of `aligncheck.pipeline.verify_file`, for commands run in this process;
+    certificates are then empty.
+    """
 
     def install(checker: ToyChecker) -> None:
         module: Any = types.ModuleType("aligncheck.pipeline")
         module.Options, module.verify_file, module.load_stages = ToyOptions, checker, lambda: None
+        module.certify_file = lambda path, options: (checker(path, options), ())
         monkeypatch.setitem(sys.modules, "aligncheck.pipeline", module)
 
     return install

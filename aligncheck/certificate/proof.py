@@ -23,9 +23,11 @@ from aligncheck.obligations.density import conditions_of, densities_bound_privac
 from aligncheck.obligations.obligation import Impossible, Independent, Integral, Obligation, run_on_d
 from aligncheck.relational.density import Choice, Densities, Released, densities_of
 from aligncheck.relational.paths import Analysis
+from aligncheck.relational.selection import passed
 from aligncheck.relational.terms import (
     FALSE,
     TRUE,
+    ZERO,
     App,
     Const,
     Pair,
@@ -41,7 +43,7 @@ from aligncheck.relational.terms import (
     sort_of,
     substitute,
 )
-from aligncheck.relational.theory import Theory
+from aligncheck.relational.theory import Theory, prefix
 from aligncheck.source import Source
 from aligncheck.syntax.contract import Bound
 from aligncheck.syntax.nodes import Expr, Mechanism
@@ -115,6 +117,9 @@ class Subject:
         """The symbols in which invariants and witnesses may be written."""
         terms = [*self.theory.generic_entries(), *self.theory.base, self.theory.claim, *self.theory.sizes]
         terms += self.smt.facts.about(terms)
+        terms += [passed(name, ZERO) for name in self.theory.registry.selections]
+        for name in filter(self.theory.is_private, self.theory.inputs):
+            terms += [prefix(name, ZERO), *self.theory.place(name)]
         if self.paths is not None:
             for cut in self.paths.cuts:
                 terms += [t for pair in (*cut.env.values(), *cut.fresh.values()) for t in _both(pair)]

@@ -39,9 +39,14 @@ class Batch:
 
     @cached_property
     def allowed(self) -> tuple[Term, ...]:
-        """What a script may assert for all of its questions."""
-        mentioned = [*self.hypotheses, *(t for a in self.asked for t in (*a.extra, not_(a.goal)))]
-        return tuple(dict.fromkeys([*self.hypotheses, *self.smt.facts.about(mentioned, sets=self.sets)]))
+        """What a script may assert for all of its questions: facts are theorems, so that the facts which one
+        question needs may stand beside all of them.
+        """
+        found = dict.fromkeys(self.hypotheses)
+        for asked in self.asked:
+            mentioned = [*self.hypotheses, *asked.extra, not_(asked.goal)]
+            found |= dict.fromkeys(self.smt.facts.about(mentioned, sets=self.sets))
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,17 +95,20 @@ def cores(text: str, questions: Sequence[str], linear: bool) -> list[frozenset[s
     """For each question, asked in turn after a script, the names of the assertions from which Z3 derives that
     it is `unsat`; None where it does not. Nonlinear questions come one at a time.
     """
-    seconds = 2 if linear else 4
-    options = ("produce-unsat-cores true", f"smt.core.minimize {_word(linear)}", *_limits(seconds * 1000))
+    check = "(check-sat)" if linear else "(check-sat-using qfnra-nlsat)"
+    options = ("produce-unsat-cores true", f"smt.core.minimize {_word(linear)}", *_limits(2_000))
     head = "".join(f"(set-option :{option})\n" for option in options)
-    push, pop = ("(push 1)", "(pop 1)") if linear else ("", "")
-    asked = "".join(f"{push} {q} (check-sat) (get-unsat-core) {pop}\n" for q in questions)
+    asked = "".join(f"(push 1) {q} {check} (get-unsat-core) (pop 1)\n" for q in questions)
     said = evaluated(f"{head}{text}\n{asked}")
     found: list[frozenset[str] | None] = []
     for answer, core in re.findall(r"^(unsat|sat|unknown|timeout)\n(\(.*?\))$", said, re.M | re.S):
         found.append(frozenset(core.strip("()").split()) if answer == "unsat" else None)
     if len(found) != len(questions):
         raise ScriptError(f"Z3 says: {said[:300]}")
+    if not linear and found == [None]:
+        whole = f"{text}\n{questions[0]}"
+        if _by_z3(f"{whole} (check-sat)\n") == ["unsat"]:
+            return [frozenset(re.findall(r":named (\S+)\)", whole))]
     return found
 
 
@@ -134,7 +137,7 @@ def _by_cvc5(text: str) -> list[str]:
             said += str(command.invoke(solver, symbols)).split("\n")[:-1]
     except RuntimeError as error:  # how its Python interface reports what it cannot read
         return [*said, f"error: {error}"]
-    return said
+    return ["unknown" if line.startswith("unknown (") else line for line in said]  # with the reason
 
 
 def _cvc5() -> Any:

@@ -7,7 +7,7 @@ last one holds the digest of everything before it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 OPENING = "certificate, format 1"
@@ -101,6 +101,18 @@ def _read(text: str, line: int) -> list[Section]:
         else:
             raise FormatError("no line of a certificate", number)
     return [Section(title, tuple(lines), number) for title, number, lines in found]
+
+
+SCRIPT = "SMT-LIB script"
+
+
+def script_files(sections: Iterable[Section]) -> Iterator[tuple[str, str]]:
+    """The scripts of a certificate with a name for the file of each."""
+    for section in sections:
+        if section.title.startswith(SCRIPT):
+            head, _, _ = section.title.removeprefix(f"{SCRIPT} ").partition(":")
+            number, _, name = head.partition(" of ")
+            yield f"{name}-{int(number):02}.smt2", section.text + "\n"
 
 
 def first_difference(found: Sequence[str], wanted: Sequence[str]) -> int | None:

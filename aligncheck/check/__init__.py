@@ -5,23 +5,24 @@ from __future__ import annotations
 from aligncheck.check.calls import check_callees, check_calls
 from aligncheck.check.density import check_densities
 from aligncheck.check.flow import AlignmentNames, ProgramFlow
-from aligncheck.check.link import Linker
+from aligncheck.check.link import Linker, Read
 from aligncheck.check.names import Place, Reader
 from aligncheck.check.scope import check_privacy, check_redraws
 from aligncheck.check.sorts import check_sorts
 from aligncheck.check.symbols import Symbols, symbols_of
 from aligncheck.source import Source
 from aligncheck.syntax.nodes import Mechanism
+from aligncheck.syntax.read import read_source
 from aligncheck.syntax.walk import gathered_in_full
 
 
-def check(source: Source, mechanism: Mechanism) -> Mechanism:
+def check(source: Source, mechanism: Mechanism, read: Read = read_source) -> Mechanism:
     """The mechanism, if it makes sense: names, values and sorts fit, and nothing in it is out of scope. The
-    mechanisms that it calls have been read and checked, too.
+    mechanisms that it calls have been read (by `read`) and checked, too.
 
     Raises SpecError with the first fault.
     """
-    return _checked(source, Linker(_checked).linked(source, mechanism))
+    return _checked(source, Linker(_checked, read).linked(source, mechanism))
 
 
 def _checked(source: Source, mechanism: Mechanism) -> Mechanism:

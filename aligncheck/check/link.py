@@ -17,13 +17,18 @@ MAX_CHAIN = 8
 """How many mechanisms may call each other in a row."""
 
 Check = Callable[[Source, Mechanism], Mechanism]
+Read = Callable[[str], Source]
+"""The text of a file, by its path; raises SpecError (`unreadable`)."""
 
 
 @dataclass
 class Linker:
-    """Reads what specs call. `chain` are the files that wait for the one at hand, `known` those read."""
+    """Reads what specs call. `chain` are the files that wait for the one at hand, `known` those read; `read`
+    gives the text of a file.
+    """
 
     check: Check
+    read: Read = read_source
     chain: tuple[str, ...] = ()
     known: dict[str, Contract] = field(default_factory=dict)
 
@@ -72,8 +77,8 @@ class Linker:
 
     def _read(self, source: Source, use: Use, path: str, chain: tuple[str, ...]) -> Contract:
         try:
-            text = read_source(path)
-            inner = Linker(self.check, chain, self.known)
+            text = self.read(path)
+            inner = Linker(self.check, self.read, chain, self.known)
             mechanism = inner.linked(text, parse(text))
             return Contract(self.check(text, mechanism), text)
         except SpecError as error:
