@@ -16,6 +16,9 @@ from aligncheck.statistical.results import Level, Tested
 _SMALLEST = -300
 """p-values below this power of ten are shown as less than it."""
 
+_LARGEST_EXPONENT = 709.0
+"""e to the power of more is no float."""
+
 _HEADS = {
     "evidence": ("EVIDENCE AGAINST", "bold red"),
     "no evidence": ("NO EVIDENCE AGAINST", "bold"),
@@ -99,7 +102,7 @@ def _claimed(canvas: Canvas, tested: Tested) -> Iterator[Text]:
         ("event", describe(level.event, listed=level.listed)),
         ("seen on D", f"{level.seen_first:,} times in {level.runs:,} runs"),
         ("on D'", f"{level.seen_second:,} times in {level.runs:,} runs"),
-        ("ratio", f"{_ratio(level)}, beside e^eps = {math.exp(level.eps):.4g}"),
+        ("ratio", f"{_ratio(level)}, beside e^eps = {math.exp(min(level.eps, _LARGEST_EXPONENT)):.4g}"),
         ("p-value", f"{_p(level)} for: at most e^eps times as likely on D as on D'"),
     ]
     if tested.finding != "no dependence":

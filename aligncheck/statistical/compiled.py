@@ -169,6 +169,11 @@ def compiled(found: Any, setup: Setup) -> Compiled:
     spec: Spec = found.spec
     if setup.database is not None and setup.database not in {query.name for query in spec.queries}:
         raise CannotTest(f"`{spec.name}` has no private input `{setup.database}`")
+    if isinstance(found, Mechanism) and setup.settings:
+        raise CannotTest(
+            f"`{setup.reference}` is an object, whose parameters are set",
+            f"name the class `{type(found).__name__}` to set them here",
+        )
     mechanism = found if isinstance(found, Mechanism) else _made(found, spec, setup)
     return Compiled(mechanism, setup.by_paths)
 

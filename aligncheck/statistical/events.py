@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias, assert_never
@@ -11,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aligncheck.statistical.outputs import ABSENT, NUMBER, Numbers, Outputs
+
+_MOST_SHOWN = 40
+"""Entries of an output that are written out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +215,7 @@ def describe(event: Event, *, listed: bool) -> str:
 def _described(condition: Condition, listed: bool) -> str:
     match condition:
         case Exactly(entries=entries):
-            texts = ["a number" if e is None else _number(e) if isinstance(e, float) else e for e in entries]
-            return f"output = [{', '.join(texts)}]" if listed else f"output = {''.join(texts)}"
+            return f"output = [{_entries(entries)}]" if listed else f"output = {_entries(entries)}"
         case Within(feature=feature, low=low, high=high):
             name = _named(feature, listed)
             if high == np.nextafter(low, math.inf):
@@ -256,9 +259,15 @@ def _named(feature: Feature, listed: bool) -> str:
         case Count(label=label):
             return f"count of {label}"
         case Distance(reference=reference):
-            return f"distance to [{', '.join('a number' if label is None else label for label in reference)}]"
+            return f"distance to [{_entries(reference)}]"
         case _:
             assert_never(feature)
+
+
+def _entries(entries: Sequence[str | float | None]) -> str:
+    texts = ["a number" if e is None else _number(e) if isinstance(e, float) else e for e in entries]
+    more = [f"… {len(texts) - _MOST_SHOWN} more"] if len(texts) > _MOST_SHOWN else []
+    return ", ".join([*texts[:_MOST_SHOWN], *more])
 
 
 def _number(value: float) -> str:

@@ -64,7 +64,8 @@ def choose(first: Outputs, second: Outputs, levels: Sequence[float]) -> list[Cho
     for family in _families(first, second):
         total = family.first + family.second
         for index, eps in enumerate(levels):
-            floor = min(LEAST_SHARE * first.runs * math.exp(eps), _ENOUGH_SHARE * first.runs)
+            share = min(math.log(LEAST_SHARE) + eps, math.log(_ENOUGH_SHARE))
+            floor = math.exp(share) * first.runs
             frequent = np.flatnonzero(total >= floor)
             if not len(frequent):
                 continue

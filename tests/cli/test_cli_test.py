@@ -404,18 +404,36 @@ def test_a_level_is_needed(run: Run) -> None:
     assert run("no_eps", "--claim", "1.5")[0] == 0
 
 
-def test_scipy_is_asked_for_only_here_and_by_name(module: str) -> None:
-    """As an import hook that hides it: whether it is installed or not."""
+@pytest.mark.parametrize(
+    ("library", "message"),
+    [
+        (
+            "scipy",
+            "`aligncheck test` needs scipy, which is not installed:\npip install 'aligncheck[statistics]'",
+        ),
+        ("matplotlib", "`--plot` needs matplotlib, which is not installed\npip install 'aligncheck[plot]'"),
+    ],
+)
+def test_optional_libraries_are_asked_for_by_name(module: str, library: str, message: str) -> None:
+    """Hidden from the command, whether they are installed or not."""
     code = (
         "import importlib.util, sys\n"
         "real = importlib.util.find_spec\n"
-        "importlib.util.find_spec = lambda name, *a: None if name == 'scipy' else real(name, *a)\n"
+        f"importlib.util.find_spec = lambda name, *a: None if name == {library!r} else real(name, *a)\n"
         "from aligncheck.cli import main\n"
-        f"sys.exit(main(['test', {module + ':noisy_count'!r}, '--eps', '1']))"
+        f"function = {module + ':noisy_count'!r}\n"
+        "sys.exit(main(['test', function, '--eps', '1,2', '--claim', '1', '--plot', 'x.svg']))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "needs scipy, which is not installed:\npip install 'aligncheck[statistics]'" in done.stderr
+    assert done.stderr == f"aligncheck: error: {message}\n"
+
+
+def test_levels_at_which_nothing_can_be_seen(run: Run) -> None:
+    for claim in ("9", "999"):
+        status, out, _ = run("batched", "--eps", "1", "--claim", claim, "--seed", "1")
+        assert (status, out[:11]) == (0, "NO EVIDENCE")
+        assert f"eps = {claim} " in out
 
 
 def compiled_file(stem: str, folder: Path) -> Path:
