@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -159,9 +160,38 @@ def _verdict(mechanism: Mechanism, source: Source, seconds: float) -> Verdict | 
     if seconds < 0.1:
         return None
     try:
-        return verify(mechanism, source, Options(timeout=seconds))
-    except SpecError:
+        with _stopped_after(seconds):
+            return verify(mechanism, source, Options(timeout=seconds))
+    except (SpecError, _TooLong):
         return None
+
+
+class _TooLong(Exception):  # noqa: N818 - it is an answer
+    """The time is over."""
+
+
+@contextmanager
+def _stopped_after(seconds: float) -> Iterator[None]:
+    """Raises `_TooLong` after so many seconds, where the system has such an alarm: proofs are not always on
+    time. Solvers are interrupted when they come back.
+    """
+    import signal
+    import threading
+
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(*_: object) -> None:
+        raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def hint_of(verdict: Verdict | None) -> Scenario | None:
