@@ -1,0 +1,179 @@
+"""Parts of the search: certificates, databases on which runs part, moves, growth, and how an event arises."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from small_specs import mechanism
+
+from aligncheck.check import check
+from aligncheck.refute.candidates import legal, parameter_choices, starting_databases
+from aligncheck.refute.certify import certified, exceeds, level_of
+from aligncheck.refute.events import Between, Exactly, Outputs, Raises, RecordPattern
+from aligncheck.refute.measure import Meter
+from aligncheck.refute.parting import parting_pair
+from aligncheck.refute.probability import Ball, OutOfTime
+from aligncheck.refute.refuter import Aim, refute
+from aligncheck.refute.search import Candidate, best_neighbour, grown
+from aligncheck.refute.trace import ends_in, trace_of
+from aligncheck.refute.violation import NoViolation
+from aligncheck.scenario import Scenario
+from aligncheck.syntax.nodes import Binary, Mechanism, Number
+from aligncheck.syntax.parse import parse, read_source
+
+SPECS = Path(__file__).parents[2] / "specs"
+ABOVE = """
+eta ~ Lap(2/eps)
+for i, x in q:
+  xi[i] ~ Lap(4/eps)
+  if x + xi[i] >= eta:
+    emit above
+    break
+  else:
+    emit below
+"""
+
+
+def spec(name: str) -> Mechanism:
+    source = read_source(str(SPECS / f"{name}.dp"))
+    return check(source, parse(source))
+
+
+def start(of: Mechanism, length: int) -> Scenario:
+    return starting_databases(of, length, parameter_choices(of, length, {})[0])[0]
+
+
+def replace_claim(of: Mechanism) -> Mechanism:
+    """The mechanism with half its claim."""
+    return replace(of, privacy=Binary("/", of.privacy, Number(Fraction(2))))
+
+
+def exactly(value: Fraction) -> Ball:
+    return Ball(value, value)
+
+
+def test_a_ratio_exceeds_a_claim_only_if_its_worst_bounds_do() -> None:
+    half, tenth = Fraction(1, 2), Fraction(1, 10)
+    assert exceeds(exactly(half), exactly(tenth), Fraction(1))
+    assert not exceeds(exactly(half), exactly(tenth), Fraction(2))
+    assert not exceeds(Ball(tenth, half), exactly(tenth), Fraction(1))
+    assert not exceeds(exactly(half), Ball(Fraction(0), half), Fraction(1))
+    assert not exceeds(exactly(tenth), exactly(tenth), Fraction(0)), "equal is not more"
+    assert exceeds(exactly(tenth), exactly(Fraction(0)), Fraction(10**6))
+    assert not exceeds(Ball(Fraction(0), half), exactly(Fraction(0)), Fraction(1))
+    smallest = Fraction(1, 1 << 4000)
+    assert exceeds(exactly(3 * smallest), exactly(smallest), Fraction(1))
+    assert not exceeds(exactly(2 * smallest), exactly(smallest), Fraction(1))
+
+
+def test_a_level_is_a_lower_bound() -> None:
+    level = level_of(Ball(Fraction(1, 2), Fraction(3, 4)), Ball(Fraction(1, 8), Fraction(1, 4)))
+    assert level is not None
+    assert 0 <= math.log(2) - float(level) < 1e-12
+    assert level_of(exactly(Fraction(1, 2)), exactly(Fraction(0))) is None
+
+
+def test_only_neighbours_get_a_certificate() -> None:
+    of = spec("laplace")
+    far = Scenario(
+        (("Delta", Fraction(1)), ("eps", Fraction(1))),
+        (("q", (Fraction(0),)),),
+        (("q", (Fraction(2),)),),
+    )
+    event = Outputs((RecordPattern("value", (("value", Between(None, Fraction(0))),)),))
+    until = time.monotonic() + 20
+    assert not legal(of, far)
+    assert certified(of, Candidate(far, event), until) is None, (
+        "it differs by more than exp(eps), but so do they"
+    )
+
+
+@pytest.mark.parametrize("name", ["above_threshold", "noisy_max", "adaptive_svt", "broken/isvt1"])
+def test_the_solver_finds_legal_databases_on_which_runs_part(name: str) -> None:
+    of = spec(name)
+    found = parting_pair(of, start(of, 3))
+    assert found is not None
+    assert legal(of, found)
+    assert found.data != found.data_prime
+
+
+def test_the_best_neighbour_moves_every_answer_its_own_way() -> None:
+    of = mechanism(ABOVE, privacy="eps/100")
+    meter = Meter(of, time.monotonic() + 20)
+    event = Outputs((RecordPattern("below"), RecordPattern("below"), RecordPattern("above")))
+    best = best_neighbour(meter, start(of, 3), event)
+    assert best is not None
+    scenario = best.candidate.scenario
+    (left,), (right,) = (data for _, data in scenario.data), (data for _, data in scenario.data_prime)
+    assert isinstance(left, tuple)
+    assert isinstance(right, tuple)
+    moves = [a - b for a, b in zip(left, right, strict=True)]  # type: ignore[operator]
+    assert moves in ([-1, -1, 1], [1, 1, -1])
+    assert best.violates
+
+
+def test_inputs_grow_with_their_records() -> None:
+    of = mechanism(ABOVE)
+    two = start(of, 2)
+    event = Outputs((RecordPattern("below"), RecordPattern("above")))
+    events = {candidate.event for candidate in grown(of, Candidate(two, event))}
+    assert Outputs((RecordPattern("below"), RecordPattern("below"), RecordPattern("above"))) in events
+    assert all(len(dict(c.scenario.data)["q"]) == 3 for c in grown(of, Candidate(two, event)))  # type: ignore[arg-type]
+
+
+def test_a_trace_ends_in_its_event() -> None:
+    of = mechanism(ABOVE)
+    event = Outputs((RecordPattern("below"), RecordPattern("above")))
+    trace = trace_of(of, start(of, 2), event, time.monotonic() + 20)
+    assert trace is not None
+    assert ends_in(trace.on_d, event)
+    noise = [draw.value for draw in trace.on_d.draws]
+    assert [draw.value for draw in trace.on_d_prime.draws] == noise
+
+
+def test_whether_a_run_ends_in_an_event() -> None:
+    of = mechanism("eta ~ Lap(1/eps)\nemit number(value = eta, whole = 2)")
+    trace = trace_of(of, start(of, 1), Outputs((RecordPattern("number"),)), time.monotonic() + 20)
+    assert trace is not None
+    run = trace.on_d
+    value = dict(run.output[0].fields)["value"]
+    assert isinstance(value, Fraction)
+
+    def ends(*fields: tuple[str, Between | Exactly], complete: bool = True) -> bool:
+        return ends_in(run, Outputs((RecordPattern("number", fields),), complete))
+
+    assert ends(("value", Exactly(value)), ("whole", Exactly(2)))
+    assert ends(("value", Between(value, value)))
+    assert not ends(("value", Between(value, None, low_closed=False)))
+    assert not ends(("whole", Exactly(3)))
+    assert not ends(("other", Exactly(3)))
+    assert not ends_in(run, Outputs(()))
+    assert ends_in(run, Outputs((), complete=False))
+    assert not ends_in(run, Raises())
+
+
+def test_a_search_ends_where_it_should() -> None:
+    of = mechanism(ABOVE)
+    meter = Meter(of, time.monotonic() + 20, 1)
+    scenario = start(of, 2)
+    event = Outputs((RecordPattern("above"),))
+    assert meter.log_probability(scenario.parameters, scenario.data, event) is not None
+    with pytest.raises(OutOfTime):
+        meter.log_probability(scenario.parameters, scenario.data, Outputs((RecordPattern("below"),)))
+    begun = time.monotonic()
+    found = refute(of, Aim(seconds=0.5))
+    assert time.monotonic() - begun < 5
+    assert isinstance(found, NoViolation)
+    assert found.strongest is not None
+
+
+def test_inputs_that_do_not_exist_are_told() -> None:
+    found = refute(mechanism(ABOVE), Aim((("eps", Fraction(-1)),), seconds=2))
+    assert isinstance(found, NoViolation)
+    assert found.strongest is None
+    assert found.left_out == ("no inputs that the declarations allow were found",)
