@@ -1,0 +1,80 @@
+"""Probabilities that are no rational numbers, as exactly as is asked: their binary digits, by whole numbers.
+
+A Bernoulli draw compares a uniform number, bit by bit, with its probability. That needs as many digits of the
+probability as of the uniform number, rounded down for certain: each is computed between two bounds, the more
+closely the longer these disagree. exp(-x) is transcendental for rational x other than 0, so that in the end
+they agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+_SPARE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The probability exp(-x), or, with `odds`, exp(-x) / (1 + exp(-x)) = 1 / (1 + exp(x)); x is positive."""
+
+    exponent: Fraction
+    odds: bool = False
+
+    def leading(self, count: int) -> int:
+        """The first `count` binary digits after the point: the probability times 2^count, rounded down."""
+        precision = count + _SPARE
+        while True:
+            low, high = self.bounds(precision)
+            if low >> (precision - count) == high >> (precision - count):
+                return low >> (precision - count)
+            precision *= 2
+
+    def bounds(self, precision: int) -> tuple[int, int]:
+        """Integers at most and at least the probability times 2^precision; their distance is a few units."""
+        low, high = exp_bounds(self.exponent, precision)
+        if not self.odds:
+            return low, high
+        one = 1 << precision
+        return (low << precision) // (one + low), -(
+            (-high << precision) // (one + high)
+        )  # rises with exp(-x)
+
+
+@lru_cache(maxsize=1024)
+def exp_bounds(x: Fraction, precision: int) -> tuple[int, int]:
+    """Integers at most and at least exp(-x) 2^precision, for x >= 0.
+
+    The series is summed at x / 2^h, which is at most 2^-8, and the bounds are squared h times; each squaring
+    about doubles their distance, for which as many more bits are kept.
+    """
+    if x >= precision:
+        return 0, 1  # exp(-x) < 2^-x
+    halvings = (-(-x.numerator // x.denominator)).bit_length() + 8
+    working = precision + halvings + _SPARE
+    low, high = _series(x / (1 << halvings), working)
+    for _ in range(halvings):
+        low, high = (low * low) >> working, -((-high * high) >> working)
+    extra = working - precision
+    return low >> extra, -(-high >> extra)
+
+
+def _series(x: Fraction, precision: int) -> tuple[int, int]:
+    """Integers at most and at least exp(-x) 2^precision, for 0 <= x <= 1/2.
+
+    Terms x^k/k! alternate and fall, so that the rest after a term lies between 0 and the next.
+    """
+    term_low = term_high = total_low = total_high = 1 << precision
+    k = 0
+    while term_high > 1:
+        k += 1
+        divisor = k * x.denominator
+        term_low = (term_low * x.numerator) // divisor
+        term_high = -((-term_high * x.numerator) // divisor)
+        if k % 2:
+            total_low, total_high = total_low - term_high, total_high - term_low
+        else:
+            total_low, total_high = total_low + term_low, total_high + term_high
+    # The next term is at most 1: the terms fall.
+    return total_low - 1, min(total_high + 1, 1 << precision)
