@@ -13,6 +13,7 @@ from aligncheck.refute.measure import Meter
 from aligncheck.refute.probability import NotComputable
 from aligncheck.refute.profiles import Profile, profiles
 from aligncheck.refute.search import Candidate, Scored, score, unit_of
+from aligncheck.scenario import Scenario
 
 _POINTS = 10
 _NEAR = (0, 1, -1, 2, -2, 4, -4)
@@ -47,6 +48,18 @@ def with_cuts(meter: Meter, best: Scored, *, atoms_only: bool = False) -> Scored
                 if best.level == math.inf:
                     break
     return best
+
+
+def ties(meter: Meter, scenario: Scenario, event: Outputs) -> list[Outputs]:
+    """The event with a number that is discrete noise at the first of its kinks, for each such number: there
+    ties decide. Raises `OutOfTime`.
+    """
+    found = _profiles(meter, scenario.parameters, scenario.data, event)
+    return [
+        _cut(event, place, name, Exactly(_sorted(profile.points)[0]))
+        for (place, name), profile in sorted(found.items())
+        if profile.lattice is not None and profile.points
+    ]
 
 
 def _both(

@@ -17,7 +17,8 @@ from aligncheck.refute.claims import claim_for
 from aligncheck.refute.measure import approximately
 from aligncheck.refute.probability import NotComputable, OutOfTime, closed_form
 from aligncheck.refute.violation import Formula, Violation
-from aligncheck.syntax.nodes import Mechanism
+from aligncheck.syntax.nodes import Family, Mechanism, Sample
+from aligncheck.syntax.walk import statements_in
 
 NAME = "eps"
 _LONGEST = 110
@@ -33,7 +34,7 @@ def formula_of(mechanism: Mechanism, violation: Violation, deadline: float) -> F
     closed form.
     """
     scenario = violation.scenario
-    if violation.level is None or NAME not in dict(scenario.parameters):
+    if violation.level is None or NAME not in dict(scenario.parameters) or _on_lattice(mechanism):
         return None
     deadline = min(deadline, time.monotonic() + _SECONDS)
     parts = [
@@ -49,6 +50,12 @@ def formula_of(mechanism: Mechanism, violation: Violation, deadline: float) -> F
     if len(text) > _LONGEST:
         return None
     return Formula(NAME, text, _violated(mechanism, violation, ratio))
+
+
+def _on_lattice(mechanism: Mechanism) -> bool:
+    """Whether there is discrete noise: sums over it have long closed forms, which take long."""
+    lattice = (Family.GEOMETRIC, Family.DISCRETE_LAPLACE)
+    return any(isinstance(s, Sample) and s.family in lattice for s in statements_in(mechanism.body))
 
 
 def _closed(

@@ -14,7 +14,7 @@ from aligncheck.interpreter import Input, Inputs, Stopped
 from aligncheck.refute.candidates import legal, neighbours, parameter_choices, starting_databases
 from aligncheck.refute.certify import certified
 from aligncheck.refute.claims import claim_for
-from aligncheck.refute.cuts import with_cuts
+from aligncheck.refute.cuts import ties, with_cuts
 from aligncheck.refute.events import Event, Exactly, Outputs
 from aligncheck.refute.explain import explained
 from aligncheck.refute.measure import Meter
@@ -24,6 +24,7 @@ from aligncheck.refute.probability import OutOfTime
 from aligncheck.refute.search import (
     Candidate,
     Scored,
+    apart,
     best_neighbour,
     climbed,
     grown,
@@ -47,7 +48,7 @@ _SURVEYED = (1, 2, 3, 4)
 """Lengths whose outputs are looked at one by one; longer inputs grow from shorter ones."""
 _OUTPUTS = 48
 """So many different outputs are looked at for each database."""
-_BESIDE = 5
+_BESIDE, _APART = 5, 3
 _RUNS, _MORE_RUNS, _AROUND = 5, 30, 5
 _CUT, _PARENTS, _PATIENCE = 5, 4, 2
 _ROUNDING = 1e-9
@@ -185,6 +186,7 @@ class _Hunt:
         yield from (each[:1] for each in first[:1])
         yield from self._parting(first[1:2] or first)
         yield from (each[:1] for each in first[1:2])
+        yield from self._tied(first[2:])
         yield from self._growing()
         yield from self._more(choices)
         yield from self._stray(choices, lengths[:2])
@@ -199,6 +201,30 @@ class _Hunt:
         """Databases on which the runs part, by the solver."""
         pairs = (parting_pair(self._mechanism, each[0]) for each in starts if each)
         yield from ([pair] for pair in pairs if pair is not None)
+
+    def _tied(self, starts: Sequence[Sequence[Scenario]]) -> Iterator[Iterable[Scenario]]:
+        """No databases: all patterns, close together and apart, for events in which discrete noise ties."""
+        for start in (each[0] for each in starts if each):
+            tied = [
+                other
+                for event in self._meter.outputs(start.parameters, start.data, _OUTPUTS)
+                if isinstance(event, Outputs) and free_numbers(self._mechanism, event)
+                for other in ties(self._meter, start, event)
+            ]
+            pairs = neighbours(self._mechanism, start) if tied else []
+            tried = [
+                scored
+                for event in tied
+                for pair in pairs
+                for factor in (0, _APART)
+                if legal(self._mechanism, one := apart(self._mechanism, pair, factor))
+                and (scored := score(self._meter, Candidate(one, event))) is not None
+            ]
+            if tried:
+                best = max(tried, key=_score)
+                self._consider(best)
+                self._consider(climbed(self._meter, best))
+            yield ()
 
     def _more(self, choices: dict[int, list[Inputs]]) -> Iterator[Iterable[Scenario]]:
         """Whole numbers that are one larger, such as how many answers are to be given."""

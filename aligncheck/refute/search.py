@@ -163,6 +163,17 @@ def _chosen(adjacency: Adjacency, effects: dict[tuple[Spot, Fraction], float]) -
 _SPREADS = (8, 64)
 
 
+def apart(mechanism: nodes.Mechanism, scenario: Scenario, factor: int) -> Scenario:
+    """The pair with every answer further by `factor` times its own move, on D and D' alike."""
+    data, data_prime = scenario.data, scenario.data_prime
+    for spot in spots_of(mechanism, scenario.data):
+        left, right = answer(scenario.data, spot), answer(scenario.data_prime, spot)
+        if isinstance(left, Fraction) and isinstance(right, Fraction):
+            data = with_answer(data, spot, left + factor * (right - left))
+            data_prime = with_answer(data_prime, spot, right + factor * (right - left))
+    return replace(scenario, data=data, data_prime=data_prime)
+
+
 def spread(meter: Meter, best: Scored) -> Scored:
     """The best of a candidate and those whose answers lie further in the direction in which they move.
 
@@ -170,17 +181,10 @@ def spread(meter: Meter, best: Scored) -> Scored:
     worst there.
     """
     for factor in _SPREADS:
-        scenario = best.candidate.scenario
-        data, data_prime = scenario.data, scenario.data_prime
-        for spot in spots_of(meter.mechanism, scenario.data):
-            left, right = answer(scenario.data, spot), answer(scenario.data_prime, spot)
-            if isinstance(left, Fraction) and isinstance(right, Fraction):
-                data = with_answer(data, spot, left + factor * (right - left))
-                data_prime = with_answer(data_prime, spot, right + factor * (right - left))
-        further = Candidate(replace(scenario, data=data, data_prime=data_prime), best.candidate.event)
-        if not legal(meter.mechanism, further.scenario):
+        further = apart(meter.mechanism, best.candidate.scenario, factor)
+        if not legal(meter.mechanism, further):
             break
-        found = score(meter, further)
+        found = score(meter, Candidate(further, best.candidate.event))
         if found is None or found.score <= best.score + _WORTH / 4:
             break
         best = found
