@@ -210,7 +210,8 @@ def _level(
     index, choice, listed = candidate
     pair = plan.pairs[index]
     if choice.swapped:
-        pair = dataclasses.replace(pair, first=pair.second, second=pair.first)
+        named = f"{pair.pattern}, reversed"
+        pair = dataclasses.replace(pair, pattern=named, first=pair.second, second=pair.first)
     here, there = (counts[index, side, choice.event] for side in ((1, 0) if choice.swapped else (0, 1)))
     rng = np.random.default_rng(seed_of(plan, Part.THINNING, at))
     value = log_pvalue(here, there, plan.runs, eps, rng)
