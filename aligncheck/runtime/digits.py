@@ -38,7 +38,7 @@ _WORD = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class _Event:
+class Event:
     """A probability and its leading digits: the first 8, and the 64 thereafter."""
 
     probability: Threshold
@@ -46,9 +46,9 @@ class _Event:
     word: int
 
     @staticmethod
-    def of(probability: Threshold) -> _Event:
+    def of(probability: Threshold) -> Event:
         leading = probability.leading(72)
-        return _Event(probability, leading >> 64, leading & _WORD)
+        return Event(probability, leading >> 64, leading & _WORD)
 
     def draw(self, count: int, bits: Bits) -> NDArray[np.bool_]:
         """Whether it happens, `count` times."""
@@ -81,8 +81,8 @@ class _Event:
 class _Geometric:
     """The events that make up a geometric draw: the low digits, the lowest first, and one more success."""
 
-    digits: tuple[_Event, ...]
-    more: _Event
+    digits: tuple[Event, ...]
+    more: Event
 
     def draw(self, count: int, bits: Bits) -> Integers:
         quotient = self._quotient(count, bits)
@@ -163,7 +163,7 @@ def fitting(values: Integers, factor: int = 1) -> Integers:
     return values if largest < FITS else values.astype(object)
 
 
-def _low(events: Sequence[_Event], count: int, bits: Bits) -> NDArray[np.int64]:
+def _low(events: Sequence[Event], count: int, bits: Bits) -> NDArray[np.int64]:
     """Digits as numbers; eight of them are put together as bytes first, which moves less memory."""
     total = np.zeros(count, dtype=np.int64)
     for start in range(0, len(events), 8):
@@ -183,5 +183,5 @@ def _signs(count: int, bits: Bits) -> NDArray[np.bool_]:
 def _sampler(rate: Fraction) -> _Geometric:
     enough = 2 / rate
     length = (-(-enough.numerator // enough.denominator) - 1).bit_length()  # the least J with rate 2^J >= 2
-    digits = (_Event.of(Threshold(rate * (1 << j), odds=True)) for j in range(length))
-    return _Geometric(tuple(digits), _Event.of(Threshold(rate * (1 << length))))
+    digits = (Event.of(Threshold(rate * (1 << j), odds=True)) for j in range(length))
+    return _Geometric(tuple(digits), Event.of(Threshold(rate * (1 << length))))

@@ -1,0 +1,174 @@
+"""Prints what exact noise costs: `python tests/bench/exact.py` (not a test).
+
+Top-k with gaps on 41,270 synthetic counts with a heavy tail (as many queries as Kosarak has), ε = 1, γ = 0.1,
+M = 10, beside the plain transcription that the tests use (with the operating system's bits, and with those of
+a seeded generator, which are cheaper), beside float noise in NumPy, beside reading as many random bytes from
+the operating system, and beside OpenDP's top k without gaps where it is installed. All sides of a ratio take
+turns in one run. `--memory` instead measures 10^7 answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import random
+import resource
+import secrets
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aligncheck.runtime.bits import SystemBits
+from aligncheck.runtime.digits import discrete_laplaces
+from aligncheck.runtime.leaders import leaders_with_gaps
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from top_with_gap import top_with_gap
+
+N = 41_270
+TOTAL = 990_002
+EPS, STEPS, REFINEMENT = 1, 10, 10  # a step is 1/10
+Work = Callable[[], object]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="how often all sides take turns (default: 5)")
+    parser.add_argument("--k", type=int, nargs="+", default=[25, 50, 100, 200, 400, 800])
+    parser.add_argument("--memory", action="store_true", help="measure memory with 10^7 answers instead")
+    arguments = parser.parse_args()
+    if arguments.memory:
+        print(_memory(10**7))
+        return
+    print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}, {os.cpu_count()} processors")
+    print(f"{N} answers, medians of {arguments.rounds} rounds\n")
+    print(
+        "| k | ms | plain / here | plain, seeded / here | here / NumPy | here / its bytes | OpenDP / here |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for k in arguments.k:
+        print(_line(k, arguments.rounds))
+    print(f"\ndiscrete Laplace noise on each, scale 100 steps: {_laplace(arguments.rounds)}")
+
+
+class CountingBits(SystemBits):
+    """The operating system's bits, counted."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def draw(self, count: int) -> bytes:
+        self.count += count
+        return super().draw(count)
+
+
+def counts(n: int, total: int = TOTAL) -> NDArray[np.int64]:
+    """Synthetic item counts, in steps of the lattice: the r-th is total / r^1.1 rounded down; shuffled."""
+    ranks = np.random.default_rng(1).permutation(n) + 1
+    return (total / ranks**1.1).astype(np.int64) * STEPS
+
+
+def _line(k: int, rounds: int) -> str:
+    answers = counts(N)
+    listed, rate = answers.tolist(), Fraction(EPS, 2 * k * STEPS)
+    counted = CountingBits()
+    leaders_with_gaps(answers, k, rate, counted, refinement=REFINEMENT)
+    works: list[Work] = [
+        lambda: leaders_with_gaps(answers, k, rate, SystemBits(), refinement=REFINEMENT),
+        lambda: top_with_gap(listed, k, rate.numerator, rate.denominator, secrets.randbelow, M=REFINEMENT),
+        lambda: top_with_gap(
+            listed, k, rate.numerator, rate.denominator, random.Random(1).randrange, M=REFINEMENT
+        ),
+        lambda: _floats(answers, k, rate),
+        lambda: os.urandom(counted.count),
+    ]
+    peer = _opendp_top(listed, k)
+    here, plain, seeded, floats, read, *other = _times([*works, *([peer] if peer else [])], rounds)
+    beside = f"{other[0] / here:.0f}" if other else "not there"
+    return (
+        f"| {k} | {here * 1000:.1f} | {plain / here:.0f} | {seeded / here:.0f} | {here / floats:.1f} "
+        f"| {here / read:.1f} ({counted.count / 1000:.0f} kB) | {beside} |"
+    )
+
+
+def _floats(answers: NDArray[np.int64], k: int, rate: Fraction) -> tuple[Any, Any]:
+    """The textbook way, which is not safe: float noise, a partial sort, differences."""
+    noisy = answers + np.random.default_rng().exponential(float(1 / rate), len(answers))
+    top = np.argpartition(-noisy, k)[: k + 1]
+    top = top[np.argsort(-noisy[top])]
+    return top[:k], -np.diff(noisy[top])
+
+
+def _laplace(rounds: int) -> str:
+    rate = Fraction(1, 100)
+    answers = counts(N)
+    works: list[Work] = [lambda: answers + discrete_laplaces(rate, N, SystemBits())]
+    peer = _opendp_laplace(answers.tolist(), 100.0)
+    here, *other = _times([*works, *([peer] if peer else [])], rounds)
+    beside = f", OpenDP {other[0] * 1000:.1f} ms (ratio {other[0] / here:.0f})" if other else ""
+    return f"{here * 1000:.1f} ms{beside}"
+
+
+def _opendp_laplace(answers: list[int], scale: float) -> Work | None:
+    """OpenDP's discrete Laplace noise on each of a list of integers."""
+    if find_spec("opendp") is None:
+        return None
+    dp: Any = importlib.import_module("opendp.prelude")
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
+    measurement = space >> dp.m.then_laplace(scale=scale)
+    return lambda: measurement(answers)
+
+
+def _opendp_top(answers: list[int], k: int) -> Work | None:
+    """OpenDP's noisy top-k (no gaps), where its version has it; else its noisy max, whose k is 1."""
+    if find_spec("opendp") is None:
+        return None
+    dp: Any = importlib.import_module("opendp.prelude")
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.linf_distance(T=int, monotonic=False)
+    scale = 2.0 * k / EPS * STEPS
+    if hasattr(dp.m, "then_noisy_top_k"):
+        measurement = space >> dp.m.then_noisy_top_k(dp.max_divergence(), k=k, scale=scale)
+    else:
+        measurement = space >> dp.m.then_report_noisy_max_gumbel(scale=scale)
+    return lambda: measurement(answers)
+
+
+def _times(works: Sequence[Work], rounds: int) -> list[float]:
+    """Median seconds of each; they take turns, and the first turn does not count."""
+    turns = [[_seconds(work) for work in works] for _ in range(rounds + 1)][1:]
+    return [statistics.median(column) for column in zip(*turns, strict=True)]
+
+
+def _seconds(work: Work) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _memory(n: int) -> str:
+    answers = counts(n)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    leaders_with_gaps(answers, 100, Fraction(EPS, 2 * 100 * STEPS), SystemBits(), refinement=REFINEMENT)
+    seconds = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return (
+        f"{n} answers ({answers.nbytes / 1e6:.0f} MB), k = 100: {seconds:.1f} s; the process held at most "
+        f"{before / 1024:.0f} MB before the draw and {after / 1024:.0f} MB in all"
+    )
+
+
+if __name__ == "__main__":
+    main()

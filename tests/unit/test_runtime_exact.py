@@ -1,0 +1,281 @@
+"""The exact samplers: digits of probabilities against decimal arithmetic, draws against closed forms."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from aligncheck.runtime import NumericError
+from aligncheck.runtime.bits import Bits, SeededBits, SystemBits, below
+from aligncheck.runtime.digits import Event, discrete_laplaces, fitting, geometrics, integers
+from aligncheck.runtime.exactly import bernoulli, bernoulli_exp, discrete_laplace, geometric
+from aligncheck.runtime.thresholds import Threshold, exp_bounds
+
+RATES = [
+    Fraction(1, 10**9),
+    Fraction(1, 16_000),
+    Fraction(22, 7000),
+    Fraction(1, 3),
+    Fraction(1),
+    Fraction(5, 2),
+    Fraction(7),
+    Fraction(1000),
+]
+MANY, FEW = 30_000, 2_000
+UNLIKELY = 1e-4
+
+
+class ScriptedBits:
+    """Bytes that are given one after the other."""
+
+    remark: str | None = "not private (scripted)"
+
+    def __init__(self, *pieces: bytes) -> None:
+        self.rest = b"".join(pieces)
+
+    def draw(self, count: int) -> bytes:
+        assert len(self.rest) >= count
+        drawn, self.rest = self.rest[:count], self.rest[count:]
+        return drawn
+
+
+def word(value: int) -> bytes:
+    return value.to_bytes(8, "little")
+
+
+# --- probabilities ----------------------------------------------------------------------------------------
+
+
+def digits_by_decimals(x: Fraction, count: int, *, odds: bool) -> int:
+    with localcontext() as context:
+        context.prec = 60 + count
+        power = (-Decimal(x.numerator) / Decimal(x.denominator)).exp()
+        value = power / (1 + power) if odds else power
+        return int(value * 2**count)
+
+
+@pytest.mark.parametrize("odds", [False, True])
+def test_digits_of_probabilities(odds: bool) -> None:
+    rng = random.Random(1)
+    drawn = [Fraction(rng.randint(1, 10**9), rng.randint(1, 10 ** rng.randint(1, 12))) for _ in range(40)]
+    for x in [*RATES, *drawn, Fraction(1, 10**30), Fraction(355, 113)]:
+        if x > 5000:
+            continue
+        for count in (1, 8, 72, 136, 700):
+            assert Threshold(x, odds).leading(count) == digits_by_decimals(x, count, odds=odds), (x, count)
+
+
+@pytest.mark.parametrize("x", [Fraction(0), *RATES])
+@pytest.mark.parametrize("precision", [1, 8, 200])
+def test_bounds_are_close_and_on_the_right_side(x: Fraction, precision: int) -> None:
+    low, high = exp_bounds(x, precision)
+    exact = digits_by_decimals(x, precision, odds=False)
+    assert low <= exact <= exact + (x > 0) <= high <= low + 2
+
+
+def test_probabilities_of_extreme_exponents() -> None:
+    assert Threshold(Fraction(10**400)).leading(10_000) == 0
+    assert Threshold(Fraction(1, 10**400)).leading(1000) == 2**1000 - 1
+    assert Threshold(Fraction(1, 10**400), odds=True).leading(1000) == 2**999 - 1
+    assert Threshold(Fraction(1000)).leading(1442) == 0 < Threshold(Fraction(1000)).leading(1443)
+
+
+# --- events -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("x", [Fraction(1, 10**9), Fraction(1, 3), Fraction(3), Fraction(40)])
+@pytest.mark.parametrize("odds", [False, True])
+def test_an_event_compares_bytes_with_its_probability(x: Fraction, odds: bool) -> None:
+    probability = Threshold(x, odds)
+    event, digits = Event.of(probability), probability.leading(200)
+    byte, first, second, third = (digits >> 192, *((digits >> shift) % 2**64 for shift in (128, 64, 0)))
+    plain = [one for one in range(256) if one != byte]
+    assert list(event.draw(255, ScriptedBits(bytes(plain)))) == [one < byte for one in plain]
+    # Where the digits read so far are those of the probability, later ones decide, for each draw on its own.
+    words = [word(first - 1), word(first), word(first + 1), word(first)]
+    later = [word(second - 1), word(second), word(third + 1)]
+    bits = ScriptedBits(bytes([byte] * 4), *words, *later)
+    assert list(event.draw(4, bits)) == [True, True, False, False]
+    assert not bits.rest
+
+
+def test_uniform_integers_are_uniform_on_all_bytes() -> None:
+    for bound in (2, 3, 7, 128, 200, 255):
+        drawn = []
+        for byte in range(256):
+            bits = ScriptedBits(bytes([byte]), b"\0")
+            drawn.append(below(bound, bits))
+            if not bits.rest:  # refused, and drawn afresh
+                drawn.pop()
+        assert {drawn.count(value) for value in range(bound)} == {len(drawn) // bound}
+    assert below(1, ScriptedBits()) == 0
+    assert below(2**64 + 1, ScriptedBits(b"\xff" * 9, word(0), b"\1")) == 2**64
+
+
+def test_sources_say_whether_they_are_private() -> None:
+    assert SystemBits().remark is None
+    assert SeededBits(1).remark == "not private (seeded)"
+    assert SeededBits(1).draw(64) == SeededBits(1).draw(64) != SeededBits(2).draw(64)
+    assert SystemBits().draw(64) != SystemBits().draw(64)
+    assert len(SystemBits().draw(3)) == 3
+
+
+# --- draws ------------------------------------------------------------------------------------------------
+
+
+def check_bins(draws: Sequence[int] | Iterable[int], bins: Sequence[tuple[int, float]]) -> None:
+    """A chi-square test: bins are given by what each begins with, and its probability."""
+    found = np.array([int(draw) for draw in draws], dtype=object)
+    starts = [start for start, _ in bins]
+    places = np.searchsorted(np.array(starts, dtype=object), found, side="right")
+    assert places.min() > 0
+    observed = np.bincount(places.astype(int), minlength=len(bins) + 1)[1:]
+    expected = np.array([probability for _, probability in bins]) * len(found)
+    assert abs(expected.sum() - len(found)) < 1e-6 * len(found)
+    rare = expected < 8
+    assert observed[rare].sum() <= stats.poisson.ppf(1 - UNLIKELY, max(expected[rare].sum(), 1e-300))
+    if (~rare).sum() > 1:
+        scaled = expected[~rare] * observed[~rare].sum() / expected[~rare].sum()
+        assert stats.chisquare(observed[~rare], scaled).pvalue > UNLIKELY
+
+
+def geometric_bins(rate: float, parts: int = 24) -> list[tuple[int, float]]:
+    """Bins of about equal probability, as far as whole numbers allow."""
+    starts = sorted({math.ceil(-math.log1p(-i / parts) / rate) for i in range(parts)} | {1, 2})
+    survival = [*(math.exp(-rate * start) for start in starts), 0.0]
+    return [(start, survival[i] - survival[i + 1]) for i, start in enumerate(starts)]
+
+
+def laplace_bins(rate: float) -> list[tuple[int, float]]:
+    zero = math.tanh(rate / 2)
+    right = [(start + 1, p * (1 - zero) / 2) for start, p in geometric_bins(rate, 12)]
+    ends = [start - 1 for start, _ in right[1:]]
+    left = [(-end, p) for end, (_, p) in zip(ends, right, strict=False)]
+    return [(-(10**60), right[-1][1]), *reversed(left), (0, zero), *right]
+
+
+@pytest.mark.parametrize("rate", RATES, ids=str)
+def test_geometric(rate: Fraction) -> None:
+    bins = geometric_bins(float(rate))
+    check_bins([geometric(rate, bits) for bits in [SeededBits(1)] for _ in range(FEW)], bins)
+    check_bins(geometrics(rate, MANY, SeededBits(2)), bins)
+
+
+@pytest.mark.parametrize("rate", RATES, ids=str)
+def test_discrete_laplace(rate: Fraction) -> None:
+    bins = laplace_bins(float(rate))
+    check_bins([discrete_laplace(rate, bits) for bits in [SeededBits(3)] for _ in range(FEW)], bins)
+    check_bins(discrete_laplaces(rate, MANY, SeededBits(4)), bins)
+
+
+@pytest.mark.parametrize("rate", RATES[:5], ids=str)
+@pytest.mark.parametrize("modulus", [2, 8, 10])
+def test_remainders_are_truncated_geometric(rate: Fraction, modulus: int) -> None:
+    """Lemma 5.6 of the secure-implementation paper; with it, the low digits are as they should be."""
+    r = math.exp(-float(rate))
+    total = math.fsum(r**m for m in range(modulus))
+    bins = [(m, r**m / total) for m in range(modulus)]
+    check_bins(geometrics(rate, MANY, SeededBits(5)) % modulus, bins)
+
+
+def test_draws_one_after_the_other_are_independent() -> None:
+    rate = Fraction(1, 40)
+    for draws in (geometrics(rate, MANY, SeededBits(6)), abs(discrete_laplaces(rate, MANY, SeededBits(7)))):
+        parts = np.searchsorted(np.quantile(draws, [0.25, 0.5, 0.75]), np.asarray(draws))
+        table = np.histogram2d(parts[:-1], parts[1:], bins=4)[0]
+        assert stats.chi2_contingency(table).pvalue > UNLIKELY
+
+
+@pytest.mark.parametrize("x", [Fraction(0), Fraction(1, 10**9), Fraction(1, 3), Fraction(1), Fraction(7, 2)])
+def test_bernoulli_exp(x: Fraction) -> None:
+    bits, p = SeededBits(8), math.exp(-float(x))
+    hits = sum(bernoulli_exp(x, bits) for _ in range(FEW))
+    assert stats.binomtest(hits, FEW, p).pvalue > UNLIKELY
+
+
+def test_bernoulli() -> None:
+    bits = SeededBits(9)
+    hits = sum(bernoulli(Fraction(2, 7), bits) for _ in range(FEW))
+    assert stats.binomtest(hits, FEW, 2 / 7).pvalue > UNLIKELY
+    assert bernoulli(1, bits)
+    assert not bernoulli(0, bits)
+    assert not bernoulli_exp(10**400, bits)
+
+
+@pytest.mark.parametrize("exponent", [15, 19, 40])
+def test_draws_of_any_size(exponent: int) -> None:
+    """Numbers that fit in 64 bits no longer, or only at times."""
+    rate = Fraction(1, 10**exponent)
+    draws = geometrics(rate, 3000, SeededBits(10))
+    check_bins(draws, geometric_bins(float(rate)))
+    check_bins(draws % 8, [(m, 1 / 8) for m in range(8)])
+    check_bins(draws // 2**40 % 8, [(m, 1 / 8) for m in range(8)])
+    check_bins(discrete_laplaces(rate, 3000, SeededBits(11)), laplace_bins(float(rate)))
+    assert type(draws.tolist()[0]) is int
+
+
+def test_more_draws_than_are_made_at_once() -> None:
+    draws = geometrics(Fraction(1, 2), 150_000, SeededBits(12))
+    assert draws.shape == (150_000,)
+    for part in (draws[: 1 << 16], draws[1 << 16 : 1 << 17], draws[1 << 17 :]):
+        check_bins(part, geometric_bins(0.5))
+    for count in (0, -1):
+        assert len(geometrics(1, count, SystemBits())) == len(discrete_laplaces(1, count, SystemBits())) == 0
+
+
+def test_seeds_repeat() -> None:
+    def drawn(bits: Bits) -> list[int]:
+        found: list[int] = discrete_laplaces(Fraction(1, 1000), 20, bits).tolist()
+        return found
+
+    assert drawn(SeededBits(1)) == drawn(SeededBits(1)) != drawn(SeededBits(2))
+    assert drawn(SystemBits()) != drawn(SystemBits())
+
+
+SAMPLERS: list[Callable[[Any], object]] = [
+    lambda rate: geometric(rate, SystemBits()),
+    lambda rate: discrete_laplace(rate, SystemBits()),
+    lambda rate: geometrics(rate, 2, SystemBits()),
+    lambda rate: discrete_laplaces(rate, 2, SystemBits()),
+]
+
+
+@pytest.mark.parametrize("rate", [0, -1, Fraction(-1, 3), 0.5, math.nan, True, "1", None])
+def test_rates_that_are_refused(rate: Any) -> None:
+    for sampler in SAMPLERS:
+        with pytest.raises(NumericError, match="a rate must"):
+            sampler(rate)
+
+
+def test_probabilities_that_are_refused() -> None:
+    for p in (Fraction(-1), Fraction(3, 2), 0.5):
+        with pytest.raises(NumericError, match="a probability must"):
+            bernoulli(p, SystemBits())  # type: ignore[arg-type]
+    with pytest.raises(NumericError, match="an exponent must"):
+        bernoulli_exp(Fraction(-1, 2), SystemBits())
+
+
+def test_whole_numbers_of_any_size() -> None:
+    given = np.array([1, -2], dtype=np.int16)
+    copied = integers(given)
+    copied[0] = 7
+    assert given[0] == 1
+    assert copied.dtype == np.int64
+    for values in ([2**62], [-(2**62)], [2**64, -1], np.array([2**63], dtype=np.uint64), [-(2**63)]):
+        assert integers(values).dtype == object
+        assert integers(values).tolist() == [int(value) for value in values]
+    assert integers([2**62 - 1]).dtype == integers(np.array([3], dtype=np.uint8)).dtype == np.int64
+    assert integers([]).tolist() == []
+    assert fitting(integers([2**61]), 2).dtype == object
+    assert fitting(integers([2**60]), 2).dtype == np.int64
+    for wrong in ([1.0], [True], np.array([1.5]), [None]):
+        with pytest.raises(TypeError, match="whole numbers"):
+            integers(wrong)  # type: ignore[arg-type]
