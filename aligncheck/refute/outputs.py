@@ -25,6 +25,7 @@ from aligncheck.interpreter import (
     Record,
     Run,
     Scope,
+    StepLimit,
     Stopped,
     number_of,
 )
@@ -108,9 +109,12 @@ def outputs_of(mechanism: nodes.Mechanism, scenario: Scenario, *, runs: int, see
         random = Random(f"{seed}/{side}")
         inputs = {**dict(scenario.parameters), **dict(data)}
         for _ in range(runs):
-            for seen in _seen(mechanism, inputs, scenario.applied(mechanism), random):
-                first.setdefault(seen.shape, seen)
-                counts[seen.shape] = counts.get(seen.shape, 0) + 1
+            try:
+                for seen in _seen(mechanism, inputs, scenario.applied(mechanism), random):
+                    first.setdefault(seen.shape, seen)
+                    counts[seen.shape] = counts.get(seen.shape, 0) + 1
+            except _Endless:
+                break
     return sorted(first.values(), key=lambda seen: -counts[seen.shape])
 
 
@@ -122,6 +126,10 @@ def free_numbers(mechanism: nodes.Mechanism, event: Event) -> int:
     return sum(fields[record.tag] - len(record.fields) for record in event.records)
 
 
+class _Endless(Exception):  # noqa: N818 - it is an answer
+    """A run was cut off: others will be, too."""
+
+
 def _seen(
     mechanism: nodes.Mechanism, inputs: dict[str, Input], functions: dict[str, Function], random: Random
 ) -> Iterator[Seen]:
@@ -130,6 +138,8 @@ def _seen(
         run = _run(mechanism, inputs, functions, drawn)
         if isinstance(run.ended, Fault):
             yield Seen((), frozenset(), raised=True)
+        if isinstance(run.ended, StepLimit):
+            raise _Endless
         if not isinstance(run.ended, Finished):
             return
         again = _run(mechanism, inputs, functions, drawn.moved())
