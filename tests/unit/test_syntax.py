@@ -425,6 +425,38 @@ def test_expectations(line: str, expected: n.Expectation) -> None:
     assert mechanism(HEAD + "program\n  pass\n" + line).expect == expected
 
 
+def test_a_refutation_may_be_expected_beside_what_the_proof_comes_to() -> None:
+    start = HEAD + "program\n  pass\n"
+    read = mechanism(start + "expect alignment fails at cost\nexpect refuted\n")
+    assert read.expect == n.Expectation("alignment fails", "cost")
+    assert read.also_refuted
+    assert mechanism(unparse(read)) == read
+    assert mechanism(start + "expect refuted\nexpect unknown at cost\n").also_refuted
+    assert not mechanism(start + "expect refuted\n").also_refuted, "it stands alone"
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("expect verified\nexpect refuted", "`expect verified` and `expect refuted` contradict each other"),
+        (
+            "expect refuted\nexpect error at syntax",
+            "`expect error` and `expect refuted` contradict each other",
+        ),
+        ("expect refuted\nexpect refuted", "there are two expectations of one verdict"),
+        ("expect verified\nexpect unknown at cost", "there are two expectations of one verdict"),
+        (
+            "expect refuted\nexpect unknown at cost\nexpect refuted",
+            "there are two expectations of one verdict",
+        ),
+    ],
+)
+def test_other_pairs_of_expectations_are_refused(lines: str, message: str) -> None:
+    with pytest.raises(SpecError) as error:
+        mechanism(HEAD + "program\n  pass\n" + lines)
+    assert error.value.diagnostic.message == message
+
+
 def test_a_claim_may_name_a_bound() -> None:
     read = mechanism("mechanism m\nprivacy a*len(out) at most a + 1\nprogram\n  pass\n")
     assert read.privacy == n.Binary("*", A, n.OutCount(None))
