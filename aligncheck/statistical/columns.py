@@ -167,22 +167,22 @@ def _bounds_of_ends(
     some: Numbers, single: Numbers, counts: NDArray[np.intp]
 ) -> tuple[list[float], list[float]]:
     """Cells between rounded quantiles; a value that is often repeated has a cell of its own."""
-    ordered = np.sort(some)
-    quantiles = ordered[np.round(_SHARES * (len(ordered) - 1)).astype(np.int64)]
-    unit = _unit(float(quantiles[-1] - quantiles[0]) / 100)
-    ends = [float(f"{end:.12g}") for end in (np.round(quantiles / unit) * unit if unit > 0 else quantiles)]
+    quantiles = np.unique(np.sort(some)[np.round(_SHARES * (len(some) - 1)).astype(np.int64)])
+    gaps = np.diff(quantiles, prepend=-math.inf, append=math.inf)
+    ends = [_rounded(*pair) for pair in zip(quantiles, np.minimum(gaps[:-1], gaps[1:]) / 4, strict=True)]
     repeated = single[counts >= max(8, 0.004 * len(some))][:_FEW]
     atoms = {*repeated.tolist(), *np.nextafter(repeated, math.inf).tolist()}
     found = sorted({*ends, *atoms})
     return [-math.inf, *found], [*found, math.inf]
 
 
-def _unit(width: float) -> float:
-    """The greatest of 1, 2, 5, 10, … times a power of ten that is at most `width`; 0 for 0."""
+def _rounded(value: float, width: float) -> float:
+    """`value` to a multiple of the greatest of 1, 2, 5, 10, … times a power of ten that is at most `width`."""
     if not 0 < width < math.inf:
-        return 0.0
+        return float(value)
     power = 10.0 ** math.floor(math.log10(width))
-    return max((step * power for step in (1, 2, 5) if step * power <= width), default=power)
+    unit = max((step * power for step in (1, 2, 5) if step * power <= width), default=power)
+    return float(f"{np.round(value / unit) * unit:.12g}")
 
 
 # --- features -----------------------------------------------------------------------------------------------

@@ -164,7 +164,18 @@ def atom(rng: np.random.Generator, changed: bool) -> Any:
     return np.clip(rng.laplace(size=N) + changed, -1.0, 3.0)
 
 
-SAMPLERS: list[Sampler] = [number, vector, spread_out, index, words, flags, ragged, mixed, hole, atom]
+def at_times_infinite(rng: np.random.Generator, changed: bool) -> Any:
+    return np.where(rng.random(N) < 0.3, np.inf, number(rng, changed))
+
+
+def heavy_tailed(rng: np.random.Generator, changed: bool) -> Any:
+    return rng.standard_cauchy(N) ** 3 + changed
+
+
+SAMPLERS: list[Sampler] = [
+    *(number, vector, spread_out, index, words, flags, ragged, mixed, hole, atom),
+    *(at_times_infinite, heavy_tailed),
+]
 
 
 def drawn(sampler: Sampler, rng: np.random.Generator, changed: bool) -> Outputs:
