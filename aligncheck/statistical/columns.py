@@ -177,7 +177,7 @@ def _bounds_of_ends(
 
 
 def _rounded(value: float, width: float) -> float:
-    """`value` to a multiple of the greatest of 1, 2, 5, 10, … times a power of ten that is at most `width`."""
+    """`value` to a multiple of the greatest of 1, 2, 5 times a power of ten that is at most `width`."""
     if not 0 < width < math.inf:
         return float(value)
     power = 10.0 ** math.floor(math.log10(width))
