@@ -1,74 +1,90 @@
-"""How far and how fast `aligncheck refute` gets on each spec: a table in Markdown.
+"""How far and how fast the search for violations gets on each spec that expects one: a table in Markdown.
 
-    python tests/bench/refute.py [--jobs N] [--timeout S] [PATH...]
+    python tests/bench/refute.py [--seconds S] [PATH...]
 
-The default are the broken specs, one at a time, five seconds each. Levels are in units of the claim,
-certified from below; seconds are of wall clock, from reading the file to the outcome.
+Seconds are of processor time, so that a busy machine matters less: those to the first violation, and those of
+the whole search, which makes it stronger until nothing is gained or the time is over. Levels are in units of
+the claim, certified from below.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
-import sys
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-PROJECT = Path(__file__).parents[2]
+time.monotonic = time.process_time
+
+from aligncheck.check import check  # noqa: E402 - deadlines are on the clock of the line above
+from aligncheck.diagnostics import SpecError  # noqa: E402
+from aligncheck.expect import expects_refutation  # noqa: E402
+from aligncheck.refute.refuter import Aim, load, refute  # noqa: E402
+from aligncheck.refute.search import length_of  # noqa: E402
+from aligncheck.refute.violation import Finding, Kind, Violation  # noqa: E402
+from aligncheck.syntax.nodes import Mechanism  # noqa: E402
+from aligncheck.syntax.parse import parse, read_source  # noqa: E402
+
+SPECS = Path(__file__).parents[2] / "specs"
+KINDS = {
+    Kind.FINITE: "",
+    Kind.IMPOSSIBLE: "impossible on D'",
+    Kind.RARER: "tails",
+    Kind.GROWS: "grows with n",
+}
 
 
 def main() -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("paths", nargs="*", default=["specs/broken"])
-    parser.add_argument("--jobs", default="1")
-    parser.add_argument("--timeout", default="5")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("paths", nargs="*", type=Path, default=sorted((SPECS / "broken").glob("*.dp")))
+    parser.add_argument("--seconds", type=float, default=4.0)
     args = parser.parse_args()
-    command = [sys.executable, "-m", "aligncheck", "refute", "--json"]
-    command += ["--jobs", args.jobs, "--timeout", args.timeout, *args.paths]
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
-    for line in table(json.loads(done.stdout)["results"]):
-        print(line)
+    load()
+    print("| spec | level | answers | how | first violation, s | whole search, s |")
+    print("|---|---|---|---|---|---|")
+    for name, mechanism in _expecting(args.paths):
+        first, soon = _timed(mechanism, Aim(seconds=args.seconds, any_will_do=True))
+        whole, later = _timed(mechanism, Aim(seconds=args.seconds))
+        began = f"{soon:.2f}" if isinstance(first, Violation) else f"not in {soon:.2f}"
+        print(f"| {name} | {_row(whole)} | {began} | {later:.2f} |", flush=True)
 
 
-def table(results: list[dict[str, Any]]) -> Iterator[str]:
-    """A row for each spec that could be read."""
-    yield "| spec | outcome | level | answers | seconds |"
-    yield "|---|---|---|---|---|"
-    for result in results:
-        if result["verdict"] == "ERROR":
+def _expecting(paths: list[Path]) -> Iterator[tuple[str, Mechanism]]:
+    for path in paths:
+        source = read_source(str(path))
+        try:
+            mechanism = check(source, parse(source))
+        except SpecError:
             continue
-        name = Path(result["path"]).stem
-        outcome, level, length = _found(result)
-        yield f"| {name} | {outcome} | {level} | {length} | {result['seconds']:.1f} |"
-    seconds = [result["seconds"] for result in results]
-    yield ""
-    yield f"{len(results)} specs, {sum(seconds):.0f} s, at most {max(seconds):.1f} s"
+        if expects_refutation(mechanism):
+            yield path.stem, mechanism
 
 
-def _found(result: dict[str, Any]) -> tuple[str, str, str]:
-    violation = result["violation"]
-    if violation is None:
-        strongest = result["strongest"]
-        level = "" if strongest is None else f"({_share(strongest['level'], strongest['claim'])})"
-        return "none found", level, "" if strongest is None else _length(strongest)
-    if violation["level"] is None:
-        return "REFUTED, impossible on D'", "∞", _length(violation)
-    kind = {"finite": "", "rarer": ", unbounded", "grows": ", grows with n"}[violation["kind"]]
-    return f"REFUTED{kind}", _share(violation["level"], violation["claim"]), _length(violation)
+def _timed(mechanism: Mechanism, aim: Aim) -> tuple[Finding, float]:
+    start = time.process_time()
+    found = refute(mechanism, replace(aim))
+    return found, time.process_time() - start
 
 
-def _share(level: float, claim: str) -> str:
-    unit = float(Fraction(claim)) if claim.replace("/", "").lstrip("-").isdecimal() else 0.0
-    return f"{level / unit:.3f}" if unit else f"{level:.3f} beside 0"
+def _row(found: Finding) -> str:
+    if not isinstance(found, Violation):
+        strongest = 0.0 if found.strongest is None else found.strongest.level
+        return f"none found (ratio exp({strongest:.3g})) | |"
+    length = length_of(found.scenario)
+    return f"{_level(found)} | {length or '-'} | {KINDS[found.kind]}"
 
 
-def _length(found: dict[str, Any]) -> str:
-    lists = [value for value in found["data"].values() if isinstance(value, list)]
-    return str(max(map(len, lists))) if lists else "-"
+def _level(found: Violation) -> str:
+    if found.level is None:
+        return "∞"
+    if isinstance(found.claim, Fraction) and found.claim > 0:
+        return f"{float(found.level / found.claim):.3f}"
+    return f"{float(found.level):.3f}, claim 0"
 
 
 if __name__ == "__main__":
