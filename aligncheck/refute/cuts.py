@@ -32,10 +32,12 @@ def with_cuts(meter: Meter, best: Scored, *, atoms_only: bool = False) -> Scored
         return best
     unit = unit_of(meter.mechanism, best.candidate.scenario)
     done: set[tuple[int, str]] = set()
+    on_d, on_d_prime = _both(meter, best.candidate, event)
     while best.level < math.inf:
-        event = best.candidate.event
-        assert isinstance(event, Outputs), "cutting keeps an event's kind"
-        on_d, on_d_prime = _both(meter, best.candidate, event)
+        if best.candidate.event is not event:
+            event = best.candidate.event
+            assert isinstance(event, Outputs), "cutting keeps an event's kind"
+            on_d, on_d_prime = _both(meter, best.candidate, event)
         left = [key for key in sorted({*on_d, *on_d_prime}) if key not in done]
         if not left:
             break
