@@ -20,7 +20,7 @@ from aligncheck.certificate.proof import (
     sorted_out,
 )
 from aligncheck.certificate.scripts import Batch, Kept, Printer, described
-from aligncheck.certificate.solvers import cores
+from aligncheck.certificate.solvers import core, cores
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.density import DensityFindings
 from aligncheck.discharge.establish import Findings
@@ -121,11 +121,11 @@ class Needs:
                 continue
             decided: dict[Question, tuple[Way, Core]] = {}
             for batch, numbers in batches_of(left, way.plan(range(len(left)))):
-                for number, core in zip(numbers, _cores(batch), strict=True):
-                    if core is not None:
-                        decided[left[number]] = (way, core)
-            for question, (_, core) in decided.items():
-                self.known.setdefault((question.text, question.goal), []).append((way, core))
+                for number, needed in zip(numbers, _cores(batch), strict=True):
+                    if needed is not None:
+                        decided[left[number]] = (way, needed)
+            for question, (_, needed) in decided.items():
+                self.known.setdefault((question.text, question.goal), []).append((way, needed))
             found |= decided
             left = [q for q in left if q not in decided]
         if left:
@@ -133,10 +133,10 @@ class Needs:
         return found
 
     def _remembered(self, question: Question) -> tuple[Way, Core] | None:
-        for way, core in self.known.get((question.text, question.goal), ()):
+        for way, needed in self.known.get((question.text, question.goal), ()):
             ((batch, _),) = batches_of([question], way.plan([0]))
-            if core <= {*batch.allowed, *batch.asked[0].extra}:
-                return way, core
+            if needed <= {*batch.allowed, *batch.asked[0].extra}:
+                return way, needed
         return None
 
 
@@ -193,25 +193,30 @@ def _premises(subject: Subject, obligations: list[tuple[Obligation, Smt]], needs
                     questions[each] = None
                 case Side(assumed=term):
                     found[term] = None
-    for question, (_, core) in needs.of(questions).items():
-        found |= dict.fromkeys(h for h in question.hypotheses if h in core)
+    for question, (_, needed) in needs.of(questions).items():
+        found |= dict.fromkeys(h for h in question.hypotheses if h in needed)
     return found
 
 
 def _cores(batch: Batch) -> list[Core | None]:
     """For each question what it needs; None where it does not follow."""
     printer = Printer(batch.smt)
-    shared = {f"h{i}": term for i, term in enumerate(batch.allowed)}
-    named = dict(shared)
-    lines = [printer.named(batch, name, term) for name, term in shared.items()]
-    questions: list[str] = []
+    terms = {f"h{i}": term for i, term in enumerate(batch.allowed)}
+    shared = {name: printer.named(batch, name, term) for name, term in terms.items()}
+    questions: list[tuple[dict[str, str], str]] = []
     for number, asked in enumerate(batch.asked):
         own = {f"x{number}.{i}": term for i, term in enumerate(asked.extra)}
-        named |= own
-        wanted = [printer.named(batch, name, term) for name, term in own.items()]
-        questions.append(" ".join([*wanted, printer.named(batch, f"goal{number}", not_(asked.goal))]))
-    text = "\n".join([*printer.declarations(batch, [*lines, *questions]), *lines])
+        terms |= own
+        lines = {name: printer.named(batch, name, term) for name, term in own.items()}
+        questions.append((lines, printer.named(batch, f"goal{number}", not_(asked.goal))))
+    every = [*shared.values(), *(line for own, goal in questions for line in (*own.values(), goal))]
+    head = "\n".join(printer.declarations(batch, every))
+    if batch.linear:
+        asked_ = [" ".join([*own.values(), goal]) for own, goal in questions]
+        found = cores("\n".join([head, *shared.values()]), asked_)
+    else:
+        found = [core(head, {**shared, **own}, goal) for own, goal in questions]
     return [
-        None if core is None else frozenset(named[name] for name in core if name in named)
-        for core in cores(text, questions, batch.linear)
+        None if names is None else frozenset(terms[name] for name in names if name in terms)
+        for names in found
     ]

@@ -42,7 +42,7 @@ from aligncheck.relational.terms import (
 Names: TypeAlias = Mapping[str, Sym | App]
 """Each name with the symbol, or with one application of the function symbol, that bears it."""
 
-_FUNCTIONS = ("abs", "sqrt", "exp", "ln", "log2", "floor", "mod")
+_FUNCTIONS = ("abs", "sqrt", "exp", "ln", "log2", "floor", "mod", "undefined")
 _COMPARISONS = ("<", "<=", "==")
 _PLAIN = re.compile(r"[A-Za-z_#][A-Za-z0-9_#@:.'~!%+-]*")
 _TOKEN = re.compile(r"\s*(?:([()])|\|([^|]*)\||([^\s()|]+))")

@@ -23,7 +23,7 @@ from aligncheck.obligations.density import conditions_of, densities_bound_privac
 from aligncheck.obligations.obligation import Impossible, Independent, Integral, Obligation, run_on_d
 from aligncheck.relational.density import Choice, Densities, Released, densities_of
 from aligncheck.relational.paths import Analysis
-from aligncheck.relational.selection import passed
+from aligncheck.relational.selection import member, passed, pick, size_of
 from aligncheck.relational.terms import (
     FALSE,
     TRUE,
@@ -117,7 +117,10 @@ class Subject:
         """The symbols in which invariants and witnesses may be written."""
         terms = [*self.theory.generic_entries(), *self.theory.base, self.theory.claim, *self.theory.sizes]
         terms += self.smt.facts.about(terms)
-        terms += [passed(name, ZERO) for name in self.theory.registry.selections]
+        registry = self.theory.registry
+        terms += [*registry.extrema, *registry.places()]
+        for name in registry.selections:
+            terms += [passed(name, ZERO), member(name, ZERO), pick(name, ZERO), size_of(name)]
         for name in filter(self.theory.is_private, self.theory.inputs):
             terms += [prefix(name, ZERO), *self.theory.place(name)]
         if self.paths is not None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from typing import Any
 
 from aligncheck.certificate.scripts import Script
-from aligncheck.discharge.smt import PATIENCE, STEPS_PER_MILLISECOND
+from aligncheck.discharge.smt import MANY, PATIENCE, STEPS_PER_MILLISECOND
 
-MILLISECONDS = 10_000
+MILLISECONDS = 5_000
 """How long a solver may think about one question."""
+_GENERAL_STEPS = 300_000
+"""Steps of Z3's general solver on polynomials: each may take it long."""
+_ROUNDS = 3
 
 
 class Solver(Enum):
@@ -62,7 +65,7 @@ def answers(script: Script, solver: Solver) -> tuple[Reply, ...]:
 
 
 def _by_z3(text: str) -> list[str]:
-    head = "".join(f"(set-option :{option})\n" for option in _limits(MILLISECONDS))
+    head = _set(_limits(MILLISECONDS))
     said = evaluated(head + text).split("\n")[:-1]
     if "unknown" in said:  # Z3 has another solver for what the logic does not name
         general = re.sub(r"^\(set-logic .*\)$", "(set-logic ALL)", text, flags=re.M)
@@ -91,25 +94,58 @@ def _context() -> Any:
     return z3.Context()
 
 
-def cores(text: str, questions: Sequence[str], linear: bool) -> list[frozenset[str] | None]:
-    """For each question, asked in turn after a script, the names of the assertions from which Z3 derives that
-    it is `unsat`; None where it does not. Nonlinear questions come one at a time.
+def cores(text: str, questions: Sequence[str]) -> list[frozenset[str] | None]:
+    """For each linear question, asked in turn after a script, the names of the assertions from which Z3
+    derives that it is `unsat`; None where it does not.
     """
-    check = "(check-sat)" if linear else "(check-sat-using qfnra-nlsat)"
-    options = ("produce-unsat-cores true", f"smt.core.minimize {_word(linear)}", *_limits(2_000))
-    head = "".join(f"(set-option :{option})\n" for option in options)
-    asked = "".join(f"(push 1) {q} {check} (get-unsat-core) (pop 1)\n" for q in questions)
-    said = evaluated(f"{head}{text}\n{asked}")
-    found: list[frozenset[str] | None] = []
-    for answer, core in re.findall(r"^(unsat|sat|unknown|timeout)\n(\(.*?\))$", said, re.M | re.S):
-        found.append(frozenset(core.strip("()").split()) if answer == "unsat" else None)
+    options = ("produce-unsat-cores true", "smt.core.minimize true", *_limits(2_000))
+    asked = "".join(f"(push 1) {q} (check-sat) (get-unsat-core) (pop 1)\n" for q in questions)
+    found = _cores_in(evaluated(f"{_set(options)}{text}\n{asked}"))
     if len(found) != len(questions):
-        raise ScriptError(f"Z3 says: {said[:300]}")
-    if not linear and found == [None]:
-        whole = f"{text}\n{questions[0]}"
-        if _by_z3(f"{whole} (check-sat)\n") == ["unsat"]:
-            return [frozenset(re.findall(r":named (\S+)\)", whole))]
+        raise ScriptError("Z3 did not answer every question")
     return found
+
+
+def core(head: str, named: Mapping[str, str], goal: str) -> frozenset[str] | None:
+    """The same for one nonlinear question, with its assertions by their names.
+
+    Z3's solver for polynomials is tried first, or, where there are many cases, its general one; what one of
+    them needs is tried again, as long as that gets less.
+    """
+    left = dict(named)
+    found: frozenset[str] | None = None
+    for _ in range(_ROUNDS):
+        needed = _core(head, left, goal)
+        if needed is None:
+            break
+        found = needed & named.keys()
+        if len(found) == len(left):
+            break
+        left = {name: left[name] for name in left if name in found}
+    if found is None and _by_z3("\n".join([head, *named.values(), f"{goal} (check-sat)\n"])) == ["unsat"]:
+        return frozenset(named)
+    return found
+
+
+def _core(head: str, named: Mapping[str, str], goal: str) -> frozenset[str] | None:
+    ways = [("qfnra-nlsat", _limits(2_000)), ("smt", (f"rlimit {_GENERAL_STEPS}", _limits(2_000)[1]))]
+    for tactic, limits in reversed(ways) if len(named) > MANY else ways:
+        options = ("produce-unsat-cores true", "smt.core.minimize false", *limits)
+        lines = [head, *named.values(), f"{goal} (check-sat-using {tactic}) (get-unsat-core)\n"]
+        found = _cores_in(evaluated(_set(options) + "\n".join(lines)))
+        if found and found[0] is not None:
+            return found[0]
+    return None
+
+
+def _cores_in(said: str) -> list[frozenset[str] | None]:
+    """The cores among what Z3 printed: an answer, then a list of names or an error."""
+    answers_ = re.findall(r"^(unsat|sat|unknown|timeout)\n(\(.*?\))$", said, re.M | re.S)
+    return [frozenset(c.strip("()").split()) if answer == "unsat" else None for answer, c in answers_]
+
+
+def _set(options: Iterable[str]) -> str:
+    return "".join(f"(set-option :{option})\n" for option in options)
 
 
 def _limits(milliseconds: int) -> tuple[str, str]:
@@ -119,15 +155,12 @@ def _limits(milliseconds: int) -> tuple[str, str]:
     return f"rlimit {STEPS_PER_MILLISECOND * milliseconds}", f"timeout {PATIENCE * milliseconds}"
 
 
-def _word(value: bool) -> str:
-    return "true" if value else "false"
-
-
 def _by_cvc5(text: str) -> list[str]:
+    """By cvc5's default: its coverings alone decide more, but do not always keep to a limit."""
     cvc5 = _cvc5()
     solver = cvc5.Solver(cvc5.TermManager())
-    solver.setOption("incremental", "true")
-    solver.setOption("tlimit-per", str(MILLISECONDS))
+    for name, value in (("incremental", "true"), ("tlimit-per", str(MILLISECONDS))):
+        solver.setOption(name, value)
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "certificate")
     symbols = parser.getSymbolManager()

@@ -17,7 +17,7 @@ DISAGREE = 4
 """The exit status where two solvers contradict each other."""
 
 _LARGEST = 16 << 20
-_MISSING = "SolverMissingError: "
+_MISSING = "SolverMissingError"
 
 
 def check(path: str, *, solver: str, timeout: float) -> int:
@@ -36,8 +36,8 @@ def check(path: str, *, solver: str, timeout: float) -> int:
             return _told(path, checked, " and ".join(job[1]))
         case TimedOut(seconds=seconds):
             return _failed(path, f"stopped after {seconds:.1f} s; allow more time with `--timeout`")
-        case Raised(error=error) if error.startswith(_MISSING):
-            raise CommandError(error.removeprefix(_MISSING))
+        case Raised(error=error) if error.partition(":")[0].endswith(_MISSING):
+            raise CommandError(error.partition(": ")[2])
         case Raised(error=error) if error.startswith("MemoryError"):
             return _failed(path, "the check ran out of memory")
         case Raised(error=error):

@@ -1,0 +1,383 @@
+"""Certificates: whatever is edited is found and named, nothing in them is believed, and they are small."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from random_terms import ATOMS, NUMBERS, P, Tree, built, formulas, rational
+
+from aligncheck.certificate import check as checking
+from aligncheck.certificate.check import Checked, check_file
+from aligncheck.certificate.notation import NotationError, names_of, read, write
+from aligncheck.certificate.plans import plan_from, written
+from aligncheck.certificate.proof import Plan, ProofError, Subject, everything, rendered, sorted_out
+from aligncheck.certificate.proof import batches_of as batches
+from aligncheck.certificate.scripts import Script
+from aligncheck.certificate.solvers import Reply, ScriptError, Solver, answers
+from aligncheck.certificate.text import FormatError, attached, detached, script_files
+from aligncheck.certificate.whole import Certified, File, read_again
+from aligncheck.check import check
+from aligncheck.discharge.algebra import canonical
+from aligncheck.discharge.establish import establish
+from aligncheck.emit.python import emit_python
+from aligncheck.pipeline import Options, certify_file
+from aligncheck.relational.terms import App, Kind, Sort, Term, is_number
+from aligncheck.syntax.parse import parse, read_source
+from aligncheck.verdict import Proof, Unknown, Verified
+
+SPECS = Path(__file__).parents[2] / "specs"
+Z3 = [Solver.Z3]
+
+
+@cache
+def generated(name: str) -> str:
+    """The module for a spec, as `aligncheck compile` writes it."""
+    result, sections = certify_file(str(SPECS / f"{name}.dp"), Options(explain=False))
+    assert isinstance(result.verdict, Verified)
+    return attached(emit_python(result.verdict), sections)
+
+
+def checked(text: str, solvers: list[Solver] = Z3) -> Checked:
+    return check_file(text, solvers, emit_python)
+
+
+def parts_named(text: str) -> list[str]:
+    """The parts of the file in which faults were found."""
+    return [fault.part for fault in checked(text).faults]
+
+
+def forged(text: str, old: str, new: str) -> str:
+    """The file with a change, and with a digest that fits."""
+    parts = detached(text.replace(old, new))
+    return attached(parts.code, parts.sections)
+
+
+# --- what was compiled is accepted ------------------------------------------------------------------------
+
+LOOP, NONLINEAR, CALLS, DENSITIES = "partial_sum", "clipped_sum", "exponential_then_measure", "deviation"
+SAMPLE = (
+    "above_threshold",
+    "clipped_sum",
+    "earlier_noise_shift",
+    "exponential_mechanism_gap",
+    "halving_budget",
+    "histogram_moved",
+    "noisy_max_masked",
+    "svt_with_measures",
+)
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_two_solvers_agree_on_what_was_compiled(name: str) -> None:
+    pytest.importorskip("cvc5")
+    found = checked(generated(name), [Solver.Z3, Solver.CVC5])
+    assert (found.faults, found.disagreements) == ((), ())
+    assert found.questions > 0
+    assert found.sides > 0
+
+
+def test_adaptive_svt_is_small_and_quick_to_decide() -> None:
+    text = generated("adaptive_svt")
+    assert len(text.encode()) <= 50_000
+    assert checked(text).faults == ()
+    seconds = []
+    for _ in range(3):
+        start = time.process_time()
+        checked(text)
+        seconds.append(time.process_time() - start)
+    assert min(seconds) <= 0.5
+
+
+def test_compiling_again_gives_the_same_bytes() -> None:
+    """In another process, in which sets of texts have another order."""
+    code = (
+        "import sys; from aligncheck.pipeline import *; from aligncheck.certificate.text import attached\n"
+        "from aligncheck.emit.python import emit_python\n"
+        "result, sections = certify_file(sys.argv[1], Options(explain=False))\n"
+        "sys.stdout.buffer.write(attached(emit_python(result.verdict), sections).encode())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "adaptive_svt.dp"],
+        cwd=SPECS,
+        env={**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": str(SPECS.parent)},
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout.decode() == generated("adaptive_svt")
+
+
+def test_the_obligations_are_those_of_the_search() -> None:
+    source = read_source(str(SPECS / "adaptive_svt.dp"))
+    mechanism = check(source, parse(source))
+    findings = establish(mechanism, source)
+    subject = Subject.of(mechanism, source)
+    derived = {o for o, _ in subject.obligations(Plan(findings.choices))}
+    assert {o.obligation for o in findings.outcomes} - derived == {
+        o.obligation for o in findings.outcomes if o.obligation.rule == "declarations_hold"
+    }
+
+
+def test_every_mechanism_that_is_called_is_certified_too() -> None:
+    titles = [section.title for section in detached(generated(CALLS)).sections]
+    assert sum(title.startswith("spec ") for title in titles) == 2
+    assert sum(title.startswith("plan of ") for title in titles) == 2
+    assert sum(title.startswith("claim of ") for title in titles) == 2
+
+
+def test_a_chain_of_calls_is_certified(tmp_path: Path) -> None:
+    one = """\
+mechanism one
+input
+  x : query, sensitivity 1
+  eps : real where eps > 0
+privacy eps
+program
+  eta ~ Lap(1/eps)
+  emit answer(x + eta)
+align
+  eta += x - x'
+"""
+    other = """\
+mechanism {name}
+use {callee} from "{callee}.dp"
+input
+  x : query, sensitivity 1
+  eps : real where eps > 0
+privacy eps
+program
+  r = {callee}(x = x, eps = eps)
+  emit answer(r[0].value)
+align
+"""
+    (tmp_path / "one.dp").write_text(one.replace("answer(x", "answer(value = x"))
+    (tmp_path / "two.dp").write_text(other.format(name="two", callee="one").replace("(r", "(value = r"))
+    (tmp_path / "three.dp").write_text(other.format(name="three", callee="two"))
+    result, sections = certify_file(str(tmp_path / "three.dp"), Options(explain=False))
+    assert isinstance(result.verdict, Verified), result.verdict
+    assert checked(attached(emit_python(result.verdict), sections)).faults == ()
+
+
+# --- whatever is edited is found and named ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "step"), [(LOOP, 4), (CALLS, 25)])
+def test_a_changed_byte_in_any_line_is_found(name: str, step: int) -> None:
+    text = generated(name)
+    lines = text.split("\n")
+    for number in range(1, len(lines), step):
+        line = lines[number - 1]
+        place = (7 * number) % max(1, len(line))
+        changed = line[:place] + ("~" if line[place : place + 1] != "~" else "-") + line[place + 1 :]
+        found = checked("\n".join([*lines[: number - 1], changed, *lines[number:]]))
+        assert found.faults, (number, line, changed)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        ("noise.laplace", "noise.Laplace", "code"),
+        ("#| privacy eps", "#| privacy eps/2", "spec partial_sum.dp"),
+        ("#= claim of partial_sum\n#| eps", "#= claim of partial_sum\n#| eps/2", "claim of partial_sum"),
+        ("#| route acyclic", "#| route injective", "conditions of form"),
+        ("#| invariant 1 ", "#| invariant 2 ", "plan of partial_sum"),
+        ("#| (assert ", "#| (assert true) (assert ", "SMT-LIB script 1 of partial_sum"),
+        (" (check-sat)", " (check-sat) ", "SMT-LIB script 1 of partial_sum"),
+        ("#= conditions of form of", "#= conditions of", "conditions of partial_sum"),
+        (" ; fresh, line", " ; fresh, lime", "conditions of form of partial_sum"),
+        ("made by\n#| aligncheck 0", "made by\n#| aligncheck 1", "digest"),
+        ("made by\n#| aligncheck", "made by\n#| alligncheck", "made by"),
+        ("#= digest\n#| sha256 ", "#= digest\n#| sha256 0", "digest"),
+        ("#= certificate, format 1", "#= certificate, format 2", "certificate"),
+        ("decides all of this", "decides most of this", "certificate"),
+    ],
+)
+def test_the_part_that_was_edited_is_named(old: str, new: str, part: str) -> None:
+    text = generated(LOOP)
+    assert old in text
+    assert any(named.startswith(part) for named in parts_named(text.replace(old, new, 1)))
+
+
+def test_the_line_that_was_edited_is_named() -> None:
+    text = generated(LOOP)
+    line = next(i for i, t in enumerate(text.split("\n"), 1) if t.startswith("#| (declare-const"))
+    lines = text.split("\n")
+    lines[line - 1] += "!"
+    (fault,) = checked("\n".join(lines)).faults
+    assert fault.line == line
+
+
+@pytest.mark.parametrize("text", ["", "print('mine')\n", "\n\n\n#= certificate, format 1\n"])
+def test_a_file_without_a_certificate_fails(text: str) -> None:
+    assert parts_named(text) == ["certificate"]
+
+
+def test_dropping_or_adding_a_section_is_found() -> None:
+    parts = detached(generated(LOOP))
+    for sections in (parts.sections[:-1], (*parts.sections, parts.sections[-1]), parts.sections[1:]):
+        assert parts_named(attached(parts.code, sections)) != []
+
+
+# --- whoever writes a digest that fits is not believed either ---------------------------------------------
+
+
+def test_a_smaller_claim_is_not_accepted() -> None:
+    assert parts_named(forged(generated(LOOP), "privacy eps", "privacy eps/2")) != []
+
+
+def test_code_that_differs_from_the_spec_is_not_accepted() -> None:
+    assert parts_named(forged(generated(LOOP), "noise.laplace(", "noise.laplace(2 *")) == ["code"]
+
+
+def test_a_proof_does_not_carry_over_to_a_broken_mechanism() -> None:
+    """All that follows from a false claim is written as it should be: only the solver objects."""
+    parts = detached(generated(LOOP))
+    spec = next(s for s in parts.sections if s.title.startswith("spec "))
+    plan = next(s for s in parts.sections if s.title.startswith("plan "))
+    text = spec.text.replace("privacy eps\n", "privacy eps/2\n")
+    assert text != spec.text
+    mechanism, source = read_again([File("partial_sum.dp", text)])
+    subject = Subject.of(mechanism, source)
+    found = plan_from([line for line in plan.lines if not line.startswith("script ")], subject)
+    kept = [everything(b) for b, _ in batches(sorted_out(subject, found).questions, found)]
+    found = replace(found, kept=tuple(kept))
+    part = Certified(mechanism, found, rendered(Subject.of(mechanism, source), found))
+    code = emit_python(Verified(mechanism, (), Proof("acyclic", (), "")))
+    whole = attached(code, [parts.sections[0], File("partial_sum.dp", text).section, *part.sections])
+    messages = [fault.message for fault in checked(whole).faults]
+    assert any(m.startswith("z3 says sat, not unsat: cost") for m in messages), messages
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("witness true eps", "does not follow"),
+        ("witness 1/2 nobody", "no symbol `nobody`"),
+        ("invariant 9 true", "9"),
+        ("invariant 1 (< nobody 1)", "no symbol `nobody`"),
+        ("joined a b", "does not follow"),
+        ("length 7/3", "cannot stand here"),
+        ("ways 0", "ways to end"),
+        ("sets 0-999999", "too many"),
+        ("script 1 / 99999 /", "scripts"),
+        ("magic", "no word of a plan"),
+    ],
+)
+def test_a_plan_with_something_else_in_it_is_refused(line: str, message: str) -> None:
+    text = generated(LOOP)
+    fault = checked(forged(text, "#| route acyclic\n", f"#| route acyclic\n#| {line}\n")).faults[0]
+    assert message in fault.message
+    assert fault.part == "plan of partial_sum"
+
+
+# --- solvers ----------------------------------------------------------------------------------------------
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+    """Lets cvc5 say so to every question."""
+
+    def said(script: Script, solver: Solver) -> tuple[Reply, ...]:
+        if solver is Solver.Z3:
+            return answers(script, solver)
+        return tuple(Reply(solver, question, answer) for question in script.questions)
+
+    monkeypatch.setattr(checking, "answers", said)
+
+
+def test_a_disagreement_is_an_error_of_its_own_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(monkeypatch, "sat")
+    found = checked(generated(LOOP), [Solver.Z3, Solver.CVC5])
+    assert found.faults == ()
+    assert {r.answer for d in found.disagreements for r in d.replies} == {"sat", "unsat"}
+
+
+def test_what_one_solver_does_not_decide_is_no_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(monkeypatch, "unknown")
+    found = checked(generated(LOOP), [Solver.Z3, Solver.CVC5])
+    assert found.disagreements == ()
+    assert all(fault.message.startswith("cvc5 says unknown") for fault in found.faults)
+    assert found.faults
+
+
+def test_a_script_that_cannot_be_read_is_no_proof() -> None:
+    script = Script("odd", ("(set-logic QF_LRA)", "(assert (< nobody 0)) (check-sat)"), ("a question",))
+    with pytest.raises(ScriptError):
+        answers(script, Solver.Z3)
+
+
+def test_exported_scripts_need_nothing_else() -> None:
+    files = dict(script_files(detached(generated(LOOP)).sections))
+    assert len(files) > 2
+    for name, text in files.items():
+        assert name.startswith("partial_sum-")
+        assert "(set-logic QF_" in text
+        assert text.count("(push 1)") == text.count("(pop 1)")
+
+
+def test_a_proof_that_is_not_decided_from_its_text_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*arguments: object) -> Any:
+        raise ProofError("not decided from its text: something")
+
+    monkeypatch.setattr("aligncheck.certificate.whole.plan_of", fails)
+    result, sections = certify_file(str(SPECS / "partial_sum.dp"), Options(explain=False))
+    assert isinstance(result.verdict, Unknown)
+    assert result.verdict.message == "the proof has no certificate: not decided from its text: something"
+    assert sections == ()
+
+
+# --- texts ------------------------------------------------------------------------------------------------
+
+ENTRY = App("q", (NUMBERS[0],), Sort.REAL, Kind.DATA)
+NAMES = names_of([*NUMBERS, P, ENTRY])
+
+
+@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@given(formulas(rational(ATOMS, size=4)))
+def test_terms_are_read_back(tree: Tree) -> None:
+    term = canonical(built(tree))
+    assert canonical(read(write(term), NAMES)) == term
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "(", ")", "a b", "(< a)", "(+ a p)", "(@ q a a)", "(@ q p)", "(@ a)", "q", "(nonsense a)"),
+        *("1/0", "()", "(not a)", "(if a a a)", "(and a p)", "|a", "(mod a)"),
+        *("(" * 5000, "(not " * 500 + "p" + ")" * 500),
+    ],
+)
+def test_what_is_no_term_is_refused(text: str) -> None:
+    with pytest.raises(NotationError):
+        read(text, NAMES)
+
+
+def test_names_may_hold_anything_but_bars() -> None:
+    odd: Term = App("len(q) of 'x'", (ENTRY,), Sort.INT, Kind.PARAMETER)
+    assert read(write(odd), names_of([odd])) == odd
+    assert is_number(odd)
+
+
+@pytest.mark.parametrize("name", [LOOP, DENSITIES, "exponential_mechanism_gap"])
+def test_plans_are_read_back(name: str) -> None:
+    parts = detached(generated(name))
+    files = [File(s.title.split(" ")[1], s.text) for s in parts.sections if s.title.startswith("spec ")]
+    lines = next(s.lines for s in parts.sections if s.title.startswith("plan "))
+    plan = plan_from(lines, Subject.of(*read_again(files)))
+    assert tuple(written(plan)) == lines
+
+
+def test_a_file_is_taken_apart_as_it_was_put_together() -> None:
+    text = generated(LOOP)
+    parts = detached(text)
+    assert parts.intact
+    assert attached(parts.code, parts.sections) == text
+    with pytest.raises(FormatError):
+        detached(text + "x = 1\n")
