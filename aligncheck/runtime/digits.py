@@ -155,11 +155,11 @@ def integers(values: Sequence[int] | NDArray[Any]) -> Integers:
         return np.array(listed, dtype=object)
 
 
-def fitting(values: Integers, factor: int = 1) -> Integers:
-    """The same numbers, as Python's where some would not fit after multiplication by `factor`."""
+def fitting(values: Integers) -> Integers:
+    """The same numbers, as Python's where some do not fit."""
     if values.dtype == object or not len(values):
         return values
-    largest = max(int(values.max()), -int(values.min())) * factor
+    largest = max(int(values.max()), -int(values.min()))
     return values if largest < FITS else values.astype(object)
 
 

@@ -53,14 +53,19 @@ def exp_bounds(x: Fraction, precision: int) -> tuple[int, int]:
         return 0, 1  # exp(-x) < 2^-x
     halvings = (-(-x.numerator // x.denominator)).bit_length() + 8
     working = precision + halvings + _SPARE
-    low, high = _series(x / (1 << halvings), working)
+    low, high = series_bounds(x / (1 << halvings), working)
     for _ in range(halvings):
-        low, high = (low * low) >> working, -((-high * high) >> working)
+        low, high = squared_bounds(low, high, working)
     extra = working - precision
     return low >> extra, -(-high >> extra)
 
 
-def _series(x: Fraction, precision: int) -> tuple[int, int]:
+def squared_bounds(low: int, high: int, precision: int) -> tuple[int, int]:
+    """Integers at most and at least y^2 2^precision, for y >= 0, y 2^precision between `low` and `high`."""
+    return (low * low) >> precision, -((-high * high) >> precision)
+
+
+def series_bounds(x: Fraction, precision: int) -> tuple[int, int]:
     """Integers at most and at least exp(-x) 2^precision, for 0 <= x <= 1/2.
 
     Terms x^k/k! alternate and fall, so that the rest after a term lies between 0 and the next.
