@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -85,5 +84,5 @@ def _told(path: str, checked: Checked, solvers: str) -> int:
 
 
 def _failed(path: str, message: str) -> int:
-    print(f"FAILED  {path}: {message}", file=sys.stderr)
+    print(f"FAILED  {path}: {message}")
     return 1
