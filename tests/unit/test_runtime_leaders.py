@@ -168,6 +168,22 @@ def test_noise_far_below_the_lattice_breaks_ties() -> None:
     assert len({one.indices for one in found}) == 6
 
 
+def test_equal_rests_are_drawn_afresh() -> None:
+    class SameAtFirst(SeededBits):
+        asked = 0
+
+        def draw(self, count: int) -> bytes:
+            drawn = super().draw(count)
+            if count != 24:  # eight bytes for each of three
+                return drawn
+            self.asked += 1
+            return bytes(24) if self.asked == 1 else drawn
+
+    bits = SameAtFirst(12)
+    assert leaders_with_gaps([3, 3, 3], 2, 10**30, bits).gaps == (0, 0)
+    assert bits.asked == 2
+
+
 def test_arrays_and_lists_give_the_same_and_stay_as_they_are() -> None:
     answers = np.array([5, 9, 1, 7])
     kept = answers.copy()
