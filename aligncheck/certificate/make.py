@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
 
-from aligncheck.certificate.notation import NotationError, read, write
+from aligncheck.certificate.notation import Names, NotationError, read, write
 from aligncheck.certificate.proof import (
     Plan,
     ProofError,
@@ -51,7 +51,10 @@ def _found(subject: Subject, findings: Findings | DensityFindings) -> Plan:
     witness = _witness(subject)
     match findings:
         case Findings(choices=choices):
-            kept = {n: tuple(t for t in ts if _readable(subject, t)) for n, ts in choices.invariants.items()}
+            kept = {
+                n: tuple(t for t in ts if _readable(t, subject.names_at(n)))
+                for n, ts in choices.invariants.items()
+            }
             return Plan(replace(choices, invariants=kept), witness=witness)
         case DensityFindings(factors=factors, route=route):
             pairs = [f.draws for f in factors if len(f.draws) == 2]
@@ -59,10 +62,10 @@ def _found(subject: Subject, findings: Findings | DensityFindings) -> Plan:
             return Plan(Choices(route), joined, witness)
 
 
-def _readable(subject: Subject, term: Term) -> bool:
-    """Whether an invariant can be read back from its text."""
+def _readable(term: Term, names: Names) -> bool:
+    """Whether a term can be read back from its text."""
     try:
-        return canonical(read(write(term), subject.names)) == term
+        return canonical(read(write(term), names)) == term
     except NotationError:
         return False
 
@@ -72,7 +75,7 @@ def _witness(subject: Subject) -> Witness:
     reply = Smt(subject.theory, whole=True).satisfiable(subject.theory.generic_entries(), 2_000)
     if reply.model is None:
         raise ProofError("no values were found that satisfy the declarations")
-    return {t: v for t, v in reply.model.items() if _readable(subject, t)}
+    return {t: v for t, v in reply.model.items() if _readable(t, subject.names)}
 
 
 # --- what is needed ---------------------------------------------------------------------------------------

@@ -83,7 +83,8 @@ class _Reader:
                 self.ways = tuple(_numbers(rest))
             case "invariant":
                 number, _, term = rest.partition(" ")
-                self.invariants[_number(number)].append(read(term, self.subject.names))
+                names = self.subject.names_at(_number(number))
+                self.invariants[_number(number)].append(read(term, names))
             case "joined":
                 chosen, _, drawn = rest.partition(" ")
                 self.joined.append((chosen, drawn))

@@ -20,22 +20,31 @@ from aligncheck.discharge.smt import Smt
 from aligncheck.discharge.values import near, value_of
 from aligncheck.discharge.whole import Choices, clauses_of, obligations_with, prepared
 from aligncheck.obligations.density import conditions_of, densities_bound_privacy, factors_of, joins
-from aligncheck.obligations.obligation import Impossible, Independent, Integral, Obligation, run_on_d
+from aligncheck.obligations.obligation import (
+    Impossible,
+    Independent,
+    Integral,
+    Obligation,
+    own_symbol,
+    run_on_d,
+)
 from aligncheck.relational.density import Choice, Densities, Released, densities_of
 from aligncheck.relational.paths import Analysis
-from aligncheck.relational.selection import member, passed, pick, size_of
+from aligncheck.relational.selection import Gathered, chosen, member, passed, pick, size_of, witness_of
 from aligncheck.relational.terms import (
     FALSE,
     TRUE,
     ZERO,
     App,
     Const,
+    Kind,
     Pair,
     Sort,
     Sym,
     Term,
     Truth,
     and_,
+    atoms,
     eq,
     iff,
     is_number,
@@ -46,8 +55,8 @@ from aligncheck.relational.terms import (
 from aligncheck.relational.theory import Theory, prefix
 from aligncheck.source import Source
 from aligncheck.syntax.contract import Bound
-from aligncheck.syntax.nodes import Expr, Mechanism
-from aligncheck.syntax.walk import has_densities
+from aligncheck.syntax.nodes import Expr, For, Mechanism, Sample, While
+from aligncheck.syntax.walk import has_densities, statements_in
 
 Witness = Mapping[Term, Fraction | bool]
 
@@ -114,23 +123,68 @@ class Subject:
 
     @cached_property
     def names(self) -> Mapping[str, Sym | App]:
-        """The symbols in which invariants and witnesses may be written."""
+        """The symbols that stand for the same number throughout a run, whatever is executed: in these a
+        witness may be written.
+        """
         terms = [*self.theory.generic_entries(), *self.theory.base, self.theory.claim, *self.theory.sizes]
-        terms += self.smt.facts.about(terms)
-        registry = self.theory.registry
-        terms += [*registry.extrema, *registry.places()]
-        for name in registry.selections:
-            terms += [passed(name, ZERO), member(name, ZERO), pick(name, ZERO), size_of(name)]
+        terms += self.smt.facts.about(terms, sets=False)
         for name in filter(self.theory.is_private, self.theory.inputs):
             terms += [prefix(name, ZERO), *self.theory.place(name)]
-        if self.paths is not None:
-            for cut in self.paths.cuts:
-                terms += [t for pair in (*cut.env.values(), *cut.fresh.values()) for t in _both(pair)]
-                terms += cut.facts
-            for path in self.paths.paths:
-                terms += [t for pair in path.env.values() for t in _both(pair)]
-                terms += run_on_d(path)
-        return names_of(terms)
+        registry = self.theory.registry
+        for symbol, meaning in registry.extrema.items():
+            terms += [symbol, witness_of(symbol)] if self._is_fixed(meaning) else []
+        terms += [symbol for symbol, meaning in registry.indices.items() if self._is_fixed(meaning)]
+        terms += [chosen(name) for name, meaning in registry.argmaxima.items() if self._is_fixed(meaning)]
+        for name, meaning in registry.selections.items():
+            if self._is_fixed(meaning):
+                terms += [passed(name, ZERO), member(name, ZERO), pick(name, ZERO), size_of(name)]
+        return names_of([*terms, *self._output()])
+
+    def _is_fixed(self, meaning: Gathered | None) -> bool:
+        """Whether a maximum or a selection is over numbers that no round of a loop changes."""
+        if meaning is None:
+            return False
+        parts = [meaning.low, meaning.high, meaning.where, meaning.body]
+        changing = (Kind.STATE, Kind.PRIMED, Kind.COUNTER)
+        return not any(
+            "@" in a.name
+            or (isinstance(a, Sym) and a.kind in changing and a != meaning.binder)
+            or (isinstance(a, Sym) and a.kind is Kind.NOISE and a not in self._drawn_outside_loops)
+            for a in atoms([*parts, *([] if meaning.count is None else [meaning.count])])
+        )
+
+    @cached_property
+    def _drawn_outside_loops(self) -> frozenset[Term]:
+        loops = [s for s in statements_in(self.theory.mechanism.body) if isinstance(s, For | While)]
+        inside = {s.name for loop in loops for s in statements_in(loop.body) if isinstance(s, Sample)}
+        paths = self.paths.paths if self.paths is not None else ()
+        return frozenset(own_symbol(d) for p in paths for d in p.drawings() if d.name not in inside)
+
+    def _output(self) -> Iterator[Sym | App]:
+        """The parts of the complete output of which the program's alignment speaks."""
+        for path in self.paths.paths if self.paths is not None else ():
+            values = [t for pair in path.env.values() for t in _both(pair)]
+            shifts = [drawing.shift for drawing in path.drawings()]
+            for atom in atoms([*values, *shifts, *run_on_d(path)]):
+                if atom.kind is Kind.OMEGA and atom.name.startswith("out:"):
+                    yield atom
+
+    def names_at(self, number: int) -> Mapping[str, Sym | App]:
+        """The symbols in which invariants of a loop may be written: also the ones of its head.
+
+        No others: what is drawn or changes inside the loop has one symbol, but another value each round, so
+        that an invariant about it would be shown of one value and used of another.
+        """
+        if self.paths is None or number not in range(len(self.paths.cuts)):
+            return {}
+        terms: list[Term] = []
+        place: int | None = number
+        while place is not None:  # what holds around the loop, too: see `known_at`
+            cut = self.paths.cuts[place]
+            terms += [t for pair in (*cut.env.values(), *cut.fresh.values()) for t in _both(pair)]
+            terms += cut.facts
+            place = cut.parent
+        return {**self.names, **names_of(terms)}
 
     # --- obligations --------------------------------------------------------------------------------------
 

@@ -278,6 +278,18 @@ def test_a_plan_with_something_else_in_it_is_refused(line: str, message: str) ->
     assert fault.part == "plan of partial_sum"
 
 
+def test_invariants_speak_of_what_is_fixed_while_the_loop_runs() -> None:
+    """Of a draw inside the loop an invariant would be shown for one value and used for the next."""
+    source = read_source(str(SPECS / "adaptive_svt.dp"))
+    mechanism = check(source, parse(source))
+    subject = Subject.of(mechanism, source)
+    assert subject.paths is not None
+    everywhere = names_of(t for p in subject.paths.paths for v in p.env.values() for t in (v.left, v.right))
+    drawn = {d.left.symbol.name for p in subject.paths.paths if p.origin == 1 for d in p.drawings()}
+    assert drawn & set(everywhere)
+    assert not drawn & set(subject.names_at(1))
+
+
 # --- solvers ----------------------------------------------------------------------------------------------
 
 
