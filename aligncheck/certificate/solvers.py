@@ -128,7 +128,10 @@ def core(head: str, named: Mapping[str, str], goal: str) -> frozenset[str] | Non
 
 
 def _core(head: str, named: Mapping[str, str], goal: str) -> frozenset[str] | None:
-    ways = [("qfnra-nlsat", _limits(2_000)), ("smt", (f"rlimit {_GENERAL_STEPS}", _limits(2_000)[1]))]
+    ways = [
+        ("qfnra-nlsat", (_limits(2_000)[0], "timeout 4000")),
+        ("smt", (f"rlimit {_GENERAL_STEPS}", "timeout 2000")),
+    ]
     for tactic, limits in reversed(ways) if len(named) > MANY else ways:
         options = ("produce-unsat-cores true", "smt.core.minimize false", *limits)
         lines = [head, *named.values(), f"{goal} (check-sat-using {tactic}) (get-unsat-core)\n"]
