@@ -111,6 +111,7 @@ def _refute(job: Job) -> Refutation:
     from aligncheck.check import check
     from aligncheck.diagnostics import SpecError
     from aligncheck.refute.result import Refutation, Unfinished
+    from aligncheck.refute.violation import NoViolation
     from aligncheck.syntax.parse import parse
     from aligncheck.syntax.read import read_source
 
@@ -126,6 +127,10 @@ def _refute(job: Job) -> Refutation:
     except CommandError as error:
         return Refutation(job.path, None, Unfinished(str(error), True), time.monotonic() - start, text)
     outcome, advice = _searched(mechanism, source, fixed, job, start + job.seconds)
+    if isinstance(outcome, NoViolation) and not outcome.looked and job.settings:
+        given = ", ".join(f"{name} = {value}" for name, value in job.settings.items())
+        message = f"`{mechanism.name}`: no inputs were found that its declarations allow, with {given}"
+        return Refutation(job.path, None, Unfinished(message, True), time.monotonic() - start, text)
     return Refutation(job.path, mechanism, outcome, time.monotonic() - start, text, advice)
 
 

@@ -100,7 +100,7 @@ def refute(mechanism: Mechanism, aim: Aim) -> Finding:
             return explained(mechanism, violation, list(hunt.by_length.values()), end)
     if not hunt.looked:
         meter.left_out["no inputs that the declarations allow were found"] = None
-    return NoViolation(hunt.attempt(), meter.asked, tuple(meter.left_out))
+    return NoViolation(hunt.attempt(), meter.asked, tuple(meter.left_out), hunt.looked)
 
 
 class _Hunt:

@@ -19,8 +19,9 @@ class Kind(Enum):
 
     FINITE: the certified factor is more than exp(claim); whether it has a bound is not said. IMPOSSIBLE: the
     event is possible on D and impossible on D', so no ε suffices. RARER: along a family of databases and
-    events of one length, the certified level grows without an end in sight. GROWS: the level grows with the
-    number of answers. The last two rest on the levels listed, each of them certified.
+    events of one length, the certified level grows without an end in sight. GROWS: the certified level grew
+    with the number of answers, each adding about as much; of longer inputs that says nothing.
+    The last two rest on the levels listed, each of them certified.
     """
 
     FINITE = "finite"
@@ -90,11 +91,13 @@ class NoViolation:
     """No violation was found. This claims nothing: another event or database may violate privacy.
 
     `tried` counts pairs of probabilities; `left_out` says what could not be computed, in the spec's words.
+    `looked` is False where no inputs were found that the declarations allow.
     """
 
     strongest: Attempt | None
     tried: int
     left_out: tuple[str, ...] = ()
+    looked: bool = True
 
 
 Finding: TypeAlias = Violation | NoViolation

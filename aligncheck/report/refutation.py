@@ -149,7 +149,7 @@ _MEANING = {
     Kind.FINITE: "the level at these inputs; others may be worse",
     Kind.IMPOSSIBLE: "no ε suffices: E is possible on D and impossible on D'",
     Kind.RARER: "no ε suffices: as the number moves on, the tail on D' falls faster than that on D",
-    Kind.GROWS: "finite for each number of answers, but it grows with it, each answer adding about as much",
+    Kind.GROWS: "so far as it was tried, each further answer adds about as much: no bound is in sight",
 }
 
 

@@ -39,6 +39,9 @@ _LONG_PREVIEW = 20_000
 _FEW = 24
 """A feature with at most so many values has a cell for each value."""
 
+_EXACT = 2.0**52
+"""Below this, floats tell neighbouring whole numbers apart."""
+
 _STEPS = 4_096
 """Steps of a table by which cells are found."""
 
@@ -106,7 +109,8 @@ def _column(feature: Feature, both: tuple[Outputs, Outputs], *, crossed: bool) -
     lows, highs = _bounds_of_values(single) if few else _bounds_of_ends(some, single, counts)
     if len(lows) < 2 and bool(np.all(there[0])) and bool(np.all(there[1])):
         return
-    counting = few and bool(np.array_equal(single, math.floor(single[0]) + np.arange(len(single))))
+    small = few and abs(single[0]) < _EXACT
+    counting = small and bool(np.array_equal(single, math.floor(single[0]) + np.arange(len(single))))
 
     def cells_of(x: Numbers) -> Cells:
         if counting:  # quicker than a search

@@ -171,7 +171,10 @@ def _entries_of_each(values: Sequence[Any], name: str) -> tuple[list[Sequence[An
         shown = ", ".join(map(str, sorted(shapes)[:3]))
         raise CannotTest(f"`{name}` returned arrays of different shapes: {shown}")
     _check_kinds({_is_listed(value) for value in values}, name)
-    return [list(_entries(value, name)) for value in values], _is_listed(values[0])
+    try:
+        return [list(_entries(value, name)) for value in values], _is_listed(values[0])
+    except RecursionError:
+        raise CannotTest(f"`{name}` returned lists within lists without end") from None
 
 
 def _are_flat(values: Sequence[Any]) -> bool:

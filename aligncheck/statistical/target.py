@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
+import os
 import random
 import warnings
 from collections.abc import Callable, Mapping
@@ -171,12 +172,16 @@ class _Function:
         elif self.takes == _SEED:
             arguments[_SEED] = int(generator.integers(2**32))
         given = self._given(database)
+        here = os.getpid()
         try:
             if self.database is None:
                 return self.call(given, **arguments)
             return self.call(**{self.database: given}, **arguments)
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
             raise CannotTest(f"`{self.name}` raised {one_line(error)}", f"on the input {database}") from None
+        finally:
+            if os.getpid() != here:  # a process that the function made and let return
+                os._exit(0)
 
     def _given(self, database: Any) -> Any:
         """A copy, so that a function may change its argument."""

@@ -135,8 +135,8 @@ def test_what_cannot_be_carried_out(
 
 @pytest.mark.usefixtures("folder")
 def test_values_out_of_range_leave_nothing_to_search(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["refute", "half.dp", "--eps", "-1", "--timeout", "3"]) == 0
-    assert "no inputs that the declarations allow were found" in capsys.readouterr().out
+    assert main(["refute", "half.dp", "--eps", "-1", "--timeout", "3"]) == 2
+    assert "no inputs were found that its declarations allow, with eps = -1" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("folder")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from aligncheck.statistical.columns import columns_of
 from aligncheck.statistical.errors import CannotTest
 from aligncheck.statistical.outputs import ABSENT, NUMBER, Outputs, joined, outputs_of, outputs_of_batch
 
@@ -156,3 +157,16 @@ def test_joining_parts_with_other_categories_and_lengths() -> None:
     assert shown(whole) == [["True", 1.0], ["'x'"], ["False", 2.0, 3.0], [1.0, 2.0]]
     with pytest.raises(CannotTest, match="different shapes"):
         joined([outputs_of([1.0], "f"), outputs_of([[1.0]], "f")], "f")
+
+
+def test_lists_without_end_are_refused() -> None:
+    endless: list[object] = []
+    endless.append(endless)
+    with pytest.raises(CannotTest, match="lists within lists without end"):
+        outputs_of([endless], "f")
+
+
+def test_infinities_have_cells() -> None:
+    found = outputs_of([math.inf, -math.inf, math.inf, 1.0], "f")
+    (column,) = columns_of(found, found)
+    assert len(set(column.cells[0].tolist())) == 3
