@@ -43,7 +43,7 @@ from aligncheck.relational.theory import Theory
 STEPS_PER_MILLISECOND = 2_500
 """Z3 resource units per millisecond of a limit: about its speed on a quiet machine."""
 MANY = 120
-"""With more formulas than this, a question has so many cases that the general solver is the faster one."""
+"""With more formulas than this about sets, a question has so many cases that the general solver is faster."""
 PATIENCE = 5
 """The fence in seconds stands this many times further out than the steps."""
 
@@ -180,7 +180,7 @@ class Smt:
         if not hard:
             return proved, []
         terms = [*assumed, *self.facts.about([*assumed, *goals.values()])]
-        if len(terms) <= MANY:
+        if not self._has_many_cases(terms):
             milliseconds //= 8
         more, left = self._filtered(self.full, terms, hard, milliseconds, False)
         return [*proved, *more], left
@@ -205,7 +205,7 @@ class Smt:
             against[key], *sides = translator.assertion(not_(goal))
             add_all(solver, [either([negation(flags[key]), against[key]]), *sides])
         add_all(solver, [either(list(flags.values()))])
-        general = len(terms) > MANY
+        general = self._has_many_cases(terms)
         while left:
             result = self._check(solver, milliseconds)
             if result == z3.unsat:
@@ -231,7 +231,7 @@ class Smt:
         if translator.linear:
             solver = z3.SimpleSolver()
         else:
-            general = translator.whole or len(terms) > MANY
+            general = translator.whole or self._has_many_cases(terms)
             solver = z3.Solver() if general else self._polynomials.solver()
         # Terms share side conditions; the translator keeps these alive, so that their ids stay apart.
         whole = {id(f): f for term in terms for f in translator.assertion(term)}
@@ -254,13 +254,17 @@ class Smt:
         limit(solver, fence, max(1, STEPS_PER_MILLISECOND * milliseconds))
         return solver.check()
 
+    def _has_many_cases(self, terms: Collection[Term]) -> bool:
+        """Whether a question is of those that the general solver answers sooner."""
+        return self.facts.has_sets and len(terms) > MANY
+
     def _decided(self, terms: Collection[Term], milliseconds: int) -> Any:
         """The answer of the solver that is tried first, or else of the other one."""
         first = self._solver(self.full, terms)
         result = self._check(first, milliseconds)
         if result != z3.unknown or self.whole:
             return result
-        second = self._polynomials.solver() if len(terms) > MANY else z3.Solver()
+        second = self._polynomials.solver() if self._has_many_cases(terms) else z3.Solver()
         second.add(first.assertions())
         return self._check(second, milliseconds)
 
