@@ -21,7 +21,7 @@ from multiprocessing import connection
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
-from types import MappingProxyType, TracebackType
+from types import FrameType, MappingProxyType, TracebackType
 from typing import Any, Generic, TypeAlias, TypeVar
 
 Item = TypeVar("Item")
@@ -201,6 +201,17 @@ def _ending(exitcode: int | None) -> str:
         return signal.Signals(-exitcode).name
     except ValueError:
         return f"signal {-exitcode}"
+
+
+def is_lost(frame: FrameType | None) -> bool:
+    """Whether an exception that a signal raises in this frame would not arrive: within finalizers it is
+    printed and dropped, and while ctypes converts an argument it turns into another one.
+    """
+    while frame is not None:
+        if frame.f_code.co_name in ("__del__", "remove", "from_param"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 # --- in the worker ------------------------------------------------------------------------------------------

@@ -6,12 +6,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
 from aligncheck.commands import CommandError
 from aligncheck.commands.checking import BUG, GRACE, MEMORY, processors
-from aligncheck.workers import Died, Done, Outcome, Raised, Supervision, TimedOut, in_order
+from aligncheck.workers import Died, Done, Outcome, Raised, Supervision, TimedOut, in_order, is_lost
 
 if TYPE_CHECKING:
     from aligncheck.interpreter import Input, Inputs
@@ -27,6 +27,8 @@ SECONDS = 5.0
 _FIRST = 0.7
 """The share of the time for the search on its own; then a proof is tried, and followed where it fails."""
 _PROOF = 0.2
+_AGAIN = 0.01
+"""Seconds after which an alarm rings again that came at a bad moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,10 @@ def _stopped_after(seconds: float) -> Iterator[None]:
         yield
         return
 
-    def ring(*_: object) -> None:
+    def ring(number: int, frame: FrameType | None) -> None:
+        if is_lost(frame):
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+            return
         raise _TooLong
 
     before = signal.signal(signal.SIGALRM, ring)

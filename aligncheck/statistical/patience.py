@@ -8,6 +8,11 @@ import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
+from aligncheck.workers import is_lost
+
+_AGAIN = 0.01
+"""Seconds after which an alarm rings again that came at a bad moment."""
+
 
 class TookTooLong(BaseException):
     """A call was broken off. Not an `Exception`, so that the code that hangs does not catch it."""
@@ -26,6 +31,9 @@ def patience(seconds: float) -> Iterator[Callable[[], None]]:
         return
 
     def break_off(number: int, frame: FrameType | None) -> None:
+        if is_lost(frame):
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+            return
         raise TookTooLong
 
     def again() -> None:

@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 import pytest
 
-from aligncheck.workers import Died, Done, Raised, Supervision, TimedOut, in_order
+from aligncheck.workers import Died, Done, Raised, Supervision, TimedOut, in_order, is_lost
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and fork")
 
@@ -252,3 +252,15 @@ def _wait_for(read: Callable[[], list[int]], good: Callable[[list[int]], bool]) 
         assert time.monotonic() < end, value
         time.sleep(0.02)
     return value
+
+
+def test_an_exception_in_a_finalizer_would_be_lost() -> None:
+    seen: list[bool] = []
+
+    class Finalized:
+        def __del__(self) -> None:
+            seen.append(is_lost(sys._getframe()))
+
+    Finalized()
+    seen.append(is_lost(sys._getframe()))
+    assert seen == [True, False]
