@@ -13,12 +13,12 @@ from aligncheck.discharge.smt import Smt
 from aligncheck.discharge.whole import clauses_of
 from aligncheck.obligations.density import (
     Factor,
-    claim_within_bound,
     conditions_of,
     densities_bound_privacy,
     factors_of,
     joins,
     lemma_on,
+    privacy_holds,
 )
 from aligncheck.relational.density import Choice, Densities, Released, densities_of
 from aligncheck.relational.spell import spell
@@ -62,8 +62,7 @@ def establish_densities(mechanism: Mechanism, source: Source, deadline: float) -
     joined = list(_joined(densities, smt))
     factors = factors_of(densities, [(choice, released) for choice, released, _ in joined])
     outcomes += [outcome for _, _, outcome in joined]
-    outcomes.append(decide(densities_bound_privacy(densities, factors, theory.claim), smt))
-    outcomes += decide_all(claim_within_bound(densities, source), smt)
+    outcomes += [decide(wanted, smt) for wanted in privacy_holds(densities, factors, source)]
     outcomes.append(decide(declarations_hold(theory), smt))
     return DensityFindings(theory, smt, densities, factors, tuple(outcomes))
 

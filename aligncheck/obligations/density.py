@@ -79,6 +79,12 @@ def densities_bound_privacy(densities: Densities, factors: Iterable[Factor], cla
     )
 
 
+def privacy_holds(densities: Densities, factors: Iterable[Factor], source: Source) -> list[Obligation]:
+    """That the mechanism is as private as it claims, and that the claim is within its bound if it has one."""
+    claim = densities.theory.claim
+    return [densities_bound_privacy(densities, factors, claim), *claim_within_bound(densities, source)]
+
+
 def claim_within_bound(densities: Densities, source: Source) -> list[Obligation]:
     """A claim with `at most` never exceeds that bound, which is what a caller is charged: the mechanism is
     bound-DP because it is claim-DP and claim <= bound, for all inputs.

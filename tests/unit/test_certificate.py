@@ -27,7 +27,9 @@ from aligncheck.certificate.text import FormatError, attached, detached, script_
 from aligncheck.certificate.whole import Certified, File, read_again
 from aligncheck.check import check
 from aligncheck.discharge.algebra import canonical
+from aligncheck.discharge.density import establish_densities
 from aligncheck.discharge.establish import establish
+from aligncheck.discharge.whole import Choices
 from aligncheck.emit.python import emit_python
 from aligncheck.pipeline import Options, certify_file
 from aligncheck.relational.terms import App, Kind, Sort, Term, is_number
@@ -393,3 +395,30 @@ def test_a_file_is_taken_apart_as_it_was_put_together() -> None:
     assert attached(parts.code, parts.sections) == text
     with pytest.raises(FormatError):
         detached(text + "x = 1\n")
+
+
+def plan_of_densities(path: Path) -> tuple[Subject, Plan, set[str]]:
+    """A mechanism with stated densities, its plan, and the rules of the obligations that a search decides."""
+    source = read_source(str(path))
+    mechanism = check(source, parse(source))
+    findings = establish_densities(mechanism, source, time.monotonic() + 60)
+    pairs = [f.draws for f in findings.factors if len(f.draws) == 2]
+    joined = tuple((one.draw.name, other.draw.name) for one, other in pairs)
+    decided = {o.obligation.rule for o in findings.outcomes}
+    return Subject.of(mechanism, source), Plan(Choices("density"), joined), decided
+
+
+def test_densities_are_checked_for_all_that_a_search_decides() -> None:
+    """The bound of a claim among it, which callers are charged."""
+    above = Path(__file__).parents[1] / "specs" / "soundness" / "density_claim_above_bound.dp"
+    for path in (above, SPECS / "exponential_mechanism_gap.dp"):
+        subject, plan, decided = plan_of_densities(path)
+        assert {o.rule for o, _ in subject.obligations(plan)} >= decided - {"declarations_hold"}
+        assert ("claim_within_bound" in decided) == (path is above)
+
+
+def test_a_density_counts_once() -> None:
+    subject, plan, _ = plan_of_densities(SPECS / "exponential_mechanism_gap.dp")
+    assert len(plan.joined) == 1
+    with pytest.raises(ProofError, match="goes together with two others"):
+        subject.obligations(replace(plan, joined=plan.joined * 2))
