@@ -18,10 +18,10 @@ class Kind(Enum):
     """How far privacy is lost.
 
     FINITE: the certified factor is more than exp(claim); whether it has a bound is not said. IMPOSSIBLE: the
-    event is possible on D and impossible on D', so no ε suffices. RARER: along a family of databases and
-    events of one length, the certified level grows without an end in sight. GROWS: the certified level grew
-    with the number of answers, each adding about as much; of longer inputs that says nothing.
-    The last two rest on the levels listed, each of them certified.
+    event is possible on D and impossible on D', so no ε suffices. RARER: the tail of a
+    released number falls faster on D' than on D, by exact rates, so no ε suffices. GROWS: the certified level
+    grew with the number of answers, each adding about as much, on the lengths listed; of longer inputs that
+    says nothing.
     """
 
     FINITE = "finite"
