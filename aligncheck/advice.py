@@ -127,7 +127,7 @@ def _ties(mechanism: Mechanism, source: Source, until: float) -> Iterator[str]:
         if isinstance(e, Gather) and e.function in ("argmax", "argmin", *SELECTING)
     ]
     compared = [(drawn[name], e.over) for e in selections for name in sorted(names_in(e.body) & drawn.keys())]
-    lattice = [(s, over) for s, over in compared if s.family is Family.DISCRETE_LAPLACE]
+    lattice = [(s, over) for s, over in compared if s.family.stepped]
     if not lattice or establish(_continuous(mechanism), source, until).open():
         return
     sample, over = lattice[0]
@@ -139,14 +139,14 @@ def _ties(mechanism: Mechanism, source: Source, until: float) -> Iterator[str]:
     except KeyError:  # the scale is a variable of the program
         text = unparse_expr(delta)
     yield (
-        "with continuous noise (`Lap`), where no two values are equal, this alignment is verified; on this "
+        "with continuous noise, where no two values are equal, this alignment is verified; on this "
         f"lattice some two of them are equal with probability at most delta = {text} (VLDB paper, appendix "
         "A.2), which is what the ties would cost"
     )
 
 
 def _continuous(mechanism: Mechanism) -> Mechanism:
-    """The mechanism with Laplace noise and real answers in place of those on a lattice."""
+    """The mechanism with continuous noise and real answers in place of those on a lattice."""
 
     def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         return tuple(statement(s) for s in body)
@@ -155,6 +155,8 @@ def _continuous(mechanism: Mechanism) -> Mechanism:
         match s:
             case Sample(family=Family.DISCRETE_LAPLACE, args=args):
                 return replace(s, family=Family.LAPLACE, args=args[:1])
+            case Sample(family=Family.DISCRETE_EXPONENTIAL, args=args):
+                return replace(s, family=Family.EXPONENTIAL, args=args[:1])
             case If(branches, otherwise):
                 arms = tuple(replace(b, body=block(b.body)) for b in branches)
                 return replace(s, branches=arms, otherwise=block(otherwise))

@@ -997,10 +997,10 @@ def rate_of(family: nodes.Family, args: tuple[Number, ...]) -> Number:
 
 def outside_support(family: nodes.Family, args: tuple[Number, ...], value: Number) -> str | None:
     """Why the value is impossible under its distribution, or None."""
-    if family in (nodes.Family.EXPONENTIAL, nodes.Family.GEOMETRIC) and exact.sign(value) < 0:
+    if family.one_sided and exact.sign(value) < 0:
         return f"{value} is negative, and `{family.value}` noise is not"
     if family is nodes.Family.GEOMETRIC and not exact.is_integer(value):
         return f"{value} is no integer, and `{family.value}` noise is"
-    if family is nodes.Family.DISCRETE_LAPLACE and not exact.is_multiple(value, args[1]):
+    if family.stepped and not exact.is_multiple(value, args[1]):
         return f"{value} is no multiple of the step {args[1]}"
     return None

@@ -116,11 +116,11 @@ class _Table:
         self.names[name] = _join(self.names.get(name), sort)
 
     def _noise(self, family: n.Family, args: tuple[n.Expr, ...]) -> Sort | None:
-        """Discrete Laplace noise is a multiple of its step."""
+        """Discrete noise is a multiple of its step."""
         match family:
             case n.Family.GEOMETRIC:
                 return Sort.INT
-            case n.Family.DISCRETE_LAPLACE:
+            case n.Family.DISCRETE_LAPLACE | n.Family.DISCRETE_EXPONENTIAL:
                 return self.sort(args[1])
             case _:
                 return Sort.REAL

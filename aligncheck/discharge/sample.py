@@ -102,8 +102,7 @@ def _noise(mechanism: nodes.Mechanism, length: int, random: Random) -> tuple[tup
     found: dict[NoiseKey, Value] = {}
     for draw in statements_in(mechanism.body):
         if isinstance(draw, nodes.Sample):
-            one_sided = draw.family in (nodes.Family.EXPONENTIAL, nodes.Family.GEOMETRIC)
             for index in (None,) if draw.index is None else range(length + 1):
                 value = random.choice(_VALUES)
-                found[draw.name, index] = Fraction(abs(value) if one_sided else value)
+                found[draw.name, index] = Fraction(abs(value) if draw.family.one_sided else value)
     return tuple(found.items())

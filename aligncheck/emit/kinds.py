@@ -132,7 +132,7 @@ def _drawn(family: nodes.Family, args: tuple[nodes.Expr, ...], of: Mapping[str, 
             return Kind.REAL
         case nodes.Family.GEOMETRIC:
             return Kind.INT
-        case nodes.Family.DISCRETE_LAPLACE:
+        case nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_EXPONENTIAL:
             return _kind(args[1], of)
         case _:
             assert_never(family)

@@ -34,6 +34,7 @@ _DRAWS = {
     nodes.Family.EXPONENTIAL: "exponential",
     nodes.Family.GEOMETRIC: "geometric",
     nodes.Family.DISCRETE_LAPLACE: "discrete_laplace",
+    nodes.Family.DISCRETE_EXPONENTIAL: "discrete_exponential",
 }
 
 

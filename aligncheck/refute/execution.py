@@ -291,7 +291,7 @@ class Execution:
             if any(sign(argument) <= 0 for argument in args):
                 raise Faulted
             rate = 1 / args[0]
-            if statement.family is nodes.Family.DISCRETE_LAPLACE:
+            if statement.family.stepped:
                 if len(args) > 1:
                     step = args[1]
                 if isinstance(step, reals.Surd):

@@ -139,7 +139,7 @@ class Integration:
                 height, sides, zero = calculus.number(noise.rate / 2), 2, fmpq(0)
             case nodes.Family.EXPONENTIAL:
                 height, sides, zero = calculus.number(noise.rate), 1, fmpq(0)
-            case nodes.Family.GEOMETRIC:
+            case nodes.Family.GEOMETRIC | nodes.Family.DISCRETE_EXPONENTIAL:
                 height, sides, zero = 1 - fall, 1, 0
             case nodes.Family.DISCRETE_LAPLACE:
                 height, sides, zero = (1 - fall) / (1 + fall), 2, 0

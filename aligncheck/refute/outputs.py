@@ -209,6 +209,8 @@ class _Noise:
                 return Fraction(abs(self._size()))
             case nodes.Family.DISCRETE_LAPLACE:
                 return exact.multiply(Fraction(self._size()), site.args[1])
+            case nodes.Family.DISCRETE_EXPONENTIAL:
+                return exact.multiply(Fraction(abs(self._size())), site.args[1])
             case nodes.Family.LAPLACE | nodes.Family.EXPONENTIAL:
                 scale = site.args[0] if isinstance(site.args[0], Fraction) else _rounded(site.args[0])
                 size = self._size() + Fraction(self._random.randint(1, _JITTER), 4 * _JITTER)

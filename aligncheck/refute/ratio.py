@@ -54,8 +54,7 @@ def formula_of(mechanism: Mechanism, violation: Violation, deadline: float) -> F
 
 def _on_lattice(mechanism: Mechanism) -> bool:
     """Whether there is discrete noise: sums over it have long closed forms, which take long."""
-    lattice = (Family.GEOMETRIC, Family.DISCRETE_LAPLACE)
-    return any(isinstance(s, Sample) and s.family in lattice for s in statements_in(mechanism.body))
+    return any(isinstance(s, Sample) and s.family.discrete for s in statements_in(mechanism.body))
 
 
 def _closed(

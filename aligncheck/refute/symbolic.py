@@ -182,12 +182,12 @@ class Noise:
     @property
     def lattice(self) -> bool:
         """Whether it is an integer."""
-        return self.family in (nodes.Family.GEOMETRIC, nodes.Family.DISCRETE_LAPLACE)
+        return self.family is not None and self.family.discrete
 
     @property
     def one_sided(self) -> bool:
         """Whether it is never negative."""
-        return self.family in (nodes.Family.GEOMETRIC, nodes.Family.EXPONENTIAL)
+        return self.family is not None and self.family.one_sided
 
 
 class Known:

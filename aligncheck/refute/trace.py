@@ -158,7 +158,7 @@ class _Given:
     def draw(self, site: DrawSite) -> Number:
         """A `NoiseSource`."""
         value = next(self._noise, Fraction(0))
-        if site.family is nodes.Family.DISCRETE_LAPLACE:
+        if site.family.stepped:
             return exact.multiply(value, site.args[1])
         return value
 

@@ -44,13 +44,19 @@ class Draw:
     step: Term | None
 
 
-MARKS = {Family.LAPLACE: "", Family.EXPONENTIAL: "+", Family.GEOMETRIC: "%", Family.DISCRETE_LAPLACE: "#"}
+MARKS = {
+    Family.LAPLACE: "",
+    Family.EXPONENTIAL: "+",
+    Family.GEOMETRIC: "%",
+    Family.DISCRETE_LAPLACE: "#",
+    Family.DISCRETE_EXPONENTIAL: "+#",
+}
 """Ends a symbol's name, so that a variable drawn from two families in two places has two symbols."""
 
 
 def symbol(name: str, index: Term | None, family: Family) -> Sym | App:
     """The symbol that stands for a draw; for lattice noise, for its number of steps."""
-    sort = Sort.INT if family in (Family.GEOMETRIC, Family.DISCRETE_LAPLACE) else Sort.REAL
+    sort = Sort.INT if family.discrete else Sort.REAL
     label = name + MARKS[family]
     if index is None:
         return Sym(label, sort, Kind.NOISE)
@@ -58,10 +64,11 @@ def symbol(name: str, index: Term | None, family: Family) -> Sym | App:
 
 
 def inverse_alpha(family: Family, args: tuple[Term, ...]) -> Term:
-    """1/α: 1/scale for Laplace, exponential and discrete Laplace noise; -ln(1-p) for Geo(p).
+    """1/α: 1/scale for Laplace and exponential noise, also on a lattice; -ln(1-p) for Geo(p).
 
     Source: for Geo(p), ln g(x)/g(y) = -ln(1-p) (y - x), dissertation section 5.4.2; with p = 1 - exp(-1/α)
-    this is 1/α. The discrete Laplace mass is proportional to exp(-|x|/scale) (VLDB paper, Theorem 2).
+    this is 1/α. The discrete Laplace mass is proportional to exp(-|x|/scale) (VLDB paper, Theorem 2); that of
+    DExp(scale, step) is that of step times Geo(1 - exp(-step/scale)).
     """
     if family is Family.GEOMETRIC:
         return neg(fn("ln", sub(ONE, args[0])))
@@ -89,6 +96,9 @@ def draw(family: Family, name: str, index: Term | None, args: tuple[Term, ...]) 
             return Draw(base, base, rate, valid, (le(ZERO, base),), ZERO, ONE)
         case Family.DISCRETE_LAPLACE:
             return Draw(base, mul(args[1], base), rate, valid, (), None, args[1])
+        case Family.DISCRETE_EXPONENTIAL:
+            value = mul(args[1], base)  # not negative either, since the step is positive
+            return Draw(base, value, rate, valid, (le(ZERO, base), le(ZERO, value)), ZERO, args[1])
 
 
 def is_logarithm(term: Term) -> bool:

@@ -34,6 +34,8 @@ FAMILIES = {
     "Geometric": n.Family.GEOMETRIC,
     "DLap": n.Family.DISCRETE_LAPLACE,
     "DiscreteLaplace": n.Family.DISCRETE_LAPLACE,
+    "DExp": n.Family.DISCRETE_EXPONENTIAL,
+    "DiscreteExponential": n.Family.DISCRETE_EXPONENTIAL,
 }
 """Family names as they may be written."""
 
@@ -42,6 +44,7 @@ FAMILY_ARGUMENTS = {
     n.Family.EXPONENTIAL: ("scale",),
     n.Family.GEOMETRIC: ("p",),
     n.Family.DISCRETE_LAPLACE: ("scale", "step"),
+    n.Family.DISCRETE_EXPONENTIAL: ("scale", "step"),
 }
 """What the arguments of each family are called, in order."""
 
@@ -518,7 +521,7 @@ class Builder:
             f"unknown noise `{word.text}`",
             word.span,
             help=nearest(word.text, (*FAMILIES, "Logistic", "Choose"))
-            or "the families are Lap(scale), Exp(scale), Geo(p) and DLap(scale, step)",
+            or "the families are Lap(scale), Exp(scale), Geo(p), DLap(scale, step) and DExp(scale, step)",
             notes=(CALLS[0],),
         )
 
@@ -528,7 +531,7 @@ class Builder:
         wanted = FAMILY_ARGUMENTS[family]
         usage = f"write `{family.value}({', '.join(wanted)})`"
         given = self._named_arguments(family.value, wanted, arguments, usage)
-        if family is n.Family.DISCRETE_LAPLACE:
+        if family.stepped:
             given.setdefault("step", n.Number(Fraction(1), span=word.span))
         for name in wanted:
             if name not in given:

@@ -328,14 +328,31 @@ class Family(Enum):
     EXPONENTIAL = "Exp"
     GEOMETRIC = "Geo"
     DISCRETE_LAPLACE = "DLap"
+    DISCRETE_EXPONENTIAL = "DExp"
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether it is never negative."""
+        return self in (Family.EXPONENTIAL, Family.GEOMETRIC, Family.DISCRETE_EXPONENTIAL)
+
+    @property
+    def stepped(self) -> bool:
+        """Whether its second argument is a step of which it is a multiple."""
+        return self in (Family.DISCRETE_LAPLACE, Family.DISCRETE_EXPONENTIAL)
+
+    @property
+    def discrete(self) -> bool:
+        """Whether it is a multiple of a step, or an integer."""
+        return self.stepped or self is Family.GEOMETRIC
 
 
 @dataclass(frozen=True, slots=True)
 class Sample(Node):
     """`name ~ Family(args)` or `name[index] ~ Family(args)`.
 
-    LAPLACE and EXPONENTIAL: (scale,). GEOMETRIC: (success probability,). DISCRETE_LAPLACE: (scale, step),
-    the step being 1 where the source leaves it out.
+    LAPLACE and EXPONENTIAL: (scale,). GEOMETRIC: (success probability,). DISCRETE_LAPLACE and
+    DISCRETE_EXPONENTIAL: (scale, step), the step being 1 where the source leaves it out; the probability is
+    proportional to exp(-|x|/scale) on the multiples of the step, on those from 0 on.
     """
 
     name: str

@@ -7,12 +7,12 @@ from aligncheck.source import Source, Span
 
 _GAUSS = (
     "a shift of Gaussian noise has no bounded cost (condition iii of the lemma fails): it gives δ > 0",
-    "use `Lap`, `Exp`, `Geo` or `DLap`",
+    "use `Lap`, `Exp`, `Geo`, `DLap` or `DExp`",
 )
 _CHOICE = (
     "a shift cannot align a draw with a bounded or two-valued range: randomized response needs another "
     "argument",
-    "use `Lap`, `Exp`, `Geo` or `DLap`",
+    "use `Lap`, `Exp`, `Geo`, `DLap` or `DExp`",
 )
 _HEAVY = (
     "its cost under a shift is not `|x - x'| / scale`, the only form that is supported",

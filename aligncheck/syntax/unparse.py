@@ -119,7 +119,7 @@ def _statement(statement: n.Stmt) -> Iterator[str]:
         case n.Sample(name, index, family, args):
             place = f"[{unparse_expr(index)}]" if index is not None else ""
             shown = args
-            if family is n.Family.DISCRETE_LAPLACE and args[1:] == (n.Number(Fraction(1)),):
+            if family.stepped and args[1:] == (n.Number(Fraction(1)),):
                 shown = args[:1]
             yield f"{name}{place} ~ {family.value}({_listed(shown)})"
         case n.Choose(name, weights):
