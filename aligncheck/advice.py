@@ -21,7 +21,7 @@ from aligncheck.relational.terms import Cmp, Kind, Sort, Sym, Term, atoms, compa
 from aligncheck.relational.theory import Theory
 from aligncheck.scenario import Scenario, check_scenario
 from aligncheck.source import Source
-from aligncheck.syntax import nodes
+from aligncheck.syntax import nodes, rewrite
 from aligncheck.syntax.nodes import (
     SELECTING,
     Adjacency,
@@ -29,9 +29,7 @@ from aligncheck.syntax.nodes import (
     Call,
     Expr,
     Family,
-    For,
     Gather,
-    If,
     Indices,
     Mechanism,
     Name,
@@ -40,7 +38,6 @@ from aligncheck.syntax.nodes import (
     Queries,
     Sample,
     Stmt,
-    While,
 )
 from aligncheck.syntax.unparse import unparse_expr
 from aligncheck.syntax.walk import expressions_in, names_in, statements_in
@@ -148,20 +145,12 @@ def _ties(mechanism: Mechanism, source: Source, until: float) -> Iterator[str]:
 def _continuous(mechanism: Mechanism) -> Mechanism:
     """The mechanism with continuous noise and real answers in place of those on a lattice."""
 
-    def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        return tuple(statement(s) for s in body)
-
     def statement(s: Stmt) -> Stmt:
         match s:
             case Sample(family=Family.DISCRETE_LAPLACE, args=args):
                 return replace(s, family=Family.LAPLACE, args=args[:1])
             case Sample(family=Family.DISCRETE_EXPONENTIAL, args=args):
                 return replace(s, family=Family.EXPONENTIAL, args=args[:1])
-            case If(branches, otherwise):
-                arms = tuple(replace(b, body=block(b.body)) for b in branches)
-                return replace(s, branches=arms, otherwise=block(otherwise))
-            case For() | While():
-                return replace(s, body=block(s.body))
             case _:
                 return s
 
@@ -169,7 +158,7 @@ def _continuous(mechanism: Mechanism) -> Mechanism:
         replace(item, sort=nodes.Sort.REAL, lattice=None) if isinstance(item, Queries) else item
         for item in mechanism.inputs
     )
-    return replace(mechanism, inputs=inputs, body=block(mechanism.body))
+    return replace(mechanism, inputs=inputs, body=rewrite.statements(mechanism.body, statement))
 
 
 def _other_claims(findings: Findings, source: Source) -> Iterator[str]:

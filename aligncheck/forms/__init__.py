@@ -1,0 +1,91 @@
+"""The form in which a mechanism runs on exact numbers, written as a spec of its own, which is proved as any
+other spec is. Nothing is taken over from the proof of the original.
+
+What a running mechanism may do differently, and where the form says so:
+
+* Irrational numbers. A root or a logarithm is replaced by a rational number near it, computed from the same
+  public numbers (`rational`).
+* The lattice (LATTICE only). Noise is discrete and answers are multiples of a step γ (`lattice`).
+
+With real-valued noise (REFINED) there is nothing more to it: such noise is drawn to as many digits as each
+decision needs, which is only done for sums (`refinable`); what is released is rounded down, which is
+post-processing.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+
+from aligncheck.check import check
+from aligncheck.diagnostics import SpecError
+from aligncheck.forms.lattice import Lattice, on_lattice, rounds, units_of
+from aligncheck.forms.names import NoFormError, chain
+from aligncheck.forms.rational import irrational_calls, rate_of, with_rational_numbers
+from aligncheck.forms.refinable import refuse_what_cannot_be_refined
+from aligncheck.modes import Mode
+from aligncheck.source import Source
+from aligncheck.syntax.contract import contract_of
+from aligncheck.syntax.nodes import Family, Mechanism, Sample
+from aligncheck.syntax.parse import parse
+from aligncheck.syntax.unparse import unparse
+from aligncheck.syntax.walk import statements_in
+
+__all__ = ["Form", "NoFormError", "form_of", "rate_of", "rounds", "units_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A spec as it runs. `same` says that it is the original itself, so that nothing new is to be proved."""
+
+    mechanism: Mechanism
+    source: Source
+    same: bool
+
+
+def form_of(mechanism: Mechanism, source: Source, mode: Mode) -> Form:
+    """The form of a checked mechanism for a mode. That for FLOAT is the spec itself, whose proof does not
+    cover such a run.
+
+    Raises NoFormError where there is none.
+    """
+    if mode is Mode.REFINED:
+        for each in chain(mechanism):
+            refuse_what_cannot_be_refined(each)
+    if mode is Mode.FLOAT or all(_runs_as_it_is(each, mode) for each in chain(mechanism)):
+        return Form(mechanism, source, True)
+    texts = _texts(mechanism, os.path.basename(source.path), mode)
+    first = Source(os.path.basename(source.path), texts[os.path.basename(source.path)])
+
+    def read(path: str) -> Source:
+        return Source(path, texts[os.path.normpath(path)])
+
+    try:
+        return Form(check(first, parse(first), read), first, False)
+    except SpecError as error:
+        raise NoFormError(f"its form is no spec: {error.diagnostic.message}", mechanism.span) from None
+
+
+def _runs_as_it_is(mechanism: Mechanism, mode: Mode) -> bool:
+    draws = [s.family for s in statements_in(mechanism.body) if isinstance(s, Sample)]
+    continuous = Family.LAPLACE in draws or Family.EXPONENTIAL in draws
+    return not irrational_calls(mechanism) and (mode is Mode.REFINED or not continuous)
+
+
+def _texts(mechanism: Mechanism, path: str, mode: Mode) -> dict[str, str]:
+    """The forms of a mechanism and of all that it calls, by the paths of their specs."""
+    lattice = Lattice.of(mechanism) if mode is Mode.LATTICE else None
+    texts: dict[str, str] = {}
+
+    def visit(each: Mechanism, path: str) -> None:
+        if path in texts:
+            return
+        form = with_rational_numbers(each)
+        if lattice is not None:
+            form = on_lattice(form, lattice)
+        texts[path] = unparse(replace(form, expect=None, also_refuted=False))
+        for use in each.uses:
+            visit(contract_of(use).mechanism, os.path.normpath(os.path.join(os.path.dirname(path), use.path)))
+
+    visit(mechanism, path)
+    return texts

@@ -1,0 +1,188 @@
+"""A mechanism on a lattice: discrete noise, and answers that are multiples of the same step γ.
+
+Laplace and exponential noise become `DLap` and `DExp` with step γ; real answers become multiples of γ. All
+that answers are measured in (`units_of`) must be a multiple of γ: a constant c is c/γ steps, an integer
+number, so γ is written c/`resolution`; a parameter D stands for an integer number of steps, and D·γ takes its
+place. The runtime refuses a γ that does not divide the value of a unit.
+
+Rounding answers down to multiples of γ is sound where γ divides the sensitivity Δ: ⌊x⌋ rises with x and
+⌊x + Δ⌋ = ⌊x⌋ + Δ, so answers that differ by at most Δ, or not at all, or upwards, still do. So neighbours
+stay neighbours under `all`, `one`, `monotone` and `moved`, and under `any` where γ divides the ends of the
+range. Under `l1` many small differences could each become a whole step: there real answers have no lattice
+form unless the spec itself declares their lattice. The same holds where a `where` clause speaks of answers:
+rounded ones might not satisfy it. Source: Lemma 4.2 of the secure-implementation paper; design, section 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import reduce
+from math import gcd
+
+from aligncheck.forms.names import NoFormError, chain, fresh, names_of
+from aligncheck.syntax import nodes, rewrite
+from aligncheck.syntax.nodes import Adjacency, Expr, Family, Mechanism, Sort
+from aligncheck.syntax.unparse import unparse_expr
+from aligncheck.syntax.walk import names_in, parts_of, statements_in, subexpressions, with_parts
+
+_ON_LATTICE = {Family.LAPLACE: Family.DISCRETE_LAPLACE, Family.EXPONENTIAL: Family.DISCRETE_EXPONENTIAL}
+_ROUNDED = (Adjacency.ALL, Adjacency.ONE, Adjacency.MONOTONE, Adjacency.MOVED, Adjacency.ANY)
+
+
+def units_of(mechanism: Mechanism) -> tuple[Expr, ...]:
+    """What γ must divide: the sensitivities, declared lattices and ends of ranges of all answers, those of
+    the mechanisms that are called included where they are constants; 1 for integer answers; and every real
+    parameter or list that these mention (a list's name stands for all its entries), which the form counts in
+    steps. Each once, in source order.
+    """
+    found: dict[str, Expr] = {}
+    for each in chain(mechanism):
+        for expr in _units(each):
+            if each is mechanism or not names_in(expr):
+                found.setdefault(unparse_expr(expr), expr)
+    return tuple(found.values())
+
+
+def rounds(item: nodes.Queries) -> bool:
+    """Whether answers may be rounded to a lattice on which all their units lie."""
+    whole = item.sort is Sort.INT or item.lattice is not None
+    return item.sort is Sort.BOOL or whole or (item.adjacency in _ROUNDED and not _speaks_of_answers(item))
+
+
+def _speaks_of_answers(item: nodes.Queries) -> bool:
+    """Whether a `where` clause says something of the answers' values, not only of how many there are."""
+    if item.where is None:
+        return False
+    sizes = {
+        id(part)
+        for e in subexpressions(item.where)
+        if isinstance(e, nodes.Call) and e.function == "len"
+        for part in e.args
+    }
+    return any(
+        isinstance(e, nodes.Name | nodes.Index)
+        and id(e) not in sizes
+        and (e.ident if isinstance(e, nodes.Name) else e.base) in item.names
+        for e in subexpressions(item.where)
+    )
+
+
+def _queries(mechanism: Mechanism) -> Iterator[nodes.Queries]:
+    for item in mechanism.inputs:
+        if isinstance(item, nodes.Queries):
+            yield item
+
+
+def _units(mechanism: Mechanism) -> Iterator[Expr]:
+    sorts = {i.name: i.sort for i in mechanism.inputs if not isinstance(i, nodes.Queries)}
+    for item in _queries(mechanism):
+        if item.sort is Sort.INT:
+            yield nodes.Number(Fraction(1))
+        for expr in (item.sensitivity, item.lattice, *(item.range or ())):
+            if expr is None:
+                continue
+            yield expr
+            for name in sorted(names_in(expr) & sorts.keys()):
+                real = sorts[name] is Sort.REAL
+                yield nodes.Name(name, span=expr.span) if real else nodes.Number(Fraction(1))
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """`step` is γ; `parameter` the input that it is made of; `counted` are the inputs that count steps."""
+
+    step: Expr
+    parameter: nodes.Parameter
+    counted: frozenset[str]
+
+    @classmethod
+    def of(cls, mechanism: Mechanism) -> Lattice:
+        """One lattice for a mechanism and all that it calls."""
+        every = tuple(chain(mechanism))
+        units = [unit for each in every for unit in _units(each)]
+        constants = [u.value for u in units if isinstance(u, nodes.Number) and u.value > 0]
+        counted = frozenset(u.ident for u in units if isinstance(u, nodes.Name))
+        if counted and len(every) > 1:
+            raise NoFormError("a mechanism with calls has a sensitivity that is no constant", mechanism.span)
+        taken = frozenset().union(*(names_of(each) for each in every))
+        name = fresh("resolution" if constants else "gamma", taken)
+        if not constants:
+            where = nodes.Compare(">", nodes.Name(name), nodes.Number(Fraction(0)))
+            return cls(nodes.Name(name), nodes.Parameter(name, Sort.REAL, where), counted)
+        where = nodes.Compare(">=", nodes.Name(name), nodes.Number(Fraction(1)))
+        step = nodes.Binary("/", nodes.Number(reduce(_common, constants)), nodes.Name(name))
+        return cls(step, nodes.Parameter(name, Sort.INT, where), counted)
+
+    def in_steps(self, expr: Expr) -> Expr:
+        """The expression with D·γ for each parameter D that counts steps; `len(D)` stays."""
+        if isinstance(expr, nodes.Call) and expr.function == "len":
+            return expr
+        if isinstance(expr, nodes.Name) and expr.ident in self.counted:
+            return nodes.Binary("*", expr, self.step, span=expr.span)
+        inner = with_parts(expr, tuple(self.in_steps(part) for part in parts_of(expr)))
+        if isinstance(inner, nodes.Index) and inner.base in self.counted:
+            return nodes.Binary("*", inner, self.step, span=expr.span)
+        return inner
+
+    def declared(self, item: nodes.Input) -> nodes.Input:
+        """The declaration: answers as multiples of γ, units as numbers of steps."""
+        changed = rewrite.declaration(item, self.in_steps)
+        match changed:
+            case nodes.Queries(sort=Sort.REAL, lattice=None) if rounds(changed):
+                return replace(changed, lattice=self.step)
+            case nodes.Queries(sort=Sort.REAL, lattice=None, adjacency=Adjacency.L1):
+                raise NoFormError(
+                    "rounding many answers may multiply their distance in the L1 norm", item.span
+                )
+            case nodes.Queries(sort=Sort.REAL, lattice=None):
+                raise NoFormError(
+                    "its answers must satisfy a `where` clause, which rounded ones may not", item.span
+                )
+            case nodes.Parameter(name=name) | nodes.PublicVector(name=name) if name in self.counted:
+                return replace(changed, sort=Sort.INT)
+            case _:
+                return changed
+
+    def drawn(self, statement: nodes.Stmt) -> nodes.Stmt:
+        """The statement with discrete noise in place of continuous noise."""
+        match statement:
+            case nodes.Sample(family=family, args=(scale,)) if family in _ON_LATTICE:
+                return replace(statement, family=_ON_LATTICE[family], args=(scale, self.step))
+            case nodes.Invoke(arguments=arguments):
+                name = self.parameter.name
+                passed = nodes.Argument(name, nodes.Name(name, span=statement.span), span=statement.span)
+                return replace(statement, arguments=(*arguments, passed))
+            case _:
+                return statement
+
+
+def _common(a: Fraction, b: Fraction) -> Fraction:
+    """The greatest number of which both are multiples."""
+    return Fraction(
+        gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator
+    )
+
+
+def on_lattice(mechanism: Mechanism, lattice: Lattice) -> Mechanism:
+    """The mechanism with its noise and its answers on the lattice.
+
+    Raises NoFormError where something in it has no form there.
+    """
+    for statement in statements_in(mechanism.body):
+        match statement:
+            case nodes.Logistic():
+                raise NoFormError("logistic noise has no form on a lattice", statement.span)
+            case nodes.Assign(name=name) | nodes.For(over=nodes.OverQueries(base=name)) if (
+                name in lattice.counted
+            ):
+                raise NoFormError(f"`{name}` counts steps, but is assigned or iterated", statement.span)
+            case _:
+                pass
+    moved = rewrite.everywhere(mechanism, lattice.in_steps)
+    return replace(
+        moved,
+        inputs=(lattice.parameter, *(lattice.declared(item) for item in mechanism.inputs)),
+        body=rewrite.statements(moved.body, lattice.drawn),
+    )

@@ -1,0 +1,111 @@
+"""Rational numbers in place of irrational ones.
+
+The runtime computes a root or a logarithm as a rational number near it, by a rule of its own and from public
+numbers alone. The form calls a public function of which nothing is known (`fun`), the same on D and D', so
+that its proof holds whatever that number is. It follows that such a number may not be a noise scale, whose
+sign must be known, unless the mechanism itself sees to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from aligncheck.forms.names import fresh, names_of
+from aligncheck.syntax import nodes, rewrite
+from aligncheck.syntax.nodes import Expr, Family, Mechanism, Sort
+from aligncheck.syntax.walk import own_expressions, parts_of, statements_in, subexpressions, with_parts
+
+IRRATIONAL = ("sqrt", "exp", "ln", "log2")
+"""Functions whose values are irrational for most rational arguments."""
+
+
+def irrational_calls(mechanism: Mechanism) -> tuple[nodes.Call, ...]:
+    """The irrational numbers that a run computes with."""
+    return tuple(
+        call
+        for statement in statements_in(mechanism.body)
+        for expr in _evaluated(statement)
+        for call in _calls(expr)
+    )
+
+
+def _calls(expr: Expr) -> Iterator[nodes.Call]:
+    for e in subexpressions(expr):
+        if isinstance(e, nodes.Call) and e.function in IRRATIONAL:
+            yield e
+
+
+def _evaluated(statement: nodes.Stmt) -> Iterator[Expr]:
+    """What a statement evaluates to numbers: not the rate of a geometric draw that is written as one, nor the
+    weights of a choice, of which only the exponents and factors are used.
+    """
+    match statement:
+        case nodes.Sample(family=Family.GEOMETRIC, args=(p,)) if (rate := rate_of(p)) is not None:
+            yield from (e for e in (statement.index, rate) if e is not None)
+        case nodes.Choose(weights=weights):
+            yield from (e for e in (weights.where,) if e is not None)
+            for part in _factors(weights.body):
+                yield part.args[0] if isinstance(part, nodes.Call) and part.function == "exp" else part
+        case nodes.For(over=nodes.OverRange(low=low, high=high)):
+            yield from (low, high)
+        case nodes.For():
+            pass
+        case nodes.While(test=test):
+            yield test
+        case _:
+            yield from own_expressions(statement)
+
+
+def rate_of(p: Expr) -> Expr | None:
+    """x, for a success probability that is written `1 - exp(-x)`."""
+    match p:
+        case nodes.Binary("-", nodes.Number(one), nodes.Call("exp", (nodes.Unary("-", x),))) if one == 1:
+            return x
+        case nodes.Binary("-", nodes.Number(one), nodes.Call("exp", (x,))) if one == 1:
+            return nodes.Unary("-", x, span=x.span)
+        case _:
+            return None
+
+
+def _factors(weight: Expr) -> Iterator[Expr]:
+    """The factors and divisors of a weight."""
+    match weight:
+        case nodes.Binary("*" | "/", left, right):
+            yield from _factors(left)
+            yield from _factors(right)
+        case nodes.Conditional(test, then, otherwise):
+            yield test
+            yield from _factors(then)
+            yield from _factors(otherwise)
+        case _:
+            yield weight
+
+
+def with_rational_numbers(mechanism: Mechanism) -> Mechanism:
+    """The mechanism with public functions in place of irrational ones, in what it computes."""
+    used = sorted({call.function for call in irrational_calls(mechanism)})
+    taken = names_of(mechanism)
+    names = {function: fresh(f"near_{function}", taken) for function in used}
+
+    def near(expr: Expr) -> Expr:
+        if isinstance(expr, nodes.Call) and expr.function in names:
+            return replace(expr, function=names[expr.function])
+        return expr
+
+    def statement(s: nodes.Stmt) -> nodes.Stmt:
+        evaluated = {id(e) for part in _evaluated(s) for e in _calls(part)}
+
+        def changed(expr: Expr) -> Expr:
+            parts = tuple(changed(part) for part in parts_of(expr))
+            inner = with_parts(expr, parts)
+            return near(inner) if id(expr) in evaluated else inner
+
+        return rewrite.own(s, changed)
+
+    functions = tuple(nodes.Function(names[f], (Sort.REAL,), Sort.REAL) for f in used)
+    return replace(
+        mechanism,
+        body=rewrite.statements(mechanism.body, statement),
+        functions=(*mechanism.functions, *functions),
+    )
