@@ -2,7 +2,8 @@
 
 The only part of the runtime that needs NumPy; generated modules import it where they work on arrays. An array
 holds floats where its list does, else Python numbers as objects: then each operation is Python's own, exact
-for fractions and for integers of any size. Functions give Python numbers back, never NumPy's.
+for fractions and for integers of any size; lists that are `ExactVector`s stay what they are. Functions give
+Python numbers back, never NumPy's.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from numpy.typing import NDArray
 from aligncheck.runtime.errors import SelectionError
 from aligncheck.runtime.reals import Real
 from aligncheck.runtime.selection import check_count
+from aligncheck.runtime.vectors import ExactVector, chosen_from, exact_operand
 
 Array: TypeAlias = Any
-"""One value per index: floats, or Python numbers as objects (an `NDArray`, whose types know no fractions)."""
+"""One value per index: an `ExactVector`; or an `NDArray` of floats, or of Python numbers as objects."""
 
 Mask: TypeAlias = Any
 """Which indices are eligible: an array of truth values."""
@@ -49,7 +51,10 @@ def vector(values: Sequence[Real] | Sequence[bool], length: int | None = None) -
     if length is not None:
         if length > len(values):
             raise IndexError(f"a list of {len(values)} entries is too short: {length} are needed")
-        values = values[: max(length, 0)]
+        kept = max(length, 0)
+        values = values.prefix(kept) if isinstance(values, ExactVector) else values[:kept]
+    if isinstance(values, ExactVector):
+        return values
     array = np.array(values)
     native = len(values) > 0 and array.dtype in (np.float64, np.bool_)
     return array if native else np.array(values, dtype=object)
@@ -69,12 +74,12 @@ def members(selected: Sequence[int], length: int) -> Mask:
 
 def minimum(*operands: Array | Real) -> Array:
     """At each index the least of these: arrays of one length, and numbers."""
-    return _folded(np.minimum, operands)
+    return reduce(_lesser, operands)
 
 
 def maximum(*operands: Array | Real) -> Array:
     """At each index the greatest of these: arrays of one length, and numbers."""
-    return _folded(np.maximum, operands)
+    return reduce(_greater, operands)
 
 
 def clipped(values: Array | Real, low: Array | Real, high: Array | Real) -> Array:
@@ -85,6 +90,8 @@ def clipped(values: Array | Real, low: Array | Real, high: Array | Real) -> Arra
 def argmax(values: Array, where: Mask | None = None) -> int:
     """The lowest index at which the greatest value is taken. Raises `SelectionError` where there is none."""
     chosen = _eligible(values, where)
+    if isinstance(values, ExactVector):
+        return values.ranked(chosen, 1)[0]
     many = _many_runs(values[chosen])
     place = (
         np.argmax(values[chosen]) if many is None else many.places_of_greatest(values[chosen].tolist(), 1)[0]
@@ -94,6 +101,8 @@ def argmax(values: Array, where: Mask | None = None) -> int:
 
 def argmin(values: Array, where: Mask | None = None) -> int:
     """The lowest index at which the least value is taken. Raises `SelectionError` where there is none."""
+    if isinstance(values, ExactVector):
+        return argmax(-values, where)
     chosen = _eligible(values, where)
     if _many_runs(values[chosen]) is not None:
         return argmax(-values, where)
@@ -102,6 +111,9 @@ def argmin(values: Array, where: Mask | None = None) -> int:
 
 def greatest(values: Array, where: Mask | None = None) -> Real:
     """The greatest value. Raises `SelectionError` where there is none."""
+    if isinstance(values, ExactVector):
+        exactly: Real = values[argmax(values, where)]
+        return exactly
     eligible = values[_eligible(values, where)]
     many = _many_runs(eligible)
     found: Real = values.item(argmax(values, where)) if many is None else many.greatest(eligible.tolist())
@@ -110,6 +122,9 @@ def greatest(values: Array, where: Mask | None = None) -> Real:
 
 def least(values: Array, where: Mask | None = None) -> Real:
     """The least value. Raises `SelectionError` where there is none."""
+    if isinstance(values, ExactVector):
+        exactly: Real = values[argmin(values, where)]
+        return exactly
     if _many_runs(values[_eligible(values, where)]) is not None:
         return -greatest(-values, where)
     found: Real = values.item(argmin(values, where))
@@ -124,6 +139,8 @@ def top(count: int, values: Array, where: Mask | None = None) -> list[int]:
     """
     chosen = _all(values, where)
     check_count(count, len(chosen))
+    if isinstance(values, ExactVector):
+        return values.ranked(chosen, count)
     many = _many_runs(values[chosen])
     if many is not None:
         return [int(chosen[place]) for place in many.places_of_greatest(values[chosen].tolist(), count)]
@@ -167,8 +184,18 @@ def _listed(draws: NDArray[np.float64]) -> list[float]:
     return listed
 
 
-def _folded(function: np.ufunc, operands: Sequence[Any]) -> Array:
-    return np.asarray(reduce(function, operands))
+def _greater(a: Any, b: Any) -> Array:
+    lengths = [len(x) for x in (a, b) if isinstance(x, ExactVector)]
+    if not lengths:
+        return np.asarray(np.maximum(a, b))
+    left, right = (exact_operand(x, lengths[0]) for x in (a, b))
+    return chosen_from(left >= right, left, right)
+
+
+def _lesser(a: Any, b: Any) -> Array:
+    if isinstance(a, ExactVector) or isinstance(b, ExactVector):
+        return -_greater(-a, -b)
+    return np.asarray(np.minimum(a, b))
 
 
 def _numbers(words: bytes) -> NDArray[np.uint64]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from aligncheck.runtime.bits import Bits
 from aligncheck.runtime.exactly import rational
-from aligncheck.runtime.thresholds import Threshold
+from aligncheck.runtime.thresholds import Event, Threshold, event_of
 
 Integers: TypeAlias = Any
 """Whole numbers: an array of `int64`, or of Python's as objects where some do not fit in 62 bits."""
@@ -34,47 +34,25 @@ FITS = 1 << 62
 
 _CHUNK = 1 << 16
 _LIMB = 62
-_WORD = (1 << 64) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A probability and its leading digits: the first 8, and the 64 thereafter."""
+def happenings(event: Event, count: int, bits: Bits) -> NDArray[np.bool_]:
+    """Whether an event happens, `count` times."""
+    drawn = np.frombuffer(bits.draw(count), dtype=np.uint8)
+    happens: NDArray[np.bool_] = drawn < event.byte
+    ties = np.flatnonzero(drawn == event.byte)
+    if len(ties):
+        happens[ties] = _settled(event, len(ties), bits)
+    return happens
 
-    probability: Threshold
-    byte: int
-    word: int
 
-    @staticmethod
-    def of(probability: Threshold) -> Event:
-        leading = probability.leading(72)
-        return Event(probability, leading >> 64, leading & _WORD)
-
-    def draw(self, count: int, bits: Bits) -> NDArray[np.bool_]:
-        """Whether it happens, `count` times."""
-        drawn = np.frombuffer(bits.draw(count), dtype=np.uint8)
-        happens: NDArray[np.bool_] = drawn < self.byte
-        ties = np.flatnonzero(drawn == self.byte)
-        if len(ties):
-            happens[ties] = self._settle(len(ties), bits)
-        return happens
-
-    def _settle(self, count: int, bits: Bits) -> NDArray[np.bool_]:
-        """The same, for those whose first 8 bits decide nothing."""
-        drawn = np.frombuffer(bits.draw(8 * count), dtype="<u8")
-        happens: NDArray[np.bool_] = drawn < np.uint64(self.word)
-        for tie in np.flatnonzero(drawn == np.uint64(self.word)):
-            happens[tie] = self._settle_one(bits)
-        return happens
-
-    def _settle_one(self, bits: Bits) -> bool:
-        """The same, where 72 bits decide nothing: 64 more at a time."""
-        known = 72
-        while True:
-            known += 64
-            drawn, digits = int.from_bytes(bits.draw(8), "little"), self.probability.leading(known) & _WORD
-            if drawn != digits:
-                return drawn < digits
+def _settled(event: Event, count: int, bits: Bits) -> NDArray[np.bool_]:
+    """The same, for those whose first 8 bits decide nothing."""
+    drawn = np.frombuffer(bits.draw(8 * count), dtype="<u8")
+    happens: NDArray[np.bool_] = drawn < np.uint64(event.word)
+    for tie in np.flatnonzero(drawn == np.uint64(event.word)):
+        happens[tie] = event.settled_late(bits)
+    return happens
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +75,10 @@ class _Geometric:
 
     def _quotient(self, count: int, bits: Bits) -> NDArray[np.int64]:
         quotient = np.zeros(count, dtype=np.int64)
-        going = np.flatnonzero(self.more.draw(count, bits))
+        going = np.flatnonzero(happenings(self.more, count, bits))
         while len(going):
             quotient[going] += 1
-            going = going[self.more.draw(len(going), bits)]
+            going = going[happenings(self.more, len(going), bits)]
         return quotient
 
 
@@ -132,7 +110,7 @@ def discrete_laplaces(rate: Fraction | int, count: int, bits: Bits) -> Integers:
         again = draws if len(redo) == len(draws) else geometrics(rate, len(redo), bits)
         if again.dtype == object:
             draws = draws.astype(object, copy=False)
-        negative = _signs(len(redo), bits)
+        negative = signs(len(redo), bits)
         draws[redo] = np.where(negative, -again, again)
         redo = redo[negative & (again == 0)]  # zero has no sign: count it once
     return draws
@@ -169,12 +147,13 @@ def _low(events: Sequence[Event], count: int, bits: Bits) -> NDArray[np.int64]:
     for start in range(0, len(events), 8):
         byte = np.zeros(count, dtype=np.uint8)
         for place, event in enumerate(events[start : start + 8]):
-            byte |= event.draw(count, bits).view(np.uint8) << np.uint8(place)
+            byte |= happenings(event, count, bits).view(np.uint8) << np.uint8(place)
         total |= byte.astype(np.int64) << start
     return total
 
 
-def _signs(count: int, bits: Bits) -> NDArray[np.bool_]:
+def signs(count: int, bits: Bits) -> NDArray[np.bool_]:
+    """`count` fair choices."""
     packed = np.frombuffer(bits.draw((count + 7) // 8), dtype=np.uint8)
     return np.unpackbits(packed, count=count).view(np.bool_)
 
@@ -183,5 +162,5 @@ def _signs(count: int, bits: Bits) -> NDArray[np.bool_]:
 def _sampler(rate: Fraction) -> _Geometric:
     enough = 2 / rate
     length = (-(-enough.numerator // enough.denominator) - 1).bit_length()  # the least J with rate 2^J >= 2
-    digits = (Event.of(Threshold(rate * (1 << j), odds=True)) for j in range(length))
-    return _Geometric(tuple(digits), Event.of(Threshold(rate * (1 << length))))
+    digits = (event_of(Threshold(rate * (1 << j), odds=True)) for j in range(length))
+    return _Geometric(tuple(digits), event_of(Threshold(rate * (1 << length))))

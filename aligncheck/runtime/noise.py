@@ -1,8 +1,7 @@
 """Where the random numbers of a run come from.
 
 A generated mechanism asks a `Noise` for its draws in the spec's order, one or several at a time, and computes
-with what it gets; it knows nothing of floats or bits. Another source (an exact sampler on a lattice) can take
-the place of `FloatingNoise` without a change in generated code.
+with what it gets; it knows nothing of floats or bits. The exact sources are in `exact_noise`.
 """
 
 from __future__ import annotations
@@ -10,13 +9,13 @@ from __future__ import annotations
 import math
 import random
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, overload
 
 from aligncheck.runtime.errors import NumericError
-from aligncheck.runtime.reals import Real, at_least, at_most, softplus, to_float
+from aligncheck.runtime.reals import Real, at_least, at_most, one_minus_exp, softplus, to_float
 from aligncheck.runtime.selection import argmax_of
 
 
@@ -27,8 +26,17 @@ class Noise(Protocol):
     def remark(self) -> str | None:
         """Why a run with this source is not private whatever was proved, or None."""
 
-    def answer(self, value: Fraction | float) -> Real:
-        """A private answer as this source computes with it."""
+    def answer(self, value: Fraction | float, exact: bool = False) -> Real:
+        """A private answer as this source computes with it.
+
+        An `exact` one is not rounded to a coarser lattice than its declaration has. Answers are finite.
+        """
+
+    def answers(self, values: Sequence[Fraction | float], exact: bool = False) -> Sequence[Real]:
+        """The same for a list or a one-dimensional NumPy array of numbers."""
+
+    def released(self, value: Real) -> Fraction | float:
+        """What the release of a number gives: the number, or as many of its digits as are fit for it."""
 
     def laplace(self, scale: Real) -> Real:
         """Density exp(-|x|/scale) / (2 scale) on the reals."""
@@ -38,6 +46,16 @@ class Noise(Protocol):
 
     def geometric(self, p: Real) -> int:
         """Failures before the first success: probability (1-p)^x p on x = 0, 1, 2, …"""
+
+    def geometric_of_rate(self, rate: Real) -> int:
+        """The same for p = 1 - exp(-rate): probability proportional to exp(-rate x) on x = 0, 1, 2, …"""
+
+    @overload
+    def discrete_exponential(self, scale: Real, step: int) -> int: ...
+    @overload
+    def discrete_exponential(self, scale: Real, step: Real) -> Real: ...
+    def discrete_exponential(self, scale: Real, step: Real) -> Real:
+        """Probability proportional to exp(-x/scale) on the multiples x >= 0 of `step`."""
 
     @overload
     def discrete_laplace(self, scale: Real, step: int) -> int: ...
@@ -52,20 +70,30 @@ class Noise(Protocol):
     def logistic(self, location: Real, scale: Real, low: Real | None = None) -> Real:
         """Density exp(-z) / (scale (1 + exp(-z))^2) with z = (x - location)/scale, given that x > `low`."""
 
-    def laplaces(self, scale: Real, count: int) -> list[Real]:
+    def laplaces(self, scale: Real, count: int) -> Sequence[Real]:
         """`count` draws of `laplace`, in order; none where `count` is negative."""
 
-    def exponentials(self, scale: Real, count: int) -> list[Real]:
+    def exponentials(self, scale: Real, count: int) -> Sequence[Real]:
         """`count` draws of `exponential`, in order."""
 
     def geometrics(self, p: Real, count: int) -> list[int]:
         """`count` draws of `geometric`, in order."""
 
+    def geometrics_of_rate(self, rate: Real, count: int) -> list[int]:
+        """`count` draws of `geometric_of_rate`, in order."""
+
     @overload
-    def discrete_laplaces(self, scale: Real, step: int, count: int) -> list[int]: ...
+    def discrete_exponentials(self, scale: Real, step: int, count: int) -> Sequence[int]: ...
     @overload
-    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> list[Real]: ...
-    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> list[int] | list[Real]:
+    def discrete_exponentials(self, scale: Real, step: Real, count: int) -> Sequence[Real]: ...
+    def discrete_exponentials(self, scale: Real, step: Real, count: int) -> Sequence[Real]:
+        """`count` draws of `discrete_exponential`, in order."""
+
+    @overload
+    def discrete_laplaces(self, scale: Real, step: int, count: int) -> Sequence[int]: ...
+    @overload
+    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> Sequence[Real]: ...
+    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> Sequence[Real]:
         """`count` draws of `discrete_laplace`, in order."""
 
 
@@ -83,11 +111,20 @@ class FloatingNoise:
         self._bits: random.Random = secrets.SystemRandom() if seed is None else random.Random(seed)
         self.remark: str | None = None if seed is None else "not private (seeded)"
 
-    def answer(self, value: Fraction | float) -> float:
+    def answer(self, value: Fraction | float, exact: bool = False) -> float:
         try:
             return float(value)
         except OverflowError:
             raise NumericError("an answer is too large for a float") from None
+
+    def answers(self, values: Sequence[Fraction | float], exact: bool = False) -> list[float]:
+        if getattr(getattr(values, "dtype", None), "kind", None) == "f":
+            floats: list[float] = values.tolist()  # type: ignore[attr-defined]
+            return floats
+        return [self.answer(value) for value in values]
+
+    def released(self, value: Real) -> Real:
+        return value
 
     def laplace(self, scale: Real) -> float:
         magnitude = self._unit_exponential() * at_least(scale)
@@ -103,15 +140,23 @@ class FloatingNoise:
             raise NumericError("a success probability must be at most 1")
         return self._failures(-math.log1p(-at_most(p)))
 
+    def geometric_of_rate(self, rate: Real) -> int:
+        return self._failures(at_most(rate))
+
+    @overload
+    def discrete_exponential(self, scale: Real, step: int) -> int: ...
+    @overload
+    def discrete_exponential(self, scale: Real, step: Real) -> Real: ...
+    def discrete_exponential(self, scale: Real, step: Real) -> Real:
+        return step * self._failures(self._rate(scale, step))
+
     @overload
     def discrete_laplace(self, scale: Real, step: int) -> int: ...
     @overload
     def discrete_laplace(self, scale: Real, step: Real) -> Real: ...
     def discrete_laplace(self, scale: Real, step: Real) -> Real:
         # The difference of two independent geometric variables with the same rate is discrete Laplace.
-        if not step > 0:
-            raise NumericError("the step of discrete noise must be positive")
-        rate = at_most(step / (Fraction(scale) if isinstance(scale, int) else scale))
+        rate = self._rate(scale, step)
         return step * (self._failures(rate) - self._failures(rate))
 
     def choice(self, logs: Iterable[tuple[int, Real]]) -> int:
@@ -155,6 +200,21 @@ class FloatingNoise:
     def discrete_laplaces(self, scale: Real, step: Real, count: int) -> list[int] | list[Real]:
         return [self.discrete_laplace(scale, step) for _ in range(count)]
 
+    def geometrics_of_rate(self, rate: Real, count: int) -> list[int]:
+        return [self.geometric_of_rate(rate) for _ in range(count)]
+
+    @overload
+    def discrete_exponentials(self, scale: Real, step: int, count: int) -> list[int]: ...
+    @overload
+    def discrete_exponentials(self, scale: Real, step: Real, count: int) -> list[Real]: ...
+    def discrete_exponentials(self, scale: Real, step: Real, count: int) -> list[int] | list[Real]:
+        return [self.discrete_exponential(scale, step) for _ in range(count)]
+
+    def _rate(self, scale: Real, step: Real) -> float:
+        if not step > 0:
+            raise NumericError("the step of discrete noise must be positive")
+        return at_most(step / (Fraction(scale) if isinstance(scale, int) else scale))
+
     def _unit_exponential(self) -> float:
         """-ln(u) for u uniform on the multiples of 2^-53 in (0, 1]."""
         return -math.log((self._bits.getrandbits(53) + 1) * 2.0**-53)
@@ -197,8 +257,14 @@ class RecordedNoise:
         self._tape = iter(tape)
         self.drawn: list[Drawn] = []
 
-    def answer(self, value: Fraction | float) -> Real:
+    def answer(self, value: Fraction | float, exact: bool = False) -> Real:
         return Fraction(value)
+
+    def answers(self, values: Sequence[Fraction | float], exact: bool = False) -> list[Real]:
+        return [Fraction(value) for value in (values.tolist() if hasattr(values, "tolist") else values)]
+
+    def released(self, value: Real) -> Real:
+        return value
 
     def laplace(self, scale: Real) -> Real:
         return self._next("Lap", scale)
@@ -208,6 +274,17 @@ class RecordedNoise:
 
     def geometric(self, p: Real) -> int:
         return int(self._next("Geo", p))
+
+    def geometric_of_rate(self, rate: Real) -> int:
+        return self.geometric(one_minus_exp(-rate))
+
+    @overload
+    def discrete_exponential(self, scale: Real, step: int) -> int: ...
+    @overload
+    def discrete_exponential(self, scale: Real, step: Real) -> Real: ...
+    def discrete_exponential(self, scale: Real, step: Real) -> Real:
+        value = self._next("DExp", scale, step)
+        return int(value) if isinstance(step, int) else value
 
     @overload
     def discrete_laplace(self, scale: Real, step: int) -> int: ...
@@ -238,6 +315,16 @@ class RecordedNoise:
     def discrete_laplaces(self, scale: Real, step: Real, count: int) -> list[Real]: ...
     def discrete_laplaces(self, scale: Real, step: Real, count: int) -> list[int] | list[Real]:
         return [self.discrete_laplace(scale, step) for _ in range(count)]
+
+    def geometrics_of_rate(self, rate: Real, count: int) -> list[int]:
+        return [self.geometric_of_rate(rate) for _ in range(count)]
+
+    @overload
+    def discrete_exponentials(self, scale: Real, step: int, count: int) -> list[int]: ...
+    @overload
+    def discrete_exponentials(self, scale: Real, step: Real, count: int) -> list[Real]: ...
+    def discrete_exponentials(self, scale: Real, step: Real, count: int) -> list[int] | list[Real]:
+        return [self.discrete_exponential(scale, step) for _ in range(count)]
 
     def _next(self, family: str, *args: Real) -> Real:
         value = next(self._tape, None)

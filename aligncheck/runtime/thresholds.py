@@ -11,8 +11,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Protocol
+
+from aligncheck.runtime.bits import Bits
 
 _SPARE = 16
+_WORD = (1 << 64) - 1
+
+
+class Probability(Protocol):
+    """A number from 0 to 1 by its binary digits."""
+
+    def leading(self, count: int) -> int:
+        """The first `count` binary digits after the point: the probability times 2^count, rounded down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +51,45 @@ class Threshold:
         return (low << precision) // (one + low), -(
             (-high << precision) // (one + high)
         )  # rises with exp(-x)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What happens with a probability; of this the leading digits: the first 8, and the 64 thereafter."""
+
+    probability: Probability
+    byte: int
+    word: int
+
+    @staticmethod
+    def of(probability: Probability) -> Event:
+        leading = probability.leading(72)
+        return Event(probability, leading >> 64, leading & _WORD)
+
+    def happens(self, bits: Bits) -> bool:
+        """Whether it happens: by a uniform number whose digits are read until they differ."""
+        drawn = bits.draw(1)[0]
+        return drawn < self.byte if drawn != self.byte else self.settled(bits)
+
+    def settled(self, bits: Bits) -> bool:
+        """The same, where the first 8 digits are those of the probability."""
+        drawn = int.from_bytes(bits.draw(8), "little")
+        return drawn < self.word if drawn != self.word else self.settled_late(bits)
+
+    def settled_late(self, bits: Bits) -> bool:
+        """The same, where the first 72 digits are: 64 more at a time."""
+        known = 72
+        while True:
+            known += 64
+            drawn, digits = int.from_bytes(bits.draw(8), "little"), self.probability.leading(known) & _WORD
+            if drawn != digits:
+                return drawn < digits
+
+
+@lru_cache(maxsize=4096)
+def event_of(probability: Threshold) -> Event:
+    """The event, whose digits are worked out once."""
+    return Event.of(probability)
 
 
 @lru_cache(maxsize=1024)

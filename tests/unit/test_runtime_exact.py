@@ -15,9 +15,9 @@ from scipy import stats
 
 from aligncheck.runtime import NumericError
 from aligncheck.runtime.bits import Bits, SeededBits, SystemBits, below
-from aligncheck.runtime.digits import Event, discrete_laplaces, fitting, geometrics, integers
+from aligncheck.runtime.digits import discrete_laplaces, fitting, geometrics, happenings, integers
 from aligncheck.runtime.exactly import bernoulli, bernoulli_exp, discrete_laplace, geometric
-from aligncheck.runtime.thresholds import Threshold, exp_bounds, series_bounds, squared_bounds
+from aligncheck.runtime.thresholds import Event, Threshold, exp_bounds, series_bounds, squared_bounds
 
 RATES = [
     Fraction(1, 10**9),
@@ -110,12 +110,12 @@ def test_an_event_compares_bytes_with_its_probability(x: Fraction, odds: bool) -
     event, digits = Event.of(probability), probability.leading(200)
     byte, first, second, third = (digits >> 192, *((digits >> shift) % 2**64 for shift in (128, 64, 0)))
     plain = [one for one in range(256) if one != byte]
-    assert list(event.draw(255, ScriptedBits(bytes(plain)))) == [one < byte for one in plain]
+    assert list(happenings(event, 255, ScriptedBits(bytes(plain)))) == [one < byte for one in plain]
     # Where the digits read so far are those of the probability, later ones decide, for each draw on its own.
     words = [word(first - 1), word(first), word(first + 1), word(first)]
     later = [word(second - 1), word(second), word(third + 1)]
     bits = ScriptedBits(bytes([byte] * 4), *words, *later)
-    assert list(event.draw(4, bits)) == [True, True, False, False]
+    assert list(happenings(event, 4, bits)) == [True, True, False, False]
     assert not bits.rest
 
 

@@ -1,0 +1,223 @@
+"""Exact sources of noise: on a lattice, and real-valued with digits that are drawn on demand.
+
+All in whole numbers and fractions. A scale with long numerators or denominators, as an irrational number's
+approximation has, is raised a little (see `short_rate`), so that rounding never makes noise smaller.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, overload
+
+from aligncheck.runtime import exactly
+from aligncheck.runtime.bits import Bits, SystemBits, below
+from aligncheck.runtime.errors import NumericError
+from aligncheck.runtime.reals import Real
+from aligncheck.runtime.refined import RefinedNumber, Rests
+
+if TYPE_CHECKING:
+    from aligncheck.runtime.vectors import ExactVector
+
+_LONG = 64
+_RAISED = 72
+
+
+def short_rate(rate: Fraction) -> Fraction:
+    """A rate at most as large, by less than one part in 2^63, and the same where it is short.
+
+    Approximations of irrational numbers are long (see `rationals`) and off by less than one part in 2^90
+    each: what this takes off covers some millions of them.
+    """
+    top, bottom = rate.numerator, rate.denominator
+    if max(top.bit_length(), bottom.bit_length()) <= _LONG:
+        return rate
+    shift = _RAISED - (top.bit_length() - bottom.bit_length())
+    scaled = (top << shift) // bottom if shift >= 0 else top // (bottom << -shift)
+    return Fraction(scaled - (1 << (_RAISED - _LONG))) / Fraction(2) ** shift
+
+
+class _ExactNoise:
+    """What both sources share: noise that is discrete in the spec already, and how answers are held."""
+
+    def __init__(self, gamma: Fraction, bits: Bits | None = None) -> None:
+        if not gamma > 0:
+            raise NumericError("the step of a lattice must be positive")
+        self.gamma = Fraction(gamma)
+        self._bits = SystemBits() if bits is None else bits
+        self.remark: str | None = self._bits.remark
+
+    def geometric(self, p: Real) -> int:
+        chance = exactly.rational(p, "a success probability")  # type: ignore[arg-type]
+        if chance > 1:
+            raise NumericError("a success probability must be at most 1")
+        failures = 0
+        while not exactly.bernoulli(chance, self._bits):
+            failures += 1
+        return failures
+
+    def geometrics(self, p: Real, count: int) -> list[int]:
+        return [self.geometric(p) for _ in range(count)]
+
+    def geometric_of_rate(self, rate: Real) -> int:
+        return exactly.geometric(_rate(rate, "a rate"), self._bits)
+
+    def geometrics_of_rate(self, rate: Real, count: int) -> list[int]:
+        if count <= 0:
+            return []
+        from aligncheck.runtime.digits import geometrics
+
+        drawn: list[int] = geometrics(_rate(rate, "a rate"), count, self._bits).tolist()
+        return drawn
+
+    @overload
+    def discrete_laplace(self, scale: Real, step: int) -> int: ...
+    @overload
+    def discrete_laplace(self, scale: Real, step: Real) -> Real: ...
+    def discrete_laplace(self, scale: Real, step: Real) -> Real:
+        return step * exactly.discrete_laplace(_rate_of_scale(scale, step), self._bits)
+
+    @overload
+    def discrete_exponential(self, scale: Real, step: int) -> int: ...
+    @overload
+    def discrete_exponential(self, scale: Real, step: Real) -> Real: ...
+    def discrete_exponential(self, scale: Real, step: Real) -> Real:
+        return step * exactly.geometric(_rate_of_scale(scale, step), self._bits)
+
+    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> Sequence[Any]:
+        from aligncheck.runtime.digits import discrete_laplaces
+        from aligncheck.runtime.vectors import ExactVector
+
+        drawn = discrete_laplaces(_rate_of_scale(scale, step), count, self._bits)
+        return (
+            [step * x for x in drawn.tolist()]
+            if isinstance(step, int)
+            else ExactVector(drawn, Fraction(step))
+        )
+
+    def discrete_exponentials(self, scale: Real, step: Real, count: int) -> Sequence[Any]:
+        from aligncheck.runtime.digits import geometrics
+        from aligncheck.runtime.vectors import ExactVector
+
+        drawn = geometrics(_rate_of_scale(scale, step), count, self._bits)
+        return (
+            [step * x for x in drawn.tolist()]
+            if isinstance(step, int)
+            else ExactVector(drawn, Fraction(step))
+        )
+
+    def choice(self, logs: Iterable[tuple[int, Real]]) -> int:
+        listed = list(logs)
+        if not listed:
+            raise NumericError("no index is eligible")
+        greatest = max(log for _, log in listed)
+        while True:
+            index, log = listed[below(len(listed), self._bits)]
+            if exactly.bernoulli_exp(Fraction(greatest - log), self._bits):
+                return index
+
+    def logistic(self, location: Real, scale: Real, low: Real | None = None) -> Real:
+        raise NumericError("logistic noise has no exact sampler")
+
+    def _floored(self, value: Fraction | float) -> Fraction:
+        return math.floor(_exactly(value) / self.gamma) * self.gamma
+
+    def _floored_all(self, values: Sequence[Any]) -> ExactVector:
+        from aligncheck.runtime.vectors import ExactVector, whole_numbers
+
+        listed = values.tolist() if hasattr(values, "tolist") else list(values)
+        steps = [math.floor(_exactly(value) / self.gamma) for value in listed]
+        return ExactVector(whole_numbers(steps), self.gamma)
+
+
+class LatticeNoise(_ExactNoise):
+    """Discrete noise on the multiples of γ, where the spec has real-valued noise; answers are rounded down.
+
+    Args:
+        gamma: γ, the step.
+        bits: uniform random bits: the operating system's, if not given.
+    """
+
+    def answer(self, value: Fraction | float, exact: bool = False) -> Fraction:
+        return self._floored(value)
+
+    def answers(self, values: Sequence[Any], exact: bool = False) -> ExactVector:
+        return self._floored_all(values)
+
+    def released(self, value: Real) -> Real:
+        return value
+
+    def laplace(self, scale: Real) -> Real:
+        return self.discrete_laplace(scale, self.gamma)
+
+    def exponential(self, scale: Real) -> Real:
+        return self.discrete_exponential(scale, self.gamma)
+
+    def laplaces(self, scale: Real, count: int) -> Sequence[Real]:
+        return self.discrete_laplaces(scale, self.gamma, count)
+
+    def exponentials(self, scale: Real, count: int) -> Sequence[Real]:
+        return self.discrete_exponentials(scale, self.gamma, count)
+
+
+class RefinedNoise(_ExactNoise):
+    """Real-valued noise, drawn as far as decisions need it; released numbers are rounded down to γ.
+
+    Arguments are those of `LatticeNoise`.
+    """
+
+    def answer(self, value: Fraction | float, exact: bool = False) -> Fraction:
+        return _exactly(value) if exact else self._floored(value)
+
+    def answers(self, values: Sequence[Any], exact: bool = False) -> ExactVector:
+        from aligncheck.runtime.vectors import vector_of
+
+        return vector_of([_exactly(value) for value in values]) if exact else self._floored_all(values)
+
+    def released(self, value: Real) -> Real:
+        given: object = value
+        return given.rounded_down(self.gamma) if isinstance(given, RefinedNumber) else value
+
+    def laplace(self, scale: Real) -> Any:
+        drawn = self.exponential(scale)
+        return -drawn if below(2, self._bits) else drawn
+
+    def exponential(self, scale: Real) -> Any:
+        rate = _rate_of_scale(scale, self.gamma)
+        steps = exactly.geometric(rate, self._bits)
+        return RefinedNumber(steps * self.gamma, {(Rests(rate, self._bits), 0): self.gamma})
+
+    def laplaces(self, scale: Real, count: int) -> Sequence[Any]:
+        from aligncheck.runtime.digits import geometrics, signs
+        from aligncheck.runtime.vectors import ExactVector
+
+        rate = _rate_of_scale(scale, self.gamma)
+        steps = geometrics(rate, count, self._bits)
+        negative = signs(len(steps), self._bits)
+        steps[negative] *= -1
+        factors = 1 - 2 * negative.astype("int64")
+        return ExactVector(steps, self.gamma, {(Rests(rate, self._bits), None): factors})
+
+    def exponentials(self, scale: Real, count: int) -> Sequence[Any]:
+        from aligncheck.runtime.digits import geometrics
+        from aligncheck.runtime.vectors import ExactVector
+
+        rate = _rate_of_scale(scale, self.gamma)
+        steps = geometrics(rate, count, self._bits)
+        return ExactVector(steps, self.gamma, {(Rests(rate, self._bits), None): 1})
+
+
+def _exactly(value: Fraction | float) -> Fraction:
+    """The number; a float is read as the shortest decimal that names it, as a parameter is."""
+    return Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
+
+
+def _rate(rate: Real, name: str) -> Fraction:
+    return short_rate(exactly.rational(rate, name))  # type: ignore[arg-type]
+
+
+def _rate_of_scale(scale: Real, step: Real) -> Fraction:
+    """A step over the scale."""
+    width = exactly.rational(scale, "a noise scale")  # type: ignore[arg-type]
+    return short_rate(exactly.rational(step, "the step of discrete noise") / width)  # type: ignore[arg-type]

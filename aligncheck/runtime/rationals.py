@@ -1,0 +1,169 @@
+"""What `reals` computes with floats, in rational numbers: for the exact modes.
+
+Results are exact where they are rational. Else they are approximations, off by less than one part in 2^90,
+and always the same for the same argument; their denominators or numerators are long (over 90 bits), by which
+`exact_noise` tells a scale that was approximated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+
+from aligncheck.runtime.errors import NumericError
+from aligncheck.runtime.reals import Real
+from aligncheck.runtime.reals import power as power_of
+from aligncheck.runtime.thresholds import exp_bounds
+
+_BITS = 96
+_LARGEST_EXPONENT = 1 << 16
+
+
+def sqrt(x: Real) -> Fraction:
+    """The square root.
+
+    Raises:
+        NumericError: x is negative, or no rational number.
+    """
+    number = _rational(x)
+    if number < 0:
+        raise NumericError("square root of a negative number")
+    top, bottom = math.isqrt(number.numerator), math.isqrt(number.denominator)
+    if top * top == number.numerator and bottom * bottom == number.denominator:
+        return Fraction(top, bottom)
+    return _approximated(
+        lambda bits: math.isqrt((number.numerator << (2 * bits)) // number.denominator), _size(number) // 2
+    )
+
+
+def exp(x: Real) -> Fraction:
+    """e to the power x.
+
+    Raises:
+        NumericError: x is larger than 65,536 in size, or no rational number.
+    """
+    number = _exponent(x)
+    if number == 0:
+        return Fraction(1)
+    positive = abs(number)
+    small = _approximated(lambda bits: exp_bounds(positive, bits)[1], -math.ceil(positive * 3 / 2))
+    return _odd(1 / small) if number > 0 else small
+
+
+def one_minus_exp(x: Real) -> Fraction:
+    """1 - e to the power x, without the cancellation that the difference has for small x.
+
+    Raises:
+        NumericError: as for `exp`.
+    """
+    number = _exponent(x)
+    if number == 0:
+        return Fraction(0)
+    positive = abs(number)
+    small = _approximated(
+        lambda bits: (1 << bits) - exp_bounds(positive, bits)[0], min(_size(positive), 0) - 1
+    )
+    return small if number < 0 else -_odd(small * exp(number))
+
+
+def ln(x: Real) -> Fraction:
+    """The natural logarithm.
+
+    Raises:
+        NumericError: x is not positive, or no rational number.
+    """
+    number = _positive(x)
+    return Fraction(0) if number == 1 else _approximated(lambda bits: _ln(number, bits), _size_of_ln(number))
+
+
+def log2(x: Real) -> Fraction:
+    """The logarithm to base 2: exact for powers of 2.
+
+    Raises:
+        NumericError: x is not positive, or no rational number.
+    """
+    number = _positive(x)
+    up, down = number.numerator.bit_length() - 1, number.denominator.bit_length() - 1
+    if number.numerator == 1 << up and number.denominator == 1 << down:
+        return Fraction(up - down)
+    return _odd(ln(number) / ln(Fraction(2)))
+
+
+def power(x: Real, exponent: Real) -> Fraction:
+    """x to an integer power; 0 to the power 0 is 1.
+
+    Raises:
+        NumericError: the exponent is no integer, x is 0 with a negative exponent, or the result is too large.
+    """
+    return Fraction(power_of(_rational(x), _rational(exponent)))
+
+
+def _rational(x: Real) -> Fraction:
+    if not isinstance(x, int | Fraction):
+        raise NumericError(f"an exact function of a {type(x).__name__}")
+    return Fraction(x)
+
+
+def _positive(x: Real) -> Fraction:
+    number = _rational(x)
+    if number <= 0:
+        raise NumericError("logarithm of a number that is not positive")
+    return number
+
+
+def _exponent(x: Real) -> Fraction:
+    number = _rational(x)
+    if abs(number) > _LARGEST_EXPONENT:
+        raise NumericError("`exp` of a number that is too large")
+    return number
+
+
+def _size(number: Fraction) -> int:
+    """A power of 2 that is close: 2^size is at most twice the number, and at least a quarter of it."""
+    return number.numerator.bit_length() - number.denominator.bit_length()
+
+
+def _approximated(in_units: Callable[[int], int], size: int) -> Fraction:
+    """A number from its value in units of 2^-bits, off by a few of them; 2^size is not far above it."""
+    bits = max(_BITS + 8 - size, 8)
+    return _odd(Fraction(in_units(bits), 1 << bits))
+
+
+def _odd(number: Fraction) -> Fraction:
+    """The number to `_BITS` binary digits, the last of which is 1: so it stays long, whatever it is."""
+    shift = _BITS - _size(abs(number))
+    scaled = math.floor(number * 2**shift) if shift >= 0 else math.floor(number / 2**-shift)
+    return Fraction(scaled | 1) / Fraction(2) ** shift
+
+
+def _size_of_ln(number: Fraction) -> int:
+    """The same for the logarithm: that of a number close to 1 is about what the number is off by."""
+    return min(_size(abs(number - 1)), 0) - 2
+
+
+def _ln(number: Fraction, bits: int) -> int:
+    """ln x in units of 2^-bits: k ln 2 + 2 artanh((m - 1)/(m + 1)), where x = 2^k m and m is near 1."""
+    shift = _size(number)
+    mantissa = number / Fraction(2) ** shift
+    if mantissa > Fraction(3, 2):
+        mantissa, shift = mantissa / 2, shift + 1
+    elif mantissa < Fraction(3, 4):
+        mantissa, shift = mantissa * 2, shift - 1
+    working = bits + 16 + abs(shift).bit_length()
+    total = _artanh((mantissa - 1) / (mantissa + 1), working) + shift * _artanh(Fraction(1, 3), working)
+    return 2 * total >> (working - bits)
+
+
+@lru_cache(maxsize=256)
+def _artanh(z: Fraction, bits: int) -> int:
+    """z + z^3/3 + z^5/5 + …, for |z| <= 1/3, in units of 2^-bits."""
+    power_ = (z.numerator << bits) // z.denominator
+    square = (power_ * power_) >> bits
+    total, odd = 0, 1
+    while power_ not in (0, -1):
+        total += power_ // odd
+        power_ = (power_ * square) >> bits
+        odd += 2
+    return total

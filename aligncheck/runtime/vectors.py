@@ -1,0 +1,432 @@
+"""Exact numbers, one per index, with which programs compute at once: whole numbers of a common step.
+
+In refined mode each may depend, besides, on what draws leave below the lattice (see `refined`). Decisions are
+made for all indices by whole numbers; only where these leave one open are digits drawn.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aligncheck.runtime.digits import FITS, Integers, fitting
+from aligncheck.runtime.errors import NumericError
+from aligncheck.runtime.refined import Draw, RefinedNumber, Rests, refined, sign_of
+
+_LONGEST_DENOMINATOR = 512
+_FIRST_DIGITS = 4
+
+Key: TypeAlias = tuple[Rests, int | None]
+"""Which draws a term is of: one for all indices, by its place; or (None) the i-th for the i-th index."""
+
+Coefficients: TypeAlias = Any
+"""Whole numbers: an array, or one for all indices."""
+
+
+class ExactVector(Sequence[Any]):
+    """Numbers steps[i] * unit, and for each term coefficient[i] * unit * (what its draw leaves).
+
+    Entries are `Fraction`s, or `RefinedNumber`s where there are terms. Vectors are not changed once made.
+    """
+
+    __slots__ = ("steps", "terms", "unit")
+    __array_ufunc__ = None  # NumPy leaves operators to this class
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self, steps: Integers, unit: Fraction, terms: Mapping[Key, Coefficients] | None = None
+    ) -> None:
+        """`unit` is positive; `steps` are what `digits.fitting` gives."""
+        self.steps = steps
+        self.unit = unit
+        self.terms = terms or {}
+
+    # --- as a sequence ------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        place = operator.index(index)
+        constant = Fraction(self.steps.item(place)) * self.unit
+        if not self.terms:
+            return constant
+        return refined(constant, self._draws_at(place % len(self)))
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.terms:
+            return (self[i] for i in range(len(self)))
+        unit = self.unit
+        return (step * unit for step in self.steps.tolist())
+
+    def prefix(self, length: int) -> ExactVector:
+        """The first `length` entries."""
+        terms = {key: c if isinstance(c, int) else c[:length] for key, c in self.terms.items()}
+        return ExactVector(self.steps[:length], self.unit, terms)
+
+    def _draws_at(self, index: int) -> dict[Draw, Fraction]:
+        found: dict[Draw, Fraction] = {}
+        for (rests, place), coefficients in self.terms.items():
+            c = coefficients if isinstance(coefficients, int) else coefficients.item(index)
+            if c:
+                draw = rests, index if place is None else place
+                found[draw] = found.get(draw, 0) + c * self.unit
+        return {draw: c for draw, c in found.items() if c}
+
+    # --- linear combinations ------------------------------------------------------------------------------
+
+    def __neg__(self) -> ExactVector:
+        return ExactVector(-self.steps, self.unit, {key: -c for key, c in self.terms.items()})
+
+    def __pos__(self) -> ExactVector:
+        return self
+
+    def __add__(self, other: object) -> Any:
+        operand = _operand(other, len(self))
+        if operand is None:
+            return NotImplemented
+        unit, mine, given = _in_common(self, operand)
+        terms = dict(mine.terms)
+        for key, coefficients in given.terms.items():
+            terms[key] = _added(terms[key], coefficients) if key in terms else coefficients
+        terms = {key: c for key, c in terms.items() if np.any(c)}
+        return ExactVector(_added(mine.steps, given.steps), unit, terms)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: object) -> Any:
+        operand = _operand(other, len(self))
+        return NotImplemented if operand is None else self + _negative(operand)
+
+    def __rsub__(self, other: object) -> Any:
+        return -self + other
+
+    def __mul__(self, other: object) -> Any:
+        match other:
+            case int() | Fraction():
+                return self._times(Fraction(other))
+        operand = _operand(other, len(self))
+        if operand is None:
+            return NotImplemented
+        if operand.terms and self.terms:
+            raise NumericError("a product of two noisy numbers has no exact form")
+        noisy, factors = (operand, self.steps) if operand.terms else (self, operand.steps)
+        terms = {key: _multiplied(c, factors) for key, c in noisy.terms.items()}
+        steps = _multiplied(noisy.steps, factors)
+        return ExactVector(steps, self.unit * operand.unit, {key: c for key, c in terms.items() if np.any(c)})
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: object) -> Any:
+        match other:
+            case int() | Fraction():
+                return self._times(1 / Fraction(other))
+        operand = _operand(other, len(self))
+        if operand is None:
+            return NotImplemented
+        return self * operand.reciprocals()
+
+    def __rtruediv__(self, other: object) -> Any:
+        return self.reciprocals() * other
+
+    def reciprocals(self) -> ExactVector:
+        """One over each entry. Raises `NumericError` where entries are noisy."""
+        if self.terms:
+            raise NumericError("nothing can be divided by a noisy number exactly")
+        return vector_of([1 / value for value in self])
+
+    def _times(self, factor: Fraction) -> ExactVector:
+        if factor == 0:
+            return ExactVector(np.zeros(len(self), dtype=np.int64), Fraction(1))
+        scaled = ExactVector(self.steps, self.unit * abs(factor), self.terms)
+        return scaled if factor > 0 else -scaled
+
+    def __abs__(self) -> ExactVector:
+        return chosen_from(self >= 0, self, -self)
+
+    # --- decisions ----------------------------------------------------------------------------------------
+
+    def __lt__(self, other: object) -> Any:
+        return self._compared(other, operator.lt)
+
+    def __le__(self, other: object) -> Any:
+        return self._compared(other, operator.le)
+
+    def __gt__(self, other: object) -> Any:
+        return self._compared(other, operator.gt)
+
+    def __ge__(self, other: object) -> Any:
+        return self._compared(other, operator.ge)
+
+    def __eq__(self, other: object) -> Any:
+        return self._compared(other, operator.eq)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compared(other, operator.ne)
+
+    def _compared(self, other: object, holds: Callable[[Any, Any], Any]) -> Any:
+        match other:
+            case int() | Fraction():
+                return holds(self._signs_beside(Fraction(other)), 0)
+        difference = self - other
+        if difference is NotImplemented:
+            return NotImplemented
+        return holds(difference._signs_beside(Fraction(0)), 0)
+
+    def _signs_beside(self, number: Fraction) -> NDArray[np.int8]:
+        """The sign of each entry less the number."""
+        steps = number / self.unit
+        down, up = math.floor(steps), math.ceil(steps)
+        low, high = self.bounds()
+        if not self.terms:
+            return _sign_array(low >= up, low <= down) if down < up else _sign_array(low > up, low < up)
+        signs = _sign_array(low >= up, high <= down)
+        for index in np.flatnonzero((signs == 0) | (low == high)):
+            signs[index] = sign_of(self[index] - number)
+        return signs
+
+    def bounds(self) -> tuple[Integers, Integers]:
+        """Whole numbers of units at most and at least what each entry is, whatever its draws leave."""
+        low = high = self.steps
+        for coefficients in self.terms.values():
+            low = _added(low, np.minimum(coefficients, 0))
+            high = _added(high, np.maximum(coefficients, 0))
+        return low, high
+
+    def ranked(self, among: NDArray[np.intp], count: int) -> list[int]:
+        """The indices of the `count` greatest entries of those `among` rising indices, the greatest first, of
+        equal ones the lower index first. There are that many.
+        """
+        if count <= 0:
+            return []
+        if not self.terms:
+            values = self.steps[among]
+            pool = among
+            if count < len(among):
+                last = len(among) - count
+                pool = among[values >= np.partition(values, last)[last]]
+            order = np.argsort(-self.steps[pool], kind="stable")
+            return [int(index) for index in pool[order[:count]]]
+        own = self._without_common_draws()
+        low, high = own.bounds()
+        low, high = low[among], high[among]
+        last = len(among) - count
+        pool = among[high >= np.partition(low, last)[last]]
+        if any(place is not None for _, place in own.terms):
+            scored = [(index, own[index]) for index in pool.tolist()]
+            ranking = sorted(scored, key=operator.itemgetter(1), reverse=True)
+            return [index for index, _ in ranking[:count]]
+        return _Ranking(own, count).of(pool.tolist())
+
+    def _without_common_draws(self) -> ExactVector:
+        """The same order, without what is added to all entries alike."""
+        terms = {key: c for key, c in self.terms.items() if key[1] is None or not isinstance(c, int)}
+        return ExactVector(self.steps, self.unit, terms)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    """The order of entries whose draws are all different, so that no two are equal unless both have none."""
+
+    vector: ExactVector
+    count: int
+
+    def of(self, pool: list[int]) -> list[int]:
+        """The `count` greatest, or all where there are fewer, the greatest first."""
+        ranking: list[int] = []
+        waiting = [(pool, 0)]
+        while waiting and len(ranking) < self.count:
+            places, digits = waiting.pop()
+            if len(places) == 1:
+                ranking += places
+                continue
+            parts = self._parted(places, digits)
+            more = digits * 2 or _FIRST_DIGITS
+            waiting += [(part, more) for part in reversed(parts)]
+        return ranking[: self.count]
+
+    def _parted(self, places: list[int], digits: int) -> list[list[int]]:
+        """The places by falling values, in lists within which that many digits leave the order open."""
+        bounds = sorted((self._bounds(place, digits) for place in places), key=lambda b: (-b[0], b[2]))
+        highest = [high for _, high, _ in bounds]
+        for i in range(len(bounds) - 2, -1, -1):
+            highest[i] = max(highest[i], highest[i + 1])
+        parts: list[list[int]] = []
+        for i, (_, _, place) in enumerate(bounds):
+            if i == 0 or highest[i] <= bounds[i - 1][0]:
+                parts.append([])
+            parts[-1].append(place)
+        return parts
+
+    def _bounds(self, place: int, digits: int) -> tuple[int, int, int]:
+        low = high = self.vector.steps.item(place) * (1 << digits)
+        for (rests, _), coefficients in self.vector.terms.items():
+            c = coefficients if isinstance(coefficients, int) else coefficients.item(place)
+            known = rests.digits(place, digits) if digits and c else 0
+            low += c * (known if c > 0 else known + 1)
+            high += c * (known + 1 if c > 0 else known)
+        return low, high, place
+
+
+def vector_of(values: Sequence[Fraction | int]) -> ExactVector:
+    """A vector of rational numbers.
+
+    Where their common denominator is very long, they are kept as they are.
+    """
+    per = 1
+    for value in values:
+        per = math.lcm(per, value.denominator)
+        if per.bit_length() > _LONGEST_DENOMINATOR:
+            return ExactVector(np.array([Fraction(v) for v in values], dtype=object), Fraction(1))
+    return ExactVector(
+        whole_numbers([v.numerator * (per // v.denominator) for v in values]), Fraction(1, per)
+    )
+
+
+def whole_numbers(values: list[int]) -> Integers:
+    """An array of them, as Python's numbers where some do not fit."""
+    try:
+        return fitting(np.array(values, dtype=np.int64))
+    except OverflowError:
+        return np.array(values, dtype=object)
+
+
+def chosen_from(mask: NDArray[np.bool_], where: ExactVector, elsewhere: ExactVector) -> ExactVector:
+    """At each index the entry of the first vector where the mask holds, else of the second."""
+    unit, first, second = _in_common(where, elsewhere)
+    terms: dict[Key, Coefficients] = {}
+    for key in {**first.terms, **second.terms}:
+        chosen: Any = np.where(mask, first.terms.get(key, 0), second.terms.get(key, 0))
+        if chosen.any():
+            terms[key] = chosen
+    return ExactVector(np.where(mask, first.steps, second.steps), unit, terms)
+
+
+def exact_operand(other: object, length: int) -> ExactVector:
+    """A vector of this length: of vectors, arrays and numbers.
+
+    Raises:
+        ValueError: another length.
+        NumericError: a float.
+        TypeError: no numbers.
+    """
+    operand = _operand(other, length)
+    if operand is None:
+        raise TypeError(f"exact numbers: no arithmetic with a {type(other).__name__}")
+    if len(operand) == length:
+        return operand
+    steps = np.full(length, operand.steps.item(0), dtype=operand.steps.dtype)
+    return ExactVector(steps, operand.unit, operand.terms)
+
+
+def _operand(other: object, length: int) -> ExactVector | None:
+    """The same; a number may come as a vector of one entry."""
+    match other:
+        case ExactVector():
+            found = other
+        case bool() | np.bool_():
+            return None
+        case int() | Fraction():
+            value = Fraction(other)
+            unit = Fraction(abs(value.numerator) or 1, value.denominator)
+            return ExactVector(whole_numbers([math.floor(value / unit)]), unit)
+        case np.integer():
+            return _operand(int(other), length)
+        case RefinedNumber():
+            return _of_refined(other)
+        case float() | np.floating():
+            raise NumericError("exact numbers: no arithmetic with a float")
+        case np.ndarray() if other.dtype.kind in "iO":
+            found = vector_of(
+                [value if isinstance(value, int) else Fraction(value) for value in other.tolist()]
+            )
+        case np.ndarray() if other.dtype.kind == "f":
+            raise NumericError("exact numbers: no arithmetic with floats")
+        case _:
+            return None
+    if len(found) != length:
+        raise ValueError(f"vectors of {length} and {len(found)} entries")
+    return found
+
+
+def _of_refined(number: RefinedNumber) -> ExactVector:
+    unit = number.constant
+    for coefficient in number.terms.values():
+        unit = _common_step(unit, coefficient)
+    terms: dict[Key, Coefficients] = {draw: int(c / unit) for draw, c in number.terms.items()}
+    return ExactVector(whole_numbers([int(number.constant / unit)]), unit, terms)
+
+
+def _negative(vector: ExactVector) -> ExactVector:
+    return -vector
+
+
+def _in_common(a: ExactVector, b: ExactVector) -> tuple[Fraction, ExactVector, ExactVector]:
+    """Both with one unit."""
+    if a.unit == b.unit:
+        return a.unit, a, b
+    unit = _common_step(a.unit, b.unit)
+    return unit, _rescaled(a, unit), _rescaled(b, unit)
+
+
+def _rescaled(vector: ExactVector, unit: Fraction) -> ExactVector:
+    factor = int(vector.unit / unit)
+    if factor == 1:
+        return vector
+    terms = {key: _multiplied(c, factor) for key, c in vector.terms.items()}
+    return ExactVector(_multiplied(vector.steps, factor), unit, terms)
+
+
+def _common_step(a: Fraction, b: Fraction) -> Fraction:
+    """The greatest number of which both are multiples."""
+    top = math.gcd(a.numerator * b.denominator, b.numerator * a.denominator)
+    return Fraction(top, a.denominator * b.denominator)
+
+
+def _added(a: Coefficients, b: Coefficients) -> Coefficients:
+    """The sum: each fits in 62 bits or is an object, so that the sum of any two fits in 64."""
+    return _fitting(_plain(a) + _plain(b))
+
+
+def _multiplied(a: Coefficients, b: Coefficients) -> Coefficients:
+    a, b = _plain(a), _plain(b)
+    if isinstance(a, int) and isinstance(b, int):
+        return a * b
+    if _size(a) * _size(b) >= FITS:
+        a, b = (x if isinstance(x, int) else x.astype(object) for x in (a, b))
+    return a * b
+
+
+def _plain(values: Coefficients) -> Coefficients:
+    """What an `int64` array may be combined with: a whole number that does not fit makes an object."""
+    if isinstance(values, int) and abs(values) >= FITS:
+        return np.array([values], dtype=object)
+    return values
+
+
+def _fitting(values: Coefficients) -> Coefficients:
+    return values if isinstance(values, int) else fitting(values)
+
+
+def _size(values: Coefficients) -> int:
+    """The largest absolute value, rounded up."""
+    if isinstance(values, int):
+        return abs(values)
+    if not len(values):
+        return 0
+    largest: int = max(math.ceil(values.max()), -math.floor(values.min()))
+    return largest
+
+
+def _sign_array(positive: Any, negative: Any) -> NDArray[np.int8]:
+    signs: NDArray[np.int8] = np.asarray(positive, dtype=np.int8) - np.asarray(negative, dtype=np.int8)
+    return signs
