@@ -123,7 +123,9 @@ def _run(args: argparse.Namespace) -> int:
         case "compile":
             from aligncheck.commands.compile import compile_spec
 
-            return compile_spec(args.file, args.output, timeout=args.timeout, force=args.force, smt=args.smt)
+            return compile_spec(
+                args.file, args.output, timeout=args.timeout, force=args.force, mode=args.mode, smt=args.smt
+            )
         case "check":
             from aligncheck.commands.check import check
 
@@ -291,14 +293,17 @@ With --expect: 0 if those files are refuted, and only those, that expect it."""
 
 _COMPILE_ABOUT = """\
 Verifies the spec and writes it as a Python module that imports only
-aligncheck's small runtime. It carries a certificate: see `aligncheck check`. A
-spec that is not VERIFIED is refused, with the reason and the verdict's exit
-status."""
+aligncheck's small runtime. The module runs on exact numbers: the spec's form on
+a lattice is verified too. It carries a certificate of that: see `aligncheck
+check`. A spec that is not VERIFIED is refused, with the reason and the
+verdict's exit status; so is one whose form is not, with what can be done
+instead."""
 
 _COMPILE_EXAMPLES = """\
 examples:
   aligncheck compile specs/adaptive_svt.dp -o adaptive_svt.py
-  aligncheck compile specs/svt.dp       prints the module"""
+  aligncheck compile specs/svt.dp       prints the module
+  aligncheck compile specs/noisy_topk_gap_exp.dp --mode refined"""
 
 _CHECK_ABOUT = """\
 Checks a module that `aligncheck compile` wrote, and believes nothing in it: the
@@ -473,6 +478,13 @@ def _declare_compile(commands: _Commands) -> None:
     parser.add_argument("file", metavar="FILE", help="the spec")
     parser.add_argument("-o", "--output", metavar="OUT.py", help="where to write (default: print it)")
     parser.add_argument("--force", action="store_true", help="overwrite also what was not generated")
+    parser.add_argument(
+        "--mode",
+        choices=("lattice", "refined", "float"),
+        default="lattice",
+        help="how it computes: on a lattice; with real-valued noise, drawn as finely as needed; in floating "
+        "point, which is unsafe (default: %(default)s)",
+    )
     parser.add_argument("--smt", metavar="DIR", help="also write the proof as SMT-LIB 2 files")
     _add_timeout(parser)
 

@@ -79,13 +79,13 @@ def judge(mechanism: Mechanism, source: Source, deadline: float, explain: bool =
 
 
 def judge_in_full(
-    mechanism: Mechanism, source: Source, deadline: float
+    mechanism: Mechanism, source: Source, deadline: float, search: bool = True
 ) -> tuple[Verdict, tuple[Proven, ...]]:
-    """The verdict, and all that was verified on the way: what is called comes before what calls it. Raises
-    what `judge` raises.
+    """The verdict, and all that was verified on the way: what is called comes before what calls it. Without
+    `search` for a violation, what is not proved is UNKNOWN. Raises what `judge` raises.
     """
     proven: list[Proven] = []
-    verdict, findings = _judged(mechanism, source, deadline, False, proven)
+    verdict, findings = _judged(mechanism, source, deadline, False, proven, search)
     if isinstance(verdict, Verified) and findings is not None:
         proven.append(Proven(verdict.mechanism, source, findings))
     return verdict, tuple(proven)
@@ -97,21 +97,22 @@ def _judged(
     deadline: float,
     explain: bool,
     proven: list[Proven] | None = None,
+    search: bool = True,
 ) -> tuple[Verdict, Established | None]:
     """The verdict, and what was established on the way, if the proof got so far. Callees that are verified
-    are added to `proven`.
+    are added to `proven`. Without `search` for a violation, what is not proved is UNKNOWN.
     """
-    mechanism = with_proved_callees(mechanism, source, deadline, {}, proven)
+    mechanism = with_proved_callees(mechanism, source, deadline, {}, proven, search)
     _refuse_contradiction(mechanism, source)
     if has_densities(mechanism.body):
-        return _by_densities(mechanism, source, deadline, explain)
+        return _by_densities(mechanism, source, deadline, explain, search)
     try:
         findings = establish(mechanism, source, deadline)
     except TooManyPathsError as error:
         raise SpecError(source, _too_many_paths(mechanism, error)) from None
     except UnsupportedError as error:
         return _unsupported(mechanism, error), None
-    return _verdict(mechanism, source, findings, deadline, explain), findings
+    return _verdict(mechanism, source, findings, deadline, explain, search), findings
 
 
 def with_proved_callees(
@@ -120,6 +121,7 @@ def with_proved_callees(
     deadline: float,
     known: dict[str, Contract],
     proven: list[Proven] | None = None,
+    search: bool = True,
 ) -> Mechanism:
     """The mechanism with what is proved of those that it calls. Each file is checked once: `known` holds
     what was proved of those checked before, by path, and is added to.
@@ -131,16 +133,21 @@ def with_proved_callees(
         if contract.verdict is None:
             path = contract.source.path
             if path not in known:
-                known[path] = _proved(contract, use, source, deadline, proven)
+                known[path] = _proved(contract, use, source, deadline, proven, search)
             mechanism = with_contract(mechanism, use.name, known[path])
     return mechanism
 
 
 def _proved(
-    contract: Contract, use: Use, source: Source, deadline: float, proven: list[Proven] | None
+    contract: Contract,
+    use: Use,
+    source: Source,
+    deadline: float,
+    proven: list[Proven] | None,
+    search: bool,
 ) -> Contract:
     try:
-        verdict, findings = _judged(contract.mechanism, contract.source, deadline, False, proven)
+        verdict, findings = _judged(contract.mechanism, contract.source, deadline, False, proven, search)
     except SpecError as error:
         raise _not_verified(source, use, "ERROR", error.diagnostic.message) from None
     if not isinstance(verdict, Verified):
@@ -173,13 +180,18 @@ def _not_verified(source: Source, use: Use, verdict: str, message: str) -> SpecE
 
 
 def _verdict(
-    mechanism: Mechanism, source: Source, findings: Findings, deadline: float, explain: bool
+    mechanism: Mechanism,
+    source: Source,
+    findings: Findings,
+    deadline: float,
+    explain: bool,
+    search: bool,
 ) -> Verdict:
     _refuse_bad_clause(findings, source)
     if not findings.open():
         return Verified(mechanism, _reports(findings, None), _proof(findings, source, explain))
     named = findings.theory.mechanism  # with a name for each selection
-    violation = _first_violation(named, source, findings, deadline)
+    violation = _first_violation(named, source, findings, deadline) if search else None
     if violation is None:
         return _unknown(mechanism, findings, _proof(findings, source, explain))
     advice = _advice(named, source, findings, violation, deadline) if explain else ()
@@ -322,7 +334,7 @@ def _help(condition: Condition) -> str:
 
 
 def _by_densities(
-    mechanism: Mechanism, source: Source, deadline: float, explain: bool
+    mechanism: Mechanism, source: Source, deadline: float, explain: bool, search: bool
 ) -> tuple[Verdict, DensityFindings | None]:
     """The verdict on a mechanism without an alignment, by the ratio of its densities."""
     try:
@@ -336,7 +348,7 @@ def _by_densities(
     unproved = frozenset(o.obligation.condition for o in findings.open())
     if not unproved:
         return Verified(mechanism, _reports(findings, None), proof), findings
-    exceeding = _exceeding(mechanism, unproved, deadline)
+    exceeding = _exceeding(mechanism, unproved, deadline) if search else None
     if exceeding is None:
         return replace(_unknown(mechanism, findings, proof), help=_DENSITY_HELP), findings
     advice = _density_advice(mechanism, source, findings, deadline) if explain else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aligncheck.diagnostics import SpecError
@@ -11,6 +11,9 @@ from aligncheck.verdict import Error, Result, Unknown, Verdict, Verified
 
 if TYPE_CHECKING:
     from aligncheck.certificate.text import Section
+    from aligncheck.forms import Form
+    from aligncheck.judge import Proven
+    from aligncheck.modes import Mode
     from aligncheck.source import Source
     from aligncheck.syntax.nodes import Mechanism
 
@@ -51,34 +54,87 @@ def verify_file(path: str, options: Options) -> Result:
     return Result(path, verdict, time.perf_counter() - start, text)
 
 
-def certify_file(path: str, options: Options) -> tuple[Result, tuple[Section, ...]]:
-    """The same, with the sections of the certificate where the verdict is VERIFIED; a proof that cannot be
-    decided again from its text leaves it UNKNOWN.
+@dataclass(frozen=True, slots=True)
+class Certification:
+    """The result for a spec, and the form of it that runs. `form` is its proof and `sections` are those of
+    its certificate; where a VERIFIED spec has none, `problem` says why, as the end of a sentence.
     """
-    from aligncheck.certificate.proof import ProofError
-    from aligncheck.certificate.whole import certificate_of
+
+    result: Result
+    form: Verified | None = None
+    sections: tuple[Section, ...] = ()
+    problem: str | None = None
+
+
+def certify_file(path: str, options: Options, mode: Mode) -> Certification:
+    """Reads and checks one spec and, where it is VERIFIED, the form of it that runs in a mode; bad input
+    becomes the verdict ERROR.
+    """
     from aligncheck.check import check
     from aligncheck.judge import judge_in_full
     from aligncheck.syntax.parse import parse
     from aligncheck.syntax.read import read_source
 
     start = time.perf_counter()
+    deadline = time.monotonic() + options.timeout
     text = ""
-    sections: tuple[Section, ...] = ()
     verdict: Verdict
+    proven: tuple[Proven, ...] = ()
     try:
         source = read_source(path)
         text = source.text
         mechanism = check(source, parse(source))
-        verdict, proven = judge_in_full(mechanism, source, time.monotonic() + options.timeout)
-        if isinstance(verdict, Verified):
-            sections = certificate_of(verdict.mechanism, source, proven)
+        verdict, proven = judge_in_full(mechanism, source, deadline)
     except SpecError as error:
         verdict, text = Error(error.diagnostic), error.source.text
+    done = Certification(Result(path, verdict, time.perf_counter() - start, text))
+    if isinstance(verdict, Verified):
+        done = _certified(verdict, source, proven, mode, deadline, done)
+    return replace(done, result=replace(done.result, seconds=time.perf_counter() - start))
+
+
+def _certified(
+    verified: Verified,
+    source: Source,
+    proven: tuple[Proven, ...],
+    mode: Mode,
+    deadline: float,
+    done: Certification,
+) -> Certification:
+    """The certificate of the form that runs; a proof that cannot be decided again from its text is none."""
+    from aligncheck.certificate.proof import ProofError
+    from aligncheck.certificate.whole import certificate_of
+    from aligncheck.forms import NoFormError, form_of
+    from aligncheck.judge import judge_in_full
+
+    try:
+        form = form_of(verified.mechanism, source, mode)
+        proof: Verdict = verified
+        if not form.same:
+            proof, proven = judge_in_full(form.mechanism, form.source, deadline, search=False)
+        if not isinstance(proof, Verified):
+            return replace(done, problem=_problem(proof, form))
+        sections = certificate_of(
+            verified.mechanism, source, mode, replace(form, mechanism=proof.mechanism), proven
+        )
+    except NoFormError as error:
+        line, _ = source.position(error.span.start)
+        return replace(done, problem=f"line {line}: {error.why}")
+    except SpecError as error:
+        return replace(done, problem=error.diagnostic.message)
     except ProofError as error:
-        message = f"the proof has no certificate: {error}"
-        verdict = Unknown(mechanism, None, message, None, help="an `invariant` line may make it easier")
-    return Result(path, verdict, time.perf_counter() - start, text), sections
+        return replace(done, problem=f"the proof has no certificate: {error}")
+    return replace(done, form=proof, sections=sections)
+
+
+def _problem(verdict: Verdict, form: Form) -> str:
+    match verdict:
+        case Unknown(message=message, primary=label) if label is not None:
+            return f"{message} (`{' '.join(form.source.text_of(label.span).split())}`)"
+        case Unknown(message=message):
+            return message
+        case _:
+            return "it is not proved"
 
 
 def verify_source(source: Source, options: Options) -> Verdict:

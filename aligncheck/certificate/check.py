@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aligncheck import __version__
 from aligncheck.certificate.plans import PlanError
@@ -20,15 +20,27 @@ from aligncheck.certificate.text import (
     digest,
     first_difference,
 )
-from aligncheck.certificate.whole import MAKER, PLAN, SPEC, Certified, File, derived, read_again
+from aligncheck.certificate.whole import (
+    MAKER,
+    MODE,
+    PLAN,
+    SPEC,
+    Certified,
+    File,
+    derived,
+    form_again,
+    read_again,
+)
 from aligncheck.diagnostics import SpecError
+from aligncheck.modes import Mode
 from aligncheck.source import Source
+from aligncheck.syntax.contract import contract_of, with_contract
 from aligncheck.syntax.nodes import Mechanism
 from aligncheck.syntax.unparse import unparse_claim
-from aligncheck.verdict import Proof, Verified
+from aligncheck.verdict import NAMES, Proof, Verified
 
-Emit = Callable[[Verified], str]
-"""The code of a verified mechanism."""
+Emit = Callable[[Verified, Mode], str]
+"""The code of a verified mechanism for a mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +63,13 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What became of a check. `questions` were decided by each of the solvers, `sides` by form; `seconds` is
-    what all of this took.
+    """What became of a check. `mode` is how the code computes; `questions` were decided by each of the
+    solvers, `sides` by form; `seconds` is what all of this took.
     """
 
     mechanism: str | None
     claim: str | None
+    mode: Mode | None
     questions: int
     sides: int
     seconds: float
@@ -73,9 +86,9 @@ def check_file(text: str, solvers: Sequence[Solver], emit: Emit) -> Checked:
         checking.run()
     except FormatError as error:
         fault = Fault("certificate", error.line, str(error))
-        return Checked(None, None, 0, 0, time.perf_counter() - start, (fault,))
+        return Checked(None, None, None, 0, 0, time.perf_counter() - start, (fault,))
     except _HopelessError as error:
-        return Checked(None, None, 0, 0, time.perf_counter() - start, (error.fault,))
+        return Checked(None, None, None, 0, 0, time.perf_counter() - start, (error.fault,))
     return checking.result(time.perf_counter() - start)
 
 
@@ -98,6 +111,7 @@ class _Checking:
         self.disagreements: list[Disagreement] = []
         self.questions = self.sides = 0
         self.mechanism: Mechanism | None = None
+        self.mode: Mode | None = None
 
     def result(self, seconds: float) -> Checked:
         known = self.mechanism
@@ -105,32 +119,49 @@ class _Checking:
         faults = tuple(self.faults)
         if not faults and not self.parts.intact:
             faults = (Fault("digest", None, "the digest is not that of the file"),)
-        return Checked(name, claim, self.questions, self.sides, seconds, faults, tuple(self.disagreements))
+        return Checked(
+            name, claim, self.mode, self.questions, self.sides, seconds, faults, tuple(self.disagreements)
+        )
 
     def run(self) -> None:
-        maker, files = self._files()
+        maker, mode, files = self._files()
+        self.mode = mode
         try:
-            self.mechanism, source = read_again(files)
+            self.mechanism, _ = read_again(files)
+            form, source = form_again(files, mode)
         except SpecError as error:
             raise self._bad_spec(error) from None
-        certified = list(self._proofs(self.mechanism, source))
-        wanted = [maker, *(f.section for f in files), *(s for part in certified for s in part.sections)]
+        except ProofError as error:
+            raise _HopelessError(MODE, None, str(error)) from None
+        certified = list(self._proofs(form, source))
+        wanted = [
+            maker,
+            Section(MODE, (mode.value,)),
+            *(f.section for f in files),
+            *(s for part in certified for s in part.sections),
+        ]
         self._compare(wanted)
         if not self.faults:  # scripts are decided from the file's text, which is the one that was derived
             for part in certified:
                 self._decide(part)
-        self._code(certified[-1].mechanism, certified[-1].plan.choices.route)
+        self._code(self.mechanism, mode, certified[-1].plan.choices.route)
 
     # --- specs --------------------------------------------------------------------------------------------
 
-    def _files(self) -> tuple[Section, list[File]]:
+    def _files(self) -> tuple[Section, Mode, list[File]]:
         first, *rest = self.parts.sections or (Section("", ()),)
         if first.title != MAKER or len(first.lines) != 1:
             raise _HopelessError("certificate", first.line or None, f"a section `{MAKER}` must come first")
         if not re.fullmatch(r"aligncheck [0-9a-z.+]+, Z3 [0-9.]+", first.lines[0], re.ASCII):
             self.faults.append(Fault(MAKER, first.line + 1, "these are no versions"))
+        modes = {each.value: each for each in Mode}
+        if not rest or rest[0].title != MODE or rest[0].text not in modes:
+            line = rest[0].line if rest else first.line
+            raise _HopelessError(
+                "certificate", line, f"a section `{MODE}` must come next, with one of {', '.join(modes)}"
+            )
         files: list[File] = []
-        for section in rest:
+        for section in rest[1:]:
             match = re.fullmatch(rf"{SPEC} (\S+) sha256 ([0-9a-f]{{64}})", section.title)
             if match is None:
                 break
@@ -141,7 +172,7 @@ class _Checking:
             files.append(file)
         if not files:
             raise _HopelessError("certificate", first.line, f"there is no section `{SPEC} … sha256 …`")
-        return Section(MAKER, first.lines), files
+        return Section(MAKER, first.lines), modes[rest[0].text], files
 
     def _bad_spec(self, error: SpecError) -> _HopelessError:
         path, place = error.source.path, error.diagnostic.primary.span.start
@@ -219,9 +250,9 @@ class _Checking:
 
     # --- code ---------------------------------------------------------------------------------------------
 
-    def _code(self, mechanism: Mechanism, route: str) -> None:
+    def _code(self, mechanism: Mechanism, mode: Mode, route: str) -> None:
         """The code is what this version generates; only its text is looked at."""
-        wanted = self.emit(Verified(mechanism, (), Proof(route, (), ""))).split("\n")
+        wanted = self.emit(Verified(_believed(mechanism), (), Proof(route, (), "")), mode).split("\n")
         found = self.parts.code.split("\n")
         place = first_difference(found, wanted)
         if place is not None:
@@ -231,6 +262,15 @@ class _Checking:
             if made != f"aligncheck {__version__}":
                 message += f" (the file was made by {made}, this is {__version__})"
             self.faults.append(Fault("code", place + 1, message))
+
+
+def _believed(mechanism: Mechanism) -> Mechanism:
+    """The mechanism with callees that count as verified: only a text is made of it, to be compared."""
+    for use in mechanism.uses:
+        contract = contract_of(use)
+        proved = replace(contract, mechanism=_believed(contract.mechanism), verdict=NAMES[Verified])
+        mechanism = with_contract(mechanism, use.name, proved)
+    return mechanism
 
 
 def _cut(text: str) -> str:

@@ -15,7 +15,9 @@ from aligncheck.certificate.solvers import Solver, answers, versions
 from aligncheck.certificate.text import SCRIPT, Section, digest
 from aligncheck.check import check
 from aligncheck.diagnostics import fault
+from aligncheck.forms import Form, NoFormError, form_of
 from aligncheck.judge import Proven
+from aligncheck.modes import Mode
 from aligncheck.relational.paths import TooManyPathsError
 from aligncheck.relational.selection import UnsupportedError
 from aligncheck.source import Source, Span
@@ -26,6 +28,7 @@ from aligncheck.syntax.unparse import unparse_claim
 from aligncheck.verdict import NAMES, Verified
 
 MAKER = "made by"
+MODE = "mode"
 SPEC = "spec"
 CLAIM = "claim"
 PLAN = "plan"
@@ -112,6 +115,15 @@ def read_again(files: Iterable[File]) -> tuple[Mechanism, Source]:
     return check(first, parse(first), read), first
 
 
+def form_again(files: Iterable[File], mode: Mode) -> tuple[Mechanism, Source]:
+    """The form that runs, of the first of the specs. Raises SpecError; ProofError where there is none."""
+    try:
+        form = form_of(*read_again(files), mode)
+    except NoFormError as error:
+        raise ProofError(f"the spec has no form for the mode `{mode.value}`: {error.why}") from None
+    return form.mechanism, form.source
+
+
 def in_order(mechanism: Mechanism, source: Source) -> Iterator[tuple[str, Mechanism, Source]]:
     """A mechanism and all that it calls, each once, by the paths of their specs; callees first."""
     seen: set[str] = set()
@@ -131,14 +143,17 @@ def in_order(mechanism: Mechanism, source: Source) -> Iterator[tuple[str, Mechan
 # --- proofs -----------------------------------------------------------------------------------------------
 
 
-def certificate_of(mechanism: Mechanism, source: Source, proven: Iterable[Proven]) -> tuple[Section, ...]:
-    """The sections of the certificate of a verified mechanism, with what was `proven` of it and its callees.
+def certificate_of(
+    mechanism: Mechanism, source: Source, mode: Mode, form: Form, proven: Iterable[Proven]
+) -> tuple[Section, ...]:
+    """The sections of the certificate of a mechanism whose `form` for a mode was verified, with what was
+    `proven` of that and its callees.
 
     Raises ProofError where what was proved cannot be decided again from its text.
     """
     files = files_of(mechanism, source)
     findings = {(p.mechanism.name, p.source.text): p.findings for p in proven}
-    relied_on = {c.source.text: c for c in _contracts(mechanism)}
+    relied_on = {c.source.text: c for c in _contracts(form.mechanism)}
 
     def plan(subject: Subject) -> tuple[str, ...]:
         text = subject.source.text
@@ -148,13 +163,14 @@ def certificate_of(mechanism: Mechanism, source: Source, proven: Iterable[Proven
         return tuple(written(plan_of(subject, known, relied_on.get(text))))
 
     parts = []
-    for part in derived(*read_again(files), plan):
+    for part in derived(*form_again(files, mode), plan):
         undecided = next((why for why in _undecided(part)), None)
         if undecided is not None:
             raise ProofError(f"not decided from its text: {undecided}")
         parts.append(part)
     maker = Section(MAKER, (f"aligncheck {__version__}, {versions([Solver.Z3])}",))
-    return (maker, *(f.section for f in files), *(s for part in parts for s in part.sections))
+    how = Section(MODE, (mode.value,))
+    return (maker, how, *(f.section for f in files), *(s for part in parts for s in part.sections))
 
 
 def _contracts(mechanism: Mechanism) -> Iterator[Contract]:

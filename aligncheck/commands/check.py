@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from aligncheck.commands import CommandError
 from aligncheck.commands.checking import BUG, GRACE, MEMORY, one_file
+from aligncheck.modes import Mode
 from aligncheck.workers import Died, Done, Raised, Supervision, TimedOut
 
 if TYPE_CHECKING:
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
 
 DISAGREE = 4
 """The exit status where two solvers contradict each other."""
+
+_HOW = {
+    Mode.LATTICE: "proved and run on a lattice, in exact arithmetic",
+    Mode.REFINED: "proved for real-valued noise, which is drawn as finely as each decision needs, exactly",
+    Mode.FLOAT: "proved for real-valued noise, but run in floating point, which no proof covers: UNSAFE",
+    None: "",
+}
 
 _LARGEST = 16 << 20
 _MISSING = "SolverMissingError"
@@ -78,6 +86,7 @@ def _told(path: str, checked: Checked, solvers: str) -> int:
     if checked.faults:
         return 1
     print(f"CHECKED  {path}: `{checked.mechanism}` is `{checked.claim}`-differentially private")
+    print(f"  {_HOW[checked.mode]}")
     decided = f"{checked.questions} questions decided by {solvers}, {checked.sides} conditions by their form"
     print(f"  {decided}, in {checked.seconds:.2f} s; spec, claim, proof and code belong together")
     return 0

@@ -12,7 +12,8 @@ from aligncheck.commands import CommandError
 from aligncheck.workers import Died, Done, Outcome, Raised, Supervision, TimedOut, in_order
 
 if TYPE_CHECKING:
-    from aligncheck.certificate.text import Section
+    from aligncheck.modes import Mode
+    from aligncheck.pipeline import Certification
     from aligncheck.verdict import Result
 
 GRACE = 5.0
@@ -114,22 +115,24 @@ class Checking:
             yield result_of(self._files[index], outcome)
 
 
-def certified(file: str, timeout: float) -> tuple[Result, tuple[Section, ...]]:
-    """The result for one file and, where it is VERIFIED, the sections of its certificate."""
-    work: Supervision[tuple[str, float], tuple[Result, tuple[Section, ...]]] = Supervision(
-        _certify, [(file, timeout)], deadline=timeout + GRACE, jobs=1, memory=MEMORY
+def certified(file: str, timeout: float, mode: Mode) -> Certification:
+    """The result for one file and, where it is VERIFIED and runs in this mode, its certificate."""
+    from aligncheck.pipeline import Certification
+
+    work: Supervision[tuple[str, float, Mode], Certification] = Supervision(
+        _certify, [(file, timeout, mode)], deadline=timeout + GRACE, jobs=1, memory=MEMORY
     )
     with work as outcomes:
         ((_, outcome),) = outcomes
-    return outcome.value if isinstance(outcome, Done) else (result_of(file, outcome), ())
+    return outcome.value if isinstance(outcome, Done) else Certification(result_of(file, outcome))
 
 
-def _certify(job: tuple[str, float]) -> tuple[Result, tuple[Section, ...]]:
+def _certify(job: tuple[str, float, Mode]) -> Certification:
     """In a worker."""
     from aligncheck.pipeline import Options, certify_file
 
-    path, timeout = job
-    return certify_file(path, Options(timeout=timeout, explain=False))
+    path, timeout, mode = job
+    return certify_file(path, Options(timeout=timeout, explain=False), mode)
 
 
 def _load() -> None:

@@ -8,6 +8,7 @@ from aligncheck.conditions import Condition
 from aligncheck.obligations.families import families_one_to_one, meaning_of, two_levels
 from aligncheck.obligations.obligation import (
     Goal,
+    Impossible,
     Independent,
     Integral,
     Invariants,
@@ -155,7 +156,8 @@ def one_to_one(
     those of this path. Two vectors with the same visible arms may still take different hidden arms, so every
     pair of paths that differ in hidden arms only is compared. Where every shift is, in every case, free of
     the path's draws outside its tests, φ is piecewise a translation and |det J| = 1 (`_unit_jacobian`).
-    Source: section 8, conditions 2 and 4, Theorem 4. (`first` asks for the pairs of one path only.)
+    Source: section 8, conditions 2 and 4, Theorem 4. (`first` asks for the pairs of one path only, in a search
+    in which loops are unrolled: there paths with different draws or records have different outputs.)
     """
     found = []
     for path in analysis.paths if first is None else (first,):
@@ -168,11 +170,13 @@ def one_to_one(
             continue
         foreign = ahead - {own_symbol(e) for e in events}
         found += [_no_foreign(e, foreign) for e in events if foreign & atoms((e.shift,))]
-        found += [
-            _injective(analysis, path, other, invariants)
-            for other in analysis.paths
-            if _same_visible_arms(path, other)
-        ]
+        for other in analysis.paths:
+            if not _same_visible_arms(path, other):
+                continue
+            if _same_shape(path, other):
+                found.append(_injective(analysis, path, other, invariants))
+            elif first is None:
+                found.append(_different_shapes(path))
         found += _unit_jacobian(events)
     return found
 
@@ -182,6 +186,28 @@ def _same_visible_arms(p: Path, q: Path) -> bool:
         return [(d.span, d.taken) for d in path.decisions() if not d.hidden]
 
     return p.origin == q.origin and p.target == q.target and arms(p) == arms(q)
+
+
+def _same_shape(p: Path, q: Path) -> bool:
+    """Whether two paths draw the same variables and release as many fields."""
+
+    def shape(path: Path) -> list[object]:
+        return [*((e.name, e.family) for e in path.drawings()), *(len(e.fields) for e in path.emissions())]
+
+    return shape(p) == shape(q)
+
+
+def _different_shapes(path: Path) -> Obligation:
+    """Hidden arms only assign, so this does not happen; if it does, nothing is proved."""
+    event = path.drawings()[0]
+    return Obligation(
+        Condition.INJECTIVE,
+        (),
+        Impossible(False, "two paths with the same visible arms draw or release different things"),
+        "two noise vectors with the same output and the same image are equal",
+        event.span,
+        "one_to_one",
+    )
 
 
 def _no_foreign(event: Drawing, foreign: frozenset[Term]) -> Obligation:
