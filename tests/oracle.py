@@ -12,7 +12,7 @@ from typing import Any
 from aligncheck.emit.python import emit_python
 from aligncheck.exact import Irrational, Number, Value, decimal
 from aligncheck.interpreter import DrawSite, Finished, Input, Run, run
-from aligncheck.runtime import Mechanism, RecordedNoise, Result, row_of
+from aligncheck.runtime import AnswersError, Mechanism, RecordedNoise, Result, row_of
 from aligncheck.syntax import nodes
 from aligncheck.syntax.contract import contract_of, with_contract
 from aligncheck.verdict import Proof, Verified
@@ -31,7 +31,7 @@ def load(text: str) -> type[Mechanism]:
     exec(compile(text, "<generated>", "exec", dont_inherit=True), module.__dict__)
     classes = [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, Mechanism)]
     called = {callee for c in classes for callee in c.callees}
-    (found,) = [c for c in classes if c is not Mechanism and c not in called]
+    (found,) = [c for c in classes if "spec" in vars(c) and c not in called]
     return found
 
 
@@ -66,6 +66,10 @@ def supported(site: DrawSite, raw: int) -> Number:
             step = site.args[1]
             assert isinstance(step, Fraction)
             return raw * step
+        case nodes.Family.DISCRETE_EXPONENTIAL:
+            step = site.args[1]
+            assert isinstance(step, Fraction)
+            return abs(raw) * step
 
 
 Made = list[tuple[DrawSite, Number]]
@@ -100,16 +104,32 @@ def run_generated(
 ) -> tuple[Result[Any], RecordedNoise]:
     """The generated mechanism's run on the case with these draws."""
     noise = RecordedNoise(draws)
+    runs: Any = _made(mechanism, cls, case).with_noise(noise)
+    return runs(*(case.data[q.name] for q in cls.spec.queries)), noise
+
+
+def as_declared(cls: type[Mechanism], mechanism: nodes.Mechanism, case: Case) -> bool:
+    """Whether the answers are in their declared ranges and on their lattices."""
+    if not cls.spec.queries:
+        return True
+    try:
+        _made(mechanism, cls, case).check(*(case.data[q.name] for q in cls.spec.queries))
+    except AnswersError:
+        return False
+    return True
+
+
+def _made(mechanism: nodes.Mechanism, cls: type[Mechanism], case: Case) -> Any:
     keywords = {p.keyword: case.parameters[p.name] for p in cls.spec.parameters}
     declared = {f.name: f for f in mechanism.functions}
     for info in cls.spec.functions:
         keywords[info.keyword] = lambda *args, f=declared[info.name]: _applied(f, args)
-    runs: Any = cls(**keywords).with_noise(noise)
-    return runs(*(case.data[q.name] for q in cls.spec.queries)), noise
+    return cls(**keywords)
 
 
 def check_agreement(mechanism: nodes.Mechanism, cls: type[Mechanism], case: Case) -> bool:
-    """Compares outputs, draws, their order and scales. False where the spec itself has no run here.
+    """Compares outputs, draws, their order and scales. False where the spec itself has no run here, or where
+    a run would take answers for others, since they are not as declared.
 
     Raises `AssertionError` where they differ.
     """
@@ -119,6 +139,8 @@ def check_agreement(mechanism: nodes.Mechanism, cls: type[Mechanism], case: Case
     except TapeEnded:
         return False
     if not isinstance(exact.ended, Finished):
+        return False
+    if not as_declared(cls, mechanism, case):
         return False
     draws = [value for _, value in made]
     assert all(isinstance(value, Fraction) for value in draws)

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from aligncheck.emit.layout import STEP
 from aligncheck.emit.units import Units
+from aligncheck.modes import Mode
 from aligncheck.syntax import nodes
 from aligncheck.syntax.unparse import unparse_alignment, unparse_expr
 from aligncheck.syntax.walk import has_densities
@@ -29,9 +30,25 @@ _LISTS = {
     nodes.Sort.INT: "a list of integers",
     nodes.Sort.BOOL: "a list of truth values",
 }
-_FLOATING_POINT = (
-    "The proof is about real-valued noise, and this build computes in floating point: it is for experiments, "
-    "not for the release of sensitive data (see `floating_point`)."
+_COMPUTES = {
+    Mode.LATTICE: (
+        "It runs as it was proved: answers are rounded down to multiples of `gamma`, all noise is discrete, "
+        "on the same lattice, and every number is exact. The proof is of this form."
+    ),
+    Mode.REFINED: (
+        "It runs as it was proved: noise is real-valued, with as many digits as the decisions need, and "
+        "every comparison is exact. Answers are rounded down to multiples of `gamma` where that takes no "
+        "neighbours further apart, and released numbers always, by at most `gamma`."
+    ),
+    Mode.FLOAT: (
+        "UNSAFE: the proof is about real-valued noise, and this build computes in floating point, whose low "
+        "bits can give answers away. It is for experiments, not for the release of sensitive data."
+    ),
+}
+_VALUES = (
+    "The values of private answers never decide whether a run raises: NaN is read as 0, infinities as the "
+    "largest float, and what is not as declared as the nearest value below or at the end of the range (see "
+    "`check`)."
 )
 
 
@@ -64,20 +81,26 @@ def of_module(verified: Verified, version: str) -> list[str]:
     return [_summary(verified.mechanism), _wrapped(made, _WIDTH)]
 
 
-def of_class(verified: Verified, names: Mapping[str, str], indent: str) -> list[str]:
-    """What the mechanism does, its guarantee, its arguments, its alignment and its source."""
+def of_class(verified: Verified, names: Mapping[str, str], indent: str, mode: Mode) -> list[str]:
+    """What the mechanism does, its guarantee and what holds of this build, its arguments, its alignment and
+    its source.
+    """
     mechanism, width = verified.mechanism, _WIDTH - len(indent)
     route = _ROUTES.get(verified.proof.route, verified.proof.route)
     guarantee = f"Guarantee: {_claim(mechanism)} {' '.join(_neighbours(mechanism))} Proved by {route}."
     arguments = [_hanging(f"{names[n]}: {text}", width) for n, text in _parameters(mechanism)]
-    seed = "seed: for tests only: makes runs repeatable, and their results are marked as not private."
+    arguments += [_hanging(text, width) for text in _settings(mechanism, mode)]
+    raises = ["ParameterError: an argument has the wrong type or is out of range."]
     paragraphs = [
         _wrapped(_summary(mechanism), width),
         _wrapped(guarantee, width),
-        _wrapped(_FLOATING_POINT, width),
-        "\n".join(["Args:", *arguments, _hanging(seed, width)]),
-        "Raises:\n" + _hanging("ParameterError: an argument has the wrong type or is out of range.", width),
+        _wrapped(_COMPUTES[mode], width),
+        *([_wrapped(_VALUES, width)] if any(_queries(mechanism)) else []),
+        "\n".join(["Args:", *arguments]),
+        "\n".join(["Raises:", *(_hanging(text, width) for text in raises)]),
     ]
+    if mode is Mode.FLOAT:
+        paragraphs.append("Warns:\n" + _hanging("UnsafeFloatWarning: always.", width))
     if not has_densities(mechanism.body):
         paragraphs.append(_alignment(mechanism))
     if mechanism.remarks:
@@ -85,6 +108,18 @@ def of_class(verified: Verified, names: Mapping[str, str], indent: str) -> list[
             "\n".join(["From the spec:", *(_hanging(r, width, STEP) for r in mechanism.remarks if r)])
         )
     return paragraphs
+
+
+def _settings(mechanism: nodes.Mechanism, mode: Mode) -> Iterator[str]:
+    """What every mechanism takes beside its own parameters."""
+    answers = next((f", in the unit of `{item.names[0]}`" for item in _queries(mechanism)), "")
+    if mode is not Mode.FLOAT:
+        yield (
+            f"gamma: the step of the lattice{answers}; it must divide the sensitivities and all else that is "
+            "declared in that unit. By default at most 1/1024."
+        )
+    yield "budget: what this run is charged to, if anything."
+    yield "testing_seed: for tests only: makes runs repeatable, and their results are marked as not private."
 
 
 def of_call(mechanism: nodes.Mechanism, names: Mapping[str, str], indent: str) -> list[str]:
@@ -99,10 +134,39 @@ def of_call(mechanism: nodes.Mechanism, names: Mapping[str, str], indent: str) -
     if mechanism.most is not None:
         spends += f" where it releases `out`, and at most `{unparse_expr(mechanism.most)}`"
     paragraphs = [_wrapped(f"{spends}.", width)]
+    raises = [
+        "AlreadyRunError: this object has run before.",
+        "BudgetError: its budget does not allow the run.",
+    ]
     if arguments:
         paragraphs.append("\n".join(["Args:", *arguments]))
-        paragraphs.append("Raises:\n" + _hanging("AnswersError: answers are not as declared.", width))
+        raises.insert(0, "AnswersError: the type, shape or number of answers is wrong; nothing is drawn.")
+    paragraphs.append("\n".join(["Raises:", *(_hanging(text, width) for text in raises)]))
     return paragraphs
+
+
+def of_stream(mechanism: nodes.Mechanism, names: Mapping[str, str], indent: str) -> list[str]:
+    """What a run gives whose answers come one by one."""
+    width = _WIDTH - len(indent)
+    says = (
+        "Run the mechanism once, on answers that come one by one: each is asked for when the mechanism needs "
+        "it, and each record is given as soon as it is released, so that the next query may depend on it. "
+        "Nothing is kept. `spent` and `remaining` say what was spent so far; who stops early has spent no "
+        "more. See `__call__` for the arguments and errors."
+    )
+    return [_wrapped(says, width)]
+
+
+def of_check(indent: str) -> list[str]:
+    """What looking at the answers first means."""
+    says = (
+        "Raise where a run would change answers, or where they are not as declared: values that are not "
+        "finite, off the lattice, out of range. Whether this raises, and where, is not private: it tells "
+        "something of the answers. A run never looks."
+    )
+    raises = "AnswersError: naming the first answer, or the condition, but no value."
+    width = _WIDTH - len(indent)
+    return [_wrapped(says, width), "Raises:\n" + _hanging(raises, width)]
 
 
 def _claim(mechanism: nodes.Mechanism) -> str:
@@ -113,7 +177,7 @@ def _claim(mechanism: nodes.Mechanism) -> str:
         return f"one run is `{claim}`-differentially private, {every}."
     return (
         f"one run is `{unparse_expr(mechanism.most)}`-differentially private, {every}. Of that, an output "
-        f"`out` spends `{claim}` (see `spent` and `left` of the result): neighbouring data give it with a "
+        f"`out` spends `{claim}` (see `spent` and `remaining`): neighbouring data give it with a "
         "probability, or density, that differs by at most a factor of e to this power."
     )
 

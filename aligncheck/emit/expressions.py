@@ -23,7 +23,8 @@ _LEVELS = {
     "and": Level.AND,
     "or": Level.OR,
 }
-RUNTIME_FUNCTIONS = frozenset({"clip", "exp", "ln", "log2", "sqrt"})
+RUNTIME_FUNCTIONS = frozenset({"exp", "ln", "log2", "one_minus_exp", "power", "sqrt"})
+"""Functions whose values may be irrational: how they are computed depends on the mode."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from aligncheck.emit.precedence import Level, Text
 from aligncheck.emit.vectors import Lists, is_elementwise, length_of
 from aligncheck.syntax import nodes
 from aligncheck.syntax.walk import names_in
+from aligncheck.syntax.weights import factor_and_log
 
 _OF_ARRAYS = {name: name for name in ("argmax", "argmin", *nodes.SELECTING)} | {
     "max": "greatest",
@@ -71,7 +72,13 @@ def gathered(gather: nodes.Gather, lists: Lists, scalars: Scalars) -> Brackets:
 
 def choice(logs: nodes.Gather, scalars: Scalars) -> Brackets:
     """The call that draws an index; the body of `logs` is the logarithm of its weight."""
-    return Brackets("noise.choice(", _generator(logs, scalars), generator=True)
+    factor, log = factor_and_log(logs.body)
+    if factor is None:
+        return Brackets("noise.choice(", _generator(logs, scalars), generator=True)
+    _, *rest = _generator(logs, scalars)
+    parts = [scalars.names[logs.index], scalars.write(factor).text]
+    parts.append("0" if log is None else scalars.write(log).text)
+    return Brackets("noise.weighted_choice(", (f"({', '.join(parts)})", *rest), generator=True)
 
 
 def _generator(gather: nodes.Gather, scalars: Scalars) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from aligncheck.emit.layout import (
 from aligncheck.emit.names import fresh
 from aligncheck.emit.positions import Answered
 from aligncheck.emit.records import RecordClass, RecordKey
+from aligncheck.forms.rational import rate_of
 from aligncheck.syntax import nodes
 from aligncheck.syntax.walk import names_in, own_expressions, statements_in, subexpressions
 from aligncheck.syntax.weights import log_of
@@ -36,6 +37,9 @@ _DRAWS = {
     nodes.Family.DISCRETE_LAPLACE: "discrete_laplace",
     nodes.Family.DISCRETE_EXPONENTIAL: "discrete_exponential",
 }
+
+
+_PLURALS = {one: f"{one}s" for one in _DRAWS.values()} | {"geometric_of_rate": "geometrics_of_rate"}
 
 
 class Callee(Protocol):
@@ -69,6 +73,10 @@ class Program:
     gaps: Mapping[int, Gap] = field(default_factory=dict)
     callees: Mapping[str, Callee] = field(default_factory=dict)
     annotated: set[str] = field(default_factory=set)
+    streams: bool = False
+    """The program is a generator: each record is handed out as soon as it is released."""
+    stepped: bool = True
+    """Called mechanisms take the step of this one's lattice."""
 
     def lines(self, indent: str) -> Iterator[str]:
         """The whole body."""
@@ -172,6 +180,7 @@ class Program:
                 python = callee.names[name]
                 (private if isinstance(item, nodes.Queries) else public).append(f"{python}={written}")
         names = self.writer.names
+        public += ["gamma=self.gamma"] if self.stepped else []
         own = fresh(f"{statement.name}_mechanism", names)
         run = fresh(f"{statement.name}_result", names)
         yield from bracket_lines(call(callee.class_name, public), f"{indent}{own} = ")
@@ -185,8 +194,9 @@ class Program:
 
     def _sample(self, statement: nodes.Sample, indent: str) -> Iterator[str]:
         writer, name = self.writer, statement.name
-        arguments: list[Item] = [writer.expression(a) for a in statement.args]
-        drawn = call(f"noise.{_DRAWS[statement.family]}", arguments)
+        function, given = _drawing(statement)
+        arguments: list[Item] = [writer.expression(a) for a in given]
+        drawn = call(f"noise.{function}", arguments)
         if writer.kinds.of[name] is Kind.REAL and drawn_kind(statement, writer.kinds) is Kind.INT:
             writer.used.add("Fraction")
             drawn = call("Fraction", [drawn])
@@ -202,8 +212,9 @@ class Program:
                 count = f"len({self.writer.names[base]})"
             case nodes.OverRange(high=high):
                 count = self.writer.index(high)
-        arguments: list[Item] = [*(self.writer.expression(a) for a in sample.args), count]
-        drawn = call(f"noise.{_DRAWS[sample.family]}s", arguments)
+        function, given = _drawing(sample)
+        arguments: list[Item] = [*(self.writer.expression(a) for a in given), count]
+        drawn = call(f"noise.{_PLURALS[function]}", arguments)
         yield from bracket_lines(drawn, f"{indent}{self.writer.names[sample.name]} = ")
 
     def _for(self, statement: nodes.For, indent: str) -> Iterator[str]:
@@ -262,7 +273,8 @@ class Program:
             arguments.append(f"query=({quoted(answered.base)}, {at})")
         if (gap := self.gaps.get(id(statement))) is not None:
             arguments.append(self._estimate(gap, dict(f[:2] for f in record.fields)[gap.field]))
-        yield from bracket_lines(call("release.emit", arguments), indent)
+        prefix = "yield " if self.streams else ""
+        yield from bracket_lines(call("release.emit", arguments), f"{indent}{prefix}")
 
     def _estimate(self, gap: Gap, python: str) -> Brackets:
         """The field that tells an answer, by its Python name, what must be added to it, and its noise."""
@@ -271,6 +283,13 @@ class Program:
         noise = call("GapNoise", [*numbers, *(["one_sided=True"] if gap.one_sided else [])])
         added = self.writer.expression(gap.added)
         return Brackets("estimate=(", (quoted(python), added, noise))
+
+
+def _drawing(sample: nodes.Sample) -> tuple[str, tuple[nodes.Expr, ...]]:
+    """The method that draws, and its arguments: `Geo(1 - exp(-x))` is drawn by its rate x, exactly."""
+    if sample.family is nodes.Family.GEOMETRIC and (rate := rate_of(sample.args[0])) is not None:
+        return "geometric_of_rate", (rate,)
+    return _DRAWS[sample.family], sample.args
 
 
 def loop_locals(mechanism: nodes.Mechanism, names: Mapping[str, str]) -> dict[str, str]:

@@ -16,103 +16,149 @@ from aligncheck.emit.estimates import released_gaps
 from aligncheck.emit.expressions import RUNTIME_FUNCTIONS, Writer
 from aligncheck.emit.gathers import ARRAY_FUNCTIONS, SCORE_FUNCTIONS
 from aligncheck.emit.kinds import Kind, Kinds, kind_of_sort, kinds_of
-from aligncheck.emit.layout import STEP, Brackets, Item, bracket_lines, call, operator_lines, quoted
+from aligncheck.emit.layout import STEP, Brackets, Item, bracket_lines, call, line, operator_lines, quoted
 from aligncheck.emit.names import class_name, fresh, python_names
 from aligncheck.emit.positions import answered_queries
 from aligncheck.emit.program import Program, loop_locals, names_read
 from aligncheck.emit.records import RecordClass, RecordKey, record_classes
+from aligncheck.emit.streams import streamed
 from aligncheck.emit.vectors import lists_of
+from aligncheck.forms import rounds, units_of
+from aligncheck.modes import Mode
 from aligncheck.syntax import nodes
 from aligncheck.syntax.contract import contract_of
 from aligncheck.syntax.unparse import unparse_expr
-from aligncheck.syntax.walk import expressions_in, lists_per_answer, names_in, statements_in
+from aligncheck.syntax.walk import (
+    expressions_in,
+    lists_per_answer,
+    names_in,
+    parts_of,
+    statements_in,
+    subexpressions,
+)
 from aligncheck.verdict import NAMES, Proof, Verified
 
-_RUNTIME = (
-    RUNTIME_FUNCTIONS
-    | SCORE_FUNCTIONS
-    | {
-        "absolute",
-        "Answers",
-        "IntLike",
-        "Mechanism",
-        "Noise",
-        "ParameterInfo",
-        "QueryInfo",
-        "Real",
-        "RealLike",
-        "Release",
-        "Result",
-        "Spec",
-        "FunctionInfo",
-        "GapNoise",
-        "boolean",
-        "boolean_answer",
-        "boolean_answers",
-        "booleans",
-        "exact_answer",
-        "exact_answers",
-        "boolean_function",
-        "has_tag",
-        "integer",
-        "integer_answer",
-        "integer_function",
-        "integer_answers",
-        "integers",
-        "is_multiple",
-        "labels_of",
-        "one_minus_exp",
-        "power",
-        "real",
-        "real_answer",
-        "real_function",
-        "real_answers",
-        "reals",
-        "require",
-        "require_answers",
-        "whole",
-    }
-)
+_BASES = {
+    Mode.LATTICE: "LatticeMechanism",
+    Mode.REFINED: "RefinedMechanism",
+    Mode.FLOAT: "FloatMechanism",
+}
+_NUMBERS = {
+    Mode.LATTICE: "runtime.rationals",
+    Mode.REFINED: "runtime.rationals",
+    Mode.FLOAT: "runtime.reals",
+}
+"""Where irrational functions come from."""
+
+_RUNTIME = SCORE_FUNCTIONS | {
+    "absolute",
+    "Answers",
+    "Budget",
+    "clip",
+    *_BASES.values(),
+    "IntLike",
+    "Mechanism",
+    "Noise",
+    "ParameterInfo",
+    "QueryInfo",
+    "Real",
+    "RealLike",
+    "Release",
+    "Result",
+    "Spec",
+    "FunctionInfo",
+    "GapNoise",
+    "boolean",
+    "boolean_answer",
+    "boolean_answers",
+    "boolean_stream",
+    "checked_boolean",
+    "checked_booleans",
+    "checked_integer",
+    "checked_integers",
+    "checked_real",
+    "checked_reals",
+    "booleans",
+    "boolean_function",
+    "has_tag",
+    "integer",
+    "integer_answer",
+    "integer_function",
+    "integer_answers",
+    "integer_stream",
+    "integers",
+    "is_multiple",
+    "real",
+    "real_answer",
+    "real_function",
+    "real_answers",
+    "real_stream",
+    "reals",
+    "require",
+    "require_answers",
+    "resolution",
+    "whole",
+}
 _OWN = frozenset(
     {
         "Callable",
         "ClassVar",
         "Fraction",
+        "Iterable",
+        "Iterator",
         "Never",
+        "Sequence",
         "TypeAlias",
         "dataclass",
         "field",
-        "floating_point",
         "math",
         "noise",
         "release",
+        "run",
     }
 )
-_INHERITED = frozenset({"seed", "self", "spec", "with_noise"})
-_RESERVED = _RUNTIME | ARRAY_FUNCTIONS | _OWN | _INHERITED
+_INHERITED = frozenset(
+    {
+        "bound",
+        "budget",
+        "check",
+        "gamma",
+        "mode",
+        "remaining",
+        "self",
+        "spec",
+        "spent",
+        "stream",
+        "testing_seed",
+        "with_noise",
+    }
+)
+_RESERVED = _RUNTIME | RUNTIME_FUNCTIONS | ARRAY_FUNCTIONS | _OWN | _INHERITED
 
 _GIVEN = {nodes.Sort.REAL: "RealLike", nodes.Sort.INT: "IntLike", nodes.Sort.BOOL: "bool"}
 _KEPT = {nodes.Sort.REAL: "Fraction", nodes.Sort.INT: "int", nodes.Sort.BOOL: "bool"}
 _CHECKS = {nodes.Sort.REAL: "real", nodes.Sort.INT: "integer", nodes.Sort.BOOL: "boolean"}
 
 
-def emit_python(verified: Verified) -> str:
+def emit_python(verified: Verified, mode: Mode = Mode.LATTICE) -> str:
     """The text of a Python module with one class that runs the mechanism.
 
-    Takes nothing but a `Verified`, so that nothing unproved can be compiled. The text depends only on the
-    spec, the proof's route and this package's version.
+    Takes nothing but a `Verified`, so that nothing unproved can be compiled; that its form for the mode is
+    proved as well (`aligncheck.forms`) is for the caller to see to. The text depends only on the spec, the
+    proof's route, the mode and this package's version. Called mechanisms run in the same mode.
 
     Raises:
         TypeError: the argument is no `Verified`.
     """
     if not isinstance(verified, Verified):
         raise TypeError("only a `Verified` mechanism can be compiled")
-    return _Module.of(verified).text()
+    return _Module.of(verified, mode).text()
 
 
 @dataclass(frozen=True, slots=True)
 class _Module:
     verified: Verified
+    mode: Mode
     names: Mapping[str, str]
     kinds: Kinds
     classes: Mapping[RecordKey, RecordClass]
@@ -123,21 +169,22 @@ class _Module:
     """Names that the written text needs to import."""
 
     @classmethod
-    def of(cls, verified: Verified, taken: frozenset[str] = frozenset()) -> _Module:
+    def of(cls, verified: Verified, mode: Mode, taken: frozenset[str] = frozenset()) -> _Module:
         """`taken` are names that other mechanisms in the same file have."""
         mechanism = verified.mechanism
         kinds = kinds_of(mechanism)
         taken |= _RESERVED
         callees: dict[str, _Module] = {}
         for use in mechanism.uses:
-            callees[use.name] = callee = cls.of(_verified(use), taken)
+            callees[use.name] = callee = cls.of(_verified(use), mode, taken)
             taken |= callee.defined
-        own = class_name(mechanism.name, taken)
+        unsafe = "unsafe_" if mode is Mode.FLOAT else ""
+        own = class_name(f"{unsafe}{mechanism.name}", taken)
         alias = class_name(f"{own}Record", taken | {own})
         classes = record_classes(mechanism, kinds, taken | {own, alias})
         reserved = taken | {own, alias} | {c.name for c in classes.values()}
         names = python_names(_idents(mechanism), reserved)
-        return cls(verified, names, kinds, classes, own, alias, callees)
+        return cls(verified, mode, names, kinds, classes, own, alias, callees)
 
     @property
     def defined(self) -> frozenset[str]:
@@ -171,10 +218,11 @@ class _Module:
 
     def _imports(self) -> Iterator[str]:
         typing = sorted(self.used & {"ClassVar", "Never", "TypeAlias"})
+        numbers = _NUMBERS[self.mode]
         if "math" in self.used:
             yield "import math"
-        if "Callable" in self.used:
-            yield "from collections.abc import Callable"
+        if abstract := sorted(self.used & {"Callable", "Iterable", "Iterator", "Sequence"}):
+            yield f"from collections.abc import {', '.join(abstract)}"
         classes = list(self._all_classes())
         if classes:
             renamed = any(spec != python for c in classes for spec, python, _ in c.fields)
@@ -183,7 +231,8 @@ class _Module:
             yield "from fractions import Fraction"
         yield f"from typing import {', '.join(typing)}"
         yield ""
-        for module, known in (("runtime", _RUNTIME), ("runtime.arrays", ARRAY_FUNCTIONS)):
+        known_in = {"runtime": _RUNTIME, "runtime.arrays": ARRAY_FUNCTIONS, numbers: RUNTIME_FUNCTIONS}
+        for module, known in known_in.items():
             if self.used & known:
                 yield f"from aligncheck.{module} import ("
                 for name in sorted(self.used & known, key=_import_order):
@@ -213,20 +262,21 @@ class _Module:
     # --- the class ----------------------------------------------------------------------------------------
 
     def _class(self) -> Iterator[str]:
-        self.used.update({"Mechanism", "ClassVar", "Spec"})
-        yield f"class {self.class_name}(Mechanism):"
-        yield from describe.docstring(describe.of_class(self.verified, self.names, STEP), STEP)
+        base = _BASES[self.mode]
+        self.used.update({base, "ClassVar", "Spec"})
+        yield f"class {self.class_name}({base}):"
+        described = describe.of_class(self.verified, self.names, STEP, self.mode)
+        yield from describe.docstring(described, STEP)
         yield ""
         yield from bracket_lines(self._spec(), f"{STEP}spec: ClassVar[Spec] = ")
         if self.callees:
             names = ", ".join(callee.class_name for callee in self.callees.values())
+            self.used.add("Mechanism")
             yield f"{STEP}callees: ClassVar[tuple[type[Mechanism], ...]] = ({names},)"
-        yield ""
-        yield from self._init()
-        yield ""
-        yield from self._call()
-        yield ""
-        yield from self._program()
+        parts = (self._init, self._call, self._stream, self._check, self._claims, self._program)
+        for part in parts:
+            if lines := list(part()):
+                yield from ["", *lines]
 
     def _spec(self) -> Brackets:
         parameters: list[Item] = []
@@ -285,9 +335,13 @@ class _Module:
             result = _passed(function.result)
             self.used.update({"Real"} & {*kinds, result})
             yield f"{inner}{self.names[function.name]}: Callable[[{', '.join(kinds)}], {result}],"
-        yield f"{inner}seed: int | None = None,"
+        self.used.update({"Budget"} | ({"RealLike"} if self.stepped else set()))
+        if self.stepped:
+            yield f"{inner}gamma: RealLike | None = None,"
+        yield f"{inner}budget: Budget | None = None,"
+        yield f"{inner}testing_seed: int | None = None,"
         yield f"{STEP}) -> None:"
-        yield f"{inner}super().__init__(seed=seed)"
+        yield f"{inner}super().__init__(budget=budget, testing_seed=testing_seed)"
         for item in self.public:
             check = _CHECKS[item.sort] + ("s" if isinstance(item, nodes.PublicVector) else "")
             self.used.add(check)
@@ -303,6 +357,34 @@ class _Module:
             for condition in _conditions(item.where, self.private):
                 if not names_in(condition) & self.private:
                     yield from self._require(item.name, condition, attributes, inner)
+        if self.stepped:
+            units = tuple(self._unit(unit, attributes) for unit in units_of(self.mechanism))
+            self.used.add("resolution")
+            step = call("resolution", ["gamma", Brackets("{", units, "}")])
+            yield from bracket_lines(step, f"{inner}self.gamma = ")
+        bound = self._most
+        if not names_in(bound) & self.private:
+            yield line(f"self.bound = {attributes.of_kind(bound, Kind.REAL)}", inner)
+
+    @property
+    def stepped(self) -> bool:
+        """Whether it computes on a lattice, or rounds what it releases to one."""
+        return self.mode is not Mode.FLOAT
+
+    @property
+    def _most(self) -> nodes.Expr:
+        """The most that an output costs."""
+        return self.mechanism.privacy if self.mechanism.most is None else self.mechanism.most
+
+    def _unit(self, unit: nodes.Expr, attributes: Writer) -> str:
+        """What the step of the lattice must divide: a number, or all entries of a list."""
+        text = quoted(unparse_expr(unit))
+        parts = [e for e in subexpressions(unit) if isinstance(e, nodes.Index)]
+        lists = sorted(e.base for e in parts if e.index == nodes.Name("i"))
+        if not lists or self.declared("i"):
+            return f"{text}: {attributes.expression(unit)}"
+        inner = self._writer({**attributes.names, "i": "i"})
+        return f"{text}: [{inner.expression(unit)} for i in range(len({attributes.names[lists[0]]}))]"
 
     def _require(self, name: str, condition: nodes.Expr, writer: Writer, indent: str) -> Iterator[str]:
         """The check of one part of a public input's `where` clause."""
@@ -319,41 +401,199 @@ class _Module:
         return f"all({inner.expression(condition)} for i in range(len({entries})))"
 
     def _call(self) -> Iterator[str]:
-        self.used.update({"Result", "Release"})
+        self.used.add("Result")
+        inner, within = STEP * 2, STEP * 3
+        read = self._read_names()
+        given = [f"{self.names[n]}: {self._given(item)}" for item, n in self._each_query()]
+        yield from bracket_lines(call("def __call__", ["self", *given]), STEP, f" -> Result[{self.alias}]:")
+        yield from describe.docstring(describe.of_call(self.mechanism, self.names, inner), inner)
+        attributes = self._writer({**self._attributes(), **read})
+        passed: list[Item] = ["run.noise", "run.release"]
+        for item, name in self._each_query():
+            reader = f"{_CHECKS[item.sort]}_answer{'s' if item.vector else ''}"
+            self.used.add(reader)
+            arguments = [quoted(name), self.names[name], *self._domain_of(item)]
+            yield from bracket_lines(call(reader, arguments), f"{inner}{read[name]} = ")
+            passed.append(self._held(item, f"{read[name]}.values" if item.vector else read[name]))
+        yield from self._lengths(attributes, inner)
+        lists: list[Item] = [f"{n}={read[n]}" for item, n in self._each_query() if item.vector]
+        yield from bracket_lines(call("self._run", lists), f"{inner}with ", " as run:")
+        program = call("self._program", passed)
+        if self._streamed is None:
+            yield from bracket_lines(program, within)
+        else:
+            yield from bracket_lines(program, f"{within}for _ in ", ":")
+            yield f"{within}{STEP}pass"
+        yield f"{inner}return run.result()"
+
+    def _stream(self) -> Iterator[str]:
+        """For mechanisms that look at one answer after the other."""
+        if self._streamed is None:
+            return
+        self.used.update({"Iterable", "Iterator"})
         inner = STEP * 2
-        given: list[str] = []
-        passed: list[Item] = ["noise", "release"]
-        labels: list[str] = []
+        read = self._read_names()
+        given = [
+            f"{self.names[n]}: {self._streamed_answers(item) if item.vector else self._given(item)}"
+            for item, n in self._each_query()
+        ]
+        yield from bracket_lines(call("def stream", ["self", *given]), STEP, f" -> Iterator[{self.alias}]:")
+        yield from describe.docstring(describe.of_stream(self.mechanism, self.names, inner), inner)
+        passed: list[Item] = ["run.noise", "run.release"]
+        for item, name in self._each_query():
+            reader = f"{_CHECKS[item.sort]}_{'stream' if item.vector else 'answer'}"
+            self.used.add(reader)
+            arguments = [quoted(name), self.names[name], *self._domain_of(item)]
+            yield from bracket_lines(call(reader, arguments), f"{inner}{read[name]} = ")
+            if item.vector and kind_of_sort(item.sort) is Kind.REAL:
+                each = f"(run.noise.answer(answer, exact={_exact(item)}) for answer in {read[name]})"
+                passed.append(each)
+            else:
+                passed.append(self._held(item, read[name]))
+        yield f"{inner}run = self._run()"
+        yield from bracket_lines(call("run.stream", [call("self._program", passed)]), f"{inner}return ")
+
+    def _check(self) -> Iterator[str]:
+        """What is declared of the answers, and of parameters together with answers."""
+        if not self.private:
+            return
+        inner = STEP * 2
+        read = self._read_names()
+        given = [f"{self.names[n]}: {self._given(item)}" for item, n in self._each_query()]
+        yield from bracket_lines(call("def check", ["self", *given]), STEP, " -> None:")
+        yield from describe.docstring(describe.of_check(inner), inner)
+        attributes = self._writer({**self._attributes(), **read})
+        for item, name in self._each_query():
+            reader = f"checked_{_CHECKS[item.sort]}{'s' if item.vector else ''}"
+            self.used.add(reader)
+            needed = item.where is not None or any(True for _ in self._domain(item, name, attributes))
+            needed = needed or any(name in names_in(c) for c in self._conditions_of_answers())
+            prefix = f"{inner}{read[name]} = " if needed else inner
+            yield from bracket_lines(call(reader, [quoted(name), self.names[name]]), prefix)
+        yield from self._lengths(attributes, inner)
+        yield from self._values(attributes, inner)
+
+    def _conditions_of_answers(self) -> Iterator[nodes.Expr]:
+        for item in self.mechanism.inputs:
+            yield from (c for c in _conditions(item.where, self.private) if names_in(c) & self.private)
+
+    def _claims(self) -> Iterator[str]:
+        """What is spent, where that depends on the output, and its bound, where the answers' number does."""
+        given = {name: f'release.given["{name}"]' for name in self.private}
+        writer = self._writer({**self._attributes(), **given})
+        bound, cost = self._most, self.mechanism.privacy
+        methods = []
+        if names_in(bound) & self.private:
+            methods.append(("_bound", "The most that a run on these answers spends.", bound))
+        if self.mechanism.most is not None:
+            methods.append(("_cost", "What the output so far costs.", cost))
+        for place, (method, says, expr) in enumerate(methods):
+            self.used.update({"Real", "Release"})
+            if place:
+                yield ""
+            yield f"{STEP}def {method}(self, release: Release[{self.alias}]) -> Real:"
+            yield f'{STEP * 2}"""{says}"""'
+            yield line(f"return {writer.of_kind(expr, Kind.REAL)}", STEP * 2)
+
+    def _each_query(self) -> Iterator[tuple[nodes.Queries, str]]:
         for item in self.queries:
             for name in item.names:
-                python = self.names[name]
-                check = f"{_reader(item)}_answer{'s' if item.vector else ''}"
-                arguments = [quoted(name), python, *(["noise"] if check.startswith("real") else [])]
-                passed.append(call(check, arguments))
-                given.append(f"{python}: {'Answers' if item.vector else _scalar_answer(item.sort)}")
-                labels += [f"{quoted(name)}: labels_of({python})"] if item.vector else []
-                self.used.update({check, "Answers" if item.vector else _scalar_answer(item.sort)})
-        self.used.update({"labels_of"} if labels else set())
-        if given:
-            signature = call("def __call__", ["self", *given])
-            yield from bracket_lines(signature, STEP, f" -> Result[{self.alias}]:")
-        else:
-            yield f"{STEP}def __call__(self) -> Result[{self.alias}]:"
-        yield from describe.docstring(describe.of_call(self.mechanism, self.names, inner), inner)
-        yield f"{inner}noise = self._noise"
-        mapping = call("Release", [Brackets("{", tuple(labels), "}")])
-        yield from bracket_lines(mapping, f"{inner}release: Release[{self.alias}] = ")
-        yield from bracket_lines(call("self._program", passed), inner)
-        attributes = self._writer(self._attributes())
-        spent = attributes.of_kind(self.mechanism.privacy, Kind.REAL)
-        arguments = ["self.spec.name", spent, "self.floating_point", "noise"]
-        if self.mechanism.most is not None:
-            arguments.append(f"bound={attributes.of_kind(self.mechanism.most, Kind.REAL)}")
-        yield from bracket_lines(call("release.result", arguments), f"{inner}return ")
+                yield item, name
+
+    def _read_names(self) -> dict[str, str]:
+        """The names of answers that were read and cleaned."""
+        taken = {**self.names}
+        found: dict[str, str] = {}
+        for item, name in self._each_query():
+            word = f"{self.names[name]}_answer{'s' if item.vector else ''}"
+            found[name] = taken[f"{name} as read"] = fresh(word, taken)
+        return found
+
+    def _given(self, item: nodes.Queries) -> str:
+        """The type of private answers as they are given."""
+        if item.vector:
+            return self._imported("Answers")
+        return self._imported("Real" if item.sort is nodes.Sort.REAL else _GIVEN[item.sort])
+
+    def _streamed_answers(self, item: nodes.Queries) -> str:
+        """The type of answers that come one by one."""
+        each = {nodes.Sort.REAL: "Real", nodes.Sort.INT: "IntLike", nodes.Sort.BOOL: "bool"}[item.sort]
+        return f"Iterable[{self._imported(each)}]"
+
+    def _imported(self, name: str) -> str:
+        self.used.add(name)
+        return name
+
+    def _held(self, item: nodes.Queries, read: str) -> str:
+        """Answers as the noise computes with them; integers and truth values are left as they are."""
+        if kind_of_sort(item.sort) is not Kind.REAL:
+            return read
+        return f"run.noise.answer{'s' if item.vector else ''}({read}, exact={_exact(item)})"
+
+    def _domain_of(self, item: nodes.Queries) -> Iterator[Item]:
+        """The declared range and lattice, and the lists that must be long enough, as arguments."""
+        writer = self._writer({**self._attributes(), **({} if self.declared("i") else {"i": "i"})})
+        low, high = item.range or (None, None)
+        for keyword, expr in (("low", low), ("high", high), ("step", item.lattice)):
+            if expr is not None:
+                each = "i" in names_in(expr) and not self.declared("i")
+                yield f"{keyword}={'lambda i: ' if each else ''}{writer.expression(expr)}"
+        lists = lists_per_answer(item, self.names if self.declared("i") else ())
+        if lists:
+            lengths = [f"{quoted(base)}: len({writer.names[base]})" for base in lists]
+            yield Brackets("entries={", tuple(lengths), "}")
+
+    def _lengths(self, writer: Writer, indent: str) -> Iterator[str]:
+        """What is declared of how many answers there are: checked before anything is drawn."""
+        for item in self.mechanism.inputs:
+            for condition in _conditions(item.where, self.private):
+                if not names_in(condition) & self.private or not _of_lengths(condition, self.private):
+                    continue
+                if isinstance(item, nodes.Queries):
+                    yield from self._require_answers(item.names[0], condition, writer, indent)
+                else:
+                    yield from self._require(item.name, condition, writer, indent)
+
+    def _values(self, writer: Writer, indent: str) -> Iterator[str]:
+        """What is declared of the answers' values: only `check` looks at that."""
+        for item in self.mechanism.inputs:
+            for condition in _conditions(item.where, self.private):
+                if names_in(condition) & self.private and not _of_lengths(condition, self.private):
+                    names = item.names if isinstance(item, nodes.Queries) else (item.name,)
+                    for name in names:
+                        yield from self._require_answers(name, condition, writer, indent)
+            for name in item.names if isinstance(item, nodes.Queries) else ():
+                assert isinstance(item, nodes.Queries)
+                for holds, text in self._domain(item, name, writer):
+                    self.used.add("require_answers")
+                    arguments = [holds, quoted(name), quoted(text)]
+                    yield from bracket_lines(call("require_answers", arguments), indent)
+
+    def _require_answers(
+        self, name: str, condition: nodes.Expr, writer: Writer, indent: str
+    ) -> Iterator[str]:
+        self.used.add("require_answers")
+        holds = self._for_every_entry(condition, writer, writer.names[name])
+        arguments = [holds, quoted(name), quoted(unparse_expr(condition))]
+        yield from bracket_lines(call("require_answers", arguments), indent)
+
+    @property
+    def _local(self) -> dict[str, str]:
+        """Indexed noise that lives in one round of a loop."""
+        lists = lists_of(self.mechanism)
+        found = loop_locals(self.mechanism, self.names).items()
+        return {noise: name for noise, name in found if noise not in lists.drawn_at_once()}
+
+    @property
+    def _streamed(self) -> nodes.For | None:
+        """The loop that answers one query after the other."""
+        lists = lists_of(self.mechanism)
+        return streamed(self.mechanism, frozenset(self._local) | lists.drawn_at_once())
 
     def _program(self) -> Iterator[str]:
         self.used.update({"Noise", "Release"})
         inner = STEP * 2
+        streams = self._streamed
         yield f"{STEP}def _program("
         yield f"{inner}self,"
         yield f"{inner}noise: Noise,"
@@ -361,24 +601,32 @@ class _Module:
         for item in self.queries:
             kind = kind_of_sort(item.sort)
             self.used.update({"Real"} if kind is Kind.REAL else ())
+            container = "Sequence" if streams is None else "Iterable"
+            self.used.update({container} if item.vector else ())
             for name in item.names:
-                yield f"{inner}{self.names[name]}: {f'list[{kind.value}]' if item.vector else kind.value},"
-        yield f"{STEP}) -> None:"
+                typed = f"{container}[{kind.value}]" if item.vector else kind.value
+                yield f"{inner}{self.names[name]}: {typed},"
+        self.used.update({"Iterator"} if streams is not None else ())
+        yield f"{STEP}) -> {'None' if streams is None else f'Iterator[{self.alias}]'}:"
         yield f'{inner}"""The program of the spec, statement by statement."""'
-        prelude = list(self._declarations_of_answers(inner))
         lists = lists_of(self.mechanism)
-        local = {
-            noise: name
-            for noise, name in loop_locals(self.mechanism, self.names).items()
-            if noise not in lists.drawn_at_once()
-        }
-        writer = replace(self._writer(self.names), local=local, lists=lists)
+        writer = replace(self._writer(self.names), local=self._local, lists=lists)
         declared = frozenset(self.private | {item.name for item in self.public})
         writer = replace(writer, fields=self._fields_of_calls())
         answered = answered_queries(self.mechanism)
         gaps = released_gaps(self.mechanism)
-        program = Program(self.mechanism, writer, self.classes, answered, declared, gaps, self.callees)
-        opening = [*self._bindings(inner), *prelude]
+        program = Program(
+            self.mechanism,
+            writer,
+            self.classes,
+            answered,
+            declared,
+            gaps,
+            self.callees,
+            streams=streams is not None,
+            stepped=self.stepped,
+        )
+        opening = list(self._bindings(inner))
         yield from [*opening, ""] if opening else []
         yield from program.lines(inner)
 
@@ -398,13 +646,6 @@ class _Module:
         """Parameters as local names, so that the program reads as the spec does."""
         statements = list(statements_in(self.mechanism.body))
         read = {name for statement in statements for name in names_read(statement)}
-        for item in self.mechanism.inputs:
-            parts = [c for c in _conditions(item.where, self.private) if names_in(c) & self.private]
-            if isinstance(item, nodes.Queries):
-                parts += [e for e in (item.lattice, *(item.range or ())) if e is not None]
-            elif parts:
-                read.add(item.name)
-            read.update(name for part in parts for name in names_in(part))
         assigned = {s.name for s in statements if isinstance(s, nodes.Assign)}
         for function in self.mechanism.functions:
             python = self.names[function.name]
@@ -416,29 +657,9 @@ class _Module:
                 self.used.update({"Real"} if wide else ())
                 yield f"{indent}{python}{': Real' if wide else ''} = self.{python}"
 
-    def _declarations_of_answers(self, indent: str) -> Iterator[str]:
-        """Checks of what is declared of the answers, and of parameters together with answers."""
-        writer = self._writer(self.names)
-        for item in self.mechanism.inputs:
-            if not isinstance(item, nodes.Queries):
-                for condition in _conditions(item.where, self.private):
-                    if names_in(condition) & self.private:
-                        yield from self._require(item.name, condition, writer, indent)
-                continue
-            for name in item.names:
-                python = self.names[name]
-                checks = [
-                    (self._for_every_entry(c, writer, python), unparse_expr(c))
-                    for c in _conditions(item.where, self.private)
-                ]
-                for holds, text in (*checks, *self._domain(item, name, writer)):
-                    self.used.add("require_answers")
-                    arguments = [holds, quoted(name), quoted(text)]
-                    yield from bracket_lines(call("require_answers", arguments), indent)
-
     def _domain(self, item: nodes.Queries, name: str, writer: Writer) -> Iterator[tuple[str, str]]:
         """What `range` and `lattice` say of each answer: Python text and the spec's words."""
-        python = self.names[name]
+        python = writer.names[name]
         index = fresh("i", self.names) if self.declared("i") else "i"
         inner = writer if self.declared("i") else self._writer({**writer.names, "i": "i"})
         answer = f"{python}[{index}]" if item.vector else python
@@ -535,13 +756,23 @@ def _idents(mechanism: nodes.Mechanism) -> Iterator[str]:
             yield expr.index
 
 
-def _reader(item: nodes.Queries) -> str:
-    """How answers are read: reals as the noise computes with them, exactly where they lie on a lattice."""
-    return "exact" if item.lattice is not None and item.sort is nodes.Sort.REAL else _CHECKS[item.sort]
+def _exact(item: nodes.Queries) -> bool:
+    """Whether answers must stay as they are: rounding them down could take neighbours further apart."""
+    return item.lattice is not None or not rounds(item)
 
 
-def _scalar_answer(sort: nodes.Sort) -> str:
-    return "Real" if sort is nodes.Sort.REAL else _GIVEN[sort]
+def _of_lengths(condition: nodes.Expr, private: set[str]) -> bool:
+    """Whether a condition speaks of answers by their number only."""
+    lengths = {nodes.Call("len", (nodes.Name(name),)) for name in private}
+    if condition in lengths:
+        return True
+    match condition:
+        case nodes.Name(ident=name) | nodes.Index(base=name) if name in private:
+            return False
+        case nodes.Gather(over=nodes.Indices(base=name)) if name in private:
+            return False
+        case _:
+            return all(_of_lengths(part, private) for part in parts_of(condition))
 
 
 def _import_order(name: str) -> tuple[bool, str]:

@@ -1,24 +1,44 @@
 """Private answers as generated mechanisms take them: lists, tuples, NumPy arrays, pandas Series.
 
-They are copied, never changed. In this build unusable values (NaN, infinity, text) raise an error that names
-their place; that an error occurs is itself not private.
+Types, dtypes, shapes and lengths are public, and may be refused. Values are private, and never decide whether
+a run raises: each one is mapped to a number that can be computed with, always in the same way.
+
+* NaN becomes 0; infinities, and values beyond ±`LARGEST`, saturate there.
+* Values outside a declared range become the nearer end of it.
+* Values off a declared lattice, and fractions where integers are declared, are rounded down.
+
+A float is the shortest decimal that names it, as in parameters: 0.3 is 3/10, a multiple of 1/10.
+
+None of this takes two answers further apart than they were, but for NaN and infinite values, which are no
+numbers that an adjacency could speak of: they stand for the numbers that they become. `check` of a generated
+mechanism raises where one of these rules would change an answer. Answers are copied, never changed.
 """
 
 from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Hashable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from aligncheck.runtime.errors import AnswersError, ParameterError
-from aligncheck.runtime.noise import Noise
 from aligncheck.runtime.parameters import boolean
 from aligncheck.runtime.reals import Real
 
+LARGEST = int(sys.float_info.max)
+"""The largest float, 2^1024 - 2^970, to which larger values saturate."""
+
 Labels: TypeAlias = tuple[Hashable, ...]
+
+Bound: TypeAlias = "Real | Callable[[int], Real] | None"
+"""An end of a declared range or a declared step: a number, or one for each index."""
+
+Number: TypeAlias = "int | Fraction | float"
+
+T = TypeVar("T")
 
 
 class Answers(Protocol):
@@ -42,6 +62,19 @@ class Labelled:
         return iter(self.values)
 
 
+@dataclass(frozen=True, slots=True)
+class Given(Generic[T]):
+    """A list of answers that was read and cleaned: numbers of one kind, and the names of the queries, if they
+    have names. `values` is a NumPy array where an array was given that needed no more than that.
+    """
+
+    values: Sequence[T]
+    labels: Labels | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
 def labels_of(values: Answers) -> Labels | None:
     """The names of the queries: a Series' index, or what `Labelled` carries; None for lists and arrays."""
     if isinstance(values, Labelled):
@@ -50,66 +83,168 @@ def labels_of(values: Answers) -> Labels | None:
     return None if index is None or callable(index) else tuple(index)
 
 
-def real_answers(name: str, values: Answers, noise: Noise) -> list[Real]:
-    """A vector of real answers, as `noise` computes with them.
+# --- what a run reads -------------------------------------------------------------------------------------
+
+
+def real_answers(
+    name: str,
+    values: Answers,
+    *,
+    low: Bound = None,
+    high: Bound = None,
+    step: Bound = None,
+    entries: Mapping[str, int] | None = None,
+) -> Given[Number]:
+    """A list of real answers, cleaned.
+
+    `low` and `high` are the ends of the declared range, `step` the declared lattice; `entries` holds the
+    lengths of public lists that must have an entry for every answer.
 
     Raises:
-        AnswersError: empty, not one-dimensional, or an entry is no finite number.
+        AnswersError: empty, too long, not one-dimensional, or of a type that does not hold numbers alone.
     """
-    return [noise.answer(_real(f"{name}[{i}]", value)) for i, value in enumerate(_entries(name, values))]
+    read, labels = _read(name, values, entries)
+    if low is None and high is None and step is None:
+        return Given(_plain_reals(name, read), labels)
+    domain = _Domain(low, high, step)
+    return Given([domain.real(i, value) for i, value in enumerate(_numbers(name, read))], labels)
 
 
-def exact_answers(name: str, values: Answers) -> list[Real]:
-    """A vector of answers on a lattice, as fractions.
-
-    A float is read as its shortest decimal, so that 0.3 is 3/10.
-
-    Raises:
-        AnswersError: as `real_answers` does.
-    """
-    return [exact_answer(f"{name}[{i}]", value) for i, value in enumerate(_entries(name, values))]
-
-
-def integer_answers(name: str, values: Answers) -> list[int]:
-    """A vector of integer answers; floats without a fraction are accepted.
-
-    Raises:
-        AnswersError: empty, not one-dimensional, or an entry is no integer.
-    """
-    return [_integer(f"{name}[{i}]", value) for i, value in enumerate(_entries(name, values))]
+def integer_answers(
+    name: str,
+    values: Answers,
+    *,
+    low: Bound = None,
+    high: Bound = None,
+    step: Bound = None,
+    entries: Mapping[str, int] | None = None,
+) -> Given[int]:
+    """A list of integer answers, cleaned: fractions are rounded down. Raises as `real_answers` does."""
+    read, labels = _read(name, values, entries)
+    domain = _Domain(low, high, step)
+    return Given([domain.integer(i, value) for i, value in enumerate(_numbers(name, read))], labels)
 
 
-def real_answer(name: str, value: object, noise: Noise) -> Real:
-    """One real answer. Raises `AnswersError` where it is no finite number."""
-    return noise.answer(_real(name, value))
+def boolean_answers(name: str, values: Answers, *, entries: Mapping[str, int] | None = None) -> Given[bool]:
+    """A list of truth values. Raises `AnswersError` as `real_answers` does."""
+    read, labels = _read(name, values, entries)
+    if _dtype(read) is not None:
+        if _dtype(read).kind != "b":
+            raise AnswersError(name, f"must hold truth values, but has the dtype {_dtype(read)}")
+        return Given(read.tolist(), labels)
+    return Given([boolean_answer(f"{name}[{i}]", value) for i, value in enumerate(read)], labels)
 
 
-def exact_answer(name: str, value: object) -> Real:
-    """One answer on a lattice, as a fraction. Raises `AnswersError` where it is no finite number."""
-    number = _real(name, value)
-    return Fraction(repr(float(number)) if isinstance(number, float) else number)
+def real_answer(
+    name: str, value: object, *, low: Bound = None, high: Bound = None, step: Bound = None
+) -> Number:
+    """One real answer, cleaned. Raises `AnswersError` where its type is none of numbers."""
+    return _Domain(low, high, step).real(0, _number(name, value))
 
 
-def integer_answer(name: str, value: object) -> int:
-    """One integer answer. Raises `AnswersError` where it is none."""
-    return _integer(name, value)
-
-
-def boolean_answers(name: str, values: Answers) -> list[bool]:
-    """A vector of truth values. Raises `AnswersError`, as `real_answers` does."""
-    return [boolean_answer(f"{name}[{i}]", value) for i, value in enumerate(_entries(name, values))]
+def integer_answer(
+    name: str, value: object, *, low: Bound = None, high: Bound = None, step: Bound = None
+) -> int:
+    """One integer answer, cleaned. Raises `AnswersError` where its type is none of numbers."""
+    return _Domain(low, high, step).integer(0, _number(name, value))
 
 
 def boolean_answer(name: str, value: object) -> bool:
-    """One truth value. Raises `AnswersError` where it is none."""
+    """One truth value. Raises `AnswersError` where its type is another."""
     try:
         return boolean(name, value)
     except ParameterError as error:
         raise AnswersError(name, error.problem) from None
 
 
+def real_stream(
+    name: str,
+    values: Iterable[object],
+    *,
+    low: Bound = None,
+    high: Bound = None,
+    step: Bound = None,
+    entries: Mapping[str, int] | None = None,
+) -> Iterator[Number]:
+    """Real answers one by one, each read when it is asked for, and cleaned.
+
+    Raises:
+        AnswersError: when an answer is read whose type is none of numbers, or that has no entry in a list of
+            `entries`.
+    """
+    domain = _Domain(low, high, step)
+    for i, value in enumerate(values):
+        _refuse_longer(name, i + 1, entries)
+        yield domain.real(i, _number(f"{name}[{i}]", value))
+
+
+def integer_stream(
+    name: str,
+    values: Iterable[object],
+    *,
+    low: Bound = None,
+    high: Bound = None,
+    step: Bound = None,
+    entries: Mapping[str, int] | None = None,
+) -> Iterator[int]:
+    """Integer answers one by one. Raises as `real_stream` does."""
+    domain = _Domain(low, high, step)
+    for i, value in enumerate(values):
+        _refuse_longer(name, i + 1, entries)
+        yield domain.integer(i, _number(f"{name}[{i}]", value))
+
+
+def boolean_stream(
+    name: str, values: Iterable[object], *, entries: Mapping[str, int] | None = None
+) -> Iterator[bool]:
+    """Truth values one by one. Raises as `real_stream` does."""
+    for i, value in enumerate(values):
+        _refuse_longer(name, i + 1, entries)
+        yield boolean_answer(f"{name}[{i}]", value)
+
+
+# --- what `check` reads -----------------------------------------------------------------------------------
+
+
+def checked_reals(name: str, values: Answers) -> list[Fraction]:
+    """A list of real answers as they are given, exactly.
+
+    Raises:
+        AnswersError: as `real_answers` does, and naming the first value that is not finite or too large. So
+            whether it raises is not private.
+    """
+    read, _ = _read(name, values, None)
+    return [_checked(f"{name}[{i}]", value) for i, value in enumerate(_numbers(name, read))]
+
+
+def checked_real(name: str, value: object) -> Fraction:
+    """One real answer as it is given. Raises as `checked_reals` does."""
+    return _checked(name, _number(name, value))
+
+
+def checked_integers(name: str, values: Answers) -> list[int]:
+    """A list of integer answers. Raises as `checked_reals` does, and where a value is no integer."""
+    return [_whole(f"{name}[{i}]", value) for i, value in enumerate(checked_reals(name, values))]
+
+
+def checked_integer(name: str, value: object) -> int:
+    """One integer answer. Raises as `checked_integers` does."""
+    return _whole(name, checked_real(name, value))
+
+
+def checked_booleans(name: str, values: Answers) -> list[bool]:
+    """A list of truth values, of which each is as good as the other. Raises as `boolean_answers` does."""
+    return list(boolean_answers(name, values).values)
+
+
+def checked_boolean(name: str, value: object) -> bool:
+    """One truth value. Raises as `boolean_answer` does."""
+    return boolean_answer(name, value)
+
+
 def require_answers(holds: bool, name: str, condition: str) -> None:
-    """Refuses answers that contradict their declaration (`where`, `range`, `lattice`, equal lengths).
+    """Refuses answers that contradict their declaration: of their values in `check` alone, of their number in
+    a run as well.
 
     Raises:
         AnswersError: `holds` is false.
@@ -123,48 +258,177 @@ def is_multiple(value: Real, step: Real) -> bool:
     return (Fraction(value) / Fraction(step)).denominator == 1
 
 
-def _entries(name: str, values: Answers) -> list[object]:
-    if isinstance(values, str | bytes | dict | set | frozenset):
-        raise AnswersError(name, f"must be a list of numbers, not a {type(values).__name__}")
-    if hasattr(values, "columns"):
+def _checked(place: str, value: Number) -> Fraction:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise AnswersError(place, "must be finite, not NaN or infinity")
+    if not -LARGEST <= value <= LARGEST:
+        raise AnswersError(place, "is larger than the largest float")
+    return _exactly(value)
+
+
+def _whole(place: str, value: Fraction) -> int:
+    if value.denominator != 1:
+        raise AnswersError(place, "must be an integer")
+    return value.numerator
+
+
+# --- cleaning ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Domain:
+    """The declared range and lattice of answers."""
+
+    low: Bound
+    high: Bound
+    step: Bound
+
+    def real(self, index: int, value: Number) -> Number:
+        cleaned = _cleaned(value)
+        if self.low is self.high is self.step is None:
+            return cleaned
+        cleaned = _exactly(cleaned)
+        if (step := _at(self.step, index)) is not None:
+            cleaned = _down(cleaned, step)
+        low, high = _at(self.low, index), _at(self.high, index)
+        if high is not None and cleaned > high:
+            cleaned = high if step is None else _down(high, step)
+        if low is not None and cleaned < low:
+            cleaned = low if step is None else -_down(-low, step)
+        return cleaned
+
+    def integer(self, index: int, value: Number) -> int:
+        cleaned = math.floor(_cleaned(value))
+        if self.low is self.high is self.step is None:
+            return cleaned
+        step = _at(self.step, index) or Fraction(1)
+        whole = Fraction(step.numerator)  # the least integer that is a multiple of the step
+        return math.floor(_Domain(self.low, self.high, whole).real(index, cleaned))
+
+
+def _at(bound: Bound, index: int) -> Fraction | None:
+    if bound is None:
+        return None
+    return Fraction(bound(index) if callable(bound) else bound)
+
+
+def _down(value: Fraction, step: Fraction) -> Fraction:
+    """The greatest multiple of a positive step that is at most the value."""
+    return math.floor(value / step) * step
+
+
+def _exactly(value: Number) -> Fraction:
+    return Fraction(repr(value) if isinstance(value, float) else value)
+
+
+def _cleaned(value: Number) -> Number:
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        return 0.0 if value != value else math.copysign(sys.float_info.max, value)
+    return max(-LARGEST, min(value, LARGEST))
+
+
+def _plain_reals(name: str, read: Any) -> Sequence[Number]:
+    """Answers of which nothing more is declared: arrays are cleaned as arrays."""
+    if _dtype(read) is None:
+        return [_cleaned(value) for value in _numbers(name, read)]
+    _refuse_dtype(name, _dtype(read))
+    from aligncheck.runtime.columns import cleaned_array
+
+    cleaned: Sequence[Number] = cleaned_array(read)
+    return cleaned
+
+
+# --- reading ----------------------------------------------------------------------------------------------
+
+
+def _read(name: str, values: Answers, entries: Mapping[str, int] | None) -> tuple[Any, Labels | None]:
+    """The entries as a list, or as an array where they were one, and the queries' names."""
+    labels = labels_of(values)
+    given: Any = values.values if isinstance(values, Labelled) else values
+    if isinstance(given, str | bytes | bytearray | Mapping | set | frozenset):
+        raise AnswersError(name, f"must be a list of numbers, not a {type(given).__name__}")
+    if hasattr(given, "columns"):
         raise AnswersError(name, "must be one column, not a whole table: choose a column first")
-    dimensions = getattr(values, "ndim", 1)
+    dimensions = getattr(given, "ndim", 1)
     if dimensions != 1:
         raise AnswersError(name, f"must be one-dimensional, but has {dimensions} dimensions")
-    if not (hasattr(values, "__len__") and hasattr(values, "__iter__")):
-        raise AnswersError(name, f"must be a list of numbers, not a {type(values).__name__}")
-    # `tolist` gives Python numbers at once, where iterating would make one NumPy object after the other.
-    entries = values.tolist() if hasattr(values, "tolist") else list(values)
-    if not entries:
+    if not (hasattr(given, "__len__") and hasattr(given, "__iter__")):
+        raise AnswersError(name, f"must be a list of numbers, not a {type(given).__name__}")
+    if not len(given):
         raise AnswersError(name, "is empty: it must hold at least one answer")
-    return entries
+    _refuse_longer(name, len(given), entries)
+    if labels is not None and len(labels) != len(given):
+        raise AnswersError(name, f"has {len(given)} answers and {len(labels)} labels")
+    if getattr(given, "dtype", None) is None:
+        return list(given), labels
+    if hasattr(given, "mask"):
+        raise AnswersError(name, "is a masked array: fill in what is masked first")
+    dtype = given.dtype
+    if type(dtype).__module__.partition(".")[0] != "numpy" or dtype.kind == "O":
+        raise AnswersError(
+            name,
+            f"has the dtype {dtype}, in which entries may be missing: fill them in and convert the column, "
+            'as by `.fillna(0).astype("float64")`',
+        )
+    return (given.to_numpy() if hasattr(given, "to_numpy") else given), labels
 
 
-def _real(place: str, value: object) -> Fraction | float:
+def _refuse_longer(name: str, length: int, entries: Mapping[str, int] | None) -> None:
+    for other, most in (entries or {}).items():
+        if length > most:
+            raise AnswersError(name, f"must satisfy `len({name}) <= len({other})`")
+
+
+def _dtype(read: Any) -> Any:
+    return getattr(read, "dtype", None)
+
+
+def _refuse_dtype(name: str, dtype: Any) -> None:
+    if dtype.kind in "iu" or (dtype.kind == "f" and dtype.itemsize <= 8):
+        return
+    what = "truth values" if dtype.kind == "b" else f"the dtype {dtype}"
+    raise AnswersError(name, f"must hold integers or floats of at most 64 bits, not {what}")
+
+
+def _numbers(name: str, read: Any) -> Iterable[Number]:
+    """Entries as Python numbers; what raises are types alone."""
+    if _dtype(read) is not None:
+        _refuse_dtype(name, _dtype(read))
+        listed: list[Number] = read.tolist()
+        return listed
+    if set(map(type, read)) <= {int, float}:
+        return list(read)
+    return [_number(f"{name}[{i}]", value) for i, value in enumerate(read)]
+
+
+def _number(place: str, value: object) -> Number:
+    """A number of a known kind; not all are finite. Raises `AnswersError` by the type alone."""
     match value:
-        case float() if math.isfinite(value):
-            return value
         case bool():
             raise AnswersError(place, "must be a number, not a truth value")
+        case float():
+            return float(value)  # of a subclass as well
         case int():
-            return value
+            return int(value)
         case Fraction():
             return value
-        case numbers.Rational():
-            return Fraction(int(value.numerator), int(value.denominator))
-        case numbers.Real():
-            number = float(value)
-            if math.isfinite(number):
-                return number
-            raise AnswersError(place, "must be finite, not NaN or infinity")
+        case numbers.Rational() | numbers.Real():
+            return _converted(value)
     raise AnswersError(place, f"must be a number, not {_kind(value)}")
 
 
-def _integer(place: str, value: object) -> int:
-    number = _real(place, value)
-    if number != math.floor(number):
-        raise AnswersError(place, "must be an integer")
-    return math.floor(number)
+def _converted(value: numbers.Real) -> Number:
+    """A number of some other library; one that it cannot convert is treated as NaN, whatever the reason."""
+    try:
+        if isinstance(value, numbers.Integral):
+            return int(value)
+        if isinstance(value, numbers.Rational):
+            return Fraction(int(value.numerator), int(value.denominator))
+        return float(value)
+    except (ArithmeticError, ValueError):
+        return math.nan
 
 
 def _kind(value: object) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 
 class MechanismError(ValueError):
     """A generated mechanism cannot run as it was asked to."""
@@ -21,10 +23,30 @@ class ParameterError(ArgumentError):
 
 
 class AnswersError(ArgumentError):
-    """Private answers have the wrong shape or type, or are no finite numbers.
+    """Private answers have the wrong shape or type; or, in `check` alone, values that are not as declared.
 
-    The text never holds an answer's value, only its place.
+    A run raises it by what is public only: types, shapes, how many answers there are. The text never holds an
+    answer's value, only its place.
     """
+
+
+class AlreadyRunError(MechanismError):
+    """The object ran already, or runs: a mechanism releases once. Make a new one, which spends anew."""
+
+
+class BudgetError(MechanismError):
+    """More is asked of a budget than it has left; nothing was spent.
+
+    Attributes:
+        asked, spent, remaining: privacy losses, in natural-logarithm units. What runs in progress may still
+            spend is neither spent nor remaining.
+    """
+
+    def __init__(self, asked: Fraction, spent: Fraction, remaining: Fraction) -> None:
+        super().__init__(f"the budget does not allow it: asked {asked}, spent {spent}, remaining {remaining}")
+        self.asked = asked
+        self.spent = spent
+        self.remaining = remaining
 
 
 class NumericError(MechanismError):
@@ -37,3 +59,13 @@ class SelectionError(MechanismError):
 
 class MissingPandasError(ImportError):
     """`to_frame` was called where pandas is not installed."""
+
+
+class MissingOpenDPError(ImportError):
+    """A measurement was asked for where OpenDP is not installed."""
+
+
+class UnsafeFloatWarning(UserWarning):
+    """A mechanism computes in floating point, which its proof does not cover: the low bits of what it
+    releases can give answers away (Mironov, CCS 2012). For experiments only.
+    """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from aligncheck.runtime.errors import ParameterError
 from aligncheck.runtime.reals import Real, to_float
@@ -114,11 +115,14 @@ class GapNoise:
 class Estimate:
     """A true answer as a released gap tells it: `value` is gap + threshold, in the unit of the answers.
 
+    `resolution` is the step of the lattice on which the noise was drawn, 0 where there is none.
+
     Source: VLDB paper, section 6.2; dissertation, section 5.4.3.
     """
 
     value: Real
     noise: GapNoise
+    resolution: Fraction = Fraction(0)
 
     @property
     def standard_error(self) -> float:
@@ -134,9 +138,14 @@ class Estimate:
         lie near the threshold or below it. For bounds that hold together for all m answers that were tested,
         take the confidence 1 - (1 - confidence)/m.
 
+        On a lattice the bound is lower by two of its steps. Exponential noise rounded down to the lattice is
+        geometric, and Laplace noise the difference of two such draws; so the gap's noise on the lattice is
+        less than two steps away from noise with the distribution that the margin is of. Rounding the answer
+        down only makes the bound safer.
+
         Source: Lemma 7 of the VLDB paper; Lemma 5.4 of the dissertation.
 
         Raises:
             ParameterError: `confidence` is not strictly between 0 and 1.
         """
-        return to_float(self.value) - self.noise.margin(confidence)
+        return to_float(self.value - 2 * self.resolution) - self.noise.margin(confidence)

@@ -1,13 +1,27 @@
-"""The class that generated mechanisms derive from, and what they say about themselves."""
+"""The classes that generated mechanisms derive from, and what they say about themselves."""
 
 from __future__ import annotations
 
 import copy
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from fractions import Fraction
+from types import TracebackType
+from typing import Any, ClassVar, Generic, Self
 
-from aligncheck.runtime.errors import ParameterError
+from aligncheck.runtime.answers import Given
+from aligncheck.runtime.bits import Bits, SeededBits, SystemBits
+from aligncheck.runtime.budget import Budget, Reservation
+from aligncheck.runtime.errors import AlreadyRunError, MechanismError, ParameterError, UnsafeFloatWarning
 from aligncheck.runtime.noise import FloatingNoise, Noise
+from aligncheck.runtime.parameters import RealLike, real
+from aligncheck.runtime.reals import Real
+from aligncheck.runtime.result import R, Release, Result
+
+FINEST = 1024
+"""A step of the lattice is by default at most 1/1024 of what all declared units are multiples of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,29 +74,229 @@ class Spec:
 
 
 class Mechanism:
-    """A verified mechanism with its public parameters; calling it runs it once and spends its privacy claim.
+    """A verified mechanism with its public parameters; it runs once, and spends its privacy claim then.
 
-    Runs of one object are independent: each of them spends anew.
+    Attributes:
+        bound: the most that a run spends, in natural-logarithm units; None where that depends on how many
+            answers there are and these are not known yet.
     """
 
     spec: ClassVar[Spec]
     callees: ClassVar[tuple[type[Mechanism], ...]] = ()
     """The mechanisms that this one calls."""
 
-    floating_point: ClassVar[bool] = True
-    """This build computes in floating point, which the proof does not cover: for experiments only."""
+    mode: ClassVar[str]
+    """How it computes: `lattice`, `refined` or `float`; only the last is not covered by the proof."""
 
-    def __init__(self, *, seed: int | None = None) -> None:
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
-            raise ParameterError("seed", "must be an integer or None")
-        self._noise: Noise = FloatingNoise(seed)
+    bound: Real | None = None
+
+    def __init__(self, *, budget: Budget | None = None, testing_seed: int | None = None) -> None:
+        if testing_seed is not None and (isinstance(testing_seed, bool) or not isinstance(testing_seed, int)):
+            raise ParameterError("testing_seed", "must be an integer or None")
+        if budget is not None and not isinstance(budget, Budget):
+            raise ParameterError("budget", "must be a Budget or None")
+        self._seed = testing_seed
+        self._budget = budget
+        self._given_noise: Noise | None = None
+        self._only_run: Run[Any] | None = None
 
     def with_noise(self, noise: Noise) -> Self:
-        """The same mechanism drawing from another source; its results carry the source's remark."""
+        """A new object, which did not run yet, drawing from another source; its results carry the source's
+        remark.
+        """
         other = copy.copy(self)
-        other._noise = noise
+        other._given_noise = noise
+        other._only_run = None
+        if type(self)._bound is not Mechanism._bound:  # which depends on the answers
+            other.bound = None
         return other
+
+    @property
+    def spent(self) -> Fraction:
+        """What was spent: 0 before the run; while answers come one by one, what was released so far costs."""
+        return Fraction(0) if self._only_run is None else self._only_run.spent
+
+    @property
+    def remaining(self) -> Fraction:
+        """The bound less what was spent: after a run, what the run could have spent and did not.
+
+        Raises:
+            MechanismError: the bound depends on how many answers there are, which is not known yet.
+        """
+        if self.bound is None:
+            raise MechanismError("what a run may spend depends on how many answers there will be")
+        return Fraction(self.bound) - self.spent
+
+    def _run(self, **given: Given[Any]) -> Run[Any]:
+        """The object's only run, not begun yet; `given` are the lists of answers, by their names in the spec.
+
+        Raises:
+            AlreadyRunError: there was one.
+            BudgetError: the budget does not allow it; nothing was drawn.
+        """
+        if self._only_run is not None:
+            raise AlreadyRunError(
+                f"this `{type(self).__name__}` has run already; a new object runs, and spends, anew"
+            )
+        noise = self._noise() if self._given_noise is None else self._given_noise
+        release: Release[Any] = Release(noise, given, getattr(self, "gamma", None))
+        if self.bound is None:
+            self.bound = self._bound(release)
+        reserved = None if self._budget is None else self._budget.reserve(Fraction(self.bound))
+        self._only_run = Run(self, noise, release, reserved)
+        return self._only_run
+
+    def _noise(self) -> Noise:
+        """A new source of noise."""
+        raise NotImplementedError
+
+    def _bits(self) -> Bits:
+        return SystemBits() if self._seed is None else SeededBits(self._seed)
+
+    def _bound(self, release: Release[Any]) -> Real:
+        """The most that a run on these answers spends; given by those whose bound depends on their number."""
+        raise NotImplementedError
+
+    def _cost(self, release: Release[Any]) -> Real:
+        """What the output so far costs, which is the bound unless the claim depends on the output."""
+        assert self.bound is not None
+        return self.bound
 
     def __repr__(self) -> str:
         values = ", ".join(f"{p.keyword}={getattr(self, p.keyword)}" for p in self.spec.parameters)
         return f"{type(self).__name__}({values})"
+
+
+class LatticeMechanism(Mechanism):
+    """Computes with exact numbers: noise and answers are multiples of `gamma`, in the unit of the answers.
+    Proved in this form.
+    """
+
+    mode: ClassVar[str] = "lattice"
+    gamma: Fraction
+
+    def _noise(self) -> Noise:
+        from aligncheck.runtime.exact_noise import LatticeNoise
+
+        return LatticeNoise(self.gamma, self._bits())
+
+
+class RefinedMechanism(Mechanism):
+    """Computes with exact numbers: noise is real-valued, as in the proof, with as many digits as decisions
+    need. What is released is rounded down to multiples of `gamma`, in the unit of the answers.
+    """
+
+    mode: ClassVar[str] = "refined"
+    gamma: Fraction
+
+    def _noise(self) -> Noise:
+        from aligncheck.runtime.exact_noise import RefinedNoise
+
+        return RefinedNoise(self.gamma, self._bits())
+
+
+class FloatMechanism(Mechanism):
+    """Computes in floating point, which no proof covers: for experiments only.
+
+    Warns:
+        UnsafeFloatWarning: when it is made.
+    """
+
+    mode: ClassVar[str] = "float"
+
+    def __init__(self, *, budget: Budget | None = None, testing_seed: int | None = None) -> None:
+        super().__init__(budget=budget, testing_seed=testing_seed)
+        warnings.warn(
+            f"`{type(self).__name__}` computes in floating point, which its proof does not cover: it is for "
+            "experiments, not for the release of sensitive data",
+            UnsafeFloatWarning,
+            stacklevel=3,
+        )
+
+    def _noise(self) -> Noise:
+        return FloatingNoise(self._seed)
+
+
+class Run(Generic[R]):
+    """The only run of a mechanism: `with` begins and ends it, or `stream` does.
+
+    Attributes:
+        noise: where its noise comes from.
+        release: what it releases.
+    """
+
+    def __init__(
+        self, mechanism: Mechanism, noise: Noise, release: Release[R], reserved: Reservation | None
+    ) -> None:
+        self.noise = noise
+        self.release = release
+        self._mechanism = mechanism
+        self._reserved = reserved
+        self._failed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # Whether and where a run fails may tell something, so one that failed has spent all that it could.
+        self._failed = kind is not None and not issubclass(kind, GeneratorExit)
+        if self._reserved is not None:
+            self._reserved.settle(self.spent)
+
+    @property
+    def spent(self) -> Fraction:
+        """What the run has spent so far."""
+        mechanism = self._mechanism
+        assert mechanism.bound is not None
+        return Fraction(mechanism.bound if self._failed else mechanism._cost(self.release))
+
+    def result(self) -> Result[R]:
+        """What was released, with everything that must be said about it."""
+        mechanism = self._mechanism
+        assert mechanism.bound is not None
+        return self.release.result(
+            mechanism.spec.name, mechanism._cost(self.release), mechanism.bound, mechanism.mode, self.noise
+        )
+
+    def stream(self, rounds: Iterator[R]) -> Iterator[R]:
+        """The records of a program, each as soon as it is released; none of them is kept here."""
+        self.release.forget()
+        return self._each(rounds)
+
+    def _each(self, rounds: Iterator[R]) -> Iterator[R]:
+        with self:
+            yield from rounds
+
+
+def resolution(gamma: RealLike | None, units: Mapping[str, Real | Sequence[Real]]) -> Fraction:
+    """The step γ of the lattice, in the unit of the answers: what was given, if it divides every unit. By
+    default the units' greatest common divisor G, divided by the least integer that makes this at most 1/1024.
+
+    `units` holds sensitivities, declared lattices, ends of ranges, …, by their text in the spec; one that is
+    a list stands for all of its entries.
+
+    Raises:
+        ParameterError: `gamma` is not positive, or does not divide a unit.
+    """
+    values = {text: unit if isinstance(unit, Sequence) else (unit,) for text, unit in units.items()}
+    if gamma is None:
+        common = _common([Fraction(value) for each in values.values() for value in each])
+        return common / math.ceil(FINEST * common)
+    step = real("gamma", gamma)
+    if step <= 0:
+        raise ParameterError("gamma", f"must be positive, but is {step}")
+    for text, each in values.items():
+        for value in each:
+            if (Fraction(value) / step).denominator != 1:
+                raise ParameterError("gamma", f"must divide `{text}` = {value}, but is {step}")
+    return step
+
+
+def _common(values: Sequence[Fraction]) -> Fraction:
+    """The greatest number of which all are multiples; 1 where none says anything."""
+    divisor = Fraction(
+        math.gcd(*(value.numerator for value in values)), math.lcm(*(value.denominator for value in values))
+    )
+    return divisor or Fraction(1)

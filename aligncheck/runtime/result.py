@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from aligncheck.runtime.answers import Labels
+from aligncheck.runtime.answers import Given
 from aligncheck.runtime.errors import MissingPandasError
 from aligncheck.runtime.estimates import Estimate, GapNoise
 from aligncheck.runtime.noise import Noise
@@ -17,8 +18,11 @@ from aligncheck.runtime.reals import Real
 if TYPE_CHECKING:
     import pandas as pd
 
+FLOAT = "float"
+"""The mode that no proof covers."""
+
 FLOATING_POINT_REMARK = (
-    "floating point: the proof is about real-valued noise; this build is for experiments, "
+    "unsafe, floating point: the proof is about real-valued noise; this build is for experiments, "
     "not for the release of sensitive data"
 )
 
@@ -48,7 +52,9 @@ class Result(Generic[R_co]):
             the output itself determines which query it was; None for the other records.
         estimates: what each record that releases a gap to a threshold tells about its answer:
             `result.estimates[0].lower_bound(0.95)`; None for the other records.
-        floating_point: whether the run computed in floating point (see `notes`).
+        mode: how the run computed: `lattice`, `refined`, or `float`, which is unsafe (see `notes`).
+        gamma: the step of which answers, noise or what was released are multiples, in the unit of the
+            answers; None in floating point.
         private: whether the noise came from the operating system; False for seeded and recorded noise.
         notes: what a reader of the records must know.
     """
@@ -59,7 +65,8 @@ class Result(Generic[R_co]):
     bound: Real
     labels: tuple[Hashable | None, ...]
     estimates: tuple[Estimate | None, ...]
-    floating_point: bool
+    mode: str
+    gamma: Fraction | None
     private: bool
     notes: tuple[str, ...]
 
@@ -93,21 +100,32 @@ class Result(Generic[R_co]):
 
 
 class Release(Generic[R]):
-    """Collects the records of a run in progress. `labels` maps each query vector's name to its labels."""
+    """Collects the records of a run in progress.
 
-    def __init__(self, labels: Mapping[str, Labels | None]) -> None:
-        self._of_queries = labels
+    `given` holds the lists of answers by their names in the spec, of which labels and lengths are used.
+    """
+
+    def __init__(self, noise: Noise, given: Mapping[str, Given[Any]], gamma: Fraction | None = None) -> None:
+        self.given = given
+        self._noise = noise
+        self._gamma = gamma
+        self._counts: Counter[str] = Counter()
+        self._keeps = True
         self._records: list[R] = []
         self._labels: list[Hashable | None] = []
         self._estimates: list[Estimate | None] = []
+
+    def forget(self) -> None:
+        """From now on records are counted, not kept: they are handed out one by one."""
+        self._keeps = False
 
     def emit(
         self,
         record: R,
         query: tuple[str, int] | None = None,
         estimate: tuple[str, Real, GapNoise] | None = None,
-    ) -> None:
-        """Releases one record.
+    ) -> R:
+        """Releases one record, and gives it back as it was released.
 
         `query` is the vector and the index of the answer that it is about, given only where the output
         determines that index: other labels would tell more than the output does. An index outside the vector
@@ -115,31 +133,47 @@ class Release(Generic[R]):
         field is a gap: the field's name in Python, the public number that must be added to it so that it is
         the answer and the noise as drawn, and that noise.
         """
-        self._records.append(record)
-        self._labels.append(None if query is None else self._label(*query))
-        self._estimates.append(None if estimate is None else _estimate(record, *estimate))
+        record = self._released(record)
+        self._counts[record.tag] += 1
+        if self._keeps:
+            self._records.append(record)
+            self._labels.append(None if query is None else self._label(*query))
+            self._estimates.append(
+                None if estimate is None else _estimate(record, *estimate, self._gamma or Fraction(0))
+            )
+        return record
+
+    def _released(self, record: R) -> R:
+        """The record with its numbers as the noise lets them out."""
+        changed: dict[str, Real] = {}
+        for field in dataclasses.fields(record):
+            value = getattr(record, field.name)
+            if not isinstance(value, int):
+                released = self._noise.released(value)
+                if released is not value:
+                    changed[field.name] = released
+        return dataclasses.replace(record, **changed) if changed else record
 
     def _label(self, vector: str, index: int) -> Hashable | None:
-        labels = self._of_queries.get(vector)
+        labels = self.given[vector].labels if vector in self.given else None
         return labels[index] if labels is not None and 0 <= index < len(labels) else None
 
     def count(self, tag: str | None = None) -> int:
         """How many records were released, in all or with a tag."""
-        return len(self._records) if tag is None else sum(record.tag == tag for record in self._records)
+        return self._counts.total() if tag is None else self._counts[tag]
 
-    def result(
-        self, mechanism: str, spent: Real, floating_point: bool, noise: Noise, bound: Real | None = None
-    ) -> Result[R]:
-        """What was released, with everything that must be said about it; `bound` is `spent` if not given."""
-        remarks = (FLOATING_POINT_REMARK if floating_point else None, noise.remark)
+    def result(self, mechanism: str, spent: Real, bound: Real, mode: str, noise: Noise) -> Result[R]:
+        """What was released, with everything that must be said about it."""
+        remarks = (FLOATING_POINT_REMARK if mode == FLOAT else None, noise.remark)
         return Result(
             mechanism=mechanism,
             records=tuple(self._records),
             spent=spent,
-            bound=spent if bound is None else bound,
+            bound=bound,
             labels=tuple(self._labels),
             estimates=tuple(self._estimates),
-            floating_point=floating_point,
+            mode=mode,
+            gamma=self._gamma,
             private=noise.remark is None,
             notes=tuple(remark for remark in remarks if remark is not None),
         )
@@ -150,8 +184,8 @@ def row_of(record: Record) -> dict[str, Fraction | float]:
     return {f.metadata.get("name", f.name): getattr(record, f.name) for f in dataclasses.fields(record)}
 
 
-def _estimate(record: Record, field: str, added: Real, noise: GapNoise) -> Estimate:
-    return Estimate(getattr(record, field) + (added - noise.mean), noise)
+def _estimate(record: Record, field: str, added: Real, noise: GapNoise, gamma: Fraction) -> Estimate:
+    return Estimate(getattr(record, field) + (added - noise.mean), noise, gamma)
 
 
 def _plain(value: object) -> object:
