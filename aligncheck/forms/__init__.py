@@ -21,7 +21,7 @@ from aligncheck.check import check
 from aligncheck.diagnostics import SpecError
 from aligncheck.forms.lattice import Lattice, on_lattice, rounds, units_of
 from aligncheck.forms.names import NoFormError, chain
-from aligncheck.forms.rational import irrational_calls, rate_of, with_rational_numbers
+from aligncheck.forms.rational import irrational_calls, rate_of, rounded_down, with_rational_numbers
 from aligncheck.forms.refinable import refuse_what_cannot_be_refined
 from aligncheck.modes import Mode
 from aligncheck.source import Source
@@ -31,7 +31,7 @@ from aligncheck.syntax.parse import parse
 from aligncheck.syntax.unparse import unparse
 from aligncheck.syntax.walk import statements_in
 
-__all__ = ["Form", "NoFormError", "form_of", "rate_of", "rounds", "units_of"]
+__all__ = ["Form", "NoFormError", "form_of", "rate_of", "rounded_down", "rounds", "units_of"]
 
 
 @dataclass(frozen=True, slots=True)

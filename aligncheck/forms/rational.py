@@ -1,23 +1,33 @@
 """Rational numbers in place of irrational ones.
 
 The runtime computes a root or a logarithm as a rational number near it, by a rule of its own and from public
-numbers alone. The form calls a public function of which nothing is known (`fun`), the same on D and D', so
-that its proof holds whatever that number is. It follows that such a number may not be a noise scale, whose
-sign must be known, unless the mechanism itself sees to that.
+numbers alone (`aligncheck.runtime.rationals`). For a constant (`sqrt(2)`) the form holds that very number.
+Else it calls a public function of which nothing is known (`fun`), the same on D and D', so that its proof
+holds whatever the number is; so it may not be a noise scale, whose sign must be known, unless the mechanism
+itself sees to that.
+
+`floor(log2(x))` and `floor(sqrt(x))` are integers, which the runtime computes exactly: they stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 
-from aligncheck.forms.names import fresh, names_of
+from aligncheck.forms.names import NoFormError, fresh, names_of
+from aligncheck.runtime import rationals
+from aligncheck.runtime.errors import NumericError
 from aligncheck.syntax import nodes, rewrite
 from aligncheck.syntax.nodes import Expr, Family, Mechanism, Sort
-from aligncheck.syntax.walk import own_expressions, parts_of, statements_in, subexpressions, with_parts
+from aligncheck.syntax.walk import own_expressions, parts_of, statements_in, with_parts
 
 IRRATIONAL = ("sqrt", "exp", "ln", "log2")
 """Functions whose values are irrational for most rational arguments."""
+
+
+_COMPUTED = {"sqrt": rationals.sqrt, "exp": rationals.exp, "ln": rationals.ln, "log2": rationals.log2}
 
 
 def irrational_calls(mechanism: Mechanism) -> tuple[nodes.Call, ...]:
@@ -30,10 +40,23 @@ def irrational_calls(mechanism: Mechanism) -> tuple[nodes.Call, ...]:
     )
 
 
+def rounded_down(expr: Expr) -> tuple[str, Expr] | None:
+    """The function and its argument, for `floor(log2(x))` and `floor(sqrt(x))`: computed exactly."""
+    match expr:
+        case nodes.Call("floor", (nodes.Call("log2" | "sqrt" as function, (x,)),)):
+            return function, x
+        case _:
+            return None
+
+
 def _calls(expr: Expr) -> Iterator[nodes.Call]:
-    for e in subexpressions(expr):
-        if isinstance(e, nodes.Call) and e.function in IRRATIONAL:
-            yield e
+    if (exact := rounded_down(expr)) is not None:
+        yield from _calls(exact[1])
+        return
+    if isinstance(expr, nodes.Call) and expr.function in IRRATIONAL:
+        yield expr
+    for part in parts_of(expr):
+        yield from _calls(part)
 
 
 def _evaluated(statement: nodes.Stmt) -> Iterator[Expr]:
@@ -84,14 +107,22 @@ def _factors(weight: Expr) -> Iterator[Expr]:
 
 def with_rational_numbers(mechanism: Mechanism) -> Mechanism:
     """The mechanism with public functions in place of irrational ones, in what it computes."""
-    used = sorted({call.function for call in irrational_calls(mechanism)})
+    used = sorted({c.function for c in irrational_calls(mechanism) if _constant(c.args[0]) is None})
     taken = names_of(mechanism)
     names = {function: fresh(f"near_{function}", taken) for function in used}
 
     def near(expr: Expr) -> Expr:
-        if isinstance(expr, nodes.Call) and expr.function in names:
+        if not isinstance(expr, nodes.Call):
+            return expr
+        argument = _constant(expr.args[0])
+        if argument is None:
             return replace(expr, function=names[expr.function])
-        return expr
+        try:
+            value = _COMPUTED[expr.function](argument)
+        except NumericError as error:
+            raise NoFormError(str(error), expr.span) from None
+        top, bottom = nodes.Number(Fraction(value.numerator)), nodes.Number(Fraction(value.denominator))
+        return nodes.Binary("/", top, bottom, span=expr.span)
 
     def statement(s: nodes.Stmt) -> nodes.Stmt:
         evaluated = {id(e) for part in _evaluated(s) for e in _calls(part)}
@@ -109,3 +140,33 @@ def with_rational_numbers(mechanism: Mechanism) -> Mechanism:
         body=rewrite.statements(mechanism.body, statement),
         functions=(*mechanism.functions, *functions),
     )
+
+
+def _constant(expr: Expr) -> Fraction | None:
+    """The value of an expression without names; None where it has one, or where it has no value."""
+    match expr:
+        case nodes.Number(value=value):
+            return value
+        case nodes.Unary(op="-", operand=operand):
+            value_ = _constant(operand)
+            return None if value_ is None else -value_
+        case nodes.Binary(op="+" | "-" | "*" | "/" as op, left=left, right=right):
+            pair = _constant(left), _constant(right)
+            if pair[0] is None or pair[1] is None or (op == "/" and pair[1] == 0):
+                return None
+            return _ARITHMETIC[op](pair[0], pair[1])
+        case _:
+            return None
+
+
+_ARITHMETIC: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
