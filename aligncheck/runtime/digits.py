@@ -1,30 +1,21 @@
-"""Exact geometric and discrete Laplace draws, many at once.
+"""Exact geometric and discrete Laplace draws, many at once: made as in `exactly`, digit by digit.
 
-A geometric variable with rate θ has probability proportional to exp(-θ x) on x = 0, 1, 2, … That is a
-product over the binary digits of x, so that these are independent: digit j is 1 with probability
-1 / (1 + exp(θ 2^j)). For the same reason the quotient by 2^J is geometric with rate θ 2^J and independent of
-the digits below J. So the J lowest digits are drawn one by one, up to where the quotient's rate is 2 or more;
-then the quotient, which is 0 six times out of seven or more often, by counting successes of probability
-exp(-θ 2^J).
-
-Each of these events compares a uniform byte with the leading 8 binary digits of its probability, and reads
-further bits only where the two are equal. No draw depends on a float.
+Each event compares a uniform byte with the leading 8 binary digits of its probability, and reads further bits
+only where the two are equal. No draw depends on a float.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aligncheck.runtime.bits import Bits
-from aligncheck.runtime.exactly import rational
-from aligncheck.runtime.thresholds import Event, Threshold, event_of
+from aligncheck.runtime.exactly import Geometric
+from aligncheck.runtime.thresholds import Event
 
 Integers: TypeAlias = Any
 """Whole numbers: an array of `int64`, or of Python's as objects where some do not fit in 62 bits."""
@@ -55,31 +46,15 @@ def _settled(event: Event, count: int, bits: Bits) -> NDArray[np.bool_]:
     return happens
 
 
-@dataclass(frozen=True, slots=True)
-class _Geometric:
-    """The events that make up a geometric draw: the low digits, the lowest first, and one more success."""
-
-    digits: tuple[Event, ...]
-    more: Event
-
-    def draw(self, count: int, bits: Bits) -> Integers:
-        quotient = self._quotient(count, bits)
-        limbs = [self.digits[start : start + _LIMB] for start in range(0, len(self.digits), _LIMB)]
-        low = _low(limbs[0], count, bits) if limbs else np.zeros(count, dtype=np.int64)
-        if len(self.digits) + int(quotient.max(initial=0)).bit_length() <= _LIMB:
-            return low | (quotient << len(self.digits))
-        wide = low.astype(object)
-        for place, limb in enumerate(limbs[1:], start=1):
-            wide |= _low(limb, count, bits).astype(object) << (_LIMB * place)
-        return wide | (quotient.astype(object) << len(self.digits))
-
-    def _quotient(self, count: int, bits: Bits) -> NDArray[np.int64]:
-        quotient = np.zeros(count, dtype=np.int64)
-        going = np.flatnonzero(happenings(self.more, count, bits))
-        while len(going):
-            quotient[going] += 1
-            going = going[happenings(self.more, len(going), bits)]
-        return quotient
+def draws(sampler: Geometric, count: int, bits: Bits) -> Integers:
+    """`count` independent draws."""
+    drawn: Integers = np.empty(max(count, 0), dtype=np.int64)
+    for start in range(0, count, _CHUNK):  # so that what is needed besides stays in a processor's cache
+        some = _draws(sampler, min(_CHUNK, count - start), bits)
+        if some.dtype == object:
+            drawn = drawn.astype(object, copy=False)
+        drawn[start : start + len(some)] = some
+    return drawn
 
 
 def geometrics(rate: Fraction | int, count: int, bits: Bits) -> Integers:
@@ -88,14 +63,7 @@ def geometrics(rate: Fraction | int, count: int, bits: Bits) -> Integers:
     Raises:
         NumericError: the rate is no `int` or `Fraction`, or not positive.
     """
-    sampler = _sampler(rational(rate, "a rate"))
-    draws: Integers = np.empty(max(count, 0), dtype=np.int64)
-    for start in range(0, count, _CHUNK):  # so that what is needed besides stays in a processor's cache
-        drawn = sampler.draw(min(_CHUNK, count - start), bits)
-        if drawn.dtype == object:
-            draws = draws.astype(object, copy=False)
-        draws[start : start + len(drawn)] = drawn
-    return draws
+    return draws(Geometric.of_rate(rate), count, bits)
 
 
 def discrete_laplaces(rate: Fraction | int, count: int, bits: Bits) -> Integers:
@@ -141,6 +109,28 @@ def fitting(values: Integers) -> Integers:
     return values if largest < FITS else values.astype(object)
 
 
+def _draws(sampler: Geometric, count: int, bits: Bits) -> Integers:
+    length = len(sampler.digits)
+    quotient = _quotients(sampler.more, count, bits)
+    limbs = [sampler.digits[start : start + _LIMB] for start in range(0, length, _LIMB)]
+    low = _low(limbs[0], count, bits) if limbs else np.zeros(count, dtype=np.int64)
+    if length + int(quotient.max(initial=0)).bit_length() <= _LIMB:
+        return low | (quotient << length)
+    wide = low.astype(object)
+    for place, limb in enumerate(limbs[1:], start=1):
+        wide |= _low(limb, count, bits).astype(object) << (_LIMB * place)
+    return wide | (quotient.astype(object) << length)
+
+
+def _quotients(more: Event, count: int, bits: Bits) -> NDArray[np.int64]:
+    quotients = np.zeros(count, dtype=np.int64)
+    going = np.flatnonzero(happenings(more, count, bits))
+    while len(going):
+        quotients[going] += 1
+        going = going[happenings(more, len(going), bits)]
+    return quotients
+
+
 def _low(events: Sequence[Event], count: int, bits: Bits) -> NDArray[np.int64]:
     """Digits as numbers; eight of them are put together as bytes first, which moves less memory."""
     total = np.zeros(count, dtype=np.int64)
@@ -156,11 +146,3 @@ def signs(count: int, bits: Bits) -> NDArray[np.bool_]:
     """`count` fair choices."""
     packed = np.frombuffer(bits.draw((count + 7) // 8), dtype=np.uint8)
     return np.unpackbits(packed, count=count).view(np.bool_)
-
-
-@lru_cache(maxsize=64)
-def _sampler(rate: Fraction) -> _Geometric:
-    enough = 2 / rate
-    length = (-(-enough.numerator // enough.denominator) - 1).bit_length()  # the least J with rate 2^J >= 2
-    digits = (event_of(Threshold(rate * (1 << j), odds=True)) for j in range(length))
-    return _Geometric(tuple(digits), event_of(Threshold(rate * (1 << length))))

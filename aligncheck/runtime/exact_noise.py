@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, overload
 
-from aligncheck.runtime import exactly
 from aligncheck.runtime.bits import Bits, SystemBits, below
 from aligncheck.runtime.errors import NumericError
+from aligncheck.runtime.exactly import Geometric, choice, discrete_laplace, geometric, rational
 from aligncheck.runtime.reals import Real
 from aligncheck.runtime.refined import RefinedNumber, Rests
 
@@ -49,26 +49,23 @@ class _ExactNoise:
         self.remark: str | None = self._bits.remark
 
     def geometric(self, p: Real) -> int:
-        chance = exactly.rational(p, "a success probability")  # type: ignore[arg-type]
-        if chance > 1:
-            raise NumericError("a success probability must be at most 1")
-        failures = 0
-        while not exactly.bernoulli(chance, self._bits):
-            failures += 1
-        return failures
+        return Geometric.of_chance(_shortened(p, "a success probability")).draw(self._bits)
 
     def geometrics(self, p: Real, count: int) -> list[int]:
-        return [self.geometric(p) for _ in range(count)]
+        return self._listed(Geometric.of_chance(_shortened(p, "a success probability")), count)
 
     def geometric_of_rate(self, rate: Real) -> int:
-        return exactly.geometric(_rate(rate, "a rate"), self._bits)
+        return Geometric.of_rate(_shortened(rate, "a rate")).draw(self._bits)
 
     def geometrics_of_rate(self, rate: Real, count: int) -> list[int]:
+        return self._listed(Geometric.of_rate(_shortened(rate, "a rate")), count)
+
+    def _listed(self, sampler: Geometric, count: int) -> list[int]:
         if count <= 0:
             return []
-        from aligncheck.runtime.digits import geometrics
+        from aligncheck.runtime.digits import draws
 
-        drawn: list[int] = geometrics(_rate(rate, "a rate"), count, self._bits).tolist()
+        drawn: list[int] = draws(sampler, count, self._bits).tolist()
         return drawn
 
     @overload
@@ -76,14 +73,14 @@ class _ExactNoise:
     @overload
     def discrete_laplace(self, scale: Real, step: Real) -> Real: ...
     def discrete_laplace(self, scale: Real, step: Real) -> Real:
-        return step * exactly.discrete_laplace(_rate_of_scale(scale, step), self._bits)
+        return step * discrete_laplace(_rate_of_scale(scale, step), self._bits)
 
     @overload
     def discrete_exponential(self, scale: Real, step: int) -> int: ...
     @overload
     def discrete_exponential(self, scale: Real, step: Real) -> Real: ...
     def discrete_exponential(self, scale: Real, step: Real) -> Real:
-        return step * exactly.geometric(_rate_of_scale(scale, step), self._bits)
+        return step * geometric(_rate_of_scale(scale, step), self._bits)
 
     def discrete_laplaces(self, scale: Real, step: Real, count: int) -> Sequence[Any]:
         from aligncheck.runtime.digits import discrete_laplaces
@@ -108,14 +105,12 @@ class _ExactNoise:
         )
 
     def choice(self, logs: Iterable[tuple[int, Real]]) -> int:
-        listed = list(logs)
-        if not listed:
-            raise NumericError("no index is eligible")
-        greatest = max(log for _, log in listed)
-        while True:
-            index, log = listed[below(len(listed), self._bits)]
-            if exactly.bernoulli_exp(Fraction(greatest - log), self._bits):
-                return index
+        return self.weighted_choice((index, Fraction(1), log) for index, log in logs)
+
+    def weighted_choice(self, weights: Iterable[tuple[int, Real, Real]]) -> int:
+        listed = list(weights)
+        place = choice([(_rational(factor), _rational(log)) for _, factor, log in listed], self._bits)
+        return listed[place][0]
 
     def logistic(self, location: Real, scale: Real, low: Real | None = None) -> Real:
         raise NumericError("logistic noise has no exact sampler")
@@ -185,7 +180,7 @@ class RefinedNoise(_ExactNoise):
 
     def exponential(self, scale: Real) -> Any:
         rate = _rate_of_scale(scale, self.gamma)
-        steps = exactly.geometric(rate, self._bits)
+        steps = geometric(rate, self._bits)
         return RefinedNumber(steps * self.gamma, {(Rests(rate, self._bits), 0): self.gamma})
 
     def laplaces(self, scale: Real, count: int) -> Sequence[Any]:
@@ -213,11 +208,17 @@ def _exactly(value: Fraction | float) -> Fraction:
     return Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
 
 
-def _rate(rate: Real, name: str) -> Fraction:
-    return short_rate(exactly.rational(rate, name))  # type: ignore[arg-type]
+def _rational(value: Real) -> Fraction:
+    if not isinstance(value, Fraction | int):
+        raise NumericError(f"a weight must be an exact number, not a {type(value).__name__}")
+    return Fraction(value)
+
+
+def _shortened(rate: Real, name: str) -> Fraction:
+    return short_rate(rational(rate, name))
 
 
 def _rate_of_scale(scale: Real, step: Real) -> Fraction:
     """A step over the scale."""
-    width = exactly.rational(scale, "a noise scale")  # type: ignore[arg-type]
-    return short_rate(exactly.rational(step, "the step of discrete noise") / width)  # type: ignore[arg-type]
+    width = rational(scale, "a noise scale")
+    return short_rate(rational(step, "the step of discrete noise") / width)

@@ -1,18 +1,75 @@
-"""Exact draws, one at a time, by whole numbers alone and without ever computing an exponential.
+"""Exact draws, one at a time, by whole numbers alone: `digits` makes many at once.
 
-Canonne, Kamath, Steinke, *The discrete Gaussian for differential privacy*, Algorithms 1 and 2. Rates are
-rational numbers; a float is refused, since it rarely is the number that was meant. `digits` draws many.
+A geometric variable has probability proportional to q^x on x = 0, 1, 2, … That is a product over the binary
+digits of x, so that these are independent: digit j is 1 with probability q^N / (1 + q^N), N = 2^j. For the
+same reason the quotient by 2^J is geometric with q^(2^J) in the place of q, and independent of the digits
+below J. So the J lowest digits are drawn one by one, up to where that power is at most exp(-2); then the
+quotient, which is 0 six times out of seven or more often, by counting successes of that probability.
+
+Rates are rational numbers; a float is refused, since it rarely is the number that was meant.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from aligncheck.runtime.bits import Bits, below
 from aligncheck.runtime.errors import NumericError
+from aligncheck.runtime.thresholds import Event, Power, Threshold, event_of, exp_bounds
+
+_FIRST_BITS = 64
+
+LOG2_E = 26613026195688644983
+"""The binary logarithm of e in units of 2^-64, rounded down."""
 
 
-def rational(value: Fraction | int, name: str, *, positive: bool = True) -> Fraction:
+@dataclass(frozen=True, slots=True)
+class Geometric:
+    """The events that make up a geometric draw: the low digits, the lowest first, and one more success."""
+
+    digits: tuple[Event, ...]
+    more: Event
+
+    @staticmethod
+    def of_rate(rate: Fraction | int) -> Geometric:
+        """Probability (1 - exp(-rate)) exp(-rate x) on x = 0, 1, 2, …
+
+        Raises:
+            NumericError: the rate is no `int` or `Fraction`, or not positive.
+        """
+        return _of_rate(rational(rate, "a rate"))
+
+    @staticmethod
+    def of_chance(p: Fraction | int) -> Geometric:
+        """Probability (1 - p)^x p: the failures before the first success.
+
+        Raises:
+            NumericError: `p` is no `int` or `Fraction`, not positive, or greater than 1.
+        """
+        chance = rational(p, "a success probability")
+        if chance > 1:
+            raise NumericError("a success probability must be at most 1")
+        return _of_chance(chance)
+
+    def draw(self, bits: Bits) -> int:
+        """One draw."""
+        length = len(self.digits)
+        drawn = bits.draw(length + 1)
+        value = 0
+        for place, event in enumerate(self.digits):
+            if event.happens_by(drawn[place], bits):
+                value |= 1 << place
+        quotient, more = 0, self.more.happens_by(drawn[length], bits)
+        while more:
+            quotient += 1
+            more = self.more.happens(bits)
+        return value | quotient << length
+
+
+def rational(value: object, name: str, *, positive: bool = True) -> Fraction:
     """The same number as a `Fraction`.
 
     Raises:
@@ -37,60 +94,112 @@ def bernoulli(p: Fraction | int, bits: Bits) -> bool:
     return below(chance.denominator, bits) < chance.numerator
 
 
-def bernoulli_exp(x: Fraction | int, bits: Bits) -> bool:
-    """True with probability exp(-x), for x >= 0: by Algorithm 1.
-
-    Raises:
-        NumericError: `x` is no rational number, or negative.
-    """
-    exponent = rational(x, "an exponent", positive=False)
-    whole = exponent.numerator // exponent.denominator
-    while whole:  # as long as each of `whole` draws of exp(-1) comes true: rarely more than two
-        if not _bernoulli_exp_to_one(1, 1, bits):
-            return False
-        whole -= 1
-    return _bernoulli_exp_to_one(exponent.numerator % exponent.denominator, exponent.denominator, bits)
-
-
 def geometric(rate: Fraction | int, bits: Bits) -> int:
-    """Probability (1 - exp(-rate)) exp(-rate x) on x = 0, 1, 2, …: from Algorithm 2.
+    """Probability (1 - exp(-rate)) exp(-rate x) on x = 0, 1, 2, …
 
     Raises:
-        NumericError: the rate is no rational number, or not positive.
+        NumericError: the rate is no `int` or `Fraction`, or not positive.
     """
-    theta = rational(rate, "a rate")
-    s, t = theta.numerator, theta.denominator
-    # Rate 1/t first: its remainder by t is uniform but for a factor exp(-u/t), its quotient has rate 1.
-    while True:
-        remainder = below(t, bits)
-        if _bernoulli_exp_to_one(remainder, t, bits):
-            break
-    quotient = 0
-    while _bernoulli_exp_to_one(1, 1, bits):
-        quotient += 1
-    return (remainder + t * quotient) // s
+    return Geometric.of_rate(rate).draw(bits)
 
 
 def discrete_laplace(rate: Fraction | int, bits: Bits) -> int:
-    """Probability proportional to exp(-rate |x|) on the integers: Algorithm 2 (the scale is 1 / rate).
+    """Probability proportional to exp(-rate |x|) on the integers: the scale is 1 / rate.
 
     Raises:
         NumericError: the rate is no rational number, or not positive.
     """
+    sampler = Geometric.of_rate(rate)
     while True:
         negative = below(2, bits) == 1
-        magnitude = geometric(rate, bits)
+        magnitude = sampler.draw(bits)
         if magnitude or not negative:  # zero has no sign: count it once
             return -magnitude if negative else magnitude
 
 
-def _bernoulli_exp_to_one(numerator: int, denominator: int, bits: Bits) -> bool:
-    """True with probability exp(-x), for x = numerator / denominator from 0 to 1.
+def choice(weights: Sequence[tuple[Fraction, Fraction]], bits: Bits) -> int:
+    """A place, with probability proportional to factor * exp(log) of the pair (factor, log) there.
 
-    Draws with probabilities x/1, x/2, x/3, … come true k times in a row with probability x^k/k!, so that the
-    first failure is at an odd place with probability 1 - x + x^2/2 - …
+    Each weight is bounded by a power of 2, which is less than four times as large, or is not among the larger
+    ones; a place is drawn by these bounds, and kept with the probability weight / bound.
+
+    Raises:
+        NumericError: there is no pair, or a factor is not positive.
     """
-    place = 1
-    while below(denominator * place, bits) < numerator:
-        place += 1
-    return place % 2 == 1
+    if not weights:
+        raise NumericError("no index is eligible")
+    greatest = max(log for _, log in weights)
+    sizes = [_size_of_weight(rational(factor, "a weight"), greatest - log) for factor, log in weights]
+    least = max(sizes) - _FIRST_BITS - len(sizes).bit_length()
+    sizes = [max(size, least) for size in sizes]
+    places: dict[int, list[int]] = {}
+    for place, size in enumerate(sizes):
+        places.setdefault(size, []).append(place)
+    total = sum(len(some) << (size - least) for size, some in places.items())
+    while True:
+        drawn = below(total, bits)
+        for size, some in places.items():
+            if drawn < len(some) << (size - least):
+                place = some[drawn >> (size - least)]
+                break
+            drawn -= len(some) << (size - least)
+        factor, log = weights[place]
+        if _happens(factor / Fraction(2) ** size, greatest - log, bits):
+            return place
+
+
+def _size_of_weight(factor: Fraction, exponent: Fraction) -> int:
+    """The s of a power 2^s that is at least factor * exp(-exponent), and not much larger."""
+    top, bottom = factor.numerator, factor.denominator
+    size = top.bit_length() - bottom.bit_length()
+    if top << max(-size, 0) > bottom << max(size, 0):
+        size += 1
+    return size - (exponent.numerator * LOG2_E // exponent.denominator >> 64)
+
+
+def _happens(factor: Fraction, exponent: Fraction, bits: Bits) -> bool:
+    """True with probability factor * exp(-exponent), which is at most 1."""
+    spare = max(factor.numerator.bit_length() - factor.denominator.bit_length() + 1, 0)
+
+    def bounds(precision: int) -> tuple[int, int]:
+        low, high = exp_bounds(exponent, precision + spare)
+        scale = factor.denominator << spare
+        return low * factor.numerator // scale, -(-high * factor.numerator // scale)
+
+    return happens_within(bounds, bits)
+
+
+def happens_within(bounds: Callable[[int], tuple[int, int]], bits: Bits) -> bool:
+    """True with a probability of which bounds are known, as closely as asked.
+
+    `bounds(precision)` are whole numbers at most and at least the probability times 2^precision.
+    """
+    precision, drawn = _FIRST_BITS, int.from_bytes(bits.draw(_FIRST_BITS // 8), "little")
+    while True:
+        low, high = bounds(precision)
+        if drawn < low:
+            return True
+        if drawn >= high:
+            return False
+        drawn = drawn << precision | int.from_bytes(bits.draw(precision // 8), "little")
+        precision *= 2
+
+
+@lru_cache(maxsize=256)
+def _of_rate(rate: Fraction) -> Geometric:
+    length = _digits_for(rate)
+    digits = (event_of(Threshold(rate * (1 << j), odds=True)) for j in range(length))
+    return Geometric(tuple(digits), event_of(Threshold(rate * (1 << length))))
+
+
+@lru_cache(maxsize=256)
+def _of_chance(p: Fraction) -> Geometric:
+    length = _digits_for(p)  # (1 - p)^N is at most exp(-p N)
+    digits = (event_of(Power(1 - p, j, odds=True)) for j in range(length))
+    return Geometric(tuple(digits), event_of(Power(1 - p, length)))
+
+
+def _digits_for(rate: Fraction) -> int:
+    """The least J for which rate 2^J is 2 or more."""
+    enough = 2 / rate
+    return (-(-enough.numerator // enough.denominator) - 1).bit_length()

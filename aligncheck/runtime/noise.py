@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Protocol, overload
 
 from aligncheck.runtime.errors import NumericError
-from aligncheck.runtime.reals import Real, at_least, at_most, one_minus_exp, softplus, to_float
+from aligncheck.runtime.reals import Real, at_least, at_most, ln, one_minus_exp, softplus, to_float
 from aligncheck.runtime.selection import argmax_of
 
 
@@ -66,6 +66,9 @@ class Noise(Protocol):
 
     def choice(self, logs: Iterable[tuple[int, Real]]) -> int:
         """An index, with probability proportional to the exponential of the number beside it."""
+
+    def weighted_choice(self, weights: Iterable[tuple[int, Real, Real]]) -> int:
+        """The same for a positive factor and a logarithm: proportional to factor * exp(log)."""
 
     def logistic(self, location: Real, scale: Real, low: Real | None = None) -> Real:
         """Density exp(-z) / (scale (1 + exp(-z))^2) with z = (x - location)/scale, given that x > `low`."""
@@ -164,6 +167,9 @@ class FloatingNoise:
         # size of the logarithms (Gumbel 1954; Maddison, Tarlow, Minka, *A\* Sampling*, NIPS 2014).
         # ln(E) of a standard exponential E is minus such noise.
         return argmax_of((index, log - math.log(self._positive_exponential())) for index, log in logs)
+
+    def weighted_choice(self, weights: Iterable[tuple[int, Real, Real]]) -> int:
+        return self.choice((index, ln(factor) + log) for index, factor, log in weights)
 
     def logistic(self, location: Real, scale: Real, low: Real | None = None) -> float:
         # By inversion of P(X > x | X > low) = exp(-E), E standard exponential. Without `low` this says that
@@ -296,6 +302,9 @@ class RecordedNoise:
 
     def choice(self, logs: Iterable[tuple[int, Real]]) -> int:
         return int(self._next("Choose", *(log for _, log in logs)))
+
+    def weighted_choice(self, weights: Iterable[tuple[int, Real, Real]]) -> int:
+        return self.choice((index, ln(factor) + log) for index, factor, log in weights)
 
     def logistic(self, location: Real, scale: Real, low: Real | None = None) -> Real:
         return self._next("Logistic", location, scale, *(() if low is None else (low,)))

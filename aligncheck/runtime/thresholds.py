@@ -8,6 +8,7 @@ they agree.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -16,6 +17,7 @@ from typing import Protocol
 from aligncheck.runtime.bits import Bits
 
 _SPARE = 16
+_WORTH_MULTIPLYING = 4096
 _WORD = (1 << 64) - 1
 
 
@@ -35,22 +37,40 @@ class Threshold:
 
     def leading(self, count: int) -> int:
         """The first `count` binary digits after the point: the probability times 2^count, rounded down."""
-        precision = count + _SPARE
-        while True:
-            low, high = self.bounds(precision)
-            if low >> (precision - count) == high >> (precision - count):
-                return low >> (precision - count)
-            precision *= 2
+        return agreed(self.bounds, count)
 
     def bounds(self, precision: int) -> tuple[int, int]:
         """Integers at most and at least the probability times 2^precision; their distance is a few units."""
         low, high = exp_bounds(self.exponent, precision)
-        if not self.odds:
-            return low, high
-        one = 1 << precision
-        return (low << precision) // (one + low), -(
-            (-high << precision) // (one + high)
-        )  # rises with exp(-x)
+        return odds_bounds(low, high, precision) if self.odds else (low, high)
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """The probability q^N for N = 2^`doublings`, or, with `odds`, q^N / (1 + q^N); q is from 0 to below 1.
+
+    Such a number may have finitely many digits: 1/3 as odds, or any power of 1/2. As odds it has where N is 1
+    only: for odd a and b, a^N + b^N leaves the remainder 2 by 4 and is no power of 2 unless both are 1. Those
+    are worked out as they are. Of the powers, bounds that are close enough give all digits.
+    """
+
+    base: Fraction
+    doublings: int
+    odds: bool = False
+
+    def leading(self, count: int) -> int:
+        """The first `count` binary digits after the point: the probability times 2^count, rounded down."""
+        length = self.base.denominator.bit_length() << self.doublings
+        if self.doublings == 0 or length <= _WORTH_MULTIPLYING:
+            power = self.base ** (1 << self.doublings)
+            exact = power / (1 + power) if self.odds else power
+            return (exact.numerator << count) // exact.denominator
+        return agreed(self.bounds, count)
+
+    def bounds(self, precision: int) -> tuple[int, int]:
+        """Integers at most and at least the probability times 2^precision; their distance is a few units."""
+        low, high = power_bounds(self.base, self.doublings, precision)
+        return odds_bounds(low, high, precision) if self.odds else (low, high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +88,10 @@ class Event:
 
     def happens(self, bits: Bits) -> bool:
         """Whether it happens: by a uniform number whose digits are read until they differ."""
-        drawn = bits.draw(1)[0]
+        return self.happens_by(bits.draw(1)[0], bits)
+
+    def happens_by(self, drawn: int, bits: Bits) -> bool:
+        """The same, where the first 8 digits are drawn already."""
         return drawn < self.byte if drawn != self.byte else self.settled(bits)
 
     def settled(self, bits: Bits) -> bool:
@@ -87,9 +110,40 @@ class Event:
 
 
 @lru_cache(maxsize=4096)
-def event_of(probability: Threshold) -> Event:
+def event_of(probability: Threshold | Power) -> Event:
     """The event, whose digits are worked out once."""
     return Event.of(probability)
+
+
+def agreed(bounds: Callable[[int], tuple[int, int]], count: int) -> int:
+    """The first `count` binary digits of a number between bounds that come ever closer."""
+    precision = count + _SPARE
+    while True:
+        low, high = bounds(precision)
+        if low >> (precision - count) == high >> (precision - count):
+            return low >> (precision - count)
+        precision *= 2
+
+
+def odds_bounds(low: int, high: int, precision: int) -> tuple[int, int]:
+    """Integers at most and at least y / (1 + y) 2^precision, y 2^precision being between `low` and `high`."""
+    one = 1 << precision  # the quotient rises with y
+    return (low << precision) // (one + low), -((-high << precision) // (one + high))
+
+
+@lru_cache(maxsize=1024)
+def power_bounds(base: Fraction, doublings: int, precision: int) -> tuple[int, int]:
+    """Integers at most and at least base^(2^doublings) 2^precision, for 0 <= base < 1.
+
+    Each squaring about doubles the distance of the bounds, for which as many more bits are kept.
+    """
+    working = precision + doublings + _SPARE
+    low = (base.numerator << working) // base.denominator
+    high = -((-base.numerator << working) // base.denominator)
+    for _ in range(doublings):
+        low, high = squared_bounds(low, high, working)
+    extra = working - precision
+    return low >> extra, -(-high >> extra)
 
 
 @lru_cache(maxsize=1024)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from aligncheck.runtime import NumericError, Result
 from aligncheck.runtime.noise import Noise
-from aligncheck.runtime.reals import at_least, at_most
+from aligncheck.runtime.reals import at_least, at_most, ln
 from aligncheck.statistical.errors import CannotTest
 from aligncheck.statistical.outputs import ABSENT, LONGEST, NUMBER, Outputs
 
@@ -205,8 +205,14 @@ class _LaneNoise:
         self._tape = tape
         self._next = 0
 
-    def answer(self, value: Fraction | float) -> float:
+    def answer(self, value: Fraction | float, exact: bool = False) -> float:
         return float(value)
+
+    def answers(self, values: Iterable[Fraction | float], exact: bool = False) -> list[float]:
+        return [float(value) for value in values]
+
+    def released(self, value: Any) -> Any:
+        return value
 
     def laplace(self, scale: Any) -> Lane:
         magnitudes, signs = self._tape.draw(self._place(), self._split.runs)
@@ -222,12 +228,14 @@ class _LaneNoise:
             raise NumericError("a success probability must be at most 1")
         return Lane(np.floor(self._unit() / -math.log1p(-at_most(p))), self._split)
 
+    def geometric_of_rate(self, rate: Any) -> Lane:
+        return self._failures(at_most(rate))
+
+    def discrete_exponential(self, scale: Any, step: Any) -> Lane:
+        return self._failures(self._rate(scale, step)) * float(step)
+
     def discrete_laplace(self, scale: Any, step: Any) -> Lane:
-        if not step > 0:
-            raise NumericError("the step of discrete noise must be positive")
-        rate = at_most(step / (Fraction(scale) if isinstance(scale, int) else scale))
-        if not rate > 0:
-            raise NumericError("a noise scale is too large for a float")
+        rate = self._rate(scale, step)
         difference = np.floor(self._unit() / rate) - np.floor(self._unit() / rate)
         return Lane(difference * float(step), self._split)
 
@@ -240,6 +248,9 @@ class _LaneNoise:
         if not scores:
             raise NumericError("no index is eligible")
         return indices[scores[0].places_of_greatest(scores, 1)[0]]
+
+    def weighted_choice(self, weights: Iterable[tuple[int, Any, Any]]) -> int:
+        return self.choice((index, log + ln(factor)) for index, factor, log in weights)
 
     def logistic(self, location: Any, scale: Any, low: Any = None) -> Lane:
         exponential = self._positive_unit()
@@ -262,6 +273,23 @@ class _LaneNoise:
 
     def discrete_laplaces(self, scale: Any, step: Any, count: int) -> list[Lane]:
         return [self.discrete_laplace(scale, step) for _ in range(count)]
+
+    def geometrics_of_rate(self, rate: Any, count: int) -> list[Lane]:
+        return [self.geometric_of_rate(rate) for _ in range(count)]
+
+    def discrete_exponentials(self, scale: Any, step: Any, count: int) -> list[Lane]:
+        return [self.discrete_exponential(scale, step) for _ in range(count)]
+
+    def _rate(self, scale: Any, step: Any) -> float:
+        if not step > 0:
+            raise NumericError("the step of discrete noise must be positive")
+        rate = at_most(step / (Fraction(scale) if isinstance(scale, int) else scale))
+        if not rate > 0:
+            raise NumericError("a noise scale is too large for a float")
+        return rate
+
+    def _failures(self, rate: float) -> Lane:
+        return Lane(np.floor(self._unit() / rate), self._split)
 
     def _place(self) -> int:
         self._next += 1

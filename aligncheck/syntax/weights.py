@@ -25,3 +25,31 @@ def log_of(weight: Expr) -> Expr:
             return Conditional(test, log_of(then), log_of(otherwise), span=weight.span)
         case _:
             return Call("ln", (weight,), span=weight.span)
+
+
+def factor_and_log(log: Expr) -> tuple[Expr | None, Expr | None]:
+    """A factor and a logarithm, which make up the weight whose logarithm `log_of` gave: factor * exp(log).
+
+    None stands for the factor 1, or the logarithm 0.
+    """
+    match log:
+        case Call(function="ln", args=(weight,)):
+            return weight, None
+        case Binary(op="+" | "-" as op, left=left, right=right):
+            (factor, first), (other, second) = factor_and_log(left), factor_and_log(right)
+            if factor is None and other is None:
+                return None, log
+            times = "*" if op == "+" else "/"
+            return _joined(times, factor, other, Number(Fraction(1))), _joined(
+                op, first, second, Number(Fraction(0))
+            )
+        case _:
+            return None, log
+
+
+def _joined(op: str, left: Expr | None, right: Expr | None, neutral: Number) -> Expr | None:
+    if right is None:
+        return left
+    if left is None and op in "+*":
+        return right
+    return Binary(op, neutral if left is None else left, right)

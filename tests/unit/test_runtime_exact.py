@@ -15,9 +15,25 @@ from scipy import stats
 
 from aligncheck.runtime import NumericError
 from aligncheck.runtime.bits import Bits, SeededBits, SystemBits, below
-from aligncheck.runtime.digits import discrete_laplaces, fitting, geometrics, happenings, integers
-from aligncheck.runtime.exactly import bernoulli, bernoulli_exp, discrete_laplace, geometric
-from aligncheck.runtime.thresholds import Event, Threshold, exp_bounds, series_bounds, squared_bounds
+from aligncheck.runtime.digits import discrete_laplaces, draws, fitting, geometrics, happenings, integers
+from aligncheck.runtime.exactly import (
+    LOG2_E,
+    Geometric,
+    bernoulli,
+    choice,
+    discrete_laplace,
+    geometric,
+    happens_within,
+)
+from aligncheck.runtime.thresholds import (
+    Event,
+    Power,
+    Threshold,
+    exp_bounds,
+    power_bounds,
+    series_bounds,
+    squared_bounds,
+)
 
 RATES = [
     Fraction(1, 10**9),
@@ -98,6 +114,48 @@ def test_probabilities_of_extreme_exponents() -> None:
     assert Threshold(Fraction(1, 10**400)).leading(1000) == 2**1000 - 1
     assert Threshold(Fraction(1, 10**400), odds=True).leading(1000) == 2**999 - 1
     assert Threshold(Fraction(1000)).leading(1442) == 0 < Threshold(Fraction(1000)).leading(1443)
+
+
+POWERS = [
+    Fraction(1, 2),
+    Fraction(1, 3),
+    Fraction(3, 4),
+    Fraction(10**9 - 1, 10**9),
+    Fraction(2, 7),
+    Fraction(0),
+]
+
+
+@pytest.mark.parametrize("base", POWERS, ids=str)
+@pytest.mark.parametrize("odds", [False, True])
+def test_digits_of_powers(base: Fraction, odds: bool) -> None:
+    """Powers of 1/2, and 1/3 as odds, have finitely many digits; in small and large powers."""
+    for doublings in (0, 1, 5, 11):
+        power = base ** (1 << doublings)
+        exact = power / (1 + power) if odds else power
+        for count in (1, 8, 72, 136, 3000):
+            assert Power(base, doublings, odds).leading(count) == math.floor(exact * 2**count)
+
+
+def test_digits_of_powers_that_nobody_multiplies_out() -> None:
+    base = Fraction(10**9 - 1, 10**9)
+    for doublings in (25, 30, 36):
+        with localcontext() as context:
+            context.prec = 100
+            power = (Decimal(2**doublings) * (Decimal(base.numerator) / base.denominator).ln()).exp()
+            for odds, exact in ((False, power), (True, power / (1 + power))):
+                assert Power(base, doublings, odds).leading(72) == int(exact * 2**72)
+    low, high = power_bounds(base, 30, 200)
+    assert 0 < high - low <= 2
+    # Exact powers of 1/2 that are too long to be multiplied out end, as every one of their digits is known.
+    assert Power(Fraction(1, 2), 13).leading(2**13) == 1
+    assert Power(Fraction(1, 2), 13).leading(2**13 - 1) == 0
+
+
+def test_the_logarithm_of_e() -> None:
+    with localcontext() as context:
+        context.prec = 60
+        assert int(2**64 / Decimal(2).ln()) == LOG2_E
 
 
 # --- events -----------------------------------------------------------------------------------------------
@@ -200,17 +258,93 @@ def test_remainders_are_truncated_geometric(rate: Fraction, modulus: int) -> Non
 
 def test_draws_one_after_the_other_are_independent() -> None:
     rate = Fraction(1, 40)
-    for draws in (geometrics(rate, MANY, SeededBits(6)), abs(discrete_laplaces(rate, MANY, SeededBits(7)))):
-        parts = np.searchsorted(np.quantile(draws, [0.25, 0.5, 0.75]), np.asarray(draws))
+    for drawn in (geometrics(rate, MANY, SeededBits(6)), abs(discrete_laplaces(rate, MANY, SeededBits(7)))):
+        parts = np.searchsorted(np.quantile(drawn, [0.25, 0.5, 0.75]), np.asarray(drawn))
         table = np.histogram2d(parts[:-1], parts[1:], bins=4)[0]
         assert stats.chi2_contingency(table).pvalue > UNLIKELY
 
 
-@pytest.mark.parametrize("x", [Fraction(0), Fraction(1, 10**9), Fraction(1, 3), Fraction(1), Fraction(7, 2)])
-def test_bernoulli_exp(x: Fraction) -> None:
-    bits, p = SeededBits(8), math.exp(-float(x))
-    hits = sum(bernoulli_exp(x, bits) for _ in range(FEW))
-    assert stats.binomtest(hits, FEW, p).pvalue > UNLIKELY
+CHANCES = [
+    Fraction(1, 10**9),
+    Fraction(1, 16_000),
+    *(Fraction(n, 12) for n in (1, 4, 6, 8, 9, 11)),
+    Fraction(1),
+]
+
+
+@pytest.mark.parametrize("p", CHANCES, ids=str)
+def test_failures_before_the_first_success(p: Fraction) -> None:
+    bins = geometric_bins(-math.log1p(-float(p))) if p < 1 else [(0, 1.0), (1, 0.0)]
+    sampler = Geometric.of_chance(p)
+    check_bins([sampler.draw(bits) for bits in [SeededBits(13)] for _ in range(FEW)], bins)
+    check_bins(draws(sampler, MANY, SeededBits(14)), bins)
+
+
+CHOICES: list[list[tuple[Fraction, Fraction]]] = [
+    [(Fraction(1), Fraction(0))],
+    [(Fraction(1), Fraction(7)), (Fraction(1), Fraction(5)), (Fraction(1), Fraction(13, 2))],
+    [(Fraction(1, 7), Fraction(0)), (Fraction(10**9), Fraction(-20)), (Fraction(3, 10**6), Fraction(12))],
+    [(Fraction(3), Fraction(10**30)), (Fraction(5), Fraction(10**30)), (Fraction(10**40), Fraction(0))],
+    [(Fraction(1), Fraction(-i, 3)) for i in range(40)],
+    [(Fraction(1), Fraction(-60)), *[(Fraction(10**24), Fraction(-60 - 54))] * 3],
+]
+
+
+@pytest.mark.parametrize("weights", CHOICES)
+def test_choices_have_the_probabilities_of_their_weights(weights: list[tuple[Fraction, Fraction]]) -> None:
+    bits = SeededBits(15)
+    greatest = max(log for _, log in weights)
+    shares = [float(factor) * math.exp(float(log - greatest)) for factor, log in weights]
+    chosen = [choice(weights, bits) for _ in range(2 * FEW)]
+    check_bins(chosen, [(place, share / math.fsum(shares)) for place, share in enumerate(shares)])
+
+
+def test_a_choice_reads_little_whatever_the_weights() -> None:
+    """Also where one index has nearly all of the probability, or where weights are far apart."""
+
+    class Counted(SeededBits):
+        read = 0
+
+        def draw(self, count: int) -> bytes:
+            self.read += count
+            return super().draw(count)
+
+    bits = Counted(16)
+    one = Fraction(1)
+    for weights in (
+        [(one, Fraction(0)), *[(one, Fraction(-30))] * 500],
+        [(one, Fraction(-(10**9) * i)) for i in range(500)],
+        [(Fraction(10) ** (4 * i - 1000), Fraction(-9 * i)) for i in range(500)],
+    ):
+        for _ in range(20):
+            choice(weights, bits)
+    assert bits.read < 60 * 200
+
+
+def test_choices_that_are_refused() -> None:
+    with pytest.raises(NumericError, match="no index"):
+        choice([], SystemBits())
+    for factor in (0, -1, 0.5):
+        with pytest.raises(NumericError, match="a weight must"):
+            choice([(Fraction(1), Fraction(0)), (factor, Fraction(0))], SystemBits())  # type: ignore[list-item]
+
+
+def test_an_event_between_bounds_is_settled_by_further_bits() -> None:
+    """1/3 by bounds that say as little as they may."""
+
+    def bounds(precision: int) -> tuple[int, int]:
+        third = 2**precision // 3
+        return third - 2, third + 3
+
+    tie = (2**64 // 3).to_bytes(8, "little")
+    assert happens_within(bounds, ScriptedBits(word(2**64 // 3 - 3)))
+    assert not happens_within(bounds, ScriptedBits(word(2**64 // 3 + 3)))
+    assert happens_within(bounds, ScriptedBits(tie, word(2**62)))
+    assert not happens_within(bounds, ScriptedBits(tie, word(2**63)))
+    assert not happens_within(bounds, ScriptedBits(tie, tie, tie, word(2**64 - 1)))
+    bits = SeededBits(17)
+    hits = sum(happens_within(bounds, bits) for _ in range(FEW))
+    assert stats.binomtest(hits, FEW, 1 / 3).pvalue > UNLIKELY
 
 
 def test_bernoulli() -> None:
@@ -219,25 +353,24 @@ def test_bernoulli() -> None:
     assert stats.binomtest(hits, FEW, 2 / 7).pvalue > UNLIKELY
     assert bernoulli(1, bits)
     assert not bernoulli(0, bits)
-    assert not bernoulli_exp(10**400, bits)
 
 
 @pytest.mark.parametrize("exponent", [15, 19, 40])
 def test_draws_of_any_size(exponent: int) -> None:
     """Numbers that fit in 64 bits no longer, or only at times."""
     rate = Fraction(1, 10**exponent)
-    draws = geometrics(rate, 3000, SeededBits(10))
-    check_bins(draws, geometric_bins(float(rate)))
-    check_bins(draws % 8, [(m, 1 / 8) for m in range(8)])
-    check_bins(draws // 2**40 % 8, [(m, 1 / 8) for m in range(8)])
+    drawn = geometrics(rate, 3000, SeededBits(10))
+    check_bins(drawn, geometric_bins(float(rate)))
+    check_bins(drawn % 8, [(m, 1 / 8) for m in range(8)])
+    check_bins(drawn // 2**40 % 8, [(m, 1 / 8) for m in range(8)])
     check_bins(discrete_laplaces(rate, 3000, SeededBits(11)), laplace_bins(float(rate)))
-    assert type(draws.tolist()[0]) is int
+    assert type(drawn.tolist()[0]) is int
 
 
 def test_more_draws_than_are_made_at_once() -> None:
-    draws = geometrics(Fraction(1, 2), 150_000, SeededBits(12))
-    assert draws.shape == (150_000,)
-    for part in (draws[: 1 << 16], draws[1 << 16 : 1 << 17], draws[1 << 17 :]):
+    drawn = geometrics(Fraction(1, 2), 150_000, SeededBits(12))
+    assert drawn.shape == (150_000,)
+    for part in (drawn[: 1 << 16], drawn[1 << 16 : 1 << 17], drawn[1 << 17 :]):
         check_bins(part, geometric_bins(0.5))
     for count in (0, -1):
         assert len(geometrics(1, count, SystemBits())) == len(discrete_laplaces(1, count, SystemBits())) == 0
@@ -271,8 +404,9 @@ def test_probabilities_that_are_refused() -> None:
     for p in (Fraction(-1), Fraction(3, 2), 0.5):
         with pytest.raises(NumericError, match="a probability must"):
             bernoulli(p, SystemBits())  # type: ignore[arg-type]
-    with pytest.raises(NumericError, match="an exponent must"):
-        bernoulli_exp(Fraction(-1, 2), SystemBits())
+    for p in (0, -1, Fraction(3, 2), 0.5, True):
+        with pytest.raises(NumericError, match="a success probability must"):
+            Geometric.of_chance(p)  # type: ignore[arg-type]
 
 
 def test_whole_numbers_of_any_size() -> None:
