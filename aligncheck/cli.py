@@ -141,6 +141,7 @@ def _run(args: argparse.Namespace) -> int:
                 settings=args.set,
                 functions=args.function,
                 seed=args.seed,
+                mode=args.mode,
                 as_json=args.json,
                 timeout=args.timeout,
             )
@@ -529,6 +530,11 @@ def _declare_run(commands: _Commands) -> None:
         help="where a public function of the spec is; once for each",
     )
     parser.add_argument("--seed", type=int, metavar="N", help="repeatable noise: not private")
+    parser.add_argument(
+        "--mode",
+        choices=("lattice", "refined", "float"),
+        help="how it computes (default: on a lattice if that is proved, else refined; `float` is unsafe)",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
     _add_timeout(parser)
 

@@ -7,11 +7,18 @@ import sys
 from collections.abc import Sequence
 
 from aligncheck.commands import CommandError
-from aligncheck.commands.checking import Checking, one_file
+from aligncheck.commands.checking import certified, one_file
 from aligncheck.commands.screen import Screen, report_result
-from aligncheck.execute import NotVerified, RunError, run_file
+from aligncheck.execute import Checked, NoSafeMode, NotVerified, RunError, run_file
+from aligncheck.modes import Mode
 from aligncheck.report.release import execution_document, render_execution
-from aligncheck.verdict import Result, Verdict, exit_status
+from aligncheck.verdict import Result, Verified, exit_status
+
+_SAFE = {
+    Mode.LATTICE: "it is not proved on a lattice",
+    Mode.REFINED: "its noise cannot be drawn as finely as its decisions need",
+}
+"""The modes that a proof covers, in the order in which they are tried, and what it means that one is not."""
 
 
 def run(
@@ -23,19 +30,29 @@ def run(
     settings: Sequence[str],
     functions: Sequence[str],
     seed: int | None,
+    mode: str | None = None,
     as_json: bool,
     timeout: float,
 ) -> int:
-    """Prints what a run released. Returns 0, or the verdict's exit status where a spec is not verified.
+    """Prints what a run released. Returns 0, or the verdict's exit status where a spec is not verified; that
+    of UNKNOWN where it is, but in no form that can run.
+
+    `mode` is how it computes; None: on a lattice if that is proved, else refined.
 
     Raises CommandError where the run cannot be carried out.
     """
     checked: list[Result] = []
+    how = None if mode is None else Mode(mode)
 
-    def verify(spec: str) -> Verdict:
-        with Checking([spec], timeout=timeout, jobs=1) as results:
-            checked.extend(results)
-        return checked[0].verdict
+    def check(spec: str) -> Checked:
+        problems = []
+        for each in _SAFE if how is None else (how,):
+            done = certified(spec, timeout, each)
+            checked[:] = [done.result]
+            if done.form is not None or not isinstance(done.result.verdict, Verified):
+                return Checked(done.result.verdict, each)
+            problems.append(f"{_SAFE.get(each, 'cannot run')} ({done.problem})")
+        return Checked(checked[0].verdict, None, ", and ".join(problems))
 
     try:
         execution = run_file(
@@ -44,7 +61,8 @@ def run(
             column,
             _assigned("--set", settings, "NAME=VALUE"),
             seed,
-            verify=verify,
+            check=check,
+            mode=how,
             label=label,
             functions=_assigned("--function", functions, "NAME=FILE.py:FUNCTION"),
         )
@@ -52,6 +70,9 @@ def run(
         report_result(Screen(error=True), checked[0], verbose=False)
         print(f"aligncheck: not run: {error.message}", file=sys.stderr)
         return exit_status(error.verdict)
+    except NoSafeMode as error:
+        print(f"aligncheck: not run: {error.message}\n  {error.help}", file=sys.stderr)
+        return error.exit_status
     except RunError as error:
         raise CommandError(
             error.message if error.help is None else f"{error.message}\n{error.help}"

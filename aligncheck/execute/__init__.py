@@ -1,6 +1,7 @@
 """What `aligncheck run` does: a verified mechanism, a column of a CSV file, values for the parameters."""
 
-from aligncheck.execute.errors import NotVerified, RunError
+from aligncheck.execute.errors import NoSafeMode, NotVerified, RunError
+from aligncheck.execute.load import Check, Checked
 from aligncheck.execute.run import Execution, Released, run_file
 
-__all__ = ["Execution", "NotVerified", "Released", "RunError", "run_file"]
+__all__ = ["Check", "Checked", "Execution", "NoSafeMode", "NotVerified", "Released", "RunError", "run_file"]

@@ -28,3 +28,15 @@ class NotVerified(RunError):  # noqa: N818 - named for what the verdict is
             f"`aligncheck verify {path}` shows why",
         )
         self.verdict = verdict
+
+
+class NoSafeMode(RunError):  # noqa: N818 - named for what is missing
+    """The spec is VERIFIED, but in no form that runs as it was proved. Exit status 3."""
+
+    exit_status = 3
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(
+            f"`{path}` is VERIFIED, but {problem}",
+            "`--mode float` computes in floating point, which no proof covers: for experiments only",
+        )

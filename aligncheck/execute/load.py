@@ -5,32 +5,56 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from aligncheck.emit.python import emit_python
-from aligncheck.execute.errors import NotVerified, RunError
+from aligncheck.execute.errors import NoSafeMode, NotVerified, RunError
+from aligncheck.modes import Mode
 from aligncheck.runtime import Mechanism
 from aligncheck.verdict import Verdict, Verified
 
-Verify = Callable[[str], Verdict]
-"""Checks the spec in a file."""
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check found: the verdict on a spec and, where it is VERIFIED, how it may run (`mode`), or why in
+    no way (`problem`, the end of a sentence).
+    """
+
+    verdict: Verdict
+    mode: Mode | None
+    problem: str = ""
+
+
+Check = Callable[[str], Checked]
+"""Checks the spec in a file, and the forms of it that can run."""
 
 _MODULE = "aligncheck generated mechanism"
 """No importable name, so that a generated file can never stand in for another module."""
 
 
-def load(path: str, verify: Verify) -> type[Mechanism]:
-    """The mechanism in a spec (`.dp`, which is verified first) or in a generated module (`.py`).
+def load(path: str, check: Check, mode: Mode | None = None) -> type[Mechanism]:
+    """The mechanism in a spec (`.dp`, which is checked first) or in a generated module (`.py`).
+
+    `mode` is how it must compute, None: in a way that the proof covers, but a generated module as it is.
 
     Raises:
         NotVerified: the spec is not verified.
-        RunError: the file cannot be read or holds no mechanism.
+        NoSafeMode: it is, but not in a form that can run.
+        RunError: the file cannot be read, holds no mechanism, or was compiled for another mode.
     """
     if path.endswith(".py"):
-        return _class_in(path, _text_of(path))
-    match verify(path):
-        case Verified() as verified:
-            return _class_in(f"<generated from {path}>", emit_python(verified))
-        case verdict:
+        found = _class_in(path, _text_of(path))
+        if mode is not None and found.mode != mode.value:
+            raise RunError(
+                f"`{path}` was compiled with `--mode {found.mode}`", f"compile it with `--mode {mode.value}`"
+            )
+        return found
+    match check(path):
+        case Checked(verdict=Verified() as verified, mode=Mode() as how):
+            return _class_in(f"<generated from {path}>", emit_python(verified, how))
+        case Checked(verdict=Verified(), problem=problem):
+            raise NoSafeMode(path, problem)
+        case Checked(verdict=verdict):
             raise NotVerified(path, verdict)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,10 +10,20 @@ from typing import Any, TypeAlias
 
 from aligncheck.execute.errors import RunError
 from aligncheck.execute.functions import functions_of
-from aligncheck.execute.load import Verify, load
+from aligncheck.execute.load import Check, load
 from aligncheck.execute.settings import check_names, needed, value_of
 from aligncheck.execute.table import Table, read_table
-from aligncheck.runtime import ArgumentError, Labelled, Mechanism, MechanismError, QueryInfo, Real, row_of
+from aligncheck.modes import Mode
+from aligncheck.runtime import (
+    ArgumentError,
+    Labelled,
+    Mechanism,
+    MechanismError,
+    QueryInfo,
+    Real,
+    UnsafeFloatWarning,
+    row_of,
+)
 
 Value: TypeAlias = Fraction | float | bool
 """A released number or truth value; ints are ints."""
@@ -42,6 +53,7 @@ class Execution:
         records: the output.
         claim: the privacy claim as the spec writes it, `eps`.
         spent: its value in this run.
+        mode: how the run computed: `lattice`, `refined`, or `float`, which no proof covers.
         private: False where the noise was seeded.
         notes: what a reader must know: the floating-point build, seeded noise.
         bound: the most that any output costs, as the spec writes it and its value; None where the claim
@@ -55,6 +67,7 @@ class Execution:
     records: tuple[Released, ...]
     claim: str
     spent: Real
+    mode: str
     private: bool
     notes: tuple[str, ...]
     bound: tuple[str, Real] | None = None
@@ -72,27 +85,29 @@ def run_file(
     settings: Mapping[str, str],
     seed: int | None,
     *,
-    verify: Verify,
+    check: Check,
+    mode: Mode | None = None,
     label: str | None = None,
     functions: Mapping[str, str] | None = None,
 ) -> Execution:
     """Runs the mechanism in a spec or a generated module once.
 
     Args:
-        path: a `.dp` file, which runs only if `verify` says that it is verified, or a generated `.py` file.
+        path: a `.dp` file, which runs only if `check` says that it is verified, or a generated `.py` file.
         data_path: a CSV file with a header; may be None where every private input has a setting.
         column: the answers' column, or `p=first,r=second` for several private inputs. None: the column called
             like the input, else the only numeric one.
         settings: values of parameters by their name in the spec, as text; also of private inputs, for trials.
         seed: None for the operating system's randomness; an int makes the run repeatable and not private.
-        verify: checks the spec in a file; not called for generated modules.
+        check: checks the spec in a file; not called for generated modules.
+        mode: how the mechanism must compute; see `load`.
         label: the column that names the items. None: see `Table.label_column`.
         functions: where each public function of the spec is; see `functions_of`.
 
     Raises:
         RunError: the run cannot be carried out (exit status 2); nothing was released.
     """
-    cls = load(path, verify)
+    cls = load(path, check, mode)
     spec = cls.spec
     public = functions_of(spec, functions or {})
     check_names(spec, settings)
@@ -117,7 +132,9 @@ def _constructed(
 ) -> Mechanism:
     values: dict[str, Any] = {p.keyword: value_of(p, settings[p.name]) for p in cls.spec.parameters}
     try:
-        return cls(**values, **functions, seed=seed)
+        with warnings.catch_warnings():  # the result's notes say it
+            warnings.simplefilter("ignore", UnsafeFloatWarning)
+            return cls(**values, **functions, testing_seed=seed)  # type: ignore[arg-type]
     except ArgumentError as error:
         raise RunError(str(error), needed(cls.spec)) from None
     except (ArithmeticError, LookupError, MechanismError) as error:
@@ -143,6 +160,7 @@ def _execution(mechanism: Any, given: Mapping[str, Any], columns: Mapping[str, s
         ),
         claim=spec.claim,
         spent=result.spent,
+        mode=result.mode,
         private=result.private,
         notes=result.notes,
         bound=None if spec.bound is None else (spec.bound, result.bound),

@@ -59,6 +59,7 @@ def execution_document(execution: Execution) -> dict[str, Any]:
         "claim": execution.claim,
         "spent": _json(execution.spent),
         "bound": _bound(execution),
+        "mode": execution.mode,
         "private": execution.private,
         "notes": list(execution.notes),
     }

@@ -51,7 +51,7 @@ class Compiled:
     def claim(self, database: Any) -> float | None:
         """The bound of a run's result: the claim, evaluated; at most, where it depends on the output."""
         try:
-            return float(self._call(database, self.mechanism).bound)
+            return float(self._call(database, self.mechanism.with_noise(FloatingNoise())).bound)
         except (ArithmeticError, LookupError, MechanismError) as error:
             raise CannotTest(f"`{self._name}` raised {one_line(error)}", f"on the input {database}") from None
 
@@ -125,8 +125,9 @@ class Compiled:
             with contextlib.suppress(TooManyPaths):
                 return self._lanes(database, runs, seed)
         # A seed of its own for each batch: whether another batch could be run by paths must not matter.
-        single = self.mechanism.with_noise(FloatingNoise(int(seed.generate_state(1, np.uint64)[0])))
-        return outputs_of([self._call(database, single) for _ in range(runs)], self._name)
+        noise = FloatingNoise(int(seed.generate_state(1, np.uint64)[0]))
+        outputs = [self._call(database, self.mechanism.with_noise(noise)) for _ in range(runs)]
+        return outputs_of(outputs, self._name)
 
     def _call(self, database: Any, mechanism: Any) -> Any:
         queries = self.mechanism.spec.queries
