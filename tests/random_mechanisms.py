@@ -18,7 +18,14 @@ k : int where k >= 1
 eps : real where eps > 0
 """
 CONTINUOUS: tuple[str, ...] = ("Lap(1/eps)", "Lap(3)", "Exp(2)", "Exp(1/eps)", "Lap(sqrt(2))")
-LATTICE: tuple[str, ...] = ("Geo(1/3)", "DLap(2)", "DLap(2, 1/2)", "Geo(1 - exp(-eps))", "DLap(1/eps)")
+LATTICE: tuple[str, ...] = (
+    "Geo(1/3)",
+    "DLap(2)",
+    "DLap(2, 1/2)",
+    "Geo(1 - exp(-eps))",
+    "DLap(1/eps)",
+    "DExp(2, 1/2)",
+)
 NUMBERS = (
     "a",
     "T + a",

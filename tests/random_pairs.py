@@ -82,10 +82,10 @@ def with_noise(mechanism: nodes.Mechanism, legal: Scenario, chance: random.Rando
         match site.family:
             case nodes.Family.EXPONENTIAL | nodes.Family.GEOMETRIC:
                 drawn[site.key] = F(size)
-            case nodes.Family.DISCRETE_LAPLACE:
+            case nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_EXPONENTIAL:
                 step = site.args[1]
                 assert isinstance(step, Fraction)
-                drawn[site.key] = step * size * chance.choice([1, -1])
+                drawn[site.key] = step * size * (1 if site.family.one_sided else chance.choice([1, -1]))
             case _:
                 drawn[site.key] = F(size, 2) * chance.choice([1, -1])
         return drawn[site.key]

@@ -32,7 +32,7 @@ def random_spec(chance: Random) -> Source:
 
 
 def _noise(chance: Random) -> str:
-    family = chance.choice(("Lap", "Lap", "Lap", "Exp", "DLap"))
+    family = chance.choice(("Lap", "Lap", "Lap", "Exp", "DLap", "DExp"))
     return f"{family}({chance.choice(SCALES)})"
 
 

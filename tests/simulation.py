@@ -63,11 +63,12 @@ def noise_from(chance: random.Random) -> NoiseSource:
                 return Fraction(chance.expovariate(1 / scale))
             case nodes.Family.GEOMETRIC:
                 return Fraction(geometric(-math.log1p(-scale)))
-            case nodes.Family.DISCRETE_LAPLACE:
+            case nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_EXPONENTIAL:
                 rate = steps[0] / scale if steps else 1 / scale
                 step = site.args[1] if steps else Fraction(1)
                 assert isinstance(step, Fraction)
-                return (geometric(rate) - geometric(rate)) * step
+                less = 0 if site.family.one_sided else geometric(rate)
+                return (geometric(rate) - less) * step
 
     return draw
 

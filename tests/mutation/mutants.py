@@ -244,6 +244,8 @@ def _of_input(declared: n.Input) -> Iterator[Change]:
 _OTHER_FAMILY = {
     n.Family.LAPLACE: n.Family.EXPONENTIAL,
     n.Family.EXPONENTIAL: n.Family.LAPLACE,
+    n.Family.DISCRETE_LAPLACE: n.Family.DISCRETE_EXPONENTIAL,
+    n.Family.DISCRETE_EXPONENTIAL: n.Family.DISCRETE_LAPLACE,
 }
 
 

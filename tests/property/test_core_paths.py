@@ -186,7 +186,7 @@ def _assigned(run: Run) -> dict[str, Any]:
 
 def _steps(draw: Draw) -> Fraction:
     assert isinstance(draw.value, Fraction)
-    if draw.family.value != "DLap":
+    if not draw.family.stepped:
         return draw.value
     step = draw.args[1]
     assert isinstance(step, Fraction)

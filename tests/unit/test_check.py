@@ -562,7 +562,7 @@ def test_sorts_of_inputs(inputs: str, code: str, caret: str) -> None:
 )
 def test_inferred_sorts(value: str, sort: Sort) -> None:
     draws = (
-        "geo ~ Geo(1/2)|lap ~ Lap(1)|whole ~ DLap(1)|halves ~ DLap(1, 1/2)|"
+        "geo ~ Geo(1/2)|lap ~ Lap(1)|whole ~ DLap(1)|halves ~ DLap(1, 1/2)|up ~ DExp(1)|ups ~ DExp(1, 1/2)|"
         "w = top(1, q[j] for j in q)|l = len(w)|"
     )
     source = Source("m.dp", spec(f"{draws}s = {value}|t = s|emit r(t)"))

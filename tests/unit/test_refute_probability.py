@@ -335,6 +335,18 @@ LATTICE: tuple[tuple[str, Event, float], ...] = (
 )
 
 
+def test_one_sided_noise_on_a_lattice() -> None:
+    found = probability(
+        mechanism("c ~ DExp(1, 1/2)\nemit t(c >= 3)"), answers(0), out(record("t", value=True))
+    )
+    assert exactly(found, math.exp(-3))
+    alike = probability(
+        mechanism("a ~ Geo(1/2)\nc ~ DExp(2)\nemit t(c < a)"), answers(0), out(record("t", value=True))
+    )
+    fall = math.exp(-1 / 2)
+    assert exactly(alike, sum(geometric(k) * (1 - fall**k) for k in range(60)))
+
+
 @pytest.mark.parametrize(("program", "event", "expected"), LATTICE)
 def test_lattice_noise_keeps_ties(program: str, event: Event, expected: float) -> None:
     found = probability(mechanism(f"a ~ Geo(1/2)\nb ~ Geo(1/2)\n{program}"), answers(0), event)

@@ -306,6 +306,11 @@ def test_several_parameters_on_a_line_share_one_clause() -> None:
             "eta ~ DiscreteLaplace(step=3, scale=2)",
             n.Sample("eta", None, n.Family.DISCRETE_LAPLACE, (TWO, THREE)),
         ),
+        ("eta ~ DExp(2)", n.Sample("eta", None, n.Family.DISCRETE_EXPONENTIAL, (TWO, ONE))),
+        (
+            "eta ~ DiscreteExponential(2, step=3)",
+            n.Sample("eta", None, n.Family.DISCRETE_EXPONENTIAL, (TWO, THREE)),
+        ),
         ("emit top", n.Emit("top", ())),
         ("emit top()", n.Emit("top", ())),
         ("emit top(a)", n.Emit("top", (n.EmitField("value", A),))),
