@@ -6,7 +6,6 @@ approximation has, is raised a little (see `short_rate`), so that rounding never
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, overload
@@ -116,14 +115,13 @@ class _ExactNoise:
         raise NumericError("logistic noise has no exact sampler")
 
     def _floored(self, value: Fraction | float) -> Fraction:
-        return math.floor(_exactly(value) / self.gamma) * self.gamma
+        return step_below(value, self.gamma) * self.gamma
 
     def _floored_all(self, values: Sequence[Any]) -> ExactVector:
-        from aligncheck.runtime.vectors import ExactVector, whole_numbers
+        from aligncheck.runtime.rounding import steps_below
+        from aligncheck.runtime.vectors import ExactVector
 
-        listed = values.tolist() if hasattr(values, "tolist") else list(values)
-        steps = [math.floor(_exactly(value) / self.gamma) for value in listed]
-        return ExactVector(whole_numbers(steps), self.gamma)
+        return ExactVector(steps_below(values, self.gamma), self.gamma)
 
 
 class LatticeNoise(_ExactNoise):
@@ -163,12 +161,18 @@ class RefinedNoise(_ExactNoise):
     """
 
     def answer(self, value: Fraction | float, exact: bool = False) -> Fraction:
-        return _exactly(value) if exact else self._floored(value)
+        return as_decimal(value) if exact else self._floored(value)
 
     def answers(self, values: Sequence[Any], exact: bool = False) -> ExactVector:
-        from aligncheck.runtime.vectors import vector_of
+        if not exact:
+            return self._floored_all(values)
+        from aligncheck.runtime.rounding import as_array
+        from aligncheck.runtime.vectors import ExactVector, vector_of
 
-        return vector_of([_exactly(value) for value in values]) if exact else self._floored_all(values)
+        array = as_array(values)
+        if array.dtype.kind == "i":
+            return ExactVector(array, Fraction(1))
+        return vector_of([as_decimal(value) for value in array.tolist()])
 
     def released(self, value: Real) -> Real:
         given: object = value
@@ -203,8 +207,19 @@ class RefinedNoise(_ExactNoise):
         return ExactVector(steps, self.gamma, {(Rests(rate, self._bits), None): 1})
 
 
-def _exactly(value: Fraction | float) -> Fraction:
-    """The number; a float is read as the shortest decimal that names it, as a parameter is."""
+def step_below(value: Fraction | float, step: Fraction) -> int:
+    """How many steps a finite number is from 0, rounded down.
+
+    A float is read as the shortest decimal that names it, as a parameter is: 0.3 is three steps of 1/10. But
+    where the step's denominator is a power of 2, it is read as the binary number that it is.
+    """
+    per = step.denominator
+    number = Fraction(value) if per & (per - 1) == 0 else as_decimal(value)
+    return number.numerator * per // (number.denominator * step.numerator)
+
+
+def as_decimal(value: Fraction | float) -> Fraction:
+    """The number; the shortest decimal that names it, if it is a float."""
     return Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
 
 

@@ -52,7 +52,10 @@ ORDER = (
 # These know nothing of the rest, and the rest may use them.
 APART = ("runtime", "workers")
 
-ARRAYS = {PACKAGE / "runtime" / f"{name}.py" for name in ("arrays", "digits", "leaders", "vectors")}
+ARRAYS = {
+    PACKAGE / "runtime" / f"{name}.py"
+    for name in ("arrays", "columns", "digits", "leaders", "rounding", "vectors")
+}
 HEAVY = {"z3", "cvc5", "sympy", "flint", "mpmath", "lark", "numpy", "pandas", "rich", "scipy", "matplotlib"}
 SOLVERS = {"z3", "cvc5", "sympy", "flint"}
 MAY_IMPORT_SOLVERS = {

@@ -1,0 +1,116 @@
+"""Lists of answers as whole numbers of steps of a lattice, rounded down; exactly, and mostly by whole arrays.
+
+A float is read as `exact_noise.step_below` reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aligncheck.runtime.digits import FITS, Integers, fitting
+from aligncheck.runtime.exact_noise import step_below
+from aligncheck.runtime.vectors import whole_numbers
+
+_CHUNK = 1 << 16
+_DIGITS = 15
+_EXACT = 2.0**52
+"""Below so many steps, a float's whole part and what is left are computed exactly."""
+
+
+def steps_below(values: Sequence[Fraction | float] | NDArray[Any], step: Fraction) -> Integers:
+    """How many steps each number is from 0, rounded down. The numbers are finite; `step` is positive."""
+    array = as_array(values)
+    match array.dtype.kind:
+        case "i":
+            return _scaled(array, step)
+        case "f":
+            steps = np.empty(len(array), dtype=np.int64)
+            for start in range(0, len(array), _CHUNK):
+                some = _of_floats(array[start : start + _CHUNK], step)
+                if some.dtype == object:
+                    steps = steps.astype(object, copy=False)
+                steps[start : start + _CHUNK] = some
+            return fitting(steps)
+    return fitting(_one_by_one(array.tolist(), step))
+
+
+def as_array(values: Sequence[Fraction | float] | NDArray[Any]) -> NDArray[Any]:
+    """The numbers as an array: of `int64` that fit in 62 bits, of floats, or else of objects."""
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind == "f":
+            return values.astype(np.float64, copy=False)
+        if values.dtype.kind in "iu" and (not len(values) or _fits(values)):
+            return values.astype(np.int64, copy=False)
+        return values.astype(object)
+    kinds = {type(value) for value in values}
+    if kinds == {float}:
+        return np.array(values, dtype=np.float64)
+    if kinds == {int} and max(max(values), -min(values)) < FITS:
+        return np.array(values, dtype=np.int64)
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _fits(array: NDArray[Any]) -> bool:
+    return max(int(array.max()), -int(array.min())) < FITS
+
+
+def _scaled(array: NDArray[Any], step: Fraction) -> Integers:
+    if not len(array):
+        return array
+    if max(int(array.max()), -int(array.min())) * step.denominator >= FITS:
+        array = array.astype(object)
+    product = array if step.denominator == 1 else array * step.denominator
+    return fitting(product if step.numerator == 1 else product // step.numerator)
+
+
+def _of_floats(array: NDArray[np.float64], step: Fraction) -> Integers:
+    """⌊x d / n⌋ = ⌊(w d + ⌊r d⌋) / n⌋ for a step of n/d, x being the sum of a whole number w and r.
+
+    Rounding, and reading x as a decimal, put the inner product off by a few units of 2^-53 |x| d: where that
+    might matter, and where anything might not fit, the number is taken on its own.
+    """
+    top, per = step.numerator, step.denominator
+    plain = np.abs(array) < _EXACT / per if per < _EXACT else np.zeros(len(array), dtype=np.bool_)
+    if top >= FITS or not plain.any():
+        return _one_by_one(array.tolist(), step)
+    some = np.where(plain, array, 0.0)
+    rest, whole = np.modf(some)  # towards 0: so the rest is exact
+    inner = rest * per
+    steps: Integers = whole.astype(np.int64) * per + np.floor(inner).astype(np.int64)
+    single = ~plain
+    if per & (per - 1):
+        off = (np.abs(some) * per + 1) * 2.0**-50
+        nearest = np.rint(inner)
+        close = np.flatnonzero((np.abs(inner - nearest) <= off) & (rest != 0))
+        multiples = whole[close].astype(np.int64) * per + nearest[close].astype(np.int64)
+        named = _are_decimals(multiples, per) & (multiples / per == some[close])
+        steps[close[named]] = multiples[named]
+        single[close[~named]] = True
+    if top != 1:
+        steps //= top
+    places = np.flatnonzero(single)
+    if len(places):
+        exact = _one_by_one(array[places].tolist(), step)
+        if exact.dtype == object:
+            steps = steps.astype(object)
+        steps[places] = exact
+    return steps
+
+
+def _are_decimals(multiples: NDArray[np.int64], per: int) -> NDArray[np.bool_]:
+    """Which of these over `per` are decimals of at most 15 digits: of such, no two name the same float."""
+    places = next((m for m in range(_DIGITS + 1) if 10**m % per == 0), None)
+    if places is None:
+        return np.zeros(len(multiples), dtype=np.bool_)
+    return np.asarray(np.abs(multiples) < 10**_DIGITS // (10**places // per))
+
+
+def _one_by_one(values: list[Any], step: Fraction) -> Integers:
+    return whole_numbers([step_below(value, step) for value in values])
