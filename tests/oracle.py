@@ -12,6 +12,7 @@ from typing import Any
 from aligncheck.emit.python import emit_python
 from aligncheck.exact import Irrational, Number, Value, decimal
 from aligncheck.interpreter import DrawSite, Finished, Input, Run, run
+from aligncheck.modes import Mode
 from aligncheck.runtime import AnswersError, Mechanism, RecordedNoise, Result, row_of
 from aligncheck.syntax import nodes
 from aligncheck.syntax.contract import contract_of, with_contract
@@ -35,9 +36,9 @@ def load(text: str) -> type[Mechanism]:
     return found
 
 
-def compiled(mechanism: nodes.Mechanism) -> type[Mechanism]:
+def compiled(mechanism: nodes.Mechanism, mode: Mode = Mode.LATTICE) -> type[Mechanism]:
     """The class that the mechanism compiles to."""
-    return load(emit_python(as_if_verified(mechanism)))
+    return load(emit_python(as_if_verified(mechanism), mode))
 
 
 @dataclass(frozen=True)

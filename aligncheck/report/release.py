@@ -15,6 +15,9 @@ from aligncheck import __version__
 from aligncheck.execute import Execution, Released
 from aligncheck.report.lines import printable
 
+_LARGEST_DENOMINATOR = 100
+"""Fractions with a larger one are shown as decimals; JSON has them exactly."""
+
 _FOLDED = 3
 """From this many on, equal records in a row take one line."""
 
@@ -152,6 +155,8 @@ def _shown(value: object) -> str:
             return "true" if value else "false"
         case float():
             return f"{value:.6g}"
+        case Fraction() if value.denominator > _LARGEST_DENOMINATOR:
+            return f"{float(value):.6g}"
         case tuple():
             return f"[{', '.join(map(_shown, value))}]"
         case _:

@@ -363,7 +363,7 @@ def _read(name: str, values: Answers, entries: Mapping[str, int] | None) -> tupl
         raise AnswersError(name, f"has {len(given)} answers and {len(labels)} labels")
     if getattr(given, "dtype", None) is None:
         return list(given), labels
-    if hasattr(given, "mask"):
+    if not callable(getattr(given, "mask", callable)):  # a Series has a method of this name
         raise AnswersError(name, "is a masked array: fill in what is masked first")
     dtype = given.dtype
     if type(dtype).__module__.partition(".")[0] != "numpy" or dtype.kind == "O":

@@ -24,9 +24,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from aligncheck.execute.load import load
+from aligncheck.execute.load import Checked, load
+from aligncheck.modes import Mode
 from aligncheck.runtime import FloatingNoise, GapNoise, Mechanism
-from aligncheck.verdict import Verdict
 
 PROJECT = Path(__file__).parents[2]
 SPECS, OWN = PROJECT / "specs", PROJECT / "tests" / "bench" / "specs"
@@ -174,14 +174,15 @@ class Compiled:
 
 def compiled(noise: Noise) -> Compiled:
     """Checks and compiles the specs; they run only if they are verified."""
-    classes: list[type[Mechanism]] = [load(str(p), _verdict) for p in (noise.topk, noise.svt, noise.adaptive)]
+    classes: list[type[Mechanism]] = [load(str(p), _checked) for p in (noise.topk, noise.svt, noise.adaptive)]
     return Compiled(noise, *classes)
 
 
-def _verdict(path: str) -> Verdict:
+def _checked(path: str) -> Checked:
+    """The mode matters little, since the noise that is drawn here is seeded, and in floats."""
     from aligncheck.pipeline import Options, verify_file
 
-    return verify_file(path, Options(timeout=300, explain=False)).verdict
+    return Checked(verify_file(path, Options(timeout=300, explain=False)).verdict, Mode.LATTICE)
 
 
 def measured_rows(
@@ -216,10 +217,10 @@ def measure(made: Compiled, counts: Sequence[int], k: int, runs: int, seed: int)
 
 def topk_fall(made: Compiled, counts: Sequence[int], k: int, runs: int, source: FloatingNoise) -> Measured:
     """The spec spends eps/2 at its parameter eps, and has the scale 2k/eps, that of the measurements."""
-    mechanism = made.topk(k=k, eps=EPS).with_noise(source)
+    mechanism = made.topk(k=k, eps=EPS)
     before, after = [], []
     for _ in range(runs):
-        records = mechanism(counts).records
+        records = mechanism.with_noise(source)(counts).records
         true = [counts[record.index] for record in records]
         measured = [q + float(xi) for q, xi in zip(true, source.laplaces(2 * k / EPS, k), strict=True)]
         gaps = [float(record.gap) for record in records[:-1]]

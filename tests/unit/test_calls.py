@@ -250,7 +250,7 @@ def test_public_functions_are_arguments() -> None:
         start=0,
         nothing=0,
         eps=1000,
-        seed=1,
+        testing_seed=1,
     )
     result = mechanism(Labelled([1, 50, 20], ("a", "b", "c")))
     assert seen == [(0, 1), (1, 2), (2, 0)], "each item once, the largest first, and then none is left"
@@ -271,10 +271,10 @@ def test_an_estimate_is_off_by_its_standard_error(name: str, parameters: dict[st
     source = read_source(str(SPECS / f"{name}.dp"))
     made: Any = load(emit_python(as_if_verified(check(source, parse(source)))))
     answers = [1000, 20000, -5000, 3000, -4000]
-    mechanism = made(eps=2, **parameters).with_noise(FloatingNoise(5))
+    mechanism, noise = made(eps=2, **parameters), FloatingNoise(5)
     errors, spreads = [], set()
     for _ in range(3000):
-        for record in mechanism(answers).records:
+        for record in mechanism.with_noise(noise)(answers).records:
             errors.append(float(record.value) - answers[record.index])
             spreads.add(float(record.standard_error))
     assert len(spreads) == 1

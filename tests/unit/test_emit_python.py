@@ -18,6 +18,7 @@ from oracle import Case, as_if_verified, check_agreement, compiled, load
 
 from aligncheck.check import check
 from aligncheck.emit.python import emit_python
+from aligncheck.modes import Mode
 from aligncheck.runtime import AnswersError, ArgumentError, ParameterError, RecordedNoise, row_of
 from aligncheck.source import Source
 from aligncheck.syntax import nodes
@@ -131,7 +132,7 @@ def test_integer_draws_and_answers_stay_integers() -> None:
           emit all(total = a + eta + xi)
         """
     )
-    (record,) = compiled(mechanism)(seed=1)([2**70]).records  # type: ignore[operator]
+    (record,) = compiled(mechanism)(testing_seed=1)([2**70]).records  # type: ignore[operator]
     total = row_of(record)["total"]
     assert type(total) is int
     assert abs(total - 2**70) < 200
@@ -280,7 +281,7 @@ def test_large_integers_are_selected_exactly() -> None:
           emit chosen(index = best, value = max(x for j, x in q))
         """
     )
-    (record,) = compiled(mechanism)(seed=1)([2**70, 2**70 + 1]).records  # type: ignore[operator]
+    (record,) = compiled(mechanism)(testing_seed=1)([2**70, 2**70 + 1]).records  # type: ignore[operator]
     assert row_of(record) == {"index": 1, "value": 2**70 + 1}
 
 
@@ -310,7 +311,7 @@ def test_generated_code_is_typed(tmp_path: Path) -> None:
 
             from adaptive_svt import AdaptiveSvtWithGap, Top
 
-            result = AdaptiveSvtWithGap(T="1/2", k=1, eps=0.5, seed=1)([1.0, 2.0])
+            result = AdaptiveSvtWithGap(T="1/2", k=1, eps=0.5, testing_seed=1)([1.0, 2.0])
             gaps: list[Fraction | float] = [r.gap for r in result.records if isinstance(r, Top)]
             """
         )
@@ -325,7 +326,13 @@ def test_only_the_runtime_is_imported() -> None:
     """And importing a mechanism is cheap: nothing heavy comes with it."""
     text = emit_python(as_if_verified(of_path(ROOT / "specs" / "adaptive_svt.dp")))
     imported = {line.split()[1] for line in text.split("\n") if line.startswith(("import ", "from "))}
-    assert imported == {"dataclasses", "typing", "aligncheck.runtime"}
+    assert imported == {
+        "dataclasses",
+        "typing",
+        "aligncheck.runtime",
+        "aligncheck.runtime.rationals",
+        "collections.abc",
+    }
     code = f"import sys\n{text}\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     heavy = {"numpy", "pandas", "scipy", "z3", "sympy", "flint", "lark", "rich", "aligncheck.syntax"}
@@ -366,7 +373,7 @@ def test_the_docstring_says_what_was_proved() -> None:
         "one run is `eps`-differentially private",
         "each answer of `q` differs by at most `1` (adjacency `all`)",
         "one-to-one",
-        "computes in floating point: it is for experiments",
+        "It runs as it was proved: answers are rounded down to multiples of `gamma`",
         "T: a real number (in the unit of `q`), public.",
         "k: an integer, public, where `k >= 1`.",
         "eps: a real number (a privacy loss",
@@ -374,7 +381,12 @@ def test_the_docstring_says_what_was_proved() -> None:
         "VLDB paper, Algorithm 4",
     ):
         assert part in doc
-    assert load(emit_python(verified)).floating_point is True
+    unsafe = load(emit_python(verified, Mode.FLOAT))
+    assert (unsafe.__name__, unsafe.mode) == ("UnsafeAdaptiveSvtWithGap", "float")
+    assert "UNSAFE: the proof is about real-valued noise" in (unsafe.__doc__ or "")
+    refined = load(emit_python(verified, Mode.REFINED))
+    assert (refined.__name__, refined.mode) == ("AdaptiveSvtWithGap", "refined")
+    assert "as many digits as the decisions need" in " ".join((refined.__doc__ or "").split())
 
 
 def test_texts_of_a_spec_cannot_break_out_of_the_file() -> None:
@@ -399,7 +411,8 @@ def test_names_that_python_takes_are_changed_and_still_known() -> None:
         mechanism class
         input
           lambda : real where lambda > 0
-          seed : int
+          testing_seed : int
+          gamma : real
           sum : queries, sensitivity 1
         privacy lambda
         program
@@ -407,16 +420,16 @@ def test_names_that_python_takes_are_changed_and_still_known() -> None:
           for noise, range in sum:
             print[noise] ~ Lap(1/lambda)
             self = self + range + print[noise]
-          emit none(lambda = self, tag = seed)
+          emit none(lambda = self, tag = testing_seed)
         """
     )
     cls: Any = compiled(mechanism)
-    result = cls(lambda_="1/2", seed_=3, seed=0)([1, 2])
+    result = cls(lambda_="1/2", testing_seed_=3, gamma_=5, gamma=1, testing_seed=0)([1, 2])
     (record,) = result.records
     assert (cls.__name__, type(record).__name__, record.tag) == ("Class", "None_", "none")
     assert list(row_of(record)) == ["lambda", "tag"]
     assert record.tag_ == 3
-    assert [p.name for p in cls.spec.parameters] == ["lambda", "seed"]
+    assert [p.name for p in cls.spec.parameters] == ["lambda", "testing_seed", "gamma"]
 
 
 # --- arguments and results ----------------------------------------------------------------------------------
@@ -430,7 +443,7 @@ def adaptive() -> Any:
 def test_lists_arrays_and_series_give_the_same_run(adaptive: Any) -> None:
     series = pd.Series([30, 10, 50], index=["a", "b", "c"], name="count")
     runs = [
-        adaptive(T=20, k=2, eps=1, seed=5)(values)
+        adaptive(T=20, k=2, eps=1, testing_seed=5)(values)
         for values in ([30, 10, 50], (30.0, 10.0, 50.0), np.array([30, 10, 50]), series)
     ]
     assert len({run.records for run in runs}) == 1
@@ -441,11 +454,11 @@ def test_lists_arrays_and_series_give_the_same_run(adaptive: Any) -> None:
 
 
 def test_a_seeded_run_is_marked(adaptive: Any) -> None:
-    seeded, private = adaptive(T=20, k=2, eps=1, seed=5)([1]), adaptive(T=20, k=2, eps=1)([1])
+    seeded, private = adaptive(T=20, k=2, eps=1, testing_seed=5)([1]), adaptive(T=20, k=2, eps=1)([1])
     assert "not private (seeded)" in seeded.notes
     assert (seeded.private, private.private) == (False, True)
-    assert any("not for the release" in note for note in private.notes)
-    assert private.floating_point
+    assert private.notes == ()
+    assert (private.mode, private.gamma) == ("lattice", Fraction(1, 1024))
 
 
 @pytest.mark.parametrize("arrays", [True, False])
@@ -467,7 +480,7 @@ def test_a_run_spends_what_its_records_cost(arrays: bool) -> None:
 
 
 def test_where_the_claim_is_public_nothing_is_left(adaptive: Any) -> None:
-    result = adaptive(T=20, k=2, eps=1, seed=5)([1, 2])
+    result = adaptive(T=20, k=2, eps=1, testing_seed=5)([1, 2])
     assert (result.spent, result.bound, result.left) == (1, 1, 0)
 
 
@@ -496,7 +509,7 @@ def test_records_are_counted_by_their_tag() -> None:
 
 def test_the_result_as_a_frame(adaptive: Any) -> None:
     series = pd.Series([1e6, -1e6, 1e6], index=["a", "b", "c"])
-    frame = adaptive(T=0, k=5, eps=1, seed=1)(series).to_frame()
+    frame = adaptive(T=0, k=5, eps=1, testing_seed=1)(series).to_frame()
     assert list(frame.columns) == ["tag", "gap", "used"]
     assert list(frame.index) == ["a", "b", "c"]
     assert list(frame["tag"]) == ["top", "below", "top"]
@@ -534,40 +547,54 @@ def test_parameters_outside_of_their_declaration(
     ("answers", "message"),
     [
         ([], r"`q` is empty"),
-        ([1, float("nan")], r"`q\[1\]` must be finite"),
-        ([float("inf")], r"`q\[0\]` must be finite"),
         ([1, "2"], r"`q\[1\]` must be a number, not a str"),
         ([[1], [2]], r"`q\[0\]` must be a number, not a list"),
         (np.ones((2, 2)), r"`q` must be one-dimensional, but has 2 dimensions"),
-        (np.array(["a"]), r"`q\[0\]` must be a number"),
-        (np.array([True]), r"`q\[0\]` must be a number, not a truth value"),
-        (pd.Series([1, None], dtype="Int64"), r"`q\[1\]` must be a number"),
+        (np.array(["a"]), r"`q` must hold integers or floats of at most 64 bits, not the dtype <U1"),
+        (np.array([True]), r"`q` must hold integers or floats of at most 64 bits, not truth values"),
+        (pd.Series([1, None], dtype="Int64"), r"`q` has the dtype Int64, in which entries may be missing"),
+        (pd.Series([1, 2], dtype="Int64"), r"`q` has the dtype Int64, in which entries may be missing"),
+        (pd.Series([1, None], dtype=object), r"`q` has the dtype object, in which entries may be missing"),
+        (pd.Series([1], dtype="category"), r"`q` has the dtype category"),
+        (np.ma.masked_array([1, 2], [0, 1]), r"`q` is a masked array"),
+        (np.array(1.0), r"`q` must be one-dimensional, but has 0 dimensions"),
+        ((x for x in (1, 2)), r"`q` must be a list of numbers, not a generator"),
+        ([1, None], r"`q\[1\]` must be a number, not missing"),
+        ([1 + 0j], r"`q\[0\]` must be a number, not a complex"),
         (pd.DataFrame({"a": [1]}), r"`q` must be one column"),
         ({1, 2}, r"`q` must be a list of numbers, not a set"),
         ("12", r"`q` must be a list of numbers, not a str"),
         (7, r"`q` must be a list of numbers, not a int"),
-        ([10**400], r"too large"),
     ],
 )
 def test_answers_that_cannot_be_used(adaptive: Any, answers: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        adaptive(T=1, k=1, eps=1)(answers)
+    mechanism = adaptive(T=1, k=1, eps=1)
+    for refusing in (mechanism, mechanism.check):
+        with pytest.raises(AnswersError, match=message) as caught:
+            refusing(answers)
+        assert caught.value.argument.startswith("q")
+    assert mechanism.spent == 0
+    mechanism([1])
 
 
 def test_declared_domains_are_checked() -> None:
     local: Any = compiled(of_path(ROOT / "specs" / "local_report.dp"))
     with pytest.raises(AnswersError, match=r"`x` must satisfy `-R <= x <= R`"):
-        local(R=1, low=0, high=1, eps=1)(2)
+        local(R=1, low=0, high=1, eps=1).check(2)
     discrete: Any = compiled(of_path(ROOT / "specs" / "svt_discrete.dp"))
     lattice = discrete(m=1, g="0.1", t=1, k=1, eps=1)
-    lattice([0.3, 1.2])
+    lattice.check([0.3, 1.2])
     with pytest.raises(AnswersError, match="multiple of g"):
-        lattice([0.25])
+        lattice.check([0.25])
     weighted: Any = compiled(of_path(ROOT / "specs" / "weighted_histogram.dp"))
     with pytest.raises(ParameterError, match=r"`b` must satisfy `b\[i\] > 0`"):
         weighted(b=[1, 0], eps=1)
     with pytest.raises(ParameterError, match=r"`b\[1\]` must be a number"):
         weighted(b=[1, None], eps=1)
+    two = weighted(b=[1, 2], eps=1)
+    for refusing in (two, two.check):
+        with pytest.raises(AnswersError, match=r"`q` must satisfy `len\(q\) <= len\(b\)`"):
+            refusing([1, 2, 3])
 
 
 # --- labels -------------------------------------------------------------------------------------------------
@@ -580,7 +607,7 @@ def labels_with(body: str) -> tuple[object, ...]:
         Source("test.dp", head + "".join(f"  {line}\n" for line in dedent(body).strip().split("\n")))
     )
     cls: Any = compiled(mechanism)
-    result = cls(seed=1)(pd.Series([1, -1], index=["plus", "minus"]))
+    result = cls(testing_seed=1)(pd.Series([1, -1], index=["plus", "minus"]))
     labels: tuple[object, ...] = result.labels
     return labels
 

@@ -13,10 +13,11 @@ from aligncheck.check import check
 from aligncheck.conditions import Condition
 from aligncheck.diagnostics import Label
 from aligncheck.emit.python import emit_python
-from aligncheck.execute import Execution, NotVerified, RunError, run_file
+from aligncheck.execute import Checked, Execution, NoSafeMode, NotVerified, RunError, run_file
+from aligncheck.modes import Mode
 from aligncheck.source import Span
 from aligncheck.syntax.parse import parse, read_source
-from aligncheck.verdict import AlignmentFails, Verdict
+from aligncheck.verdict import AlignmentFails, Verified
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
@@ -24,19 +25,23 @@ ADAPTIVE = str(ROOT / "specs" / "adaptive_svt.dp")
 SETTINGS = {"T": "1000", "k": "5", "eps": "1"}
 
 
-def trusting(path: str) -> Verdict:
+def verified(path: str) -> Verified:
     source = read_source(path)
     return as_if_verified(check(source, parse(source)))
 
 
-def refusing(path: str) -> Verdict:
+def trusting(path: str) -> Checked:
+    return Checked(verified(path), Mode.LATTICE)
+
+
+def refusing(path: str) -> Checked:
     mechanism = parse(read_source(path))
-    return AlignmentFails(mechanism, Condition.COST, "", Label(Span(0, 0)), (), None, ())
+    return Checked(AlignmentFails(mechanism, Condition.COST, "", Label(Span(0, 0)), (), None, ()), None)
 
 
 def adaptive(data: str | Path | None, column: str | None = None, **changed: str) -> Execution:
     settings = {name: text for name, text in {**SETTINGS, **changed}.items() if text}
-    return run_file(ADAPTIVE, None if data is None else str(data), column, settings, 1, verify=trusting)
+    return run_file(ADAPTIVE, None if data is None else str(data), column, settings, 1, check=trusting)
 
 
 def csv(folder: Path, text: str | bytes) -> str:
@@ -56,8 +61,42 @@ def test_a_spec_runs_on_real_data() -> None:
     assert {"other vegetables", "rolls/buns", "soda"} <= found
     gap = next(dict(r.fields)["gap"] for r in execution.records if r.label == "other vegetables")
     assert 500 < gap < 1500
-    assert any("not for the release" in note for note in execution.notes)
-    assert "not private (seeded)" in execution.notes
+    assert (execution.mode, execution.notes) == ("lattice", ("not private (seeded)",))
+
+
+def test_what_is_verified_but_cannot_run_as_it_was_proved() -> None:
+    with pytest.raises(NoSafeMode, match="it is not proved on a lattice") as caught:
+        run_file(
+            ADAPTIVE,
+            None,
+            None,
+            SETTINGS,
+            1,
+            check=lambda path: Checked(verified(path), None, "it is not proved on a lattice"),
+        )
+    assert caught.value.exit_status == 3
+    assert "--mode float" in str(caught.value.help)
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_a_run_says_how_it_computed(mode: Mode, tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    settings = {**SETTINGS, "q": "5000,-5000"}
+
+    def run(path: str, how: Mode | None = None) -> Execution:
+        return run_file(
+            path, None, None, settings, 1, check=lambda spec: Checked(verified(spec), mode), mode=how
+        )
+
+    execution = run(ADAPTIVE)
+    assert execution.mode == mode.value
+    assert any("not for the release" in note for note in execution.notes) is (mode is Mode.FLOAT)
+    out = tmp_path / "out.py"
+    out.write_text(emit_python(verified(ADAPTIVE), mode), "utf-8")
+    assert run(str(out)) == run(str(out), mode) == execution
+    other = next(each for each in Mode if each is not mode)
+    with pytest.raises(RunError, match=f"was compiled with `--mode {mode.value}`"):
+        run(str(out), other)
+    assert not recwarn.list, "the notes say it"
 
 
 def test_numbers_that_name_items_are_no_answers() -> None:
@@ -70,19 +109,19 @@ def test_a_generated_file_runs_without_being_verified_again(tmp_path: Path) -> N
     out = (
         tmp_path / "random.py"
     )  # a name that would hide a module of the standard library, were it importable
-    out.write_text(emit_python(trusting(ADAPTIVE)), "utf-8")  # type: ignore[arg-type]
+    out.write_text(emit_python(verified(ADAPTIVE)), "utf-8")
     modules, path = set(sys.modules), list(sys.path)
     data = str(DATA / "groceries_counts.csv")
-    execution = run_file(str(out), data, None, SETTINGS, 1, verify=refusing)
+    execution = run_file(str(out), data, None, SETTINGS, 1, check=refusing)
     assert execution == adaptive(data)
     assert (set(sys.modules), sys.path) == (modules, path)
 
 
 def test_unverified_specs_do_not_run() -> None:
     with pytest.raises(NotVerified, match="ALIGNMENT FAILS") as caught:
-        run_file(ADAPTIVE, str(DATA / "groceries_counts.csv"), None, SETTINGS, 1, verify=refusing)
+        run_file(ADAPTIVE, str(DATA / "groceries_counts.csv"), None, SETTINGS, 1, check=refusing)
     assert isinstance(caught.value, RunError)
-    assert (caught.value.exit_status, caught.value.verdict) == (2, refusing(ADAPTIVE))
+    assert (caught.value.exit_status, caught.value.verdict) == (2, refusing(ADAPTIVE).verdict)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +138,7 @@ def test_files_that_hold_no_mechanism(tmp_path: Path, text: str, message: str) -
     out = tmp_path / "out.py"
     out.write_text(text)
     with pytest.raises(RunError, match=message):
-        run_file(str(out), None, None, {}, None, verify=trusting)
+        run_file(str(out), None, None, {}, None, check=trusting)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +212,7 @@ TOPK = str(ROOT / "specs" / "noisy_topk_gap.dp")
 
 def test_selected_items_have_their_names() -> None:
     data = str(DATA / "groceries_counts.csv")
-    execution = run_file(TOPK, data, None, {"k": "3", "eps": "100"}, 1, verify=trusting)
+    execution = run_file(TOPK, data, None, {"k": "3", "eps": "100"}, 1, check=trusting)
     assert execution.labels == ("whole milk", "other vegetables", "rolls/buns")
     lines = Path(data).read_text("utf-8").splitlines()
     for record in execution.records:
@@ -186,7 +225,7 @@ def test_the_column_of_names_can_be_chosen(tmp_path: Path) -> None:
     settings = {"k": "2", "eps": "1000"}
 
     def labels(label: str | None) -> tuple[str | None, ...]:
-        execution = run_file(TOPK, data, "count", settings, 1, verify=trusting, label=label)
+        execution = run_file(TOPK, data, "count", settings, 1, check=trusting, label=label)
         return execution.labels
 
     assert labels(None) == labels("item") == ("b", "c")
@@ -200,7 +239,7 @@ def test_the_column_of_names_can_be_chosen(tmp_path: Path) -> None:
 def test_a_selection_from_too_few_items_is_refused(tmp_path: Path) -> None:
     data = csv(tmp_path, "item,count\na,1\nb,2\n")
     with pytest.raises(RunError, match=r"`k` must satisfy `k <= len\(q\) - 1`, but is 2"):
-        run_file(TOPK, data, None, {"k": "2", "eps": "1"}, 1, verify=trusting)
+        run_file(TOPK, data, None, {"k": "2", "eps": "1"}, 1, check=trusting)
 
 
 def test_data_is_needed_and_may_be_given_by_hand() -> None:
@@ -212,10 +251,10 @@ def test_data_is_needed_and_may_be_given_by_hand() -> None:
     assert [record.tag for record in execution.records] == ["top", "below"]
     assert execution.labels == (None, None)
     salary = str(ROOT / "specs" / "threshold_salary.dp")
-    execution = run_file(salary, None, None, {"eps": "10", "q": "20000"}, 1, verify=trusting)
+    execution = run_file(salary, None, None, {"eps": "10", "q": "20000"}, 1, check=trusting)
     assert [record.tag for record in execution.records] == ["above"]
     with pytest.raises(RunError, match="`q` is one answer, but column `count` has 169 rows"):
-        run_file(salary, str(DATA / "groceries_counts.csv"), None, {"eps": "10"}, 1, verify=trusting)
+        run_file(salary, str(DATA / "groceries_counts.csv"), None, {"eps": "10"}, 1, check=trusting)
 
 
 def test_several_inputs_have_a_column_each(tmp_path: Path) -> None:
@@ -223,11 +262,11 @@ def test_several_inputs_have_a_column_each(tmp_path: Path) -> None:
     data = csv(tmp_path, "item,p,late\na,1,10\nb,2,20\n")
     settings = {"Delta": "1", "eps": "1000"}
     with pytest.raises(RunError, match="no column `r` for `r`") as caught:
-        run_file(spec, data, None, settings, 1, verify=trusting)
+        run_file(spec, data, None, settings, 1, check=trusting)
     assert "--column p=…,r=…" in str(caught.value.help)
     with pytest.raises(RunError, match="does not say whose column"):
-        run_file(spec, data, "late", settings, 1, verify=trusting)
-    execution = run_file(spec, data, "r=late", settings, 1, verify=trusting)
+        run_file(spec, data, "late", settings, 1, check=trusting)
+    execution = run_file(spec, data, "r=late", settings, 1, check=trusting)
     assert execution.columns == (("p", "p"), ("r", "late"))
     values = [(record.tag, round(record.fields[0][1]), record.label) for record in execution.records]
     assert values == [("first", 1, "a"), ("first", 2, "b"), ("second", 10, "a"), ("second", 20, "b")]
@@ -236,10 +275,10 @@ def test_several_inputs_have_a_column_each(tmp_path: Path) -> None:
 def test_vectors_and_truth_values_are_set_as_text(tmp_path: Path) -> None:
     spec = str(ROOT / "specs" / "masked_histogram.dp")
     data = csv(tmp_path, "item,count\na,1\nb,2\n")
-    execution = run_file(spec, data, None, {"wanted": "true,False", "eps": "1"}, 1, verify=trusting)
+    execution = run_file(spec, data, None, {"wanted": "true,False", "eps": "1"}, 1, check=trusting)
     assert [record.tag for record in execution.records] == ["noisy", "hidden"]
     with pytest.raises(RunError, match=r"`wanted\[1\]` must be `true` or `false`, not `1`"):
-        run_file(spec, data, None, {"wanted": "true,1", "eps": "1"}, 1, verify=trusting)
+        run_file(spec, data, None, {"wanted": "true,1", "eps": "1"}, 1, check=trusting)
 
 
 MODEL = """
@@ -262,7 +301,7 @@ def model(folder: Path, text: str = MODEL) -> dict[str, str]:
 
 def mwem(data: str, functions: dict[str, str]) -> Execution:
     settings = {"rounds": "3", "start": "0", "nothing": "0", "eps": "100"}
-    return run_file(MWEM, data, None, settings, 1, verify=trusting, functions=functions)
+    return run_file(MWEM, data, None, settings, 1, check=trusting, functions=functions)
 
 
 def test_public_functions_come_from_a_file_or_a_module(

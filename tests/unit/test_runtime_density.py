@@ -15,6 +15,7 @@ from oracle import compiled
 
 from aligncheck.check import check
 from aligncheck.density import weigh
+from aligncheck.modes import Mode
 from aligncheck.runtime import FloatingNoise, ParameterError, RecordedNoise
 from aligncheck.runtime.errors import SelectionError
 from aligncheck.runtime.reals import Real
@@ -127,8 +128,9 @@ def mechanism(stem: str) -> Any:
 def test_the_choice_against_its_exact_probabilities() -> None:
     spec = mechanism("exponential_mechanism")
     utilities = [0, 3, 1]
-    run: Any = compiled(spec)(Delta=1, eps=1, seed=21)  # type: ignore[call-arg]
-    counts = Counter(run(utilities).records[0].index for _ in range(N))
+    made: Any = compiled(spec)(Delta=1, eps=1)  # type: ignore[call-arg]
+    noise = FloatingNoise(seed=21)
+    counts = Counter(made.with_noise(noise)(utilities).records[0].index for _ in range(N))
     given = (("Delta", Fraction(1)), ("eps", Fraction(1)), ("u", tuple(map(Fraction, utilities))))
     logs = [weigh(spec, given, {"winner": Fraction(i)}).log_density for i in range(3)]
     check_frequencies(counts, [math.exp(float(x.expr) if hasattr(x, "expr") else x) for x in logs])  # type: ignore[union-attr, arg-type]
@@ -137,8 +139,9 @@ def test_the_choice_against_its_exact_probabilities() -> None:
 def test_the_choice_and_its_gap_together() -> None:
     """The joint density is that of a logistic number: P(index, gap > g) = s(theta - g) (Theorem 5.13)."""
     utilities, cuts = [0.0, 3.0, 1.0], (0.0, 0.5, 2.0)
-    run: Any = compiled(mechanism("exponential_mechanism_gap"))(Delta=1, eps=1, seed=22)  # type: ignore[call-arg]
-    records = [run(utilities).records[0] for _ in range(N)]
+    made: Any = compiled(mechanism("exponential_mechanism_gap"), Mode.FLOAT)(Delta=1, eps=1)  # type: ignore[call-arg]
+    noise = FloatingNoise(seed=22)
+    records = [made.with_noise(noise)(utilities).records[0] for _ in range(N)]
     scores = [u / 2 for u in utilities]
     for index in range(3):
         others = log_sum_exp_of([s for j, s in enumerate(scores) if j != index])
@@ -149,16 +152,19 @@ def test_the_choice_and_its_gap_together() -> None:
 
 
 def test_excluded_indices_are_never_chosen() -> None:
-    run: Any = compiled(mechanism("exponential_mechanism_prior"))(  # type: ignore[call-arg]
-        prior=[1, 2, 1, 1], ok=[True, True, False, True], one=0, two=1, eps=1, seed=23
+    made: Any = compiled(mechanism("exponential_mechanism_prior"))(  # type: ignore[call-arg]
+        prior=[1, 2, 1, 1], ok=[True, True, False, True], one=0, two=1, eps=1
     )
-    pairs = {tuple(r.index for r in run([5, 0, 90, 1]).records) for _ in range(300)}
+    noise = FloatingNoise(seed=23)
+    pairs = {tuple(r.index for r in made.with_noise(noise)([5, 0, 90, 1]).records) for _ in range(300)}
     assert all(2 not in pair and pair[0] != pair[1] for pair in pairs)
     assert len(pairs) == 6
 
 
 def test_generated_code_asks_for_what_the_spec_says() -> None:
-    made: Any = compiled(mechanism("exponential_mechanism_gap_monotone"))(Delta=2, eps=Fraction(1, 2))  # type: ignore[call-arg]
+    made: Any = compiled(mechanism("exponential_mechanism_gap_monotone"), Mode.FLOAT)(
+        Delta=2, eps=Fraction(1, 2)
+    )  # type: ignore[call-arg]
     noise = RecordedNoise([1, Fraction(9, 2)])
     (record,) = made.with_noise(noise)([4, 12, 8]).records
     assert (record.index, record.gap) == (1, Fraction(9, 2))
@@ -170,7 +176,7 @@ def test_generated_code_asks_for_what_the_spec_says() -> None:
 
 
 def test_a_caller_runs_what_it_calls() -> None:
-    run: Any = compiled(mechanism("exponential_then_measure"))(eps=200, seed=24)  # type: ignore[call-arg]
+    run: Any = compiled(mechanism("exponential_then_measure"))(eps=200, testing_seed=24)  # type: ignore[call-arg]
     (record,) = run([3.0, 90.0, 5.0]).records
     assert record.index == 1
     assert abs(record.value - 90) < 1

@@ -39,8 +39,14 @@ class TapeNoise:
     def __init__(self, tape: _Tape, run: int) -> None:
         self._tape, self._run, self._next = tape, np.array([run]), 0
 
-    def answer(self, value: Fraction | float) -> float:
+    def answer(self, value: Fraction | float, exact: bool = False) -> float:
         return float(value)
+
+    def answers(self, values: Iterable[Fraction | float], exact: bool = False) -> list[float]:
+        return [float(value) for value in values]
+
+    def released(self, value: Any) -> Any:
+        return value
 
     def _draw(self) -> tuple[float, bool]:
         magnitudes, signs = self._tape.draw(self._next, self._run)
@@ -56,6 +62,9 @@ class TapeNoise:
 
     def geometric(self, p: Any) -> int:
         return math.floor(self._draw()[0] / -math.log1p(-at_most(p)))
+
+    def geometric_of_rate(self, rate: Any) -> int:
+        return math.floor(self._draw()[0] / at_most(rate))
 
     def discrete_laplace(self, scale: Any, step: Any) -> Any:
         rate = at_most(step / scale)
@@ -149,7 +158,7 @@ def test_a_program_that_needs_single_numbers_is_run_once_per_run() -> None:
 
 
 def test_a_program_that_parts_all_runs_is_run_once_per_run() -> None:
-    result = made("noisy_max", eps=1, seed=1)(Q)
+    result = made("noisy_max", eps=1, testing_seed=1)(Q)
 
     def counting(noise: Any) -> Any:
         draw, steps = noise.laplace(100), 0
