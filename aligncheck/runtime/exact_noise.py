@@ -117,7 +117,7 @@ class _ExactNoise:
     def _floored(self, value: Fraction | float) -> Fraction:
         return step_below(value, self.gamma) * self.gamma
 
-    def _floored_all(self, values: Sequence[Any]) -> ExactVector:
+    def _floored_all(self, values: Iterable[Fraction | float]) -> ExactVector:
         from aligncheck.runtime.rounding import steps_below
         from aligncheck.runtime.vectors import ExactVector
 
@@ -135,7 +135,7 @@ class LatticeNoise(_ExactNoise):
     def answer(self, value: Fraction | float, exact: bool = False) -> Fraction:
         return self._floored(value)
 
-    def answers(self, values: Sequence[Any], exact: bool = False) -> ExactVector:
+    def answers(self, values: Iterable[Fraction | float], exact: bool = False) -> ExactVector:
         return self._floored_all(values)
 
     def released(self, value: Real) -> Real:
@@ -163,7 +163,7 @@ class RefinedNoise(_ExactNoise):
     def answer(self, value: Fraction | float, exact: bool = False) -> Fraction:
         return as_decimal(value) if exact else self._floored(value)
 
-    def answers(self, values: Sequence[Any], exact: bool = False) -> ExactVector:
+    def answers(self, values: Iterable[Fraction | float], exact: bool = False) -> ExactVector:
         if not exact:
             return self._floored_all(values)
         from aligncheck.runtime.rounding import as_array
@@ -185,7 +185,7 @@ class RefinedNoise(_ExactNoise):
     def exponential(self, scale: Real) -> Any:
         rate = _rate_of_scale(scale, self.gamma)
         steps = geometric(rate, self._bits)
-        return RefinedNumber(steps * self.gamma, {(Rests(rate, self._bits), 0): self.gamma})
+        return RefinedNumber(steps, self.gamma, {(Rests(rate, self._bits), 0): 1})
 
     def laplaces(self, scale: Real, count: int) -> Sequence[Any]:
         from aligncheck.runtime.digits import geometrics, signs

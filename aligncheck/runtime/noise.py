@@ -32,7 +32,7 @@ class Noise(Protocol):
         An `exact` one is not rounded to a coarser lattice than its declaration has. Answers are finite.
         """
 
-    def answers(self, values: Sequence[Fraction | float], exact: bool = False) -> Sequence[Real]:
+    def answers(self, values: Iterable[Fraction | float], exact: bool = False) -> Sequence[Real]:
         """The same for a list or a one-dimensional NumPy array of numbers."""
 
     def released(self, value: Real) -> Fraction | float:
@@ -120,7 +120,7 @@ class FloatingNoise:
         except OverflowError:
             raise NumericError("an answer is too large for a float") from None
 
-    def answers(self, values: Sequence[Fraction | float], exact: bool = False) -> list[float]:
+    def answers(self, values: Iterable[Fraction | float], exact: bool = False) -> list[float]:
         if getattr(getattr(values, "dtype", None), "kind", None) == "f":
             floats: list[float] = values.tolist()  # type: ignore[attr-defined]
             return floats
@@ -266,7 +266,7 @@ class RecordedNoise:
     def answer(self, value: Fraction | float, exact: bool = False) -> Real:
         return Fraction(value)
 
-    def answers(self, values: Sequence[Fraction | float], exact: bool = False) -> list[Real]:
+    def answers(self, values: Iterable[Fraction | float], exact: bool = False) -> list[Real]:
         return [Fraction(value) for value in (values.tolist() if hasattr(values, "tolist") else values)]
 
     def released(self, value: Real) -> Real:

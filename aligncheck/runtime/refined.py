@@ -25,11 +25,12 @@ _FIRST_DIGITS = 4
 class Rests:
     """The numbers U of draws with one rate θ per step, by their places: digits are drawn when asked for."""
 
-    __slots__ = ("_bits", "_known", "_rate")
+    __slots__ = ("_bits", "_events", "_known", "_rate")
 
     def __init__(self, rate: Fraction, bits: Bits) -> None:
         self._rate = rate
         self._bits = bits
+        self._events: list[Event] = []
         self._known: dict[int, tuple[int, int]] = {}
 
     def digits(self, place: int, count: int) -> int:
@@ -37,13 +38,14 @@ class Rests:
         value, known = self._known.get(place, (0, 0))
         if known >= count:
             return value >> (known - count)
-        for digit in range(known + 1, count + 1):
-            value = value << 1 | self._event(digit).happens(self._bits)
+        while len(self._events) < count:
+            halved = self._rate / (2 << len(self._events))
+            self._events.append(event_of(Threshold(halved, odds=True)))
+        drawn = self._bits.draw(count - known)
+        for event, byte in zip(self._events[known:count], drawn, strict=True):
+            value = value << 1 | event.happens_by(byte, self._bits)
         self._known[place] = value, count
         return value
-
-    def _event(self, digit: int) -> Event:
-        return event_of(Threshold(self._rate / (1 << digit), odds=True))
 
 
 Draw: TypeAlias = tuple[Rests, int]
@@ -51,37 +53,26 @@ Draw: TypeAlias = tuple[Rests, int]
 
 
 class RefinedNumber:
-    """A rational number and a linear combination of what draws leave below the lattice.
+    """A whole number, and a linear combination of what draws leave below the lattice, in units.
 
     It is compared exactly. Numbers with digits that nobody has drawn have no `float` and no product:
     operations other than those of linear combinations raise `NumericError`.
     """
 
-    __slots__ = ("_constant", "_terms", "_whole")
+    __slots__ = ("steps", "terms", "unit")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, constant: Fraction, terms: Mapping[Draw, Fraction]) -> None:
-        """`terms` maps draws to coefficients other than 0; there is at least one (see `refined`)."""
-        self._constant = constant
-        self._terms = terms
-        self._whole: tuple[int, int, tuple[tuple[Rests, int, int], ...]] | None = None
+    def __init__(self, steps: int, unit: Fraction, terms: Mapping[Draw, int]) -> None:
+        """`unit` is positive; `terms` maps draws to coefficients other than 0, of which there is one."""
+        self.steps = steps
+        self.unit = unit
+        self.terms = terms
 
-    @property
-    def constant(self) -> Fraction:
-        """The rational part."""
-        return self._constant
-
-    @property
-    def terms(self) -> Mapping[Draw, Fraction]:
-        """The draws that it depends on, with their coefficients."""
-        return self._terms
-
-    def bounds(self, count: int) -> tuple[int, int, int]:
-        """Low, high, per: the number times `per` lies strictly between, by `count` digits of each draw."""
-        low, per, terms = self._in_integers()
-        low <<= count
+    def bounds(self, count: int) -> tuple[int, int]:
+        """The number is strictly between these, in units / 2^count, by `count` digits of each draw."""
+        low = self.steps << count
         width = 0
-        for rests, place, coefficient in terms:
+        for (rests, place), coefficient in self.terms.items():
             digits = rests.digits(place, count) if count else 0
             if coefficient > 0:
                 low += coefficient * digits
@@ -89,33 +80,22 @@ class RefinedNumber:
             else:
                 low += coefficient * (digits + 1)
                 width -= coefficient
-        return low, low + width, per << count
+        return low, low + width
 
     def rounded_down(self, step: Fraction) -> Fraction:
         """The greatest multiple of a positive step that is not above the number."""
+        top, bottom = self.unit.numerator * step.denominator, self.unit.denominator * step.numerator
         for count in _counts():
-            low, high, per = self.bounds(count)
-            divisor = per * step.numerator
-            least, most = low * step.denominator // divisor, (high * step.denominator - 1) // divisor
+            low, high = self.bounds(count)
+            least, most = low * top // (bottom << count), (high * top - 1) // (bottom << count)
             if least == most:
                 return least * step
         raise AssertionError("counts never end")
 
-    def _in_integers(self) -> tuple[int, int, tuple[tuple[Rests, int, int], ...]]:
-        """The same with a common denominator: numerator, denominator, and numerators of coefficients."""
-        if self._whole is None:
-            coefficients = self._terms.values()
-            per = math.lcm(self._constant.denominator, *(c.denominator for c in coefficients))
-            terms = tuple(
-                (rests, place, c.numerator * (per // c.denominator))
-                for (rests, place), c in self._terms.items()
-            )
-            self._whole = self._constant.numerator * (per // self._constant.denominator), per, terms
-        return self._whole
-
-    def _sign(self) -> int:
+    def sign(self) -> int:
+        """1 or -1: the number is 0 with probability 0."""
         for count in _counts():
-            low, high, _ = self.bounds(count)
+            low, high = self.bounds(count)
             if low >= 0:
                 return 1
             if high <= 0:
@@ -127,45 +107,50 @@ class RefinedNumber:
     def __add__(self, other: object) -> Any:
         match other:
             case RefinedNumber():
-                merged = dict(self._terms)
-                for draw, coefficient in other._terms.items():
-                    total = merged.get(draw, 0) + coefficient
+                if other.unit != self.unit:
+                    unit = common_step(self.unit, other.unit)
+                    return self._in_units(unit) + other._in_units(unit)
+                terms = dict(self.terms)
+                for draw, coefficient in other.terms.items():
+                    total = terms.get(draw, 0) + coefficient
                     if total:
-                        merged[draw] = total
+                        terms[draw] = total
                     else:
-                        del merged[draw]
-                return refined(self._constant + other._constant, merged)
+                        del terms[draw]
+                return refined(self.steps + other.steps, self.unit, terms)
             case int() | Fraction():
-                return RefinedNumber(self._constant + other, self._terms)
+                unit = self.unit
+                steps, rest = divmod(other.numerator * unit.denominator, other.denominator * unit.numerator)
+                if rest:
+                    return self._in_units(common_step(unit, Fraction(other))) + other
+                return RefinedNumber(self.steps + steps, unit, self.terms)
         return _refused_or_unknown(other)
 
     __radd__ = __add__
 
     def __neg__(self) -> RefinedNumber:
-        return RefinedNumber(-self._constant, {draw: -c for draw, c in self._terms.items()})
+        return RefinedNumber(-self.steps, self.unit, {draw: -c for draw, c in self.terms.items()})
 
     def __pos__(self) -> RefinedNumber:
         return self
 
     def __sub__(self, other: object) -> Any:
         match other:
-            case RefinedNumber():
+            case RefinedNumber() | int() | Fraction():
                 return self + -other
-            case int() | Fraction():
-                return RefinedNumber(self._constant - other, self._terms)
         return _refused_or_unknown(other)
 
     def __rsub__(self, other: object) -> Any:
-        match other:
-            case int() | Fraction():
-                return -self + other
-        return _refused_or_unknown(other)
+        return -self + other
 
     def __mul__(self, other: object) -> Any:
         match other:
             case int() | Fraction():
-                scaled = {draw: c * other for draw, c in self._terms.items()} if other else {}
-                return refined(self._constant * other, scaled)
+                if not other:
+                    return Fraction(0)
+                factor = Fraction(other)
+                scaled = RefinedNumber(self.steps, self.unit * abs(factor), self.terms)
+                return scaled if factor > 0 else -scaled
             case RefinedNumber():
                 raise NumericError("a product of two noisy numbers has no exact form")
         return _refused_or_unknown(other)
@@ -179,6 +164,13 @@ class RefinedNumber:
             case RefinedNumber():
                 raise NumericError("a quotient of two noisy numbers has no exact form")
         return _refused_or_unknown(other)
+
+    def _in_units(self, unit: Fraction) -> RefinedNumber:
+        """The same number; its unit is a multiple of the one given."""
+        if unit == self.unit:
+            return self
+        factor = int(self.unit / unit)
+        return RefinedNumber(self.steps * factor, unit, {draw: c * factor for draw, c in self.terms.items()})
 
     # --- decisions ----------------------------------------------------------------------------------------
 
@@ -204,7 +196,7 @@ class RefinedNumber:
         return True  # it is 0 with probability 0
 
     def __abs__(self) -> RefinedNumber:
-        return -self if self._sign() < 0 else self
+        return -self if self.sign() < 0 else self
 
     def __floor__(self) -> int:
         return self.rounded_down(Fraction(1)).numerator
@@ -234,19 +226,25 @@ class RefinedNumber:
     __rpow__ = __pow__
 
     def __repr__(self) -> str:
-        return f"<a noisy number of {len(self._terms)} draws>"
+        return f"<a noisy number of {len(self.terms)} draws>"
 
 
-def refined(constant: Fraction, terms: Mapping[Draw, Fraction]) -> RefinedNumber | Fraction:
+def refined(steps: int, unit: Fraction, terms: Mapping[Draw, int]) -> RefinedNumber | Fraction:
     """The number with these coefficients, none of them 0: a `Fraction` where there are none."""
-    return RefinedNumber(constant, terms) if terms else constant
+    return RefinedNumber(steps, unit, terms) if terms else steps * unit
 
 
 def sign_of(number: RefinedNumber | Fraction | int) -> int:
     """-1, 0 or 1."""
     if isinstance(number, RefinedNumber):
-        return number._sign()
+        return number.sign()
     return (number > 0) - (number < 0)
+
+
+def common_step(a: Fraction, b: Fraction) -> Fraction:
+    """The greatest number of which both are multiples."""
+    top = math.gcd(a.numerator * b.denominator, b.numerator * a.denominator)
+    return Fraction(top, a.denominator * b.denominator)
 
 
 def _counts() -> Iterator[int]:

@@ -5,7 +5,7 @@ A float is read as `exact_noise.step_below` reads it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -22,7 +22,7 @@ _EXACT = 2.0**52
 """Below so many steps, a float's whole part and what is left are computed exactly."""
 
 
-def steps_below(values: Sequence[Fraction | float] | NDArray[Any], step: Fraction) -> Integers:
+def steps_below(values: Iterable[Fraction | float], step: Fraction) -> Integers:
     """How many steps each number is from 0, rounded down. The numbers are finite; `step` is positive."""
     array = as_array(values)
     match array.dtype.kind:
@@ -39,7 +39,7 @@ def steps_below(values: Sequence[Fraction | float] | NDArray[Any], step: Fractio
     return fitting(_one_by_one(array.tolist(), step))
 
 
-def as_array(values: Sequence[Fraction | float] | NDArray[Any]) -> NDArray[Any]:
+def as_array(values: Iterable[Fraction | float]) -> NDArray[Any]:
     """The numbers as an array: of `int64` that fit in 62 bits, of floats, or else of objects."""
     if isinstance(values, np.ndarray):
         if values.dtype.kind == "f":
@@ -47,13 +47,14 @@ def as_array(values: Sequence[Fraction | float] | NDArray[Any]) -> NDArray[Any]:
         if values.dtype.kind in "iu" and (not len(values) or _fits(values)):
             return values.astype(np.int64, copy=False)
         return values.astype(object)
-    kinds = {type(value) for value in values}
+    listed = list(values)
+    kinds = {type(value) for value in listed}
     if kinds == {float}:
-        return np.array(values, dtype=np.float64)
-    if kinds == {int} and max(max(values), -min(values)) < FITS:
-        return np.array(values, dtype=np.int64)
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
+        return np.array(listed, dtype=np.float64)
+    if kinds == {int} and max(max(listed), -min(listed)) < FITS:
+        return np.array(listed, dtype=np.int64)
+    array = np.empty(len(listed), dtype=object)
+    array[:] = listed
     return array
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from aligncheck.runtime.digits import FITS, Integers, fitting
 from aligncheck.runtime.errors import NumericError
-from aligncheck.runtime.refined import Draw, RefinedNumber, Rests, refined, sign_of
+from aligncheck.runtime.refined import Draw, RefinedNumber, Rests, common_step, refined, sign_of
 
 _LONGEST_DENOMINATOR = 512
 _FIRST_DIGITS = 4
@@ -57,29 +57,32 @@ class ExactVector(Sequence[Any]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         place = operator.index(index)
-        constant = Fraction(self.steps.item(place)) * self.unit
+        step = self.steps.item(place)
         if not self.terms:
-            return constant
-        return refined(constant, self._draws_at(place % len(self)))
+            return Fraction(step * self.unit.numerator, self.unit.denominator)
+        draws = self._draws_at(place % len(self))
+        if isinstance(step, Fraction):
+            return refined(0, self.unit, draws) + step * self.unit
+        return refined(step, self.unit, draws)
 
     def __iter__(self) -> Iterator[Any]:
         if self.terms:
             return (self[i] for i in range(len(self)))
-        unit = self.unit
-        return (step * unit for step in self.steps.tolist())
+        top, bottom = self.unit.numerator, self.unit.denominator
+        return (Fraction(step * top, bottom) for step in self.steps.tolist())
 
     def prefix(self, length: int) -> ExactVector:
         """The first `length` entries."""
         terms = {key: c if isinstance(c, int) else c[:length] for key, c in self.terms.items()}
         return ExactVector(self.steps[:length], self.unit, terms)
 
-    def _draws_at(self, index: int) -> dict[Draw, Fraction]:
-        found: dict[Draw, Fraction] = {}
+    def _draws_at(self, index: int) -> dict[Draw, int]:
+        found: dict[Draw, int] = {}
         for (rests, place), coefficients in self.terms.items():
             c = coefficients if isinstance(coefficients, int) else coefficients.item(index)
             if c:
                 draw = rests, index if place is None else place
-                found[draw] = found.get(draw, 0) + c * self.unit
+                found[draw] = found.get(draw, 0) + c
         return {draw: c for draw, c in found.items() if c}
 
     # --- linear combinations ------------------------------------------------------------------------------
@@ -198,8 +201,11 @@ class ExactVector(Sequence[Any]):
         """Whole numbers of units at most and at least what each entry is, whatever its draws leave."""
         low = high = self.steps
         for coefficients in self.terms.values():
-            low = _added(low, np.minimum(coefficients, 0))
-            high = _added(high, np.maximum(coefficients, 0))
+            if isinstance(coefficients, int):
+                low, high = _added(low, min(coefficients, 0)), _added(high, max(coefficients, 0))
+            else:
+                low = _added(low, np.minimum(coefficients, 0))
+                high = _added(high, np.maximum(coefficients, 0))
         return low, high
 
     def ranked(self, among: NDArray[np.intp], count: int) -> list[int]:
@@ -342,7 +348,8 @@ def _operand(other: object, length: int) -> ExactVector | None:
         case np.integer():
             return _operand(int(other), length)
         case RefinedNumber():
-            return _of_refined(other)
+            terms: dict[Key, Coefficients] = dict(other.terms.items())
+            return ExactVector(whole_numbers([other.steps]), other.unit, terms)
         case float() | np.floating():
             raise NumericError("exact numbers: no arithmetic with a float")
         case np.ndarray() if other.dtype.kind in "iO":
@@ -358,14 +365,6 @@ def _operand(other: object, length: int) -> ExactVector | None:
     return found
 
 
-def _of_refined(number: RefinedNumber) -> ExactVector:
-    unit = number.constant
-    for coefficient in number.terms.values():
-        unit = _common_step(unit, coefficient)
-    terms: dict[Key, Coefficients] = {draw: int(c / unit) for draw, c in number.terms.items()}
-    return ExactVector(whole_numbers([int(number.constant / unit)]), unit, terms)
-
-
 def _negative(vector: ExactVector) -> ExactVector:
     return -vector
 
@@ -374,7 +373,7 @@ def _in_common(a: ExactVector, b: ExactVector) -> tuple[Fraction, ExactVector, E
     """Both with one unit."""
     if a.unit == b.unit:
         return a.unit, a, b
-    unit = _common_step(a.unit, b.unit)
+    unit = common_step(a.unit, b.unit)
     return unit, _rescaled(a, unit), _rescaled(b, unit)
 
 
@@ -384,12 +383,6 @@ def _rescaled(vector: ExactVector, unit: Fraction) -> ExactVector:
         return vector
     terms = {key: _multiplied(c, factor) for key, c in vector.terms.items()}
     return ExactVector(_multiplied(vector.steps, factor), unit, terms)
-
-
-def _common_step(a: Fraction, b: Fraction) -> Fraction:
-    """The greatest number of which both are multiples."""
-    top = math.gcd(a.numerator * b.denominator, b.numerator * a.denominator)
-    return Fraction(top, a.denominator * b.denominator)
 
 
 def _added(a: Coefficients, b: Coefficients) -> Coefficients:

@@ -53,8 +53,7 @@ ORDER = (
 APART = ("runtime", "workers")
 
 ARRAYS = {
-    PACKAGE / "runtime" / f"{name}.py"
-    for name in ("arrays", "columns", "digits", "leaders", "rounding", "vectors")
+    PACKAGE / "runtime" / f"{name}.py" for name in ("arrays", "columns", "digits", "rounding", "vectors")
 }
 HEAVY = {"z3", "cvc5", "sympy", "flint", "mpmath", "lark", "numpy", "pandas", "rich", "scipy", "matplotlib"}
 SOLVERS = {"z3", "cvc5", "sympy", "flint"}
