@@ -6,16 +6,15 @@ subterms are atoms (symbols, and functions that are no polynomials) and cancels 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
 from aligncheck.relational.terms import (
-    ONE,
     ZERO,
     Add,
     App,
@@ -40,6 +39,9 @@ from aligncheck.relational.terms import (
 
 Poly = Any
 """A `flint.fmpq_mpoly`; the library ships no types."""
+
+Exponents: TypeAlias = tuple[int, ...]
+"""The powers of a monomial's atoms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,28 +164,39 @@ def split_monomials(
 ) -> list[tuple[Fraction, Term | None, Term | None]]:
     """The quotient as a sum of (number, coefficient, product).
 
-    The coefficient is a quotient over parameters in normal form with leading coefficient 1, the product one
-    of other atoms; None stands for 1. A denominator that is not over parameters alone goes into the
-    coefficient as it is.
+    The coefficient is a product of parameters, or a quotient whose denominator does not divide its numerator
+    in part, in normal form with leading coefficient 1; the product is one of other atoms; None stands for 1.
+    A denominator that is not over parameters alone goes into the coefficient as it is.
     """
-    fixed = [is_parameter(a) for a in form.atoms]
     found: list[tuple[Fraction, Term | None, Term | None]] = []
     context = form.numerator.context()
-    whole = form.denominator == 1
+    for product, top in _by_product(form, [is_parameter(a) for a in form.atoms]):
+        whole, rest, bottom = top, {}, form.denominator
+        if bottom != 1:
+            part = _reduced(form.atoms, context.from_dict(top), bottom)
+            bottom = part.denominator
+            whole, rest = (each.to_dict() for each in divmod(part.numerator, bottom))
+        for exponents, number in whole.items():
+            factors = [a for a, e in zip(form.atoms, exponents, strict=True) for _ in range(e)]
+            found.append((as_fraction(number), mul(*factors) if factors else None, product))
+        for exponents, number in rest.items():
+            coefficient = _as_term(_reduced(form.atoms, context.from_dict({exponents: 1}), bottom))
+            found.append((as_fraction(number), coefficient, product))
+    return found
+
+
+def _by_product(form: Quotient, fixed: Sequence[bool]) -> Iterator[tuple[Term | None, dict[Exponents, Any]]]:
+    """The numerator as a sum of products of the atoms that are not `fixed`, each with its coefficient as a
+    polynomial over the others.
+    """
+    groups: dict[Exponents, dict[Exponents, Any]] = {}
     for exponents, number in form.numerator.terms():
         outer = tuple(int(e) if f else 0 for e, f in zip(exponents, fixed, strict=True))
-        coefficient: Term = ONE
-        if whole and any(outer):
-            coefficient = mul(*(a for a, e in zip(form.atoms, outer, strict=True) for _ in range(e)))
-        elif not whole:
-            top = context.from_dict({outer: 1})
-            coefficient = _as_term(_reduced(form.atoms, top, form.denominator))
-        factors = [
-            a for a, e, f in zip(form.atoms, exponents, fixed, strict=True) if not f for _ in range(int(e))
-        ]
-        product = mul(*factors) if factors else None
-        found.append((as_fraction(number), None if coefficient == ONE else coefficient, product))
-    return found
+        inner = tuple(0 if f else int(e) for e, f in zip(exponents, fixed, strict=True))
+        groups.setdefault(inner, {})[outer] = number
+    for inner, coefficient in groups.items():
+        factors = [a for a, e in zip(form.atoms, inner, strict=True) for _ in range(e)]
+        yield (mul(*factors) if factors else None), coefficient
 
 
 def parameter_content(form: Quotient, is_parameter: Callable[[Term], bool]) -> Poly | None:

@@ -44,8 +44,12 @@ STEPS_PER_MILLISECOND = 2_500
 """Z3 resource units per millisecond of a limit: about its speed on a quiet machine."""
 MANY = 120
 """With more formulas than this about sets, a question has so many cases that the general solver is faster."""
-PATIENCE = 5
-"""The fence in seconds stands this many times further out than the steps."""
+PATIENCE = 50
+"""The fence in seconds stands this many times further out than the steps: a slow machine finds what a fast
+one does.
+"""
+_PATIENCE_FOR_MODELS = 5
+"""The same for questions that ask for a model, which no proof rests on."""
 
 
 class Answer(Enum):
@@ -69,12 +73,16 @@ class Reply:
 
 @dataclass
 class Smt:
-    """Asks Z3 about the terms of one mechanism; `whole` is for concrete models (see `Translator`)."""
+    """Asks Z3 about the terms of one mechanism; `whole` is for concrete models (see `Translator`).
+
+    `hurried`: some question was ended by the clock, so that on another machine the answers may be others.
+    """
 
     theory: Theory
     whole: bool = False
     deadline: float | None = None
     queries: int = 0
+    hurried: bool = False
     _signs: dict[Term, int] = field(default_factory=dict)
     _units: dict[Term, Term] = field(default_factory=dict)
     _asked: dict[Term, Term] = field(default_factory=dict)
@@ -226,13 +234,14 @@ class Smt:
     def _solver(self, translator: Translator, terms: Collection[Term]) -> Any:
         """The solver that answers most questions of a kind soonest: Z3's core for linear ones, which keeps
         what it learnt while claims are taken out, and the one for polynomials (it has no integers, and is
-        slow where there are many cases).
+        slow where there are many cases). Z3's own choice of a solver is left out, as it goes by the clock.
         """
-        if translator.linear:
+        if translator.whole:
+            solver = z3.Solver()
+        elif translator.linear or self._has_many_cases(terms):
             solver = z3.SimpleSolver()
         else:
-            general = translator.whole or self._has_many_cases(terms)
-            solver = z3.Solver() if general else self._polynomials.solver()
+            solver = self._polynomials.solver()
         # Terms share side conditions; the translator keeps these alive, so that their ids stay apart.
         whole = {id(f): f for term in terms for f in translator.assertion(term)}
         add_all(solver, whole.values())
@@ -245,14 +254,18 @@ class Smt:
     def _check(self, solver: Any, milliseconds: int) -> Any:
         """Z3's answer within a number of steps."""
         self.queries += 1
-        fence = PATIENCE * milliseconds
+        fence = (_PATIENCE_FOR_MODELS if self.whole else PATIENCE) * milliseconds
+        start = time.monotonic()
         if self.deadline is not None:
-            left = int((self.deadline - time.monotonic()) * 1000)
-            if left <= 0:
+            fence = min(fence, int((self.deadline - start) * 1000))
+            if fence <= 0:
+                self.hurried = True
                 return z3.unknown
-            fence = min(fence, left)
         limit(solver, fence, max(1, STEPS_PER_MILLISECOND * milliseconds))
-        return solver.check()
+        answer = solver.check()
+        if answer == z3.unknown and time.monotonic() - start >= fence / 1000:
+            self.hurried = True
+        return answer
 
     def _has_many_cases(self, terms: Collection[Term]) -> bool:
         """Whether a question is of those that the general solver answers sooner."""
@@ -264,13 +277,13 @@ class Smt:
         result = self._check(first, milliseconds)
         if result != z3.unknown or self.whole:
             return result
-        second = self._polynomials.solver() if self._has_many_cases(terms) else z3.Solver()
+        second = self._polynomials.solver() if self._has_many_cases(terms) else z3.SimpleSolver()
         second.add(first.assertions())
         return self._check(second, milliseconds)
 
     def _general(self, solver: Any) -> Any:
         """Z3's general solver, with what another one was asked."""
-        again = z3.Solver()
+        again = z3.SimpleSolver()
         again.add(solver.assertions())
         return again
 
