@@ -89,9 +89,11 @@ def clipped(values: Array | Real, low: Array | Real, high: Array | Real) -> Arra
 
 def argmax(values: Array, where: Mask | None = None) -> int:
     """The lowest index at which the greatest value is taken. Raises `SelectionError` where there is none."""
-    chosen = _eligible(values, where)
     if isinstance(values, ExactVector):
-        return values.ranked(chosen, 1)[0]
+        if not _eligible_count(values, where):
+            raise SelectionError("no index is eligible")
+        return values.ranked(where, 1)[0]
+    chosen = _eligible(values, where)
     many = _many_runs(values[chosen])
     place = (
         np.argmax(values[chosen]) if many is None else many.places_of_greatest(values[chosen].tolist(), 1)[0]
@@ -137,10 +139,10 @@ def top(count: int, values: Array, where: Mask | None = None) -> list[int]:
     Raises:
         SelectionError: `count` is negative, or fewer indices are eligible.
     """
-    chosen = _all(values, where)
-    check_count(count, len(chosen))
+    check_count(count, _eligible_count(values, where))
     if isinstance(values, ExactVector):
-        return values.ranked(chosen, count)
+        return values.ranked(where, count)
+    chosen = _all(values, where)
     many = _many_runs(values[chosen])
     if many is not None:
         return [int(chosen[place]) for place in many.places_of_greatest(values[chosen].tolist(), count)]
@@ -155,7 +157,7 @@ def upto(count: int, values: Array, where: Mask | None = None) -> list[int]:
     Raises:
         SelectionError: `count` is negative.
     """
-    return top(min(count, len(_all(values, where))), values, where)
+    return top(min(count, _eligible_count(values, where)), values, where)
 
 
 def _many_runs(values: Array) -> ManyRuns | None:
@@ -213,6 +215,10 @@ def _eligible(values: Array, where: Mask | None) -> NDArray[np.intp]:
     if not len(chosen):
         raise SelectionError("no index is eligible")
     return chosen
+
+
+def _eligible_count(values: Array, where: Mask | None) -> int:
+    return len(values) if where is None else int(np.count_nonzero(where))
 
 
 def _all(values: Array, where: Mask | None) -> NDArray[np.intp]:

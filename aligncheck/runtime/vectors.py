@@ -199,34 +199,38 @@ class ExactVector(Sequence[Any]):
 
     def bounds(self) -> tuple[Integers, Integers]:
         """Whole numbers of units at most and at least what each entry is, whatever its draws leave."""
+        low, high, slack = self._bounds_apart()
+        return low, _added(high, slack)
+
+    def _bounds_apart(self) -> tuple[Integers, Integers, int]:
+        """The same, but for a number that the second ones lack; mostly without making an array."""
         low = high = self.steps
+        down = slack = 0
         for coefficients in self.terms.values():
             if isinstance(coefficients, int):
-                low, high = _added(low, min(coefficients, 0)), _added(high, max(coefficients, 0))
+                down += min(coefficients, 0)
+                slack += abs(coefficients)
             else:
                 low = _added(low, np.minimum(coefficients, 0))
                 high = _added(high, np.maximum(coefficients, 0))
-        return low, high
+        return (low, high, slack) if down == 0 else (_added(low, down), _added(high, down), slack)
 
-    def ranked(self, among: NDArray[np.intp], count: int) -> list[int]:
-        """The indices of the `count` greatest entries of those `among` rising indices, the greatest first, of
-        equal ones the lower index first. There are that many.
+    def ranked(self, where: NDArray[np.bool_] | None, count: int) -> list[int]:
+        """The indices of the `count` greatest entries among those `where` the mask holds, the greatest first,
+        of equal ones the lower index first. There are that many.
         """
         if count <= 0:
             return []
-        if not self.terms:
-            values = self.steps[among]
-            pool = among
-            if count < len(among):
-                last = len(among) - count
-                pool = among[values >= np.partition(values, last)[last]]
-            order = np.argsort(-self.steps[pool], kind="stable")
-            return [int(index) for index in pool[order[:count]]]
         own = self._without_common_draws()
-        low, high = own.bounds()
-        low, high = low[among], high[among]
-        last = len(among) - count
-        pool = among[high >= np.partition(low, last)[last]]
+        low, high, slack = own._bounds_apart()
+        eligible = low.copy() if where is None else low[where]
+        last = len(eligible) - count
+        eligible.partition(last)
+        possible = high >= _plain(eligible.item(last) - slack)
+        pool = np.flatnonzero(possible if where is None else possible & where)
+        if not own.terms:
+            order = np.argsort(-own.steps[pool], kind="stable")
+            return [int(index) for index in pool[order[:count]]]
         if any(place is not None for _, place in own.terms):
             scored = [(index, own[index]) for index in pool.tolist()]
             ranking = sorted(scored, key=operator.itemgetter(1), reverse=True)
