@@ -202,10 +202,10 @@ class RefinedNumber:
         return self.rounded_down(Fraction(1)).numerator
 
     def _compared(self, other: object, holds: Callable[[Any, int], bool]) -> Any:
-        difference = self - other
-        if difference is NotImplemented:
-            return NotImplemented
-        return holds(sign_of(difference), 0)
+        match other:
+            case RefinedNumber() | int() | Fraction():
+                return holds(sign_of(self - other), 0)
+        return _refused_or_unknown(other)
 
     # --- what has no exact form ---------------------------------------------------------------------------
 

@@ -95,20 +95,21 @@ class ExactVector(Sequence[Any]):
 
     def __add__(self, other: object) -> Any:
         operand = _operand(other, len(self))
-        if operand is None:
-            return NotImplemented
+        return NotImplemented if operand is None else self._plus(operand)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: object) -> Any:
+        operand = _operand(other, len(self))
+        return NotImplemented if operand is None else self._plus(-operand)
+
+    def _plus(self, operand: ExactVector) -> ExactVector:
         unit, mine, given = _in_common(self, operand)
         terms = dict(mine.terms)
         for key, coefficients in given.terms.items():
             terms[key] = _added(terms[key], coefficients) if key in terms else coefficients
         terms = {key: c for key, c in terms.items() if np.any(c)}
         return ExactVector(_added(mine.steps, given.steps), unit, terms)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: object) -> Any:
-        operand = _operand(other, len(self))
-        return NotImplemented if operand is None else self + _negative(operand)
 
     def __rsub__(self, other: object) -> Any:
         return -self + other
@@ -190,10 +191,11 @@ class ExactVector(Sequence[Any]):
         steps = number / self.unit
         down, up = math.floor(steps), math.ceil(steps)
         low, high = self.bounds()
+        known = _sign_array(low >= up, low <= down) if down < up else _sign_array(low > up, low < up)
         if not self.terms:
-            return _sign_array(low >= up, low <= down) if down < up else _sign_array(low > up, low < up)
-        signs = _sign_array(low >= up, high <= down)
-        for index in np.flatnonzero((signs == 0) | (low == high)):
+            return known
+        signs = np.where(low == high, known, _sign_array(low >= up, high <= down))
+        for index in np.flatnonzero((signs == 0) & (low != high)):
             signs[index] = sign_of(self[index] - number)
         return signs
 
@@ -315,7 +317,7 @@ def chosen_from(mask: NDArray[np.bool_], where: ExactVector, elsewhere: ExactVec
     unit, first, second = _in_common(where, elsewhere)
     terms: dict[Key, Coefficients] = {}
     for key in {**first.terms, **second.terms}:
-        chosen: Any = np.where(mask, first.terms.get(key, 0), second.terms.get(key, 0))
+        chosen: Any = np.where(mask, _plain(first.terms.get(key, 0)), _plain(second.terms.get(key, 0)))
         if chosen.any():
             terms[key] = chosen
     return ExactVector(np.where(mask, first.steps, second.steps), unit, terms)
@@ -367,10 +369,6 @@ def _operand(other: object, length: int) -> ExactVector | None:
     if len(found) != length:
         raise ValueError(f"vectors of {length} and {len(found)} entries")
     return found
-
-
-def _negative(vector: ExactVector) -> ExactVector:
-    return -vector
 
 
 def _in_common(a: ExactVector, b: ExactVector) -> tuple[Fraction, ExactVector, ExactVector]:
