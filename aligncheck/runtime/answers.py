@@ -121,6 +121,8 @@ def integer_answers(
 ) -> Given[int]:
     """A list of integer answers, cleaned: fractions are rounded down. Raises as `real_answers` does."""
     read, labels = _read(name, values, entries)
+    if low is None and high is None and step is None:
+        return Given(_plain_integers(name, read), labels)
     domain = _Domain(low, high, step)
     return Given([domain.integer(i, value) for i, value in enumerate(_numbers(name, read))], labels)
 
@@ -338,6 +340,15 @@ def _plain_reals(name: str, read: Any) -> Sequence[Number]:
 
     cleaned: Sequence[Number] = cleaned_array(read)
     return cleaned
+
+
+def _plain_integers(name: str, read: Any) -> Sequence[int]:
+    if _dtype(read) is None:
+        return [math.floor(_cleaned(value)) for value in _numbers(name, read)]
+    _refuse_dtype(name, _dtype(read))
+    from aligncheck.runtime.columns import floors
+
+    return floors(read)
 
 
 # --- reading ----------------------------------------------------------------------------------------------

@@ -15,3 +15,15 @@ def cleaned_array(values: Any) -> Any:
     if array.dtype.kind in "iu":
         return array.astype(array.dtype.newbyteorder("="), copy=True)
     return np.nan_to_num(array.astype(np.float64), copy=False, nan=0.0)
+
+
+def floors(values: Any) -> list[int]:
+    """Such an array, cleaned, with fractions rounded down, as Python's integers."""
+    cleaned = cleaned_array(values)
+    if cleaned.dtype.kind in "iu":
+        listed: list[int] = cleaned.tolist()
+        return listed
+    whole = np.floor(cleaned)
+    if (np.abs(whole) < 2.0**62).all():
+        return floors(whole.astype(np.int64))
+    return [int(value) for value in whole.tolist()]

@@ -26,19 +26,13 @@ def has_tag(records: Sequence[Tagged], place: int, tag: str) -> bool:
 
 
 def real_function(name: str, function: Callable[..., Any]) -> Callable[..., Real]:
-    """A public function with real values. It must depend on its arguments alone.
+    """A public function with real values, which become exact: floats by their shortest decimals. It must
+    depend on its arguments alone.
 
     Raises:
         ParameterError: it cannot be called, or (when it is called) gives no finite number.
     """
-
-    def checked(value: object) -> Real:
-        if isinstance(value, float):
-            real(name, value)  # finite
-            return value
-        return real(name, value)  # type: ignore[arg-type]
-
-    return _checked(name, function, checked)
+    return _checked(name, function, lambda value: real(name, value))
 
 
 def integer_function(name: str, function: Callable[..., Any]) -> Callable[..., int]:

@@ -20,6 +20,9 @@ from aligncheck.runtime.parameters import RealLike, real
 from aligncheck.runtime.reals import Real
 from aligncheck.runtime.result import R, Release, Result
 
+_RUN = "_only_run"
+"""The attribute that holds an object's run, once there is one."""
+
 FINEST = 1024
 """A step of the lattice is by default at most 1/1024 of what all declared units are multiples of."""
 
@@ -98,7 +101,6 @@ class Mechanism:
         self._seed = testing_seed
         self._budget = budget
         self._given_noise: Noise | None = None
-        self._only_run: Run[Any] | None = None
 
     def with_noise(self, noise: Noise) -> Self:
         """A new object, which did not run yet, drawing from another source; its results carry the source's
@@ -106,7 +108,7 @@ class Mechanism:
         """
         other = copy.copy(self)
         other._given_noise = noise
-        other._only_run = None
+        other.__dict__.pop(_RUN, None)
         if type(self)._bound is not Mechanism._bound:  # which depends on the answers
             other.bound = None
         return other
@@ -114,7 +116,8 @@ class Mechanism:
     @property
     def spent(self) -> Fraction:
         """What was spent: 0 before the run; while answers come one by one, what was released so far costs."""
-        return Fraction(0) if self._only_run is None else self._only_run.spent
+        run: Run[Any] | None = self.__dict__.get(_RUN)
+        return Fraction(0) if run is None else run.spent
 
     @property
     def remaining(self) -> Fraction:
@@ -134,17 +137,21 @@ class Mechanism:
             AlreadyRunError: there was one.
             BudgetError: the budget does not allow it; nothing was drawn.
         """
-        if self._only_run is not None:
+        noise = self._noise() if self._given_noise is None else self._given_noise
+        run: Run[Any] = Run(self, noise, Release(noise, given, getattr(self, "gamma", None)))
+        first: object = self.__dict__.setdefault(_RUN, run)  # in one step: threads may share an object
+        if first is not run:
             raise AlreadyRunError(
                 f"this `{type(self).__name__}` has run already; a new object runs, and spends, anew"
             )
-        noise = self._noise() if self._given_noise is None else self._given_noise
-        release: Release[Any] = Release(noise, given, getattr(self, "gamma", None))
-        if self.bound is None:
-            self.bound = self._bound(release)
-        reserved = None if self._budget is None else self._budget.reserve(Fraction(self.bound))
-        self._only_run = Run(self, noise, release, reserved)
-        return self._only_run
+        try:
+            if self.bound is None:
+                self.bound = self._bound(run.release)
+            run.reserved = None if self._budget is None else self._budget.reserve(Fraction(self.bound))
+        except BaseException:
+            del self.__dict__[_RUN]
+            raise
+        return run
 
     def _noise(self) -> Noise:
         """A new source of noise."""
@@ -223,15 +230,14 @@ class Run(Generic[R]):
     Attributes:
         noise: where its noise comes from.
         release: what it releases.
+        reserved: what it may spend of a budget, if it has one.
     """
 
-    def __init__(
-        self, mechanism: Mechanism, noise: Noise, release: Release[R], reserved: Reservation | None
-    ) -> None:
+    def __init__(self, mechanism: Mechanism, noise: Noise, release: Release[R]) -> None:
         self.noise = noise
         self.release = release
+        self.reserved: Reservation | None = None
         self._mechanism = mechanism
-        self._reserved = reserved
         self._failed = False
 
     def __enter__(self) -> Self:
@@ -242,8 +248,8 @@ class Run(Generic[R]):
     ) -> None:
         # Whether and where a run fails may tell something, so one that failed has spent all that it could.
         self._failed = kind is not None and not issubclass(kind, GeneratorExit)
-        if self._reserved is not None:
-            self._reserved.settle(self.spent)
+        if self.reserved is not None:
+            self.reserved.settle(self.spent)
 
     @property
     def spent(self) -> Fraction:

@@ -556,7 +556,7 @@ def test_parameters_outside_of_their_declaration(
         (pd.Series([1, 2], dtype="Int64"), r"`q` has the dtype Int64, in which entries may be missing"),
         (pd.Series([1, None], dtype=object), r"`q` has the dtype object, in which entries may be missing"),
         (pd.Series([1], dtype="category"), r"`q` has the dtype category"),
-        (np.ma.masked_array([1, 2], [0, 1]), r"`q` is a masked array"),
+        (np.ma.masked_array([1, 2], [False, True]), r"`q` is a masked array"),
         (np.array(1.0), r"`q` must be one-dimensional, but has 0 dimensions"),
         ((x for x in (1, 2)), r"`q` must be a list of numbers, not a generator"),
         ([1, None], r"`q\[1\]` must be a number, not missing"),

@@ -1,0 +1,264 @@
+"""Private answers: what is refused by its form, what values become, what `check` says."""
+
+from __future__ import annotations
+
+import array
+import math
+import numbers
+from collections import deque
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from aligncheck.runtime import (
+    AnswersError,
+    Labelled,
+    boolean_answers,
+    checked_integers,
+    checked_reals,
+    integer_answer,
+    integer_answers,
+    integer_stream,
+    real_answer,
+    real_answers,
+    real_stream,
+)
+from aligncheck.runtime.answers import LARGEST
+
+HUGE = float(LARGEST)
+FORMS: dict[str, Any] = {
+    "list": list,
+    "tuple": tuple,
+    "float64": lambda v: np.array(v, dtype=float),
+    "big-endian": lambda v: np.array(v, dtype=">f8"),
+    "read-only": lambda v: _frozen(np.array(v, dtype=float)),
+    "strided": lambda v: np.repeat(np.array(v, dtype=float), 2)[::2],
+    "Series": lambda v: pd.Series(v, dtype=float),
+    "array.array": lambda v: array.array("d", v),
+    "deque": deque,
+    "Labelled": lambda v: Labelled(v, tuple(range(len(v)))),
+    "memoryview": lambda v: memoryview(array.array("d", v)),
+}
+
+
+def _frozen(values: Any) -> Any:
+    values.flags.writeable = False
+    return values
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_values_that_are_no_numbers_become_some(form: str) -> None:
+    values = [math.nan, -math.nan, math.inf, -math.inf, 0.5, -HUGE]
+    given, before = FORMS[form](values), list(values)
+    read = real_answers("q", given)
+    assert list(read.values) == [0, 0, HUGE, -HUGE, 0.5, -HUGE]
+    assert list(integer_answers("q", given).values) == [0, 0, LARGEST, -LARGEST, 0, -LARGEST]
+    with pytest.raises(AnswersError, match=r"`q\[0\]` must be finite"):
+        checked_reals("q", given)
+    assert np.array_equal(np.array(before), np.array(list(given)), equal_nan=True), "answers are not changed"
+
+
+def test_a_list_that_was_given_is_never_the_one_that_is_used() -> None:
+    given = np.array([1.0, 2.0])
+    read = real_answers("q", given)
+    assert not np.shares_memory(read.values, given)
+    whole = np.array([1, 2])
+    assert not np.shares_memory(real_answers("q", whole).values, whole)
+
+
+@pytest.mark.parametrize(
+    "value", [10**400, Fraction(10**400, 3), np.float32(np.inf), np.longdouble("1e4000")]
+)
+def test_large_numbers_saturate(value: Any) -> None:
+    assert list(real_answers("q", [value, -value]).values) == [LARGEST, -LARGEST]
+    assert list(integer_answers("q", [value, -value]).values) == [LARGEST, -LARGEST]
+    with pytest.raises(AnswersError):
+        checked_reals("q", [value])
+
+
+class Odd:
+    """A number that cannot be converted."""
+
+    def __float__(self) -> float:
+        raise OverflowError("private")
+
+
+numbers.Real.register(Odd)
+
+
+def test_numbers_of_other_libraries() -> None:
+    given = [np.float32(0.5), np.int8(-3), np.uint64(2**64 - 1), True + 1, Fraction(1, 3), Odd()]
+    assert list(real_answers("q", given).values) == [0.5, -3, 2**64 - 1, 2, Fraction(1, 3), 0]
+    kinds = {type(value) for value in real_answers("q", given).values}
+    assert kinds <= {int, float, Fraction}
+    assert [type(v) for v in real_answers("q", [np.float64(0.5)]).values] == [float]
+
+
+@pytest.mark.parametrize(
+    "dtype", ["int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64"]
+)
+def test_arrays_of_numbers(dtype: str) -> None:
+    given = np.array([0, 1, 100], dtype=dtype)
+    assert list(real_answers("q", given).values) == [0, 1, 100]
+    read = integer_answers("q", given).values
+    assert (list(read), {type(v) for v in read}) == ([0, 1, 100], {int})
+    largest = np.array([np.iinfo(dtype).max] if dtype.startswith(("i", "u")) else [60000], dtype=dtype)
+    assert list(integer_answers("q", largest).values) == [int(largest[0])]
+    assert list(real_answers("q", largest).values) == [int(largest[0])]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([0.3, 0.25, -0.05, 7], [Fraction(3, 10), Fraction(1, 5), Fraction(-1, 10), 7]),
+        (np.array([0.3, 0.25, np.nan]), [Fraction(3, 10), Fraction(1, 5), 0]),
+        ([Fraction(1, 3), 1], [Fraction(3, 10), 1]),
+    ],
+)
+def test_values_off_a_lattice_are_rounded_down(values: Any, expected: list[Any]) -> None:
+    assert list(real_answers("q", values, step=Fraction(1, 10)).values) == expected
+
+
+def test_values_out_of_range_become_its_ends() -> None:
+    low, high = Fraction(-1, 10), Fraction(1, 3)
+    given = [-5, -0.1, 0.2, 1 / 3, 0.5, math.inf, -math.inf, math.nan]
+    read = real_answers("q", given, low=low, high=high).values
+    assert read == [low, low, Fraction(1, 5), Fraction(repr(1 / 3)), high, high, low, 0]
+    assert real_answer("x", 9, low=low, high=high) == high
+    both = real_answers("q", given, low=low, high=high, step=Fraction(1, 7)).values
+    assert both == [0, 0, Fraction(1, 7), Fraction(2, 7), Fraction(2, 7), Fraction(2, 7), 0, 0]
+    assert integer_answers("q", given, low=Fraction(-3, 2), high=Fraction(5, 2)).values == [
+        -1, -1, 0, 0, 0, 2, -1, 0,
+    ]  # fmt: skip
+    assert integer_answers("q", [5, -5, 2.9], step=Fraction(3, 2)).values == [3, -6, 0]
+    assert integer_answer("x", 2.9) == 2
+
+
+def test_each_answer_has_its_own_range() -> None:
+    ends = (1, 10, 100)
+    read = real_answers(
+        "q", [50, 50, 50], low=lambda i: Fraction(-i), high=lambda i: Fraction(ends[i]), entries={"b": 3}
+    )
+    assert read.values == [1, 10, 50]
+    with pytest.raises(AnswersError, match=r"`q` must satisfy `len\(q\) <= len\(b\)`"):
+        real_answers("q", [1] * 4, high=lambda i: Fraction(ends[i]), entries={"b": 3})
+
+
+def test_rounding_takes_no_two_answers_further_apart() -> None:
+    rng = np.random.default_rng(3)
+    step = Fraction(1, 10)
+    for x, move in rng.uniform(-1, 1, (200, 2)).round(4).tolist():
+        first, distance = Fraction(repr(x)), Fraction(repr(move))
+        read = real_answers(
+            "q", [first, first + distance], step=step, low=Fraction(-1, 2), high=Fraction(1, 2)
+        )
+        a, b = (Fraction(value) for value in read.values)
+        assert abs(a - b) <= math.ceil(abs(distance) / step) * step
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.Series([1, None], dtype="Int64"),
+        pd.Series([1.5, None], dtype="Float64"),
+        pd.Series([1, 2], dtype="Int64"),
+        pd.Series([1, None], dtype=object),
+        pd.Series([1, 2], dtype=object),
+        np.array([1, 2], dtype=object),
+        pd.Series([1, 2], dtype="category"),
+        pd.Series([1, 0], dtype=pd.SparseDtype("int64")),
+        pd.Series(["a"]),
+        np.ma.masked_array([1.0, 2.0], [False, True]),
+        np.array([1 + 0j]),
+        np.array([1], dtype=np.longdouble),
+        np.array(["2020-01-01"], dtype="datetime64[D]"),
+        pd.DataFrame({"a": [1.0]}),
+        np.ones((1, 1)),
+        np.float64(1),
+        np.matrix([[1.0]]),
+        [[1.0]],
+        [None],
+        ["1"],
+        [b"1"],
+        [1j],
+        [True],
+        [pd.NA],
+        [pd.NaT],
+        [np.array(1.0)],
+        "1",
+        b"1",
+        {1},
+        {1: 1},
+        None,
+        5,
+        iter([1]),
+        (x for x in [1]),
+        zip([1], [2], strict=True),
+        [],
+        np.array([]),
+        pd.Series([], dtype=float),
+        Labelled([1, 2], ("a",)),
+    ],
+    ids=lambda v: f"{type(v).__name__} {getattr(v, 'dtype', '')}",
+)
+def test_forms_that_are_refused(values: Any) -> None:
+    for reader in (real_answers, integer_answers, checked_reals, checked_integers):
+        with pytest.raises(AnswersError, match=r"^`q") as caught:
+            reader("q", values)
+        assert caught.value.argument.startswith("q")
+
+
+def test_advice_for_columns_in_which_entries_may_be_missing() -> None:
+    with pytest.raises(AnswersError, match=r"dtype Int64, in which entries may be missing.*fillna\(0\)"):
+        real_answers("q", pd.Series([1, 2], dtype="Int64"))
+
+
+def test_truth_values() -> None:
+    for given in ([True, False], np.array([True, False]), (np.bool_(True), False), pd.Series([True, False])):
+        assert list(boolean_answers("q", given).values) == [True, False]
+    for wrong in ([1], np.array([1]), ["True"], pd.Series([True, None], dtype="boolean")):
+        with pytest.raises(AnswersError, match=r"^`q"):
+            boolean_answers("q", wrong)
+
+
+def test_labels_come_back() -> None:
+    assert real_answers("q", pd.Series([1.0, 2.0], index=["a", 2])).labels == ("a", 2)
+    assert real_answers("q", Labelled([1, 2], ("x", "y"))).labels == ("x", "y")
+    assert real_answers("q", [1, 2]).labels is None
+
+
+def test_streams_read_one_by_one() -> None:
+    taken: list[int] = []
+
+    def source() -> Any:
+        for value in (1, math.nan, 2.7, "3"):
+            taken.append(len(taken))
+            yield value
+
+    stream = integer_stream("q", source())
+    assert ([next(stream) for _ in range(3)], len(taken)) == ([1, 0, 2], 3)
+    with pytest.raises(AnswersError, match=r"`q\[3\]` must be a number, not a str"):
+        next(stream)
+    assert list(real_stream("q", [1.26, -9], low=0, step=Fraction(1, 10))) == [Fraction(6, 5), 0]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1, 2.5], r"`q\[1\]` must be an integer"),
+        ([math.inf], r"`q\[0\]` must be finite, not NaN or infinity"),
+        ([0, 10**400], r"`q\[1\]` is larger than the largest float"),
+    ],
+)
+def test_what_looking_first_says(values: Any, message: str) -> None:
+    with pytest.raises(AnswersError, match=message) as caught:
+        checked_integers("q", values)
+    assert not any(digit in str(caught.value).partition("]")[2] for digit in "3456789"), "no value is shown"
+
+
+def test_what_is_checked_is_exact() -> None:
+    assert checked_reals("q", np.array([0.1, 2])) == [Fraction(1, 10), 2]
+    assert checked_integers("q", [1.0, Fraction(4, 2), np.uint8(7)]) == [1, 2, 7]
