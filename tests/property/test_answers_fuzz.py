@@ -73,7 +73,13 @@ COLUMNS = [
 ]
 
 
-CONTAINERS = [list, tuple, iter, lambda v: (x for x in v), lambda v: dict(enumerate(v))]
+CONTAINERS: list[Callable[[Any], Any]] = [
+    list,
+    tuple,
+    iter,
+    lambda v: (x for x in v),
+    lambda v: dict(enumerate(v)),
+]
 
 
 def lists(kinds: list[str], container: Callable[[Any], Any]) -> st.SearchStrategy[Any]:
@@ -147,7 +153,7 @@ def made(stem: str, mode: Mode, budget: Budget) -> Any:
 
 def outcome(stem: str, mode: Mode, answers: Any) -> tuple[str, str]:
     """The error's class and text, or that it ran."""
-    budget = Budget(10)
+    budget: Any = Budget(10)
     mechanism = made(stem, mode, budget)
     before = shown(answers)
     try:
