@@ -65,7 +65,8 @@ def _fits(array: NDArray[Any]) -> bool:
 def _scaled(array: NDArray[Any], step: Fraction) -> Integers:
     if not len(array):
         return array
-    if max(int(array.max()), -int(array.min())) * step.denominator >= FITS:
+    largest = max(int(array.max()), -int(array.min()), 1)
+    if max(largest * step.denominator, step.numerator) >= FITS:
         array = array.astype(object)
     product = array if step.denominator == 1 else array * step.denominator
     return fitting(product if step.numerator == 1 else product // step.numerator)
