@@ -25,10 +25,10 @@ _FIRST_DIGITS = 4
 class Rests:
     """The numbers U of draws with one rate θ per step, by their places: digits are drawn when asked for."""
 
-    __slots__ = ("_bits", "_events", "_known", "_rate")
+    __slots__ = ("_bits", "_events", "_known", "rate")
 
     def __init__(self, rate: Fraction, bits: Bits) -> None:
-        self._rate = rate
+        self.rate = rate
         self._bits = bits
         self._events: list[Event] = []
         self._known: dict[int, tuple[int, int]] = {}
@@ -39,7 +39,7 @@ class Rests:
         if known >= count:
             return value >> (known - count)
         while len(self._events) < count:
-            halved = self._rate / (2 << len(self._events))
+            halved = self.rate / (2 << len(self._events))
             self._events.append(event_of(Threshold(halved, odds=True)))
         drawn = self._bits.draw(count - known)
         for event, byte in zip(self._events[known:count], drawn, strict=True):
