@@ -20,7 +20,7 @@ from aligncheck.certificate.proof import (
     sorted_out,
 )
 from aligncheck.certificate.scripts import Batch, Kept, Printer, described
-from aligncheck.certificate.solvers import core, cores
+from aligncheck.certificate.solvers import SlowError, core, cores
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.density import DensityFindings
 from aligncheck.discharge.establish import Findings
@@ -35,8 +35,18 @@ from aligncheck.syntax.contract import Contract
 def plan_of(subject: Subject, findings: Findings | DensityFindings, contract: Contract | None) -> Plan:
     """The plan for a proof that was found; `contract` is what callers rely on, if there are any.
 
-    Raises ProofError where a solver cannot decide a question from its text.
+    Raises ProofError where a solver cannot decide a question from its text, or where the clock decided what
+    was found.
     """
+    if findings.smt.hurried:
+        raise ProofError("a question of the search ran out of time, and without that it might end otherwise")
+    try:
+        return _plan_of(subject, findings, contract)
+    except SlowError as error:
+        raise ProofError(str(error)) from None
+
+
+def _plan_of(subject: Subject, findings: Findings | DensityFindings, contract: Contract | None) -> Plan:
     plan = _found(subject, findings)
     if contract is not None:
         plan = replace(plan, length=contract.length, bounds=contract.bounds)

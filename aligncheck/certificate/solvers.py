@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -10,12 +11,19 @@ from functools import cache
 from typing import Any
 
 from aligncheck.certificate.scripts import Script
-from aligncheck.discharge.smt import MANY, PATIENCE, STEPS_PER_MILLISECOND
+from aligncheck.discharge.smt import STEPS_PER_MILLISECOND
 
 MILLISECONDS = 5_000
 """How long a solver may think about one question."""
-_GENERAL_STEPS = 300_000
-"""Steps of Z3's general solver on polynomials: each may take it long."""
+_PATIENCE = 5
+"""Z3 counts its own steps; the clock ends what takes this many times as long."""
+_LINEAR_STEPS = 5_000_000
+_WAYS = (("qfnra-nlsat", 100_000), ("smt", 300_000), ("qfnra-nlsat", 5_000_000))
+"""How Z3 is asked what a nonlinear question needs, and for how many steps: its solver for polynomials is
+slow where there are many cases, and its general one where a polynomial is large.
+"""
+_SECONDS = 120
+"""Only steps decide which core is found, lest a certificate depend on the machine: past this, none is."""
 _ROUNDS = 3
 
 
@@ -32,6 +40,10 @@ class SolverMissingError(Exception):
 
 class ScriptError(Exception):
     """A solver could not read a script, or did not answer each of its questions; carries what it said."""
+
+
+class SlowError(Exception):
+    """What a question needs was not found in time; whether it would be depends on the machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +77,8 @@ def answers(script: Script, solver: Solver) -> tuple[Reply, ...]:
 
 
 def _by_z3(text: str) -> list[str]:
-    head = _set(_limits(MILLISECONDS))
+    steps = STEPS_PER_MILLISECOND * MILLISECONDS  # lest an answer depend on the machine
+    head = _set([f"rlimit {steps}", f"timeout {_PATIENCE * MILLISECONDS}"])
     said = evaluated(head + text).split("\n")[:-1]
     if "unknown" in said:  # Z3 has another solver for what the logic does not name
         general = re.sub(r"^\(set-logic .*\)$", "(set-logic ALL)", text, flags=re.M)
@@ -96,21 +109,19 @@ def _context() -> Any:
 
 def cores(text: str, questions: Sequence[str]) -> list[frozenset[str] | None]:
     """For each linear question, asked in turn after a script, the names of the assertions from which Z3
-    derives that it is `unsat`; None where it does not.
+    derives that it is `unsat`; None where it does not. Raises SlowError.
     """
-    options = ("produce-unsat-cores true", "smt.core.minimize true", *_limits(2_000))
+    options = ("produce-unsat-cores true", "smt.core.minimize true", f"rlimit {_LINEAR_STEPS}")
     asked = "".join(f"(push 1) {q} (check-sat) (get-unsat-core) (pop 1)\n" for q in questions)
-    found = _cores_in(evaluated(f"{_set(options)}{text}\n{asked}"))
+    found = _in_steps(options, f"{text}\n{asked}")
     if len(found) != len(questions):
         raise ScriptError("Z3 did not answer every question")
     return found
 
 
 def core(head: str, named: Mapping[str, str], goal: str) -> frozenset[str] | None:
-    """The same for one nonlinear question, with its assertions by their names.
-
-    Z3's solver for polynomials is tried first, or, where there are many cases, its general one; what one of
-    them needs is tried again, as long as that gets less.
+    """The same for one nonlinear question, with its assertions by their names. What it needs is tried again,
+    as long as that gets less.
     """
     left = dict(named)
     found: frozenset[str] | None = None
@@ -128,17 +139,22 @@ def core(head: str, named: Mapping[str, str], goal: str) -> frozenset[str] | Non
 
 
 def _core(head: str, named: Mapping[str, str], goal: str) -> frozenset[str] | None:
-    ways = [
-        ("qfnra-nlsat", (_limits(2_000)[0], "timeout 4000")),
-        ("smt", (f"rlimit {_GENERAL_STEPS}", "timeout 2000")),
-    ]
-    for tactic, limits in reversed(ways) if len(named) > MANY else ways:
-        options = ("produce-unsat-cores true", "smt.core.minimize false", *limits)
+    for tactic, steps in _WAYS:
+        options = ("produce-unsat-cores true", "smt.core.minimize false", f"rlimit {steps}")
         lines = [head, *named.values(), f"{goal} (check-sat-using {tactic}) (get-unsat-core)\n"]
-        found = _cores_in(evaluated(_set(options) + "\n".join(lines)))
+        found = _in_steps(options, "\n".join(lines))
         if found and found[0] is not None:
             return found[0]
     return None
+
+
+def _in_steps(options: Sequence[str], text: str) -> list[frozenset[str] | None]:
+    """The cores that Z3 finds in a number of steps. Raises SlowError where the clock ended that."""
+    start = time.monotonic()
+    found = _cores_in(evaluated(_set([*options, f"timeout {1000 * _SECONDS}"]) + text))
+    if None in found and time.monotonic() - start >= _SECONDS:
+        raise SlowError(f"what a question needs was not found in {_SECONDS} s")
+    return found
 
 
 def _cores_in(said: str) -> list[frozenset[str] | None]:
@@ -149,13 +165,6 @@ def _cores_in(said: str) -> list[frozenset[str] | None]:
 
 def _set(options: Iterable[str]) -> str:
     return "".join(f"(set-option :{option})\n" for option in options)
-
-
-def _limits(milliseconds: int) -> tuple[str, str]:
-    """Z3's options for a limit: in its own steps, lest an answer depend on the machine, and further out in
-    time.
-    """
-    return f"rlimit {STEPS_PER_MILLISECOND * milliseconds}", f"timeout {PATIENCE * milliseconds}"
 
 
 def _by_cvc5(text: str) -> list[str]:
