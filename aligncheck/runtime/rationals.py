@@ -2,7 +2,8 @@
 
 Results are exact where they are rational. Else they are approximations, off by less than one part in 2^90,
 and always the same for the same argument; their denominators or numerators are long (over 90 bits), by which
-`exact_noise` tells a scale that was approximated.
+`exact_noise` tells a scale that was approximated. Roots and binary logarithms lie between the same whole
+numbers as their approximations do, so that `floor` of them is exact.
 """
 
 from __future__ import annotations
@@ -33,8 +34,12 @@ def sqrt(x: Real) -> Fraction:
     top, bottom = math.isqrt(number.numerator), math.isqrt(number.denominator)
     if top * top == number.numerator and bottom * bottom == number.denominator:
         return Fraction(top, bottom)
+    # Rounded down, and to an odd number of units that divide 1: so no whole number is reached or left behind.
+    size = _size(number) // 2
     return _approximated(
-        lambda bits: math.isqrt((number.numerator << (2 * bits)) // number.denominator), _size(number) // 2
+        lambda bits: math.isqrt((number.numerator << (2 * bits)) // number.denominator),
+        size,
+        digits=max(_BITS, size + 8),
     )
 
 
@@ -88,7 +93,12 @@ def log2(x: Real) -> Fraction:
     up, down = number.numerator.bit_length() - 1, number.denominator.bit_length() - 1
     if number.numerator == 1 << up and number.denominator == 1 << down:
         return Fraction(up - down)
-    return _odd(ln(number) / ln(Fraction(2)))
+    found = _odd(ln(number) / ln(Fraction(2)))
+    floor = up - down if number.numerator << down >= number.denominator << up else up - down - 1
+    if math.floor(found) == floor:
+        return found
+    # Off by a little, found lies on the other side of the whole number next to it.
+    return _odd(Fraction(floor), 1) if found < floor else _odd(Fraction(floor + 1), -1)
 
 
 def power(x: Real, exponent: Real) -> Fraction:
@@ -125,17 +135,20 @@ def _size(number: Fraction) -> int:
     return number.numerator.bit_length() - number.denominator.bit_length()
 
 
-def _approximated(in_units: Callable[[int], int], size: int) -> Fraction:
+def _approximated(in_units: Callable[[int], int], size: int, digits: int = _BITS) -> Fraction:
     """A number from its value in units of 2^-bits, off by a few of them; 2^size is not far above it."""
-    bits = max(_BITS + 8 - size, 8)
-    return _odd(Fraction(in_units(bits), 1 << bits))
+    bits = max(digits + 8 - size, 8)
+    return _odd(Fraction(in_units(bits), 1 << bits), digits=digits)
 
 
-def _odd(number: Fraction) -> Fraction:
-    """The number to `_BITS` binary digits, the last of which is 1: so it stays long, whatever it is."""
-    shift = _BITS - _size(abs(number))
+def _odd(number: Fraction, more: int = 0, digits: int = _BITS) -> Fraction:
+    """The number to as many binary digits, the last of which is 1: so it stays long, whatever it is.
+
+    It is rounded down; then `more` of the last digits are added.
+    """
+    shift = digits - _size(abs(number) or Fraction(1))
     scaled = math.floor(number * 2**shift) if shift >= 0 else math.floor(number / 2**-shift)
-    return Fraction(scaled | 1) / Fraction(2) ** shift
+    return Fraction(scaled | 1 if more == 0 else scaled + more) / Fraction(2) ** shift
 
 
 def _size_of_ln(number: Fraction) -> int:

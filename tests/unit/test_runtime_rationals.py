@@ -67,6 +67,20 @@ def test_what_is_rational_stays_exact() -> None:
     assert {type(f) for f in (sqrt(4), exp(0), log2(4), power(2, 3), ln(1))} == {Fraction}
 
 
+def test_floors_of_roots_and_binary_logarithms_are_exact() -> None:
+    """Next to whole numbers, closer than any approximation is."""
+    rng = random.Random(4)
+    for _ in range(200):
+        off = Fraction(rng.choice([1, -1]), 2 ** rng.randint(2, 400))
+        x = Fraction(2) ** rng.randint(-300, 300) * (1 + off)
+        floor = math.floor(log2(x))
+        assert Fraction(2) ** floor <= x < Fraction(2) ** (floor + 1)
+        n = rng.getrandbits(rng.randint(1, 300)) + 1
+        for square in (n * n + off, n * n + 1, n * n - Fraction(1, 3)):
+            assert math.floor(sqrt(square)) ** 2 <= square < (math.floor(sqrt(square)) + 1) ** 2
+            assert abs(sqrt(square) ** 2 / square - 1) < Fraction(1, 2**89)
+
+
 def test_approximations_are_long_and_always_the_same() -> None:
     """So that a scale that is computed with them is known to be one."""
     rng = random.Random(1)
