@@ -126,6 +126,7 @@ _INHERITED = frozenset(
         "mode",
         "remaining",
         "self",
+        "sensitivities",
         "spec",
         "spent",
         "stream",
@@ -273,7 +274,15 @@ class _Module:
             names = ", ".join(callee.class_name for callee in self.callees.values())
             self.used.add("Mechanism")
             yield f"{STEP}callees: ClassVar[tuple[type[Mechanism], ...]] = ({names},)"
-        parts = (self._init, self._call, self._stream, self._check, self._claims, self._program)
+        parts = (
+            self._init,
+            self._call,
+            self._stream,
+            self._check,
+            self._sensitivities,
+            self._claims,
+            self._program,
+        )
         for part in parts:
             if lines := list(part()):
                 yield from ["", *lines]
@@ -292,6 +301,10 @@ class _Module:
                     differs = [f"vector={vector}", f"adjacency={quoted(item.adjacency.value)}"]
                     if item.sensitivity is not None:
                         differs.append(f"sensitivity={quoted(unparse_expr(item.sensitivity))}")
+                    if item.lattice is not None:
+                        differs.append(f"lattice={quoted(unparse_expr(item.lattice))}")
+                    if any(self._speaks_of(name) for name in names):
+                        differs.append("restricted=True")
                     queries += [
                         call("QueryInfo", [*self._info(name, sort, None), *differs]) for name in names
                     ]
@@ -379,12 +392,11 @@ class _Module:
     def _unit(self, unit: nodes.Expr, attributes: Writer) -> str:
         """What the step of the lattice must divide: a number, or all entries of a list."""
         text = quoted(unparse_expr(unit))
-        parts = [e for e in subexpressions(unit) if isinstance(e, nodes.Index)]
-        lists = sorted(e.base for e in parts if e.index == nodes.Name("i"))
-        if not lists or self.declared("i"):
+        entries = self._entries_of(unit)
+        if entries is None:
             return f"{text}: {attributes.expression(unit)}"
         inner = self._writer({**attributes.names, "i": "i"})
-        return f"{text}: [{inner.expression(unit)} for i in range(len({attributes.names[lists[0]]}))]"
+        return f"{text}: [{inner.expression(unit)} for i in range(len({attributes.names[entries]}))]"
 
     def _require(self, name: str, condition: nodes.Expr, writer: Writer, indent: str) -> Iterator[str]:
         """The check of one part of a public input's `where` clause."""
@@ -472,6 +484,39 @@ class _Module:
             yield from bracket_lines(call(reader, [quoted(name), self.names[name]]), prefix)
         yield from self._lengths(attributes, inner)
         yield from self._values(attributes, inner)
+
+    def _sensitivities(self) -> Iterator[str]:
+        """Δ of each list of answers, as numbers: the spec has expressions."""
+        attributes = self._writer(self._attributes())
+        found: list[Item] = []
+        for item, name in self._each_query():
+            if item.sensitivity is not None:
+                least = self._least(item.sensitivity, attributes)
+                found.append(f"{quoted(name)}: {least}")
+        if found:
+            self.used.add("Real")
+            yield f"{STEP}def sensitivities(self) -> dict[str, Real]:"
+            yield from describe.docstring(["How far one answer may move, by private input."], STEP * 2)
+            yield from bracket_lines(Brackets("{", tuple(found), "}"), f"{STEP * 2}return ")
+
+    def _least(self, expr: nodes.Expr, attributes: Writer) -> str:
+        """The value of an expression, or the least of its values at all indices."""
+        entries = self._entries_of(expr)
+        if entries is None:
+            return attributes.expression(expr)
+        inner = self._writer({**attributes.names, "i": "i"})
+        return f"min({inner.expression(expr)} for i in range(len({attributes.names[entries]})))"
+
+    def _entries_of(self, expr: nodes.Expr) -> str | None:
+        """A list at whose indices a declaration has its values, if it has several."""
+        parts = [e for e in subexpressions(expr) if isinstance(e, nodes.Index)]
+        lists = sorted(e.base for e in parts if e.index == nodes.Name("i"))
+        return lists[0] if lists and not self.declared("i") else None
+
+    def _speaks_of(self, name: str) -> bool:
+        """Whether a `where` clause says something of the values of these answers."""
+        conditions = self._conditions_of_answers()
+        return any(name in names_in(c) and not _of_lengths(c, self.private) for c in conditions)
 
     def _conditions_of_answers(self) -> Iterator[nodes.Expr]:
         for item in self.mechanism.inputs:

@@ -42,7 +42,8 @@ class ParameterInfo:
 class QueryInfo:
     """A private input: its name in the spec, its keyword in Python, its sort, one answer or a list.
 
-    `adjacency` and `sensitivity` are the spec's words for how neighbouring data differ: `all`, `1`.
+    `adjacency` and `sensitivity` are the spec's words for how neighbouring data differ: `all`, `1`. `lattice`
+    is the declared step, if there is one. `restricted`: a `where` clause speaks of the answers' values.
     """
 
     name: str
@@ -51,6 +52,8 @@ class QueryInfo:
     vector: bool
     adjacency: str | None = None
     sensitivity: str | None = None
+    lattice: str | None = None
+    restricted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,12 @@ class Mechanism:
         if self.bound is None:
             raise MechanismError("what a run may spend depends on how many answers there will be")
         return Fraction(self.bound) - self.spent
+
+    def sensitivities(self) -> dict[str, Real]:
+        """How far one answer may move, Δ, by the private input's name in the spec, in the unit of its answers;
+        the least, where answers differ in that. Inputs of which any two values are neighbours have none.
+        """
+        return {}
 
     def _run(self, **given: Given[Any]) -> Run[Any]:
         """The object's only run, not begun yet; `given` are the lists of answers, by their names in the spec.

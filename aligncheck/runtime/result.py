@@ -38,7 +38,7 @@ R = TypeVar("R", bound=Record)
 R_co = TypeVar("R_co", bound=Record, covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, a refused attribute is an AttributeError, as OpenDP expects it
 class Result(Generic[R_co]):
     """The output of one run.
 
