@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import pytest
 from hypothesis import settings
 
+from aligncheck.modes import Mode
 from aligncheck.verdict import Result
 
 # Everybody sees the same examples, and a loaded machine fails no test. `--hypothesis-profile=explore` digs.
@@ -50,13 +51,19 @@ ToyChecker: TypeAlias = Callable[[str, ToyOptions], Result]
 @pytest.fixture
 def install_checker(monkeypatch: pytest.MonkeyPatch) -> Callable[[ToyChecker], None]:
     """Puts a function in the place of `aligncheck.pipeline.verify_file`, for commands run in this process;
-    certificates are then empty.
+    certificates are then empty, and every form of what is VERIFIED runs.
     """
+    from aligncheck.pipeline import Certification
+    from aligncheck.verdict import Verified
 
     def install(checker: ToyChecker) -> None:
+        def certify_file(path: str, options: ToyOptions, mode: Mode) -> Certification:
+            result = checker(path, options)
+            return Certification(result, result.verdict if isinstance(result.verdict, Verified) else None)
+
         module: Any = types.ModuleType("aligncheck.pipeline")
         module.Options, module.verify_file, module.load_stages = ToyOptions, checker, lambda: None
-        module.certify_file = lambda path, options: (checker(path, options), ())
+        module.Certification, module.certify_file = Certification, certify_file
         monkeypatch.setitem(sys.modules, "aligncheck.pipeline", module)
 
     return install

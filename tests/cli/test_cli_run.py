@@ -13,6 +13,7 @@ import pytest
 
 from aligncheck.cli import main
 from aligncheck.execute import Execution, Released
+from aligncheck.modes import Mode
 from aligncheck.report.release import execution_document, render_execution
 from aligncheck.syntax.parse import parse, read_source
 from aligncheck.verdict import Proof, Result, Unknown, Verified
@@ -37,9 +38,10 @@ def test_a_table_and_the_privacy_spent(capsys: pytest.CaptureFixture[str]) -> No
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "adaptive_svt_with_gap on 870 answers (column `count`): T = 1000, k = 5, eps = 1"
     assert lines[2].split() == ["#", "item", "released", "used", "gap"]
-    assert all(re.match(r" *\d+(-\d+)?  \d+( … \d+)? +(top|mid|below)", line) for line in lines[3:-4])
-    assert lines[-3] == "privacy spent: eps = 1"
-    assert any(line.startswith("note: not private") for line in lines)
+    assert all(re.match(r" *\d+(-\d+)?  \d+( … \d+)? +(top|mid|below)", line) for line in lines[3:-3])
+    assert lines[-2:] == ["privacy spent: eps = 1", "note: not private (seeded)"]
+    gaps = [line.split()[-1] for line in lines[3:-3] if "below" not in line]
+    assert all(re.fullmatch(r"\d+(\.\d+)?", gap) for gap in gaps), "fractions are shown as decimals"
 
 
 def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,7 +57,8 @@ def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert document["answers"] == {"q": 870}
     tops = [record for record in document["records"] if record["tag"] == "top"]
     assert all(record["fields"]["used"] == "1/20" for record in tops)
-    assert all(isinstance(record["fields"]["gap"], float) for record in tops)
+    assert all(1024 % Fraction(record["fields"]["gap"]).denominator == 0 for record in tops)
+    assert document["mode"] == "lattice"
 
 
 def test_what_is_left_of_the_bound(capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,6 +106,54 @@ def test_a_generated_module_runs_as_its_spec_does(capsys: pytest.CaptureFixture[
     assert outputs[0] == outputs[1]
 
 
+@pytest.mark.parametrize("mode", ["lattice", "refined", "float"])
+def test_a_run_computes_as_it_is_told(capsys: pytest.CaptureFixture[str], mode: str) -> None:
+    assert main(["run", SPEC, "--data", COUNTS, *SETTINGS, "--mode", mode, "--json"]) == 0
+    out, err = capsys.readouterr()
+    document = json.loads(out)
+    assert (document["mode"], err) == (mode, "")
+    assert any("unsafe" in note for note in document["notes"]) is (mode == "float")
+
+
+def test_the_safe_modes_are_tried_in_order(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a lattice, else refined, else not at all; in floating point only where that is asked for."""
+    from aligncheck.commands import run as command
+    from aligncheck.pipeline import Certification
+
+    provable: set[str] = set()
+    tried: list[str] = []
+
+    def certified(file: str, timeout: float, mode: Mode) -> Certification:
+        tried.append(mode.value)
+        verified = Verified(parse(read_source(file)), (), Proof("acyclic", (), "eps"))
+        form = verified if mode.value in provable else None
+        return Certification(Result(file, verified, 0.1), form, (), f"no {mode.value} form")
+
+    monkeypatch.setattr(command, "certified", certified)
+    arguments = ["run", SPEC, "--data", COUNTS, *SETTINGS, "--json"]
+    for found, modes in (
+        ({"lattice", "refined"}, ["lattice"]),
+        ({"refined", "float"}, ["lattice", "refined"]),
+    ):
+        provable, tried[:] = found, []
+        assert main(arguments) == 0
+        assert json.loads(capsys.readouterr().out)["mode"] == modes[-1]
+        assert tried == modes
+    provable, tried[:] = {"float"}, []
+    assert main(arguments) == 3
+    out, err = capsys.readouterr()
+    assert (out, tried) == ("", ["lattice", "refined"])
+    for part in (
+        "is VERIFIED, but it is not proved on a lattice (no lattice form)",
+        "(no refined form)",
+        "--mode float",
+    ):
+        assert part in err
+    assert main([*arguments, "--mode", "float"]) == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -147,6 +198,7 @@ def released(*records: tuple[str, str | None, dict[str, Any]]) -> Execution:
         records=tuple(Released(tag, tuple(fields.items()), label) for tag, label, fields in records),
         claim="eps",
         spent=Fraction(1, 3),
+        mode="lattice",
         private=True,
         notes=("a note",),
     )
