@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from operator import itemgetter
 from typing import TypeAlias
 
 from aligncheck.certificate.notation import Names, NotationError, read, write
@@ -19,7 +20,7 @@ from aligncheck.certificate.proof import (
     sorted_one,
     sorted_out,
 )
-from aligncheck.certificate.scripts import Batch, Kept, Printer, described
+from aligncheck.certificate.scripts import Asked, Batch, Kept, Part, Printer, described
 from aligncheck.certificate.solvers import SlowError, core, cores
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.density import DensityFindings
@@ -28,7 +29,7 @@ from aligncheck.discharge.smt import Smt
 from aligncheck.discharge.whole import Choices
 from aligncheck.obligations.inductive import inductive, inductive_by_invariant
 from aligncheck.obligations.obligation import Invariants, Obligation
-from aligncheck.relational.terms import Term, not_
+from aligncheck.relational.terms import Term
 from aligncheck.syntax.contract import Contract
 
 
@@ -90,8 +91,8 @@ def _witness(subject: Subject) -> Witness:
 
 # --- what is needed ---------------------------------------------------------------------------------------
 
-Core: TypeAlias = frozenset[Term]
-"""Hypotheses and facts from which a question follows."""
+Core: TypeAlias = frozenset[tuple[Term, int]]
+"""The formulas, of hypotheses, facts and the negated goal, from which a question follows (see `Part`)."""
 
 
 class Way(Enum):
@@ -148,7 +149,7 @@ class Needs:
     def _remembered(self, question: Question) -> tuple[Way, Core] | None:
         for way, needed in self.known.get((question.text, question.goal), ()):
             ((batch, _),) = batches_of([question], way.plan([0]))
-            if needed <= {*batch.allowed, *batch.asked[0].extra}:
+            if {term for term, _ in needed} <= {*batch.allowed, *batch.asked[0].own}:
                 return way, needed
         return None
 
@@ -164,14 +165,18 @@ def _economical(questions: tuple[Question, ...], plan: Plan, needs: Needs) -> Pl
     kept: list[Kept] = []
     for batch, numbers in batches_of(questions, plan):
         cores_ = [ways[questions[n]][1] for n in numbers]
-        needed: Core = frozenset().union(*cores_)
-        shared = tuple(i for i, t in enumerate(batch.allowed) if t in needed)
-        own = tuple(
-            tuple(i for i, t in enumerate(asked.extra) if t in core)
-            for asked, core in zip(batch.asked, cores_, strict=True)
-        )
+        shared = _parts(batch.allowed, frozenset().union(*cores_))
+        own = tuple(_parts(a.own, core) for a, core in zip(batch.asked, cores_, strict=True))
         kept.append(Kept(shared, own))
     return replace(plan, kept=tuple(kept))
+
+
+def _parts(terms: Sequence[Term], needed: Core) -> tuple[Part, ...]:
+    """Where, among the terms, the formulas stand that are needed."""
+    which: dict[Term, list[int]] = {}
+    for term, part in sorted(needed, key=itemgetter(1)):
+        which.setdefault(term, []).append(part)
+    return tuple((place, part) for place, term in enumerate(terms) for part in which.get(term, ()))
 
 
 def _used(subject: Subject, plan: Plan, needs: Needs) -> Invariants:
@@ -207,29 +212,56 @@ def _premises(subject: Subject, obligations: list[tuple[Obligation, Smt]], needs
                 case Side(assumed=term):
                     found[term] = None
     for question, (_, needed) in needs.of(questions).items():
-        found |= dict.fromkeys(h for h in question.hypotheses if h in needed)
+        terms = {term for term, _ in needed}
+        found |= dict.fromkeys(h for h in question.hypotheses if h in terms)
     return found
 
 
 def _cores(batch: Batch) -> list[Core | None]:
     """For each question what it needs; None where it does not follow."""
     printer = Printer(batch.smt)
-    terms = {f"h{i}": term for i, term in enumerate(batch.allowed)}
-    shared = {name: printer.named(batch, name, term) for name, term in terms.items()}
-    questions: list[tuple[dict[str, str], str]] = []
-    for number, asked in enumerate(batch.asked):
-        own = {f"x{number}.{i}": term for i, term in enumerate(asked.extra)}
-        terms |= own
-        lines = {name: printer.named(batch, name, term) for name, term in own.items()}
-        questions.append((lines, printer.named(batch, f"goal{number}", not_(asked.goal))))
-    every = [*shared.values(), *(line for own, goal in questions for line in (*own.values(), goal))]
+    naming = _Naming(batch, printer)
+    shared = naming.named(batch.allowed)
+    questions = [(naming.named(asked.extra), *naming.goal(asked)) for asked in batch.asked]
+    every = [*shared.values(), *(line for own, goal, _ in questions for line in (*own.values(), goal))]
+    every += [line for _, _, sides in questions for line in sides.values()]
     head = "\n".join(printer.declarations(batch, every))
     if batch.linear:
-        asked_ = [" ".join([*own.values(), goal]) for own, goal in questions]
+        asked_ = [" ".join([*own.values(), *sides.values(), goal]) for own, goal, sides in questions]
         found = cores("\n".join([head, *shared.values()]), asked_)
     else:
-        found = [core(head, {**shared, **own}, goal) for own, goal in questions]
-    return [
-        None if names is None else frozenset(terms[name] for name in names if name in terms)
-        for names in found
-    ]
+        found = [core(head, {**shared, **own, **sides}, goal) for own, goal, sides in questions]
+    return [None if names is None else naming.core(names, n) for n, names in enumerate(found)]
+
+
+@dataclass
+class _Naming:
+    """Names for the formulas of a batch, to ask which of them are needed."""
+
+    batch: Batch
+    printer: Printer
+    parts: dict[str, tuple[Term, int]] = field(default_factory=dict)
+    goals: list[tuple[Term, int]] = field(default_factory=list)
+
+    def named(self, terms: Iterable[Term]) -> dict[str, str]:
+        """Assertions that the terms hold, by their names."""
+        return dict(self._one(term, which) for term in terms for which in range(self._count(term)))
+
+    def goal(self, asked: Asked) -> tuple[str, dict[str, str]]:
+        """The assertion that the goal does not hold, and those of what holds anyway, by their names."""
+        negated = asked.own[0]
+        name, line = self._one(negated, 0)
+        self.goals.append(self.parts.pop(name))
+        return line, dict(self._one(negated, which) for which in range(1, self._count(negated)))
+
+    def core(self, names: frozenset[str], question: int) -> Core:
+        """What the names stand for, and the goal."""
+        return frozenset({self.goals[question], *(self.parts[n] for n in names if n in self.parts)})
+
+    def _count(self, term: Term) -> int:
+        return len(self.printer.parts(self.batch, term))
+
+    def _one(self, term: Term, which: int) -> tuple[str, str]:
+        name = f"n{len(self.parts) + len(self.goals)}"
+        self.parts[name] = (term, which)
+        return name, f"(assert (! {self.printer.parts(self.batch, term)[which]} :named {name}))"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from aligncheck.certificate.notation import NotationError, read, write
 from aligncheck.certificate.proof import Plan, ProofError, Subject
-from aligncheck.certificate.scripts import Kept
+from aligncheck.certificate.scripts import Kept, Part
 from aligncheck.discharge.guarantees import ZERO, lengths, numbers
 from aligncheck.discharge.whole import Choices
 from aligncheck.relational.terms import App, Const, Sym, Term, Truth
@@ -19,6 +19,8 @@ from aligncheck.syntax.unparse import unparse_expr
 
 _RANGES = re.compile(r"(\d{1,6}(-\d{1,6})?( \d{1,6}(-\d{1,6})?)*)?", re.ASCII)
 _MOST = 100_000
+_GOAL: Part = (0, 0)
+"""What every question asserts: that its goal does not hold."""
 
 
 def written(plan: Plan) -> Iterator[str]:
@@ -45,8 +47,19 @@ def written(plan: Plan) -> Iterator[str]:
         if questions:
             yield f"{word} {_ranges(sorted(questions))}"
     for kept in plan.kept:
-        own = " ".join(f"{n}:{','.join(map(str, places))}" for n, places in enumerate(kept.extra) if places)
-        yield f"script {len(kept.extra)} / {_ranges(kept.shared)} / {own}".rstrip()
+        own = " ".join(f"{n}:{_own(parts)}" for n, parts in enumerate(kept.own) if parts != (_GOAL,))
+        yield f"group {len(kept.own)} / {_parts(kept.shared)} / {own}".rstrip()
+
+
+def _own(parts: Sequence[Part]) -> str:
+    return _parts([part for part in parts if part != _GOAL], ",")
+
+
+def _parts(parts: Sequence[Part], separator: str = " ") -> str:
+    """Parts by their places, with the number of a formula that is not the first one: `0-3 5 5.1`."""
+    whole = _ranges(sorted(place for place, which in parts if which == 0))
+    others = [f"{place}.{which}" for place, which in parts if which]
+    return separator.join([*whole.split(), *others])
 
 
 def _ranges(numbers: Iterable[int]) -> str:
@@ -100,7 +113,7 @@ class _Reader:
                 self.sets = frozenset(_numbers(rest))
             case "full":
                 self.full = frozenset(_numbers(rest))
-            case "script":
+            case "group":
                 self.kept.append(_kept(rest))
             case _:
                 raise ProofError(f"`{word}` is no word of a plan")
@@ -181,8 +194,16 @@ def _numbers(text: str) -> list[int]:
 
 def _kept(text: str) -> Kept:
     count, shared, own = (part.strip() for part in (*text.split("/"), "", "")[:3])
-    extra: list[tuple[int, ...]] = [()] * min(_number(count), _MOST)
-    for part in own.split():
-        place, _, places = part.partition(":")
-        extra[_number(place)] = tuple(_number(p) for p in places.split(","))
-    return Kept(tuple(_numbers(shared)), tuple(extra))
+    found: list[tuple[Part, ...]] = [(_GOAL,)] * min(_number(count), _MOST)
+    for group in own.split():
+        place, _, parts = group.partition(":")
+        found[_number(place)] = tuple(sorted({_GOAL, *_parts_in(parts.split(","))}))
+    return Kept(tuple(_parts_in(shared.split())), tuple(found))
+
+
+def _parts_in(words: Iterable[str]) -> list[Part]:
+    found: list[Part] = []
+    for word in words:
+        place, dot, which = word.partition(".")
+        found += [(_number(place), _number(which))] if dot else [(n, 0) for n in _numbers(word)]
+    return sorted(found)

@@ -72,7 +72,7 @@ class Plan:
     `joined` are the choices and numbers, by name, that are one factor of a density. `witness` are values that
     satisfy the declarations. `length` and `bounds` are what callers rely on. `sets` and `full` are the
     numbers of the questions that need the meaning of selections, and of those that need more than the linear
-    abstraction; `kept` says what each script asserts.
+    abstraction; `kept` says what is asserted of each batch (`batches_of`).
     """
 
     choices: Choices
@@ -362,31 +362,32 @@ def rendered(subject: Subject, plan: Plan) -> Rendered:
     sorted_ = sorted_out(subject, plan)
     batches = batches_of(sorted_.questions, plan)
     if len(batches) != len(plan.kept):
-        raise ProofError(f"{len(plan.kept)} scripts are listed, but there are {len(batches)}")
+        raise ProofError(f"{len(plan.kept)} groups are listed, but there are {len(batches)}")
     printers: dict[int, Printer] = {}
+    linear: dict[int, list[tuple[Batch, Kept]]] = {}
+    alone: list[list[tuple[Batch, Kept]]] = []
+    for (batch, _), kept in zip(batches, plan.kept, strict=True):
+        printers.setdefault(id(batch.smt), Printer(batch.smt))
+        together = linear.setdefault(id(batch.smt), []) if batch.linear else None
+        if together is None:
+            alone.append([(batch, kept)])
+        else:
+            together.append((batch, kept))
     name = subject.mechanism.name
     scripts = []
-    for number, ((batch, _), kept) in enumerate(zip(batches, plan.kept, strict=True), 1):
-        printer = printers.setdefault(id(batch.smt), Printer(batch.smt))
+    for number, group in enumerate((*linear.values(), *alone), 1):
         try:
-            scripts.append(printer.script(f"{name}, script {number}", batch, kept))
+            scripts.append(printers[id(group[0][0].smt)].script(f"{name}, script {number}", group))
         except (IndexError, ValueError):
             raise ProofError(f"script {number} asserts what may not be assumed") from None
     for printer in printers.values():
         batch_ = sign_batch(printer.smt, printer.signs())
         if batch_ is not None:
             plain = Printer(printer.smt, signed=False)
-            scripts.append(
-                plain.script(f"{name}, signs of denominators and factors", batch_, everything(batch_))
-            )
+            title = f"{name}, signs of denominators and factors"
+            scripts.append(plain.script(title, [(batch_, plain.everything(batch_))]))
     side, script = _witnessed(subject, plan.witness)
     return Rendered((*sorted_.sides, side), (*scripts, script))
-
-
-def everything(batch: Batch) -> Kept:
-    """Assert all that may be assumed."""
-    extra = tuple(tuple(range(len(a.extra))) for a in batch.asked)
-    return Kept(tuple(range(len(batch.allowed))), extra)
 
 
 # --- the declarations can be met --------------------------------------------------------------------------
@@ -409,7 +410,6 @@ def _witnessed(subject: Subject, witness: Witness) -> tuple[Side, Script]:
     known = tuple(dict.fromkeys(canonical(f) for f in subject.theory.generic_entries()))
     pinned = [(iff if isinstance(v, Truth) else eq)(t, v) for t, v in values.items()]
     batch = Batch(subject.smt, known, (Asked((), not_(and_(pinned)), text),), linear=False)
-    printed = Printer(subject.smt).script(
-        f"{subject.mechanism.name}, the declarations can be met", batch, everything(batch)
-    )
-    return side, replace(printed, expected="sat")
+    printer = Printer(subject.smt)
+    title = f"{subject.mechanism.name}, the declarations can be met"
+    return side, replace(printer.script(title, [(batch, printer.everything(batch))]), expected="sat")

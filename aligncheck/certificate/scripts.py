@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 from aligncheck.discharge import smtlib
 from aligncheck.discharge.smt import Smt
@@ -22,6 +24,11 @@ class Asked:
     extra: tuple[Term, ...]
     goal: Term
     text: str
+
+    @property
+    def own(self) -> tuple[Term, ...]:
+        """What is asserted for this question alone: that the goal does not hold, then `extra`."""
+        return (not_(self.goal), *self.extra)
 
 
 @dataclass(frozen=True)
@@ -44,22 +51,32 @@ class Batch:
         """
         found = dict.fromkeys(self.hypotheses)
         for asked in self.asked:
-            mentioned = [*self.hypotheses, *asked.extra, not_(asked.goal)]
+            mentioned = [*self.hypotheses, *asked.own]
             found |= dict.fromkeys(self.smt.facts.about(mentioned, sets=self.sets))
         return tuple(found)
 
 
+Part: TypeAlias = tuple[int, int]
+"""Of several terms one, by its place, and which of the formulas that together say that it holds: the first is
+the term itself, the others are theorems about what occurs in it (that integers are whole, what inverses are).
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Which of the `allowed` assertions a script makes, and which of each question's `extra` ones."""
+    """What is asserted of a batch: of the `allowed` terms, and for each question of its `own` ones, the first
+    of which is always asserted.
+    """
 
-    shared: tuple[int, ...]
-    extra: tuple[tuple[int, ...], ...]
+    shared: tuple[Part, ...]
+    own: tuple[tuple[Part, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A text with one `check-sat` per question, each expected to be answered `expected`."""
+    """A text with one `check-sat` per question, each expected to be answered `expected`. Where several
+    obligations come to the same question it is asked once, under the names of all of them.
+    """
 
     title: str
     lines: tuple[str, ...]
@@ -68,7 +85,7 @@ class Script:
 
     @property
     def text(self) -> str:
-        return "\n".join((f"; {self.title}", *self.lines)) + "\n"
+        return "\n".join(self.lines) + "\n"
 
 
 @dataclass
@@ -87,32 +104,65 @@ class Printer:
         self.linear = Translator(signs, linear=True, build=smtlib)
         self.full = Translator(signs, build=smtlib)
 
-    def script(self, title: str, batch: Batch, kept: Kept) -> Script:
-        """The script of a batch. Raises IndexError where `kept` asks for what is not there."""
-        translator = self._translator(batch)
-        allowed = batch.allowed
-        shared = _asserted(translator, (allowed[i] for i in kept.shared))
-        body: list[str] = []
-        alone = len(batch.asked) == 1
-        for asked, extra in zip(batch.asked, kept.extra, strict=True):
-            own = [asked.extra[i] for i in extra]
-            formulas = [f for f in _asserted(translator, [*own, not_(asked.goal)]) if f not in shared]
-            own_text = " ".join(f"(assert {formula})" for formula in formulas)
-            question = f"{own_text} (check-sat)" if alone else f"(push 1) {own_text} (check-sat) (pop 1)"
-            body += [f"; {asked.text}", question]
-        lines = [*(f"(assert {formula})" for formula in shared), *body]
-        head = self.declarations(batch, lines)
-        return Script(title, (*head, *lines), tuple(asked.text for asked in batch.asked))
+    def script(self, title: str, batches: Sequence[tuple[Batch, Kept]]) -> Script:
+        """The script of some batches, all of them linear or none. What several assert, and all may, is
+        asserted once.
 
-    def named(self, batch: Batch, name: str, term: Term) -> str:
-        """The assertion of one term, under a name."""
-        formulas = list(_asserted(self._translator(batch), [term])) or ["true"]
-        return f"(assert (! {smtlib.both(formulas)} :named {name}))"
+        Raises IndexError where `kept` asks for what is not there.
+        """
+        translator = self._translator(batches[0][0])
+        common = dict.fromkeys(f for part in _common(batches) for f in self._formulas(translator, *part))
+        body: list[str] = []
+        questions: list[str] = []
+        for batch, kept in batches:
+            shared = [f for f in self._shared(translator, batch, kept) if f not in common]
+            asked = self._asked(translator, batch, kept, {*common, *shared})
+            within = [f"(assert {formula})" for formula in shared]
+            alone = len(batches) == len(asked) == 1
+            for own, texts in asked.items():
+                question = f"{own} (check-sat)" if alone else f"(push 1) {own} (check-sat) (pop 1)"
+                within += [*(f"; {text}" for text in texts), question]
+                questions.append(" / ".join(texts))
+            body += ["(push 1)", *within, "(pop 1)"] if shared and len(batches) > 1 else within
+        lines = [*(f"(assert {formula})" for formula in common), *body]
+        return Script(title, (*self.declarations(batches[0][0], lines), *lines), tuple(questions))
+
+    def _shared(self, translator: Translator, batch: Batch, kept: Kept) -> dict[str, None]:
+        parts = ((batch.allowed[place], which) for place, which in kept.shared)
+        return dict.fromkeys(f for part in parts for f in self._formulas(translator, *part))
+
+    def _asked(
+        self, translator: Translator, batch: Batch, kept: Kept, known: Collection[str]
+    ) -> dict[str, list[str]]:
+        """What each question asserts beside what is `known`, with the obligations that come to it."""
+        found: dict[str, list[str]] = {}
+        for asked, own in zip(batch.asked, kept.own, strict=True):
+            parts = [(asked.own[place], which) for place, which in sorted(own, key=_is_of_goal)]
+            formulas = dict.fromkeys(f for part in parts for f in self._formulas(translator, *part))
+            said = " ".join(f"(assert {formula})" for formula in formulas if formula not in known)
+            found.setdefault(said, []).append(asked.text)
+        return found
+
+    def _formulas(self, translator: Translator, term: Term, which: int) -> list[str]:
+        formula = translator.assertion(term)[which]
+        return [] if formula == "true" else [formula]
+
+    def parts(self, batch: Batch, term: Term) -> list[str]:
+        """The formulas that together say that a term holds."""
+        return [str(formula) for formula in self._translator(batch).assertion(term)]
 
     def declarations(self, batch: Batch, lines: Sequence[str]) -> tuple[str, ...]:
         """The logic, and the variables that occur in some lines."""
         logic = "QF_LRA" if batch.linear else "QF_NRA"
         return (f"(set-logic {logic})", *_declared(self._translator(batch), lines))
+
+    def everything(self, batch: Batch) -> Kept:
+        """Assert all that may be asserted."""
+        return Kept(self._every(batch, batch.allowed), tuple(self._every(batch, a.own) for a in batch.asked))
+
+    def _every(self, batch: Batch, terms: Iterable[Term]) -> tuple[Part, ...]:
+        found = ((place, len(self.parts(batch, term))) for place, term in enumerate(terms))
+        return tuple((place, which) for place, count in found for which in range(count))
 
     def _translator(self, batch: Batch) -> Translator:
         return self.linear if batch.linear else self.full
@@ -122,13 +172,21 @@ class Printer:
         return list(self.smt.signs().items())
 
 
+def _is_of_goal(part: Part) -> bool:
+    place, _ = part
+    return place == 0
+
+
+def _common(batches: Sequence[tuple[Batch, Kept]]) -> Iterator[tuple[Term, int]]:
+    """What several batches assert and all of them may."""
+    counts = Counter((batch.allowed[place], which) for batch, kept in batches for place, which in kept.shared)
+    several = [part for part, count in counts.items() if count > 1]
+    allowed = [frozenset(batch.allowed) for batch, _ in batches] if several else []
+    yield from (part for part in several if all(part[0] in terms for terms in allowed))
+
+
 def _unknown_sign(term: Term) -> int:
     return 0
-
-
-def _asserted(translator: Translator, terms: Iterable[Term]) -> dict[str, None]:
-    """Formulas that together say that the terms hold."""
-    return dict.fromkeys(f for term in terms for f in translator.assertion(term) if f != "true")
 
 
 def _declared(translator: Translator, lines: Sequence[str]) -> Iterator[str]:
@@ -160,7 +218,7 @@ def sign_batch(smt: Smt, signs: Iterable[tuple[Term, int]]) -> Batch | None:
 
 
 def described(obligation: Obligation, source: Source) -> str:
-    """An obligation on one line: its condition, its place, its rule and what is to be shown."""
+    """An obligation on one line: its condition, its place and what is to be shown."""
     line = source.position(obligation.span.start)[0]
     text = " ".join(obligation.text.split())
-    return f"{obligation.condition.value.id}, line {line}, {obligation.rule}: {text}"
+    return f"{obligation.condition.value.id}, line {line}: {text}"
