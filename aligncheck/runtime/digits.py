@@ -72,16 +72,21 @@ def discrete_laplaces(rate: Fraction | int, count: int, bits: Bits) -> Integers:
     Raises:
         NumericError: the rate is no `int` or `Fraction`, or not positive.
     """
-    draws = geometrics(rate, count, bits)
-    redo: Any = np.arange(len(draws))
+    return two_sided(Geometric.of_rate(rate), count, bits)
+
+
+def two_sided(sampler: Geometric, count: int, bits: Bits) -> Integers:
+    """`count` independent integers, as `exactly.two_sided` draws them."""
+    drawn = draws(sampler, count, bits)
+    redo: Any = np.arange(len(drawn))
     while len(redo):
-        again = draws if len(redo) == len(draws) else geometrics(rate, len(redo), bits)
+        again = drawn if len(redo) == len(drawn) else draws(sampler, len(redo), bits)
         if again.dtype == object:
-            draws = draws.astype(object, copy=False)
+            drawn = drawn.astype(object, copy=False)
         negative = signs(len(redo), bits)
-        draws[redo] = np.where(negative, -again, again)
+        drawn[redo] = np.where(negative, -again, again)
         redo = redo[negative & (again == 0)]  # zero has no sign: count it once
-    return draws
+    return drawn
 
 
 def integers(values: Sequence[int] | NDArray[Any]) -> Integers:

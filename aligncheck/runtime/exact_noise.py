@@ -7,20 +7,23 @@ approximation has, is raised a little (see `short_rate`), so that rounding never
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, overload
 
 from aligncheck.runtime.bits import Bits, SystemBits, below
 from aligncheck.runtime.errors import NumericError
-from aligncheck.runtime.exactly import Geometric, choice, discrete_laplace, geometric, rational
+from aligncheck.runtime.exactly import Geometric, choice, rational, two_sided
 from aligncheck.runtime.reals import Real
-from aligncheck.runtime.refined import RefinedNumber, Rests
+from aligncheck.runtime.refined import DigitEvents, RefinedNumber, Rests
 
 if TYPE_CHECKING:
+    from aligncheck.runtime.digits import Integers
     from aligncheck.runtime.vectors import ExactVector
 
 _LONG = 64
 _RAISED = 72
+_KEPT = 8
 
 
 def short_rate(rate: Fraction) -> Fraction:
@@ -37,6 +40,16 @@ def short_rate(rate: Fraction) -> Fraction:
     return Fraction(scaled - (1 << (_RAISED - _LONG))) / Fraction(2) ** shift
 
 
+@dataclass(frozen=True, slots=True)
+class _Scaled:
+    """How noise with a scale is drawn on a lattice: steps, and the digits below them."""
+
+    scale: Real
+    step: Real
+    steps: Geometric
+    below: DigitEvents
+
+
 class _ExactNoise:
     """What both sources share: noise that is discrete in the spec already, and how answers are held."""
 
@@ -46,6 +59,18 @@ class _ExactNoise:
         self.gamma = Fraction(gamma)
         self._bits = SystemBits() if bits is None else bits
         self.remark: str | None = self._bits.remark
+        self._recent: list[_Scaled] = []
+
+    def _scaled(self, scale: Real, step: Real) -> _Scaled:
+        """Made anew only where it was not made before: programs draw with few scales, but in turns."""
+        for known in self._recent:
+            if known.scale == scale and known.step == step and type(known.scale) is type(scale):
+                return known
+        width = rational(scale, "a noise scale")
+        rate = short_rate(rational(step, "the step of discrete noise") / width)
+        made = _Scaled(scale, step, Geometric.of_rate(rate), DigitEvents(rate))
+        self._recent = [made, *self._recent[: _KEPT - 1]]
+        return made
 
     def geometric(self, p: Real) -> int:
         return Geometric.of_chance(_shortened(p, "a success probability")).draw(self._bits)
@@ -72,35 +97,32 @@ class _ExactNoise:
     @overload
     def discrete_laplace(self, scale: Real, step: Real) -> Real: ...
     def discrete_laplace(self, scale: Real, step: Real) -> Real:
-        return step * discrete_laplace(_rate_of_scale(scale, step), self._bits)
+        return step * two_sided(self._scaled(scale, step).steps, self._bits)
 
     @overload
     def discrete_exponential(self, scale: Real, step: int) -> int: ...
     @overload
     def discrete_exponential(self, scale: Real, step: Real) -> Real: ...
     def discrete_exponential(self, scale: Real, step: Real) -> Real:
-        return step * geometric(_rate_of_scale(scale, step), self._bits)
+        return step * self._scaled(scale, step).steps.draw(self._bits)
 
     def discrete_laplaces(self, scale: Real, step: Real, count: int) -> Sequence[Any]:
-        from aligncheck.runtime.digits import discrete_laplaces
-        from aligncheck.runtime.vectors import ExactVector
+        from aligncheck.runtime.digits import two_sided
 
-        drawn = discrete_laplaces(_rate_of_scale(scale, step), count, self._bits)
-        return (
-            [step * x for x in drawn.tolist()]
-            if isinstance(step, int)
-            else ExactVector(drawn, Fraction(step))
-        )
+        return self._multiples(two_sided(self._scaled(scale, step).steps, count, self._bits), step)
 
     def discrete_exponentials(self, scale: Real, step: Real, count: int) -> Sequence[Any]:
-        from aligncheck.runtime.digits import geometrics
+        from aligncheck.runtime.digits import draws
+
+        return self._multiples(draws(self._scaled(scale, step).steps, count, self._bits), step)
+
+    def _multiples(self, steps: Integers, step: Real) -> Sequence[Any]:
         from aligncheck.runtime.vectors import ExactVector
 
-        drawn = geometrics(_rate_of_scale(scale, step), count, self._bits)
         return (
-            [step * x for x in drawn.tolist()]
+            [step * x for x in steps.tolist()]
             if isinstance(step, int)
-            else ExactVector(drawn, Fraction(step))
+            else ExactVector(steps, Fraction(step))
         )
 
     def choice(self, logs: Iterable[tuple[int, Real]]) -> int:
@@ -183,28 +205,29 @@ class RefinedNoise(_ExactNoise):
         return -drawn if below(2, self._bits) else drawn
 
     def exponential(self, scale: Real) -> Any:
-        rate = _rate_of_scale(scale, self.gamma)
-        steps = geometric(rate, self._bits)
-        return RefinedNumber(steps, self.gamma, {(Rests(rate, self._bits), 0): 1})
+        scaled = self._scaled(scale, self.gamma)
+        return RefinedNumber(
+            scaled.steps.draw(self._bits), self.gamma, {(Rests(scaled.below, self._bits), 0): 1}
+        )
 
     def laplaces(self, scale: Real, count: int) -> Sequence[Any]:
-        from aligncheck.runtime.digits import geometrics, signs
+        from aligncheck.runtime.digits import draws, signs
         from aligncheck.runtime.vectors import ExactVector
 
-        rate = _rate_of_scale(scale, self.gamma)
-        steps = geometrics(rate, count, self._bits)
+        scaled = self._scaled(scale, self.gamma)
+        steps = draws(scaled.steps, count, self._bits)
         negative = signs(len(steps), self._bits)
         steps[negative] *= -1
-        factors = 1 - 2 * negative.astype("int64")
-        return ExactVector(steps, self.gamma, {(Rests(rate, self._bits), None): factors})
+        coefficients = 1 - 2 * negative.astype("int64")
+        return ExactVector(steps, self.gamma, {(Rests(scaled.below, self._bits), None): coefficients})
 
     def exponentials(self, scale: Real, count: int) -> Sequence[Any]:
-        from aligncheck.runtime.digits import geometrics
+        from aligncheck.runtime.digits import draws
         from aligncheck.runtime.vectors import ExactVector
 
-        rate = _rate_of_scale(scale, self.gamma)
-        steps = geometrics(rate, count, self._bits)
-        return ExactVector(steps, self.gamma, {(Rests(rate, self._bits), None): 1})
+        scaled = self._scaled(scale, self.gamma)
+        steps = draws(scaled.steps, count, self._bits)
+        return ExactVector(steps, self.gamma, {(Rests(scaled.below, self._bits), None): 1})
 
 
 def step_below(value: Fraction | float, step: Fraction) -> int:
@@ -231,9 +254,3 @@ def _rational(value: Real) -> Fraction:
 
 def _shortened(rate: Real, name: str) -> Fraction:
     return short_rate(rational(rate, name))
-
-
-def _rate_of_scale(scale: Real, step: Real) -> Fraction:
-    """A step over the scale."""
-    width = rational(scale, "a noise scale")
-    return short_rate(rational(step, "the step of discrete noise") / width)

@@ -60,7 +60,8 @@ class Geometric:
         drawn = bits.draw(length + 1)
         value = 0
         for place, event in enumerate(self.digits):
-            if event.happens_by(drawn[place], bits):
+            byte = drawn[place]
+            if byte < event.byte or (byte == event.byte and event.settled(bits)):
                 value |= 1 << place
         quotient, more = 0, self.more.happens_by(drawn[length], bits)
         while more:
@@ -109,9 +110,13 @@ def discrete_laplace(rate: Fraction | int, bits: Bits) -> int:
     Raises:
         NumericError: the rate is no rational number, or not positive.
     """
-    sampler = Geometric.of_rate(rate)
+    return two_sided(Geometric.of_rate(rate), bits)
+
+
+def two_sided(sampler: Geometric, bits: Bits) -> int:
+    """An integer whose size is distributed as a geometric draw would be, if 0 were not counted twice."""
     while True:
-        negative = below(2, bits) == 1
+        negative = bits.draw(1)[0] < 128
         magnitude = sampler.draw(bits)
         if magnitude or not negative:  # zero has no sign: count it once
             return -magnitude if negative else magnitude

@@ -22,15 +22,31 @@ from aligncheck.runtime.thresholds import Event, Threshold, event_of
 _FIRST_DIGITS = 4
 
 
-class Rests:
-    """The numbers U of draws with one rate θ per step, by their places: digits are drawn when asked for."""
+class DigitEvents:
+    """That the first, second, … digit of a U is 1, for one rate θ per step."""
 
-    __slots__ = ("_bits", "_events", "_known", "rate")
+    __slots__ = ("_known", "rate")
 
-    def __init__(self, rate: Fraction, bits: Bits) -> None:
+    def __init__(self, rate: Fraction) -> None:
         self.rate = rate
+        self._known: list[Event] = []
+
+    def between(self, start: int, end: int) -> list[Event]:
+        """Those of the digits after the first `start`, up to the one numbered `end`."""
+        while len(self._known) < end:
+            halved = self.rate / (2 << len(self._known))
+            self._known.append(event_of(Threshold(halved, odds=True)))
+        return self._known[start:end]
+
+
+class Rests:
+    """The numbers U of draws with one rate, by their places: digits are drawn when they are asked for."""
+
+    __slots__ = ("_bits", "_known", "events")
+
+    def __init__(self, events: DigitEvents, bits: Bits) -> None:
+        self.events = events
         self._bits = bits
-        self._events: list[Event] = []
         self._known: dict[int, tuple[int, int]] = {}
 
     def digits(self, place: int, count: int) -> int:
@@ -38,11 +54,8 @@ class Rests:
         value, known = self._known.get(place, (0, 0))
         if known >= count:
             return value >> (known - count)
-        while len(self._events) < count:
-            halved = self.rate / (2 << len(self._events))
-            self._events.append(event_of(Threshold(halved, odds=True)))
         drawn = self._bits.draw(count - known)
-        for event, byte in zip(self._events[known:count], drawn, strict=True):
+        for event, byte in zip(self.events.between(known, count), drawn, strict=True):
             value = value << 1 | event.happens_by(byte, self._bits)
         self._known[place] = value, count
         return value

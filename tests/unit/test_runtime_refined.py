@@ -19,7 +19,7 @@ from scipy import stats
 from aligncheck.runtime import NumericError
 from aligncheck.runtime.bits import SeededBits
 from aligncheck.runtime.exact_noise import RefinedNoise
-from aligncheck.runtime.refined import RefinedNumber, Rests, common_step, sign_of
+from aligncheck.runtime.refined import DigitEvents, RefinedNumber, Rests, common_step, sign_of
 
 RATES = [Fraction(1, 10**9), Fraction(1, 3), Fraction(1), Fraction(7), Fraction(1000)]
 MANY_DIGITS = 300
@@ -32,7 +32,7 @@ COUNT = 3000
 @pytest.mark.parametrize("rate", RATES, ids=str)
 def test_digits_of_rests(rate: Fraction) -> None:
     """U has a density proportional to exp(-θ u): by the first three digits, and by the last of twelve."""
-    rests = Rests(rate, SeededBits(1))
+    rests = Rests(DigitEvents(rate), SeededBits(1))
     drawn = [rests.digits(place, 12) for place in range(COUNT)]
     theta = float(rate)
     shares = [math.exp(-theta * part / 8) for part in range(8)]
@@ -45,7 +45,7 @@ def test_digits_of_rests(rate: Fraction) -> None:
 
 def test_digits_stay_as_they_were_drawn() -> None:
     for lengths in itertools.permutations((0, 3, 70, 200)):
-        rests = Rests(Fraction(2, 3), SeededBits(2))
+        rests = Rests(DigitEvents(Fraction(2, 3)), SeededBits(2))
         known = {(place, n): rests.digits(place, n) for n in lengths for place in (0, 5)}
         for (place, n), value in known.items():
             assert rests.digits(place, n) == value == rests.digits(place, 200) >> (200 - n)

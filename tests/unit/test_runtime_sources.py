@@ -240,7 +240,7 @@ def test_scales_with_irrational_factors_are_never_below_their_values() -> None:
         def exponential(self, scale: Any) -> Any:
             drawn = super().exponential(scale)
             ((rests, _),) = drawn.terms
-            rates.append(rests.rate)
+            rates.append(rests.events.rate)
             return drawn
 
     noise = Watched(Fraction(1), SeededBits(10))
