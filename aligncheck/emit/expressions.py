@@ -131,7 +131,10 @@ class Writer:
             case nodes.Unary(op="not", operand=operand):
                 return Text(f"not {self._write(operand).at(Level.NOT)}", Level.NOT)
             case nodes.Unary(operand=operand):
-                return Text(f"-{self._write(operand).at(Level.SIGN)}", Level.SIGN)
+                written = self._write(operand)
+                # The formatter puts a power in parentheses here.
+                least = Level.ATOM if written.level is Level.POWER else Level.SIGN
+                return Text(f"-{written.at(least)}", Level.SIGN)
             case nodes.Binary():
                 return self._binary(expr)
             case nodes.Compare(op=op, left=left, right=right):

@@ -110,15 +110,21 @@ def operator_lines(
 ) -> list[str]:
     """`prefix` (indentation included), a chain of operands of one precedence, and `suffix`.
 
-    Where that is too long: one operand a line, as the formatter splits a chain of two operators or more.
+    Where that is too long: one operand a line, as the formatter splits a chain of two operators or more, or
+    all of them on a line of their own.
     """
     words = [operands[0], *(f"{o} {x}" for o, x in zip(operators, operands[1:], strict=True))]
     flat = f"{prefix}{' '.join(words)}{suffix}"
     inner = prefix[: len(prefix) - len(prefix.lstrip())] + STEP
     if len(flat) <= WIDTH:
         return [flat]
+    together = len(inner) + len(" ".join(words))
     if len(operators) < 2 or any(len(inner) + len(word) > WIDTH for word in words):
         return [f"{flat}  # fmt: skip"]
+    if COMFORTABLE < together <= WIDTH:
+        return [f"{flat}  # fmt: skip"]
+    if together <= COMFORTABLE:
+        words = [" ".join(words)]
     return [f"{prefix}(", *(inner + word for word in words), f"{inner[len(STEP) :]}){suffix}"]
 
 

@@ -428,8 +428,9 @@ class _Module:
             yield from bracket_lines(call(reader, arguments), f"{inner}{read[name]} = ")
             passed.append(self._held(item, f"{read[name]}.values" if item.vector else read[name]))
         yield from self._lengths(attributes, inner)
-        lists: list[Item] = [f"{n}={read[n]}" for item, n in self._each_query() if item.vector]
-        yield from bracket_lines(call("self._run", lists), f"{inner}with ", " as run:")
+        lists = tuple(f"{quoted(n)}: {read[n]}" for item, n in self._each_query() if item.vector)
+        begun = call("self._run", [Brackets("{", lists, "}")] if lists else [])
+        yield from bracket_lines(begun, f"{inner}with ", " as run:")
         program = call("self._program", passed)
         if self._streamed is None:
             yield from bracket_lines(program, within)

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, ClassVar, Generic, Self
 
 from aligncheck.runtime.answers import Given
@@ -134,12 +134,12 @@ class Mechanism:
         return Fraction(self.bound) - self.spent
 
     def sensitivities(self) -> dict[str, Real]:
-        """How far one answer may move, Δ, by the private input's name in the spec, in the unit of its answers;
-        the least, where answers differ in that. Inputs of which any two values are neighbours have none.
+        """How far one answer may move, Δ, by the private input's name in the spec, in the unit of its
+        answers; the least, where answers differ in that. Inputs whose values are all neighbours have none.
         """
         return {}
 
-    def _run(self, **given: Given[Any]) -> Run[Any]:
+    def _run(self, given: Mapping[str, Given[Any]] = MappingProxyType({})) -> Run[Any]:
         """The object's only run, not begun yet; `given` are the lists of answers, by their names in the spec.
 
         Raises:

@@ -206,7 +206,7 @@ class Programs:
             case Family.GEOMETRIC:
                 p = n.Binary("-", num(1), n.Call("exp", (n.Unary("-", n.Name(self.real)),)))
                 args = (n.Conditional(n.Compare(">", n.Name(self.real), num(0)), p, num(Fraction(1, 3))),)
-            case Family.DISCRETE_LAPLACE:
+            case Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL:
                 args = (scale, self.rng.choice([num(1), num(2), num(Fraction(1, 2))]))
         return n.Sample(f"eta{self.draws}", index, family, args)
 

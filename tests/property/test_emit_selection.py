@@ -6,6 +6,7 @@ import random
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -194,8 +195,11 @@ class Programs:
 class FloatTape(RecordedNoise):
     """Floats where `FloatingNoise` gives them, from a tape."""
 
-    def answer(self, value: Fraction | float) -> Real:
+    def answer(self, value: Fraction | float, exact: bool = False) -> Real:
         return float(value)
+
+    def answers(self, values: Iterable[Fraction | float], exact: bool = False) -> list[Real]:
+        return [float(value) for value in values]
 
     def laplace(self, scale: Real) -> Real:
         return float(super().laplace(scale))

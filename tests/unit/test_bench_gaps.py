@@ -12,9 +12,10 @@ import pytest
 from oracle import as_if_verified
 
 from aligncheck.check import check
+from aligncheck.execute import Checked
+from aligncheck.modes import Mode
 from aligncheck.runtime import FloatingNoise
 from aligncheck.syntax.parse import parse, read_source
-from aligncheck.verdict import Verdict
 
 
 @pytest.mark.parametrize("ratio", [1.0, 0.5, 4.0])
@@ -49,11 +50,11 @@ def test_the_theory_is_that_of_the_papers() -> None:
 def small(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The mechanisms, compiled as if they were verified: proofs take longer than all the rest."""
 
-    def verdict(path: str) -> Verdict:
+    def checked(path: str) -> Checked:
         source = read_source(path)
-        return as_if_verified(check(source, parse(source)))
+        return Checked(as_if_verified(check(source, parse(source))), Mode.LATTICE)
 
-    monkeypatch.setattr(gaps, "_verdict", verdict)
+    monkeypatch.setattr(gaps, "_checked", checked)
 
 
 def test_the_gain_is_near_the_theory(small: None) -> None:
