@@ -126,12 +126,16 @@ class _ExactNoise:
         )
 
     def choice(self, logs: Iterable[tuple[int, Real]]) -> int:
-        return self.weighted_choice((index, Fraction(1), log) for index, log in logs)
+        one = Fraction(1)
+        return self._chosen([(index, one, _rational(log)) for index, log in logs])
 
     def weighted_choice(self, weights: Iterable[tuple[int, Real, Real]]) -> int:
-        listed = list(weights)
-        place = choice([(_rational(factor), _rational(log)) for _, factor, log in listed], self._bits)
-        return listed[place][0]
+        return self._chosen(
+            [(index, rational(factor, "a weight"), _rational(log)) for index, factor, log in weights]
+        )
+
+    def _chosen(self, weights: list[tuple[int, Fraction, Fraction]]) -> int:
+        return weights[choice([(factor, log) for _, factor, log in weights], self._bits)][0]
 
     def logistic(self, location: Real, scale: Real, low: Real | None = None) -> Real:
         raise NumericError("logistic noise has no exact sampler")
@@ -247,7 +251,9 @@ def as_decimal(value: Fraction | float) -> Fraction:
 
 
 def _rational(value: Real) -> Fraction:
-    if not isinstance(value, Fraction | int):
+    if isinstance(value, Fraction):
+        return value
+    if not isinstance(value, int):
         raise NumericError(f"a weight must be an exact number, not a {type(value).__name__}")
     return Fraction(value)
 

@@ -11,7 +11,8 @@ Rates are rational numbers; a float is refused, since it rarely is the number th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -21,6 +22,7 @@ from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.thresholds import Event, Power, Threshold, event_of, exp_bounds
 
 _FIRST_BITS = 64
+_LONGEST_DENOMINATOR = 512
 
 LOG2_E = 26613026195688644983
 """The binary logarithm of e in units of 2^-64, rounded down."""
@@ -128,13 +130,17 @@ def choice(weights: Sequence[tuple[Fraction, Fraction]], bits: Bits) -> int:
     Each weight is bounded by a power of 2, which is less than four times as large, or is not among the larger
     ones; a place is drawn by these bounds, and kept with the probability weight / bound.
 
+    Factors are positive.
+
     Raises:
-        NumericError: there is no pair, or a factor is not positive.
+        NumericError: there is no pair.
     """
     if not weights:
         raise NumericError("no index is eligible")
     greatest = max(log for _, log in weights)
-    sizes = [_size_of_weight(rational(factor, "a weight"), greatest - log) for factor, log in weights]
+    sizes = [
+        _size_of(factor) - size for (factor, _), size in zip(weights, _sizes(weights, greatest), strict=True)
+    ]
     least = max(sizes) - _FIRST_BITS - len(sizes).bit_length()
     sizes = [max(size, least) for size in sizes]
     places: dict[int, list[int]] = {}
@@ -153,13 +159,29 @@ def choice(weights: Sequence[tuple[Fraction, Fraction]], bits: Bits) -> int:
             return place
 
 
-def _size_of_weight(factor: Fraction, exponent: Fraction) -> int:
-    """The s of a power 2^s that is at least factor * exp(-exponent), and not much larger."""
+def _size_of(factor: Fraction) -> int:
+    """The least s for which 2^s is at least a positive number."""
     top, bottom = factor.numerator, factor.denominator
+    if top == bottom:
+        return 0
     size = top.bit_length() - bottom.bit_length()
-    if top << max(-size, 0) > bottom << max(size, 0):
-        size += 1
-    return size - (exponent.numerator * LOG2_E // exponent.denominator >> 64)
+    return size + (top << max(-size, 0) > bottom << max(size, 0))
+
+
+def _sizes(weights: Sequence[tuple[Fraction, Fraction]], greatest: Fraction) -> Iterator[int]:
+    """The greatest s, or nearly, for which exp(log - greatest) is at most 2^-s, for each logarithm."""
+    per = 1
+    for _, log in weights:
+        if per % log.denominator:
+            per = math.lcm(per, log.denominator)
+        if per.bit_length() > _LONGEST_DENOMINATOR:  # private, and perhaps of any kind: then one by one
+            for _, each in weights:
+                distance = greatest - each
+                yield distance.numerator * LOG2_E // distance.denominator >> 64
+            return
+    most = greatest.numerator * (per // greatest.denominator)
+    for _, log in weights:
+        yield (most - log.numerator * (per // log.denominator)) * LOG2_E // per >> 64
 
 
 def _happens(factor: Fraction, exponent: Fraction, bits: Bits) -> bool:

@@ -204,8 +204,9 @@ def test_choices(make: Make) -> None:
     for wrong in (0.5, noise.laplace(1) if isinstance(noise, RefinedNoise) else 0.25):
         with pytest.raises(NumericError, match="a weight must be an exact number"):
             noise.choice([(0, wrong), (1, Fraction(1))])
-    with pytest.raises(NumericError, match="a weight must be positive"):
-        noise.weighted_choice([(0, Fraction(0), Fraction(0))])
+    for factor, problem in ((0, "positive"), (Fraction(-1), "not|positive"), (0.5, "an int or a Fraction")):
+        with pytest.raises(NumericError, match=f"a weight must.*({problem})"):
+            noise.weighted_choice([(1, Fraction(1), Fraction(0)), (0, factor, Fraction(0))])
     floats = FloatingNoise(seed=7)
     check(Counter(floats.weighted_choice(iter(weights)) for _ in range(FEW)), expected, FEW)
 
