@@ -107,12 +107,12 @@ SCRIPT = "SMT-LIB script"
 
 
 def script_files(sections: Iterable[Section]) -> Iterator[tuple[str, str]]:
-    """The scripts of a certificate with a name for the file of each."""
+    """The scripts of a certificate, each with a name for its file; its first line says what is expected."""
     for section in sections:
         if section.title.startswith(SCRIPT):
-            head, _, _ = section.title.removeprefix(f"{SCRIPT} ").partition(":")
+            head, _, expected = section.title.removeprefix(f"{SCRIPT} ").partition(": ")
             number, _, name = head.partition(" of ")
-            yield f"{name}-{int(number):02}.smt2", section.text + "\n"
+            yield f"{name}-{int(number):02}.smt2", f"; {name}, script {number}: {expected}\n{section.text}\n"
 
 
 def first_difference(found: Sequence[str], wanted: Sequence[str]) -> int | None:

@@ -19,9 +19,9 @@ from aligncheck.certificate import check as checking
 from aligncheck.certificate.check import Checked, check_file
 from aligncheck.certificate.notation import NotationError, names_of, read, write
 from aligncheck.certificate.plans import plan_from, written
-from aligncheck.certificate.proof import Plan, ProofError, Subject, everything, rendered, sorted_out
+from aligncheck.certificate.proof import Plan, ProofError, Subject, rendered, sorted_out
 from aligncheck.certificate.proof import batches_of as batches
-from aligncheck.certificate.scripts import Script
+from aligncheck.certificate.scripts import Printer, Script
 from aligncheck.certificate.solvers import Reply, ScriptError, Solver, answers
 from aligncheck.certificate.text import FormatError, attached, detached, script_files
 from aligncheck.certificate.whole import Certified, File, read_again
@@ -31,21 +31,28 @@ from aligncheck.discharge.density import establish_densities
 from aligncheck.discharge.establish import establish
 from aligncheck.discharge.whole import Choices
 from aligncheck.emit.python import emit_python
+from aligncheck.modes import Mode
 from aligncheck.pipeline import Options, certify_file
 from aligncheck.relational.terms import App, Kind, Sort, Term, is_number
 from aligncheck.syntax.parse import parse, read_source
-from aligncheck.verdict import Proof, Unknown, Verified
+from aligncheck.verdict import Proof, Verified
 
 SPECS = Path(__file__).parents[2] / "specs"
 Z3 = [Solver.Z3]
 
 
-@cache
-def generated(name: str) -> str:
+def compiled(path: Path, mode: Mode) -> str:
     """The module for a spec, as `aligncheck compile` writes it."""
-    result, sections = certify_file(str(SPECS / f"{name}.dp"), Options(explain=False))
-    assert isinstance(result.verdict, Verified)
-    return attached(emit_python(result.verdict), sections)
+    done = certify_file(str(path), Options(explain=False), mode)
+    assert isinstance(done.result.verdict, Verified), done.result.verdict
+    assert done.form is not None, done.problem
+    return attached(emit_python(done.result.verdict, mode), done.sections)
+
+
+@cache
+def generated(name: str, mode: Mode = Mode.FLOAT) -> str:
+    """The module for a spec of the corpus; by default in the mode for which the proof is that of the spec."""
+    return compiled(SPECS / f"{name}.dp", mode)
 
 
 def checked(text: str, solvers: list[Solver] = Z3) -> Checked:
@@ -88,7 +95,7 @@ def test_two_solvers_agree_on_what_was_compiled(name: str) -> None:
 
 
 def test_adaptive_svt_is_small_and_quick_to_decide() -> None:
-    text = generated("adaptive_svt")
+    text = generated("adaptive_svt", Mode.LATTICE)
     assert len(text.encode()) <= 50_000
     assert checked(text).faults == ()
     seconds = []
@@ -103,9 +110,10 @@ def test_compiling_again_gives_the_same_bytes() -> None:
     """In another process, in which sets of texts have another order."""
     code = (
         "import sys; from aligncheck.pipeline import *; from aligncheck.certificate.text import attached\n"
-        "from aligncheck.emit.python import emit_python\n"
-        "result, sections = certify_file(sys.argv[1], Options(explain=False))\n"
-        "sys.stdout.buffer.write(attached(emit_python(result.verdict), sections).encode())"
+        "from aligncheck.emit.python import emit_python; from aligncheck.modes import Mode\n"
+        "done = certify_file(sys.argv[1], Options(explain=False), Mode.LATTICE)\n"
+        "text = attached(emit_python(done.result.verdict, Mode.LATTICE), done.sections)\n"
+        "sys.stdout.buffer.write(text.encode())"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, "adaptive_svt.dp"],
@@ -114,7 +122,7 @@ def test_compiling_again_gives_the_same_bytes() -> None:
         capture_output=True,
         check=True,
     )
-    assert done.stdout.decode() == generated("adaptive_svt")
+    assert done.stdout.decode() == generated("adaptive_svt", Mode.LATTICE)
 
 
 def test_the_obligations_are_those_of_the_search() -> None:
@@ -163,9 +171,7 @@ align
     (tmp_path / "one.dp").write_text(one.replace("answer(x", "answer(value = x"))
     (tmp_path / "two.dp").write_text(other.format(name="two", callee="one").replace("(r", "(value = r"))
     (tmp_path / "three.dp").write_text(other.format(name="three", callee="two"))
-    result, sections = certify_file(str(tmp_path / "three.dp"), Options(explain=False))
-    assert isinstance(result.verdict, Verified), result.verdict
-    assert checked(attached(emit_python(result.verdict), sections)).faults == ()
+    assert checked(compiled(tmp_path / "three.dp", Mode.REFINED)).faults == ()
 
 
 # --- whatever is edited is found and named ----------------------------------------------------------------
@@ -248,12 +254,13 @@ def test_a_proof_does_not_carry_over_to_a_broken_mechanism() -> None:
     assert text != spec.text
     mechanism, source = read_again([File("partial_sum.dp", text)])
     subject = Subject.of(mechanism, source)
-    found = plan_from([line for line in plan.lines if not line.startswith("script ")], subject)
-    kept = [everything(b) for b, _ in batches(sorted_out(subject, found).questions, found)]
+    found = plan_from([line for line in plan.lines if not line.startswith("group ")], subject)
+    grouped = batches(sorted_out(subject, found).questions, found)
+    kept = [Printer(batch.smt).everything(batch) for batch, _ in grouped]
     found = replace(found, kept=tuple(kept))
     part = Certified(mechanism, found, rendered(Subject.of(mechanism, source), found))
-    code = emit_python(Verified(mechanism, (), Proof("acyclic", (), "")))
-    whole = attached(code, [parts.sections[0], File("partial_sum.dp", text).section, *part.sections])
+    code = emit_python(Verified(mechanism, (), Proof("acyclic", (), "")), Mode.FLOAT)
+    whole = attached(code, [*parts.sections[:2], File("partial_sum.dp", text).section, *part.sections])
     messages = [fault.message for fault in checked(whole).faults]
     assert any(m.startswith("z3 says sat, not unsat: cost") for m in messages), messages
 
@@ -269,7 +276,8 @@ def test_a_proof_does_not_carry_over_to_a_broken_mechanism() -> None:
         ("length 7/3", "cannot stand here"),
         ("ways 0", "ways to end"),
         ("sets 0-999999", "too many"),
-        ("script 1 / 99999 /", "scripts"),
+        ("group 1 / 99999 /", "groups"),
+        ("group 1 / 0.1.1 /", "no number"),
         ("magic", "no word of a plan"),
     ],
 )
@@ -341,10 +349,10 @@ def test_a_proof_that_is_not_decided_from_its_text_is_unknown(monkeypatch: pytes
         raise ProofError("not decided from its text: something")
 
     monkeypatch.setattr("aligncheck.certificate.whole.plan_of", fails)
-    result, sections = certify_file(str(SPECS / "partial_sum.dp"), Options(explain=False))
-    assert isinstance(result.verdict, Unknown)
-    assert result.verdict.message == "the proof has no certificate: not decided from its text: something"
-    assert sections == ()
+    done = certify_file(str(SPECS / "partial_sum.dp"), Options(explain=False), Mode.REFINED)
+    assert isinstance(done.result.verdict, Verified)
+    assert (done.form, done.sections) == (None, ())
+    assert done.problem == "the proof has no certificate: not decided from its text: something"
 
 
 # --- texts ------------------------------------------------------------------------------------------------
