@@ -188,11 +188,12 @@ class _Checking:
 
         def plan(subject: Subject) -> Iterable[str]:
             title = f"{PLAN} of {subject.mechanism.name}"
-            found = [s for s in self.parts.sections if s.title == title]
-            if len(found) != 1:
-                raise _HopelessError("certificate", None, f"there is not one section `{title}`")
-            at.extend(found)
-            return found[0].lines
+            after = at[-1].line if at else 0  # mechanisms in two files may have one name
+            found = next((s for s in self.parts.sections if s.title == title and s.line > after), None)
+            if found is None:
+                raise _HopelessError("certificate", None, f"the section `{title}` is missing")
+            at.append(found)
+            return found.lines
 
         try:
             yield from derived(mechanism, source, plan)

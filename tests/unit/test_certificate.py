@@ -143,8 +143,7 @@ def test_every_mechanism_that_is_called_is_certified_too() -> None:
     assert sum(title.startswith("claim of ") for title in titles) == 2
 
 
-def test_a_chain_of_calls_is_certified(tmp_path: Path) -> None:
-    one = """\
+ONE = """\
 mechanism one
 input
   x : query, sensitivity 1
@@ -152,26 +151,41 @@ input
 privacy eps
 program
   eta ~ Lap(1/eps)
-  emit answer(x + eta)
+  emit answer(value = x + eta)
 align
   eta += x - x'
 """
-    other = """\
+CALLING = """\
 mechanism {name}
-use {callee} from "{callee}.dp"
+use {callee} from "{file}.dp"
 input
   x : query, sensitivity 1
   eps : real where eps > 0
 privacy eps
 program
   r = {callee}(x = x, eps = eps)
-  emit answer(r[0].value)
+  emit answer(value = r[0].value)
 align
 """
-    (tmp_path / "one.dp").write_text(one.replace("answer(x", "answer(value = x"))
-    (tmp_path / "two.dp").write_text(other.format(name="two", callee="one").replace("(r", "(value = r"))
-    (tmp_path / "three.dp").write_text(other.format(name="three", callee="two"))
-    assert checked(compiled(tmp_path / "three.dp", Mode.REFINED)).faults == ()
+
+
+def test_a_chain_of_calls_is_certified(tmp_path: Path) -> None:
+    (tmp_path / "one.dp").write_text(ONE)
+    (tmp_path / "two.dp").write_text(CALLING.format(name="two", callee="one", file="one"))
+    (tmp_path / "three.dp").write_text(CALLING.format(name="three", callee="two", file="two"))
+    assert checked(compiled(tmp_path / "three.dp", Mode.FLOAT)).faults == ()
+
+
+def test_mechanisms_of_one_name_in_two_files_are_certified(tmp_path: Path) -> None:
+    (tmp_path / "first.dp").write_text(ONE)
+    (tmp_path / "second.dp").write_text(CALLING.format(name="two", callee="one", file="first"))
+    (tmp_path / "third.dp").write_text(CALLING.format(name="one", callee="two", file="second"))
+    text = compiled(tmp_path / "third.dp", Mode.FLOAT)
+    assert [s.title for s in detached(text).sections].count("plan of one") == 2
+    assert checked(text).faults == ()
+    later = text.rindex("#= plan of one")
+    edited = text[:later] + text[later:].replace("#| route acyclic", "#| route injective", 1)
+    assert parts_named(edited) != []
 
 
 # --- whatever is edited is found and named ----------------------------------------------------------------
