@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from aligncheck.check import check
 from aligncheck.diagnostics import SpecError
-from aligncheck.forms.lattice import Lattice, on_lattice, rounds, units_of
+from aligncheck.forms.lattice import Lattice, on_lattice, refuse_logistic_noise, rounds, units_of
 from aligncheck.forms.names import NoFormError, chain
 from aligncheck.forms.rational import irrational_calls, rate_of, rounded_down, with_rational_numbers
 from aligncheck.forms.refinable import refuse_what_cannot_be_refined
@@ -49,8 +49,10 @@ def form_of(mechanism: Mechanism, source: Source, mode: Mode) -> Form:
 
     Raises NoFormError where there is none.
     """
-    if mode is Mode.REFINED:
-        for each in chain(mechanism):
+    for each in chain(mechanism):
+        if mode is Mode.LATTICE:
+            refuse_logistic_noise(each)
+        if mode is Mode.REFINED:
             refuse_what_cannot_be_refined(each)
     if mode is Mode.FLOAT or all(_runs_as_it_is(each, mode) for each in chain(mechanism)):
         return Form(mechanism, source, True)

@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import reduce
 from math import gcd
 
-from aligncheck.forms.names import NoFormError, chain, fresh, names_of
+from aligncheck.forms.names import NoFormError, chain, constant, fresh, names_of
 from aligncheck.syntax import nodes, rewrite
 from aligncheck.syntax.nodes import Adjacency, Expr, Family, Mechanism, Sort
 from aligncheck.syntax.unparse import unparse_expr
@@ -102,7 +102,7 @@ class Lattice:
         """One lattice for a mechanism and all that it calls."""
         every = tuple(chain(mechanism))
         units = [unit for each in every for unit in _units(each)]
-        constants = [u.value for u in units if isinstance(u, nodes.Number) and u.value > 0]
+        constants = [abs(value) for value in map(constant, units) if value]
         counted = frozenset(u.ident for u in units if isinstance(u, nodes.Name))
         if counted and len(every) > 1:
             raise NoFormError("a mechanism with calls has a sensitivity that is no constant", mechanism.span)
@@ -165,6 +165,13 @@ def _common(a: Fraction, b: Fraction) -> Fraction:
     )
 
 
+def refuse_logistic_noise(mechanism: Mechanism) -> None:
+    """Raises NoFormError at the first draw that has no form on a lattice."""
+    for statement in statements_in(mechanism.body):
+        if isinstance(statement, nodes.Logistic):
+            raise NoFormError("logistic noise has no form on a lattice", statement.span)
+
+
 def on_lattice(mechanism: Mechanism, lattice: Lattice) -> Mechanism:
     """The mechanism with its noise and its answers on the lattice.
 
@@ -172,8 +179,6 @@ def on_lattice(mechanism: Mechanism, lattice: Lattice) -> Mechanism:
     """
     for statement in statements_in(mechanism.body):
         match statement:
-            case nodes.Logistic():
-                raise NoFormError("logistic noise has no form on a lattice", statement.span)
             case nodes.Assign(name=name) | nodes.For(over=nodes.OverQueries(base=name)) if (
                 name in lattice.counted
             ):

@@ -1,13 +1,15 @@
-"""What all forms need: the mechanisms of a spec, their names, and the refusal."""
+"""What all forms need: the mechanisms of a spec, their names, constants, and the refusal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
+from fractions import Fraction
 
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
 from aligncheck.syntax.contract import contract_of
-from aligncheck.syntax.nodes import Mechanism
+from aligncheck.syntax.nodes import Expr, Mechanism
 from aligncheck.syntax.walk import expressions_in, names_in, statements_in, subexpressions
 
 
@@ -55,3 +57,28 @@ def fresh(wanted: str, taken: frozenset[str]) -> str:
         number += 1
         name = f"{wanted}_{number}"
     return name
+
+
+def constant(expr: Expr) -> Fraction | None:
+    """The value of an expression without names; None where it has one, or where it has no value."""
+    match expr:
+        case nodes.Number(value=value):
+            return value
+        case nodes.Unary(op="-", operand=operand):
+            value_ = constant(operand)
+            return None if value_ is None else -value_
+        case nodes.Binary(op="+" | "-" | "*" | "/" as op, left=left, right=right):
+            pair = constant(left), constant(right)
+            if pair[0] is None or pair[1] is None or (op == "/" and pair[1] == 0):
+                return None
+            return _ARITHMETIC[op](pair[0], pair[1])
+        case _:
+            return None
+
+
+_ARITHMETIC: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}

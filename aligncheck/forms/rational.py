@@ -11,12 +11,11 @@ itself sees to that.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from aligncheck.forms.names import NoFormError, fresh, names_of
+from aligncheck.forms.names import NoFormError, constant, fresh, names_of
 from aligncheck.runtime import rationals
 from aligncheck.runtime.errors import NumericError
 from aligncheck.syntax import nodes, rewrite
@@ -107,14 +106,14 @@ def _factors(weight: Expr) -> Iterator[Expr]:
 
 def with_rational_numbers(mechanism: Mechanism) -> Mechanism:
     """The mechanism with public functions in place of irrational ones, in what it computes."""
-    used = sorted({c.function for c in irrational_calls(mechanism) if _constant(c.args[0]) is None})
+    used = sorted({c.function for c in irrational_calls(mechanism) if constant(c.args[0]) is None})
     taken = names_of(mechanism)
     names = {function: fresh(f"near_{function}", taken) for function in used}
 
     def near(expr: Expr) -> Expr:
         if not isinstance(expr, nodes.Call):
             return expr
-        argument = _constant(expr.args[0])
+        argument = constant(expr.args[0])
         if argument is None:
             return replace(expr, function=names[expr.function])
         try:
@@ -140,28 +139,3 @@ def with_rational_numbers(mechanism: Mechanism) -> Mechanism:
         body=rewrite.statements(mechanism.body, statement),
         functions=(*mechanism.functions, *functions),
     )
-
-
-def _constant(expr: Expr) -> Fraction | None:
-    """The value of an expression without names; None where it has one, or where it has no value."""
-    match expr:
-        case nodes.Number(value=value):
-            return value
-        case nodes.Unary(op="-", operand=operand):
-            value_ = _constant(operand)
-            return None if value_ is None else -value_
-        case nodes.Binary(op="+" | "-" | "*" | "/" as op, left=left, right=right):
-            pair = _constant(left), _constant(right)
-            if pair[0] is None or pair[1] is None or (op == "/" and pair[1] == 0):
-                return None
-            return _ARITHMETIC[op](pair[0], pair[1])
-        case _:
-            return None
-
-
-_ARITHMETIC: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-}

@@ -1,0 +1,93 @@
+"""Writes `mechanisms/`: each verified spec, compiled for the safest mode in which it has a certificate.
+
+python tests/mechanisms.py [SPEC...]       all that are expected to be verified, if none is named
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[1]
+sys.path.insert(0, str(PROJECT))
+
+from aligncheck.certificate.text import attached  # noqa: E402 - runs as a script, beside the package
+from aligncheck.emit.python import emit_python  # noqa: E402
+from aligncheck.modes import Mode  # noqa: E402
+from aligncheck.pipeline import Options, certify_file  # noqa: E402
+from aligncheck.verdict import Verified  # noqa: E402
+
+SPECS, MECHANISMS = PROJECT / "specs", PROJECT / "mechanisms"
+SAFEST_FIRST = (Mode.LATTICE, Mode.REFINED, Mode.FLOAT)
+ROW = re.compile(r"\| `(\w+)` \| (\w+) \| (.*) \|")
+SECONDS = 120.0
+HEAD = """\
+# Mechanisms
+
+What `aligncheck compile` makes of every verified spec in [`specs/`](../specs): one module for each, which imports nothing but
+NumPy and `aligncheck.runtime`, and carries its spec and the certificate of its proof (`aligncheck check mechanisms/svt.py`).
+
+    from mechanisms.svt_with_gap import SvtWithGap
+
+    result = SvtWithGap(T=100, k=3, eps=1)([98, 103, 250, 3, 120])
+
+Each is compiled for the first of these modes for which it is proved: `lattice` (discrete noise), `refined` (real-valued noise, drawn as
+finely as each decision needs), `float` (unsafe: floating point, which no proof covers; the class is called `Unsafe...`). They are written
+by `python tests/mechanisms.py` after a change of a spec or of the compiler; a test keeps them in step.
+
+| mechanism | mode | why not on a lattice, or not exactly |
+|---|---|---|
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A compiled mechanism, and why the safer modes are out."""
+
+    name: str
+    mode: Mode
+    text: str
+    problems: tuple[str, ...]
+
+    @property
+    def row(self) -> str:
+        problems = "; ".join(problem.replace("|", "\\|") for problem in self.problems)
+        return f"| `{self.name}` | {self.mode.value} | {problems} |"
+
+
+def verified_specs() -> list[str]:
+    """The names of the specs that are expected to be verified."""
+    files = sorted(SPECS.glob("*.dp"))
+    return [f.stem for f in files if re.search(r"^expect verified$", f.read_text("utf-8"), re.MULTILINE)]
+
+
+def made(name: str) -> Made:
+    """The mechanism of one spec. Raises RuntimeError where there is none."""
+    problems: list[str] = []
+    for mode in SAFEST_FIRST:
+        done = certify_file(str(SPECS / f"{name}.dp"), Options(timeout=SECONDS, explain=False), mode)
+        verdict = done.result.verdict
+        if isinstance(verdict, Verified) and done.form is not None:
+            return Made(name, mode, attached(emit_python(verdict, mode), done.sections), tuple(problems))
+        problems.append(done.problem or "not verified")
+    raise RuntimeError(f"{name}: {problems}")
+
+
+def main(names: list[str]) -> None:
+    """Writes the modules that were asked for, and the table's rows for them."""
+    MECHANISMS.mkdir(exist_ok=True)
+    readme = MECHANISMS / "README.md"
+    rows = {m[1]: m[0] for m in ROW.finditer(readme.read_text("utf-8"))} if readme.exists() and names else {}
+    with ProcessPoolExecutor(2, max_tasks_per_child=8) as pool:
+        for each in pool.map(made, names or verified_specs()):
+            (MECHANISMS / f"{each.name}.py").write_text(each.text, "utf-8")
+            rows[each.name] = each.row
+            print(each.row, flush=True)
+    readme.write_text(HEAD + "".join(f"{rows[name]}\n" for name in sorted(rows)), "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

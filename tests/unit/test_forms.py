@@ -1,0 +1,317 @@
+"""The forms in which mechanisms run: what they say, where there is none, and that a wrong one is not proved."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from aligncheck.check import check
+from aligncheck.forms import Form, NoFormError, form_of, rate_of, rounded_down, rounds, units_of
+from aligncheck.judge import judge_in_full
+from aligncheck.modes import Mode
+from aligncheck.runtime import rationals
+from aligncheck.source import Source
+from aligncheck.syntax import nodes
+from aligncheck.syntax.parse import parse
+from aligncheck.syntax.read import read_source
+from aligncheck.syntax.unparse import unparse_expr
+from aligncheck.verdict import Verified
+
+SPECS = Path(__file__).parents[2] / "specs"
+ONE_ANSWER = "eta ~ Lap(1/eps)\nemit noisy(q[0] + eta)", "eta += q[0] - q'[0]"
+
+
+def written(
+    program: str, align: str = "", inputs: str = "q : queries, sensitivity 1", claim: str = "eps"
+) -> Source:
+    def block(text: str) -> str:
+        return "\n".join(f"  {line}" for line in text.strip("\n").split("\n"))
+
+    sized = "" if " query" in inputs else " and len(q) >= 1"
+    text = (
+        f"mechanism m\n\ninput\n{block(inputs)}\n  eps : real where eps > 0{sized}\n\n"
+        f"privacy {claim}\n\nprogram\n{block(program)}\n\nalign\n{block(align)}\n"
+    )
+    return Source("m.dp", text)
+
+
+def form(source: Source, mode: Mode) -> Form:
+    return form_of(check(source, parse(source)), source, mode)
+
+
+def proved(source: Source, mode: Mode) -> bool:
+    made = form(source, mode)
+    verdict, _ = judge_in_full(made.mechanism, made.source, time.monotonic() + 30, search=False)
+    return isinstance(verdict, Verified)
+
+
+def of_spec(name: str, mode: Mode) -> Form:
+    source = read_source(str(SPECS / name))
+    return form(source, mode)
+
+
+# --- the lattice ------------------------------------------------------------------------------------------
+
+
+def test_constants_are_whole_numbers_of_steps() -> None:
+    text = form(written(*ONE_ANSWER), Mode.LATTICE).source.text
+    assert "resolution : int where resolution >= 1" in text
+    assert "q : queries, sensitivity 1, adjacency all, lattice 1/resolution" in text
+    assert "eta ~ DLap(1/eps, 1/resolution)" in text
+
+
+def test_the_step_divides_every_constant() -> None:
+    inputs = "q : queries, sensitivity 3/4\nr : query, sensitivity 1/2, adjacency one, range [-1/3, 1]"
+    text = form(written(*ONE_ANSWER, inputs), Mode.LATTICE).source.text
+    assert "lattice 1/12/resolution" in text
+
+
+def test_parameters_count_steps() -> None:
+    inputs = "D : real where D > 0\nq : queries, sensitivity D"
+    text = form(
+        written("eta ~ Lap(D/eps)\nemit noisy(q[0] + eta)", "eta += q[0] - q'[0]", inputs), Mode.LATTICE
+    ).source.text
+    assert "D : int where D*gamma > 0" in text
+    assert "sensitivity D*gamma, adjacency all, lattice gamma" in text
+    assert "DLap(D*gamma/eps, gamma)" in text
+
+
+def test_names_that_are_taken_are_not_taken_again() -> None:
+    inputs = "resolution : int\nq : queries, sensitivity 1"
+    source = written("eta ~ Lap(1/eps)\nemit noisy(q[0] + eta + resolution)", "eta += q[0] - q'[0]", inputs)
+    assert "resolution_2 : int where resolution_2 >= 1" in form(source, Mode.LATTICE).source.text
+    assert proved(source, Mode.LATTICE)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "units"),
+    [
+        ("q : queries, sensitivity 1", ["1"]),
+        ("q : int queries, sensitivity 2", ["1", "2"]),
+        ("D : real where D > 0\nq : queries, sensitivity 2*D", ["2*D", "D"]),
+        ("R : real where R > 0\nq : queries, adjacency any, range [-R, R]", ["-R", "R"]),
+        ("b : vector where b[i] > 0\nq : queries, sensitivity b[i], adjacency one", ["b[i]", "b"]),
+        ("g : real where g > 0\nq : queries, lattice g, sensitivity 4*g, adjacency l1", ["4*g", "g"]),
+    ],
+)
+def test_what_the_step_must_divide(inputs: str, units: list[str]) -> None:
+    source = written("emit nothing", "", inputs)
+    assert sorted(map(unparse_expr, units_of(check(source, parse(source))))) == sorted(units)
+
+
+@pytest.mark.parametrize(
+    "shift",
+    [
+        "(q[0] - q'[0])/2",  # half a step
+        "q[0] - q'[0] + eps",
+        "(q[0] - q'[0])*2/3",
+    ],
+)
+def test_a_shift_off_the_lattice_is_not_proved(shift: str) -> None:
+    source = written(
+        "eta ~ Lap(3/eps)\nif eta > 0: emit up\nelse: emit down", f"eta += {shift}\neta -= {shift}"
+    )
+    assert proved(source, Mode.LATTICE)  # they cancel
+    assert not proved(written("eta ~ Lap(3/eps)\nemit noisy(eta + q[0]/2)", f"eta += {shift}"), Mode.LATTICE)
+
+
+def test_a_fixed_shift_must_be_a_unit() -> None:
+    program = "eta ~ Lap(2/eps)\nif q[0] + eta >= 0: emit up\nelse: emit down"
+    align = "eta += {0} when out[0] is up\neta -= {0} when out[0] is down"
+    assert proved(written(program, align.format("1")), Mode.LATTICE)
+    assert proved(written(program, align.format("2")), Mode.LATTICE)
+    assert not proved(written(program, align.format("3/2")), Mode.LATTICE)
+    assert proved(written(program, align.format("3/2")), Mode.REFINED)
+
+
+def test_ties_that_real_noise_does_not_have() -> None:
+    program = "for i in range(len(q)):\n  eta[i] ~ {}\nw = argmax(q[i] + eta[i] for i in q)\nemit won(w)"
+    align = "eta[i] += {} when i == w"
+    assert proved(written(program.format("Lap(2/eps)"), align.format("1 + q[i] - q'[i]")), Mode.LATTICE)
+    gap = (SPECS / "noisy_max_gap.dp").read_text("utf-8")
+    assert proved(Source("g.dp", gap), Mode.REFINED)
+    assert not proved(Source("g.dp", gap), Mode.LATTICE)
+
+
+# --- rounding answers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("inputs", "rounded"),
+    [
+        ("q : queries, sensitivity 1", True),
+        ("q : queries, sensitivity 1, adjacency one", True),
+        ("q : queries, sensitivity 1, adjacency monotone", True),
+        ("q : queries, sensitivity 1, adjacency moved", True),
+        ("q : queries, adjacency any, range [0, 1]", True),
+        ("q : queries, sensitivity 1, adjacency l1", False),
+        ("q : int queries, sensitivity 1, adjacency l1", True),
+        ("q : queries, sensitivity 1, adjacency l1, lattice 1/4", True),
+        ("q : queries, sensitivity 1 where q[i] > 0", False),
+        ("q : queries, sensitivity 1 where len(q) >= 2", True),
+        ("q : int queries, sensitivity 1 where q[i] > 0", True),
+    ],
+)
+def test_answers_are_rounded_where_neighbours_stay_neighbours(inputs: str, rounded: bool) -> None:
+    source = written("eta ~ Lap(1/eps)\nemit noisy(eta)", "", inputs)
+    mechanism = check(source, parse(source))
+    (queries,) = (item for item in mechanism.inputs if isinstance(item, nodes.Queries))
+    assert rounds(queries) is rounded
+    if rounded:
+        assert not form(source, Mode.LATTICE).same
+    else:
+        with pytest.raises(NoFormError):
+            form(source, Mode.LATTICE)
+    assert form(source, Mode.REFINED).same
+
+
+# --- irrational numbers -----------------------------------------------------------------------------------
+
+
+def test_constants_are_the_numbers_that_the_runtime_computes() -> None:
+    root = rationals.sqrt(Fraction(2))
+    source = written(
+        "eta ~ Lap(1/eps)\nif q[0] + eta > sqrt(2): emit up\nelse: emit down", "eta += q[0] - q'[0]"
+    )
+    text = form(source, Mode.REFINED).source.text
+    assert f"> {root.numerator}/{root.denominator}" in text
+    assert proved(source, Mode.REFINED)
+
+
+def test_others_are_functions_of_which_nothing_is_known() -> None:
+    program = "eta ~ Lap(1/eps)\nif q[0] + eta > ln(eps): emit up\nelse: emit down"
+    source = written(program, "eta += q[0] - q'[0]")
+    text = form(source, Mode.LATTICE).source.text
+    assert "fun near_ln(real) : real" in text
+    assert "> near_ln(eps)" in text
+    assert proved(source, Mode.LATTICE)
+
+
+@pytest.mark.parametrize("scale", ["sqrt(eps)/eps**2", "exp(eps)/eps", "1/ln(1 + eps)"])
+def test_a_scale_of_which_nothing_is_known_is_not_proved(scale: str) -> None:
+    source = written(f"eta ~ Lap({scale})\nemit noisy(q[0] + eta)", "eta += q[0] - q'[0]", claim="100*eps")
+    assert not proved(source, Mode.REFINED)
+    assert not proved(source, Mode.LATTICE)
+
+
+def test_a_root_of_answers_has_no_form() -> None:
+    source = written(
+        "emit nothing(floor(sqrt(1 + eps)))\neta ~ Lap(1/eps)\na = sqrt(abs(q[0]))\nb = a*0\nemit x(eta + b)"
+    )
+    for mode in (Mode.REFINED, Mode.LATTICE):
+        with pytest.raises(NoFormError, match="form"):
+            form(source, mode)
+
+
+@pytest.mark.parametrize(
+    ("text", "exact"),
+    [
+        ("floor(log2(len(q)))", True),
+        ("floor(sqrt(eps))", True),
+        ("floor(ln(eps))", False),
+        ("sqrt(eps)", False),
+    ],
+)
+def test_floors_that_are_computed_exactly_stay(text: str, exact: bool) -> None:
+    source = written(
+        f"n = {text}\neta ~ Lap(1/eps)\nif q[0] + eta > n: emit up\nelse: emit down", "eta += q[0] - q'[0]"
+    )
+    assert form(source, Mode.REFINED).same is exact
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        ("1 - exp(-eps)", "eps"),
+        ("1 - exp(-(eps/2))", "eps/2"),
+        ("1 - exp(0 - eps)", "-(0 - eps)"),
+        ("eps/2", None),
+    ],
+)
+def test_rates_of_geometric_noise(text: str, rate: str | None) -> None:
+    source = written(f"x ~ Geo({text})\nemit noisy(x + floor(q[0]))")
+    (sample, _) = parse(source).body
+    assert isinstance(sample, nodes.Sample)
+    found = rate_of(sample.args[0])
+    assert (None if found is None else unparse_expr(found)) == rate
+
+
+def test_what_is_rounded_down_at_once() -> None:
+    source = written("n = floor(log2(3 + eps))\nemit n(n)")
+    (assigned, _) = parse(source).body
+    assert isinstance(assigned, nodes.Assign)
+    found = rounded_down(assigned.value)
+    assert found is not None
+    assert (found[0], unparse_expr(found[1])) == ("log2", "3 + eps")
+
+
+# --- noise that is drawn as finely as needed --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "emit noisy(eta*zeta)",
+        "emit noisy(1/eta)",
+        "emit noisy(eta**2)",
+        "emit noisy(eta % 2)",
+        "emit noisy(exp(eta))",
+        "emit noisy(floor(sqrt(abs(eta))))",
+        "a = eta\nb = 2*a + 1\nemit noisy(b*zeta)",
+        "xi ~ Lap(1 + abs(eta))\nemit noisy(xi)",
+        "b = 0\nwhile b < 3:\n  emit noisy(b*eta)\n  b = b + zeta*0",
+    ],
+)
+def test_products_of_noise_have_no_refined_form(program: str) -> None:
+    source = written(f"eta ~ Lap(1/eps)\nzeta ~ Exp(1/eps)\n{program}")
+    with pytest.raises(NoFormError, match=r"noisy number"):
+        form(source, Mode.REFINED)
+
+
+@pytest.mark.parametrize(
+    ("before", "released"),
+    [
+        ("pass", ["q[0]*eta/3 - 2*zeta"]),
+        ("pass", ["max(eta, zeta, 0)", "min(eta, 1)", "abs(zeta)", "clip(eta, -1, 1)", "floor(eta + 1/2)"]),
+        ("pass", ["eta if zeta > 1 else zeta"]),
+        ("n = floor(eta)", ["n*n", "n % 2"]),
+        (
+            "for i in range(len(q)):\n  xi[i] ~ Lap(1/eps)\nw = argmax(q[i] + xi[i] for i in q)",
+            ["w", "xi[w] + eta"],
+        ),
+        ("x ~ DLap(1/eps)\ny ~ Geo(1/2)", ["x*y", "x/(1 + abs(y))"]),
+    ],
+)
+def test_sums_of_noise_have_one(before: str, released: list[str]) -> None:
+    fields = ", ".join(f"a{n} = {value}" for n, value in enumerate(released))
+    source = written(f"eta ~ Lap(1/eps)\nzeta ~ Exp(1/eps)\n{before}\nemit noisy({fields})")
+    assert form(source, Mode.REFINED).same
+
+
+# --- calls and whole specs --------------------------------------------------------------------------------
+
+
+def test_a_call_passes_the_lattice_on() -> None:
+    made = of_spec("svt_with_measures.dp", Mode.LATTICE)
+    assert "svt_with_gap(q = q, T = T, k = k, eps = eps/2, resolution = resolution)" in made.source.text
+    (use,) = made.mechanism.uses
+    assert use.contract is not None
+    assert "resolution : int" in use.contract.source.text
+
+
+def test_floating_point_is_the_spec_itself() -> None:
+    assert of_spec("adaptive_svt.dp", Mode.FLOAT).same
+
+
+@pytest.mark.parametrize("name", ["svt_discrete.dp", "noisy_max_discrete.dp", "exponential_mechanism.dp"])
+def test_what_has_no_continuous_noise_runs_as_it_is(name: str) -> None:
+    assert of_spec(name, Mode.LATTICE).same
+
+
+@pytest.mark.parametrize("mode", [Mode.LATTICE, Mode.REFINED])
+def test_logistic_noise_has_no_exact_form(mode: Mode) -> None:
+    with pytest.raises(NoFormError, match="logistic"):
+        of_spec("exponential_mechanism_gap.dp", mode)
