@@ -104,9 +104,9 @@ def real_answers(
         AnswersError: empty, too long, not one-dimensional, or of a type that does not hold numbers alone.
     """
     read, labels = _read(name, values, entries)
-    if low is None and high is None and step is None:
-        return Given(_plain_reals(name, read), labels)
     domain = _Domain(low, high, step)
+    if (cleaned := _reals_at_once(name, read, domain)) is not None:
+        return Given(cleaned, labels)
     return Given([domain.real(i, value) for i, value in enumerate(_numbers(name, read))], labels)
 
 
@@ -331,20 +331,26 @@ def _cleaned(value: Number) -> Number:
     return max(-LARGEST, min(value, LARGEST))
 
 
-def _plain_reals(name: str, read: Any) -> Sequence[Number]:
-    """Answers of which nothing more is declared: arrays are cleaned as arrays."""
+def _reals_at_once(name: str, read: Any, domain: _Domain) -> Sequence[Number] | None:
+    """Answers cleaned as an array, where they are one and that gives the same numbers."""
     if _dtype(read) is None:
-        return [_cleaned(value) for value in _numbers(name, read)]
+        free = domain.low is domain.high is domain.step is None
+        return [_cleaned(value) for value in _numbers(name, read)] if free else None
     _refuse_dtype(name, _dtype(read))
-    from aligncheck.runtime.columns import cleaned_array
+    if domain.step is not None or callable(domain.low) or callable(domain.high):
+        return None
+    from aligncheck.runtime.columns import cleaned_array, within
 
-    cleaned: Sequence[Number] = cleaned_array(read)
+    cleaned: Sequence[Number] | None = within(cleaned_array(read), _at(domain.low, 0), _at(domain.high, 0))
     return cleaned
 
 
 def _plain_integers(name: str, read: Any) -> Sequence[int]:
     if _dtype(read) is None:
-        return [math.floor(_cleaned(value)) for value in _numbers(name, read)]
+        numbers_ = list(_numbers(name, read))
+        if set(map(type, numbers_)) == {int} and min(numbers_) >= -LARGEST and max(numbers_) <= LARGEST:
+            return numbers_  # type: ignore[return-value]
+        return [math.floor(_cleaned(value)) for value in numbers_]
     _refuse_dtype(name, _dtype(read))
     from aligncheck.runtime.columns import floors
 

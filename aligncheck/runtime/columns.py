@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+
+_LARGEST = Fraction(sys.float_info.max)
 
 
 def cleaned_array(values: Any) -> Any:
@@ -13,8 +17,31 @@ def cleaned_array(values: Any) -> Any:
     """
     array = np.asarray(values)
     if array.dtype.kind in "iu":
-        return array.astype(array.dtype.newbyteorder("="), copy=True)
+        return array.astype(np.uint64 if array.dtype == np.uint64 else np.int64, copy=True)
     return np.nan_to_num(array.astype(np.float64), copy=False, nan=0.0)
+
+
+def within(values: Any, low: Fraction | None, high: Fraction | None) -> Any:
+    """A cleaned array with what is beyond an end of a range replaced by that end; None where it is no number
+    that the array can hold. A float is the decimal that names it.
+    """
+    for end, nearer in ((high, np.minimum), (low, np.maximum)):
+        if end is not None:
+            held = _held(end, values.dtype)
+            if held is None:
+                return None
+            values = nearer(values, held)
+    return values
+
+
+def _held(number: Fraction, dtype: np.dtype[Any]) -> Any:
+    """The number as an entry of such an array."""
+    if dtype.kind == "f":
+        nearest = float(min(max(number, -_LARGEST), _LARGEST))
+        return nearest if Fraction(repr(nearest)) == number else None
+    limits = np.iinfo(dtype)
+    fits = number.denominator == 1 and limits.min <= number <= limits.max
+    return dtype.type(int(number)) if fits else None
 
 
 def floors(values: Any) -> list[int]:

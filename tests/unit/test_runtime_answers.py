@@ -137,6 +137,45 @@ def test_values_out_of_range_become_its_ends() -> None:
     assert integer_answer("x", 2.9) == 2
 
 
+ENDS: list[Any] = [
+    None,
+    0,
+    1,
+    -1,
+    Fraction(1, 10),
+    Fraction(-3, 10),
+    Fraction(1, 3),
+    2**63,
+    -(10**400),
+    Fraction(5, 2),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "int64", "uint8", "uint64"])
+def test_ranges_are_the_same_for_arrays_and_lists(dtype: str) -> None:
+    with np.errstate(all="ignore"):
+        given = np.array([0, 1, 2, 3, 0.1, -0.3, 0.3, 1 / 3, 100, -128, np.nan, np.inf, 2.5]).astype(dtype)
+    for low in ENDS:
+        for high in ENDS:
+            if low is not None and high is not None and low > high:
+                continue
+            bounds: Any = {"low": low, "high": high}
+            for reader in (real_answers, integer_answers):
+                one, other = (reader("q", form, **bounds).values for form in (given, given.tolist()))
+                assert [decimal(v) for v in one] == [decimal(v) for v in other], (dtype, low, high)
+                whole = reader is integer_answers and low is not None and high is not None
+                if not whole or math.ceil(low) <= math.floor(high):
+                    assert all(low is None or decimal(v) >= low for v in one)
+                    assert all(high is None or decimal(v) <= high for v in one)
+
+
+def decimal(value: Any) -> Fraction:
+    """The number that an answer stands for."""
+    if isinstance(value, float):
+        return Fraction(repr(float(value)))
+    return value if isinstance(value, Fraction) else Fraction(int(value))
+
+
 def test_each_answer_has_its_own_range() -> None:
     ends = (1, 10, 100)
     read = real_answers(
@@ -178,7 +217,6 @@ def test_rounding_takes_no_two_answers_further_apart() -> None:
         pd.DataFrame({"a": [1.0]}),
         np.ones((1, 1)),
         np.float64(1),
-        np.matrix([[1.0]]),
         [[1.0]],
         [None],
         ["1"],
