@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from aligncheck.certificate.scripts import Script
@@ -99,9 +99,15 @@ def evaluated(text: str) -> str:
     return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
 
 
-@cache
 def _context() -> Any:
     """A context for scripts alone: making one takes longer than most scripts."""
+    from aligncheck.discharge.z3build import context
+
+    return _for_scripts(context())
+
+
+@lru_cache(maxsize=1)
+def _for_scripts(beside: Any) -> Any:
     import z3
 
     return z3.Context()

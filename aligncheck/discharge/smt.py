@@ -20,7 +20,7 @@ import z3
 from aligncheck.discharge.algebra import Quotient, canonical, polynomial_term, quotient
 from aligncheck.discharge.facts import Facts
 from aligncheck.discharge.translate import Translator
-from aligncheck.discharge.z3build import add_all, either, is_true_in, limit, negation
+from aligncheck.discharge.z3build import add_all, boolean, context, either, is_true_in, limit, negation
 from aligncheck.relational.terms import (
     FALSE,
     TRUE,
@@ -207,7 +207,7 @@ class Smt:
         left = dict(goals)
         doubtful: list[Term] = []
         solver = self._solver(translator, terms)
-        flags = {key: z3.Bool(f"wrong{i}") for i, key in enumerate(left)}
+        flags = {key: boolean(f"wrong{i}") for i, key in enumerate(left)}
         against: dict[Term, Any] = {}
         for key, goal in goals.items():
             against[key], *sides = translator.assertion(not_(goal))
@@ -237,9 +237,9 @@ class Smt:
         slow where there are many cases). Z3's own choice of a solver is left out, as it goes by the clock.
         """
         if translator.whole:
-            solver = z3.Solver()
+            solver = z3.Solver(ctx=context())
         elif translator.linear or self._has_many_cases(terms):
-            solver = z3.SimpleSolver()
+            solver = z3.SimpleSolver(context())
         else:
             solver = self._polynomials.solver()
         # Terms share side conditions; the translator keeps these alive, so that their ids stay apart.
@@ -249,7 +249,7 @@ class Smt:
 
     @cached_property
     def _polynomials(self) -> Any:
-        return z3.Tactic("qfnra-nlsat")
+        return z3.Tactic("qfnra-nlsat", context())
 
     def _check(self, solver: Any, milliseconds: int) -> Any:
         """Z3's answer within a number of steps."""
@@ -277,13 +277,13 @@ class Smt:
         result = self._check(first, milliseconds)
         if result != z3.unknown or self.whole:
             return result
-        second = self._polynomials.solver() if self._has_many_cases(terms) else z3.SimpleSolver()
+        second = self._polynomials.solver() if self._has_many_cases(terms) else z3.SimpleSolver(context())
         second.add(first.assertions())
         return self._check(second, milliseconds)
 
     def _general(self, solver: Any) -> Any:
         """Z3's general solver, with what another one was asked."""
-        again = z3.SimpleSolver()
+        again = z3.SimpleSolver(context())
         again.add(solver.assertions())
         return again
 

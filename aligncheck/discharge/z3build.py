@@ -6,7 +6,9 @@ Only this module knows z3's low-level names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -14,39 +16,59 @@ from typing import Any
 import z3
 from z3 import z3core
 
+_apart: ContextVar[Any] = ContextVar("_apart", default=None)
 
-def _context() -> Any:
-    return z3.main_ctx()
+
+def context() -> Any:
+    """The context to which all formulas and solvers belong that are made now."""
+    return _apart.get() or z3.main_ctx()
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """Lets everything within belong to a context of its own: which model Z3 finds, and which core, depends on
+    what was asked before in the same one, too. Formulas cannot be carried in or out.
+    """
+    token = _apart.set(z3.Context())
+    try:
+        yield
+    finally:
+        _apart.reset(token)
+        _number.cache_clear()
 
 
 def _array(args: Sequence[Any]) -> Any:
     return (z3.Ast * len(args))(*(a.ast for a in args))
 
 
-@lru_cache(maxsize=4096)
 def number(value: Fraction) -> Any:
     """A rational constant, of sort real."""
-    return z3.RealVal(f"{value.numerator}/{value.denominator}")
+    return _number(value, context())
+
+
+@lru_cache(maxsize=4096)
+def _number(value: Fraction, where: Any) -> Any:
+    return z3.RealVal(f"{value.numerator}/{value.denominator}", where)
 
 
 def real(name: str) -> Any:
     """A real variable."""
-    return z3.Real(name)
+    return z3.Real(name, context())
 
 
 def integer(name: str) -> Any:
     """An integer variable."""
-    return z3.Int(name)
+    return z3.Int(name, context())
 
 
 def boolean(name: str) -> Any:
     """A truth variable."""
-    return z3.Bool(name)
+    return z3.Bool(name, context())
 
 
 def truth(value: bool) -> Any:
     """True or false."""
-    return z3.BoolVal(value)
+    return z3.BoolVal(value, context())
 
 
 def to_real(value: Any) -> Any:
@@ -75,37 +97,37 @@ def total(args: Sequence[Any]) -> Any:
         return number(Fraction(0))
     if len(args) == 1:
         return args[0]
-    context = _context()
-    return z3.ArithRef(z3core.Z3_mk_add(context.ref(), len(args), _array(args)), context)
+    where = context()
+    return z3.ArithRef(z3core.Z3_mk_add(where.ref(), len(args), _array(args)), where)
 
 
 def product(args: Sequence[Any]) -> Any:
     """A product of reals."""
     if len(args) == 1:
         return args[0]
-    context = _context()
-    return z3.ArithRef(z3core.Z3_mk_mul(context.ref(), len(args), _array(args)), context)
+    where = context()
+    return z3.ArithRef(z3core.Z3_mk_mul(where.ref(), len(args), _array(args)), where)
 
 
 def at_most_zero(value: Any) -> Any:
     """value <= 0."""
-    context = _context()
+    where = context()
     zero = number(Fraction(0))
-    return z3.BoolRef(z3core.Z3_mk_le(context.ref(), value.ast, zero.ast), context)
+    return z3.BoolRef(z3core.Z3_mk_le(where.ref(), value.ast, zero.ast), where)
 
 
 def at_least_zero(value: Any) -> Any:
     """value >= 0."""
-    context = _context()
+    where = context()
     zero = number(Fraction(0))
-    return z3.BoolRef(z3core.Z3_mk_ge(context.ref(), value.ast, zero.ast), context)
+    return z3.BoolRef(z3core.Z3_mk_ge(where.ref(), value.ast, zero.ast), where)
 
 
 def below_zero(value: Any) -> Any:
     """value < 0."""
-    context = _context()
+    where = context()
     zero = number(Fraction(0))
-    return z3.BoolRef(z3core.Z3_mk_lt(context.ref(), value.ast, zero.ast), context)
+    return z3.BoolRef(z3core.Z3_mk_lt(where.ref(), value.ast, zero.ast), where)
 
 
 def above_zero(value: Any) -> Any:
@@ -115,48 +137,48 @@ def above_zero(value: Any) -> Any:
 
 def is_zero(value: Any) -> Any:
     """value = 0."""
-    context = _context()
+    where = context()
     zero = number(Fraction(0))
-    return z3.BoolRef(z3core.Z3_mk_eq(context.ref(), value.ast, zero.ast), context)
+    return z3.BoolRef(z3core.Z3_mk_eq(where.ref(), value.ast, zero.ast), where)
 
 
 def both(args: Sequence[Any]) -> Any:
     """A conjunction."""
-    context = _context()
-    return z3.BoolRef(z3core.Z3_mk_and(context.ref(), len(args), _array(args)), context)
+    where = context()
+    return z3.BoolRef(z3core.Z3_mk_and(where.ref(), len(args), _array(args)), where)
 
 
 def either(args: Sequence[Any]) -> Any:
     """A disjunction."""
-    context = _context()
-    return z3.BoolRef(z3core.Z3_mk_or(context.ref(), len(args), _array(args)), context)
+    where = context()
+    return z3.BoolRef(z3core.Z3_mk_or(where.ref(), len(args), _array(args)), where)
 
 
 def negation(arg: Any) -> Any:
     """not arg."""
-    context = _context()
-    return z3.BoolRef(z3core.Z3_mk_not(context.ref(), arg.ast), context)
+    where = context()
+    return z3.BoolRef(z3core.Z3_mk_not(where.ref(), arg.ast), where)
 
 
 def add_all(solver: Any, formulas: Iterable[Any]) -> None:
     """Asserts formulas."""
-    context = _context().ref()
+    where = context().ref()
     for formula in formulas:
-        z3core.Z3_solver_assert(context, solver.solver, formula.ast)
+        z3core.Z3_solver_assert(where, solver.solver, formula.ast)
 
 
 def limit(solver: Any, milliseconds: int, steps: int) -> None:
     """Bounds a solver's next checks, in time and in Z3's resource units (0 would mean no bound)."""
-    params = z3.ParamsRef()
+    params = z3.ParamsRef(context())
     params.set("timeout", milliseconds)
     params.set("rlimit", steps)
-    z3core.Z3_solver_set_params(_context().ref(), solver.solver, params.params)
+    z3core.Z3_solver_set_params(context().ref(), solver.solver, params.params)
 
 
 def is_true_in(model: Any, formula: Any) -> bool:
     """Whether a model decides that a formula is true; what it leaves open is not."""
-    context = _context().ref()
+    where = context().ref()
     value = (z3.Ast * 1)()
-    if not z3core.Z3_model_eval(context, model.model, formula.ast, False, value):
+    if not z3core.Z3_model_eval(where, model.model, formula.ast, False, value):
         return False
-    return bool(z3core.Z3_get_bool_value(context, value[0]) == z3.Z3_L_TRUE)
+    return bool(z3core.Z3_get_bool_value(where, value[0]) == z3.Z3_L_TRUE)
