@@ -7,7 +7,6 @@ only where the two are equal. No draw depends on a float.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -57,24 +56,6 @@ def draws(sampler: Geometric, count: int, bits: Bits) -> Integers:
     return drawn
 
 
-def geometrics(rate: Fraction | int, count: int, bits: Bits) -> Integers:
-    """`count` independent draws with probability (1 - exp(-rate)) exp(-rate x) on x = 0, 1, 2, …
-
-    Raises:
-        NumericError: the rate is no `int` or `Fraction`, or not positive.
-    """
-    return draws(Geometric.of_rate(rate), count, bits)
-
-
-def discrete_laplaces(rate: Fraction | int, count: int, bits: Bits) -> Integers:
-    """`count` independent draws with probability proportional to exp(-rate |x|) on the integers.
-
-    Raises:
-        NumericError: the rate is no `int` or `Fraction`, or not positive.
-    """
-    return two_sided(Geometric.of_rate(rate), count, bits)
-
-
 def two_sided(sampler: Geometric, count: int, bits: Bits) -> Integers:
     """`count` independent integers, as `exactly.two_sided` draws them."""
     drawn = draws(sampler, count, bits)
@@ -87,23 +68,6 @@ def two_sided(sampler: Geometric, count: int, bits: Bits) -> Integers:
         drawn[redo] = np.where(negative, -again, again)
         redo = redo[negative & (again == 0)]  # zero has no sign: count it once
     return drawn
-
-
-def integers(values: Sequence[int] | NDArray[Any]) -> Integers:
-    """A copy of whole numbers of any size, ready to be computed with.
-
-    Raises:
-        TypeError: one is no whole number.
-    """
-    if isinstance(values, np.ndarray) and values.dtype.kind == "i":
-        return fitting(values.astype(np.int64))
-    listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    if not all(type(value) is int for value in listed):
-        raise TypeError("whole numbers are needed")
-    try:
-        return fitting(np.array(listed, dtype=np.int64))
-    except OverflowError:
-        return np.array(listed, dtype=object)
 
 
 def fitting(values: Integers) -> Integers:

@@ -85,36 +85,6 @@ def rational(value: object, name: str, *, positive: bool = True) -> Fraction:
     return Fraction(value)
 
 
-def bernoulli(p: Fraction | int, bits: Bits) -> bool:
-    """True with probability `p`.
-
-    Raises:
-        NumericError: `p` is no rational number from 0 to 1.
-    """
-    chance = rational(p, "a probability", positive=False)
-    if chance > 1:
-        raise NumericError("a probability must be at most 1")
-    return below(chance.denominator, bits) < chance.numerator
-
-
-def geometric(rate: Fraction | int, bits: Bits) -> int:
-    """Probability (1 - exp(-rate)) exp(-rate x) on x = 0, 1, 2, …
-
-    Raises:
-        NumericError: the rate is no `int` or `Fraction`, or not positive.
-    """
-    return Geometric.of_rate(rate).draw(bits)
-
-
-def discrete_laplace(rate: Fraction | int, bits: Bits) -> int:
-    """Probability proportional to exp(-rate |x|) on the integers: the scale is 1 / rate.
-
-    Raises:
-        NumericError: the rate is no rational number, or not positive.
-    """
-    return two_sided(Geometric.of_rate(rate), bits)
-
-
 def two_sided(sampler: Geometric, bits: Bits) -> int:
     """An integer whose size is distributed as a geometric draw would be, if 0 were not counted twice."""
     while True:

@@ -35,8 +35,9 @@ from aligncheck.execute.load import load
 from aligncheck.runtime import Mechanism, Real
 from aligncheck.runtime.arrays import greatest, members, top, vector
 from aligncheck.runtime.bits import Bits, SystemBits
-from aligncheck.runtime.digits import discrete_laplaces
+from aligncheck.runtime.digits import two_sided
 from aligncheck.runtime.exact_noise import RefinedNoise
+from aligncheck.runtime.exactly import Geometric
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -149,7 +150,7 @@ def _floats(answers: NDArray[np.int64], k: int) -> tuple[Any, Any]:
 def _laplace(rounds: int) -> str:
     rate = Fraction(1, 100)
     answers = counts(N) * STEPS
-    works: list[Work] = [lambda: answers + discrete_laplaces(rate, N, SystemBits())]
+    works: list[Work] = [lambda: answers + two_sided(Geometric.of_rate(rate), N, SystemBits())]
     peer = _opendp_laplace(answers.tolist(), 100.0)
     here, *other = _times([*works, *([peer] if peer else [])], rounds)
     beside = f", OpenDP {other[0] * 1000:.1f} ms (ratio {other[0] / here:.0f})" if other else ""

@@ -26,6 +26,20 @@ MANY_DIGITS = 300
 COUNT = 3000
 
 
+class ScriptedBits:
+    """Bytes that are given one after the other."""
+
+    remark: str | None = "not private (scripted)"
+
+    def __init__(self, rest: bytes) -> None:
+        self.rest = rest
+
+    def draw(self, count: int) -> bytes:
+        assert len(self.rest) >= count
+        drawn, self.rest = self.rest[:count], self.rest[count:]
+        return drawn
+
+
 # --- digits -----------------------------------------------------------------------------------------------
 
 
@@ -135,6 +149,20 @@ def test_a_decision_draws_few_digits() -> None:
     before = bits.read
     assert [a < b for a, b in itertools.pairwise(drawn)] == [b > a for a, b in itertools.pairwise(drawn)]
     assert bits.read == before
+
+
+def test_noise_on_its_own_is_rounded_to_its_lattice_without_digits() -> None:
+    bits = ScriptedBits(b"\0" * 100)
+    drawn = RefinedNumber(5, Fraction(1, 2), {(Rests(DigitEvents(Fraction(1)), bits), 0): 1})
+    assert drawn.rounded_down(Fraction(1, 2)) == Fraction(5, 2)
+    assert drawn >= Fraction(5, 2)
+    assert -drawn <= Fraction(-5, 2)
+    assert drawn < 3
+    assert len(bits.rest) == 100
+    assert math.floor(drawn * 2) == 5
+    assert math.floor(drawn) == 2
+    assert (-drawn).rounded_down(Fraction(1, 2)) == -3
+    assert len(bits.rest) == 100
 
 
 def test_what_has_no_exact_form_is_refused() -> None:

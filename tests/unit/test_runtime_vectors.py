@@ -137,7 +137,15 @@ def test_selections(
     mask = np.array([rng.random() < 0.7 for _ in x])
     mask[rng.randrange(len(x))] = True
     sum_, entries = a + b, [p + q for p, q in zip(x, y, strict=True)]
-    for values, numbers in ((a, x), (sum_, entries), (a + y[0], [p + y[0] for p in x])):
+    plain, weights = vector_of(list(range(1, len(x) + 1))), range(1, len(x) + 1)
+    cases = [
+        (a, x),
+        (sum_, entries),
+        (a + y[0], [p + y[0] for p in x]),
+        (a * plain - b * plain, [(p - q) * w for p, q, w in zip(x, y, weights, strict=True)]),
+        (maximum(a, b - 1), [max(p, q - 1) for p, q in zip(x, y, strict=True)]),
+    ]
+    for values, numbers in cases:
         for where in (None, mask):
             scores = [(i, number) for i, number in enumerate(numbers) if where is None or where[i]]
             for count in range(len(scores) + 1):
@@ -147,6 +155,20 @@ def test_selections(
             assert argmin(values, where) == argmin_of(scores)
             assert greatest(values, where) - numbers[argmax_of(scores)] == 0
             assert least(values, where) - numbers[argmin_of(scores)] == 0
+
+
+def test_entries_of_different_widths_are_ranked() -> None:
+    """One that may lie anywhere beside others that are known closely."""
+    weights = [Fraction(w) for w in (1, 40, 1, 3, 0, 200, 0, 0, 5)]
+    places = [Fraction(n, 2) for n in (30, -20, 31, 28, 29, -90, 29, 33, 30)]
+    orders = set()
+    for seed in range(40):
+        values = noisy([Fraction(0)] * 9, seed, 1 + seed % 2) * vector_of(weights) + vector_of(places)
+        order = top_of(9, enumerate(values))
+        assert all(top(count, values) == order[:count] for count in range(10))
+        assert order.index(4) < order.index(6)
+        orders.add(tuple(order))
+    assert len(orders) > 30
 
 
 def test_one_draw_for_all_with_weights() -> None:
