@@ -156,8 +156,8 @@ def one_to_one(
     those of this path. Two vectors with the same visible arms may still take different hidden arms, so every
     pair of paths that differ in hidden arms only is compared. Where every shift is, in every case, free of
     the path's draws outside its tests, φ is piecewise a translation and |det J| = 1 (`_unit_jacobian`).
-    Source: section 8, conditions 2 and 4, Theorem 4. (`first` asks for the pairs of one path only, in a search
-    in which loops are unrolled: there paths with different draws or records have different outputs.)
+    Source: section 8, conditions 2 and 4, Theorem 4. (`first` asks for the pairs of one path only, in a
+    search, in which loops are unrolled: paths with different draws or records have different outputs there.)
     """
     found = []
     for path in analysis.paths if first is None else (first,):

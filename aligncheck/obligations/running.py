@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 
 from aligncheck.conditions import Condition
 from aligncheck.obligations.obligation import (
@@ -21,7 +20,6 @@ from aligncheck.relational.terms import (
     FALSE,
     ONE,
     ZERO,
-    Add,
     And,
     Cmp,
     Const,
@@ -32,10 +30,11 @@ from aligncheck.relational.terms import (
     le,
     sub,
     substitute,
+    summands,
 )
 from aligncheck.relational.theory import Theory
 from aligncheck.source import Source
-from aligncheck.syntax.nodes import Family, While
+from aligncheck.syntax.nodes import While
 
 
 def operations_defined(analysis: Analysis, invariants: Invariants, source: Source) -> list[Obligation]:
@@ -316,14 +315,17 @@ def _decided_by_noise(path: Path, cut: Cut, changing: frozenset[Term]) -> bool:
 
 
 def _unbounded(test: Term, symbol: Term, event: Drawing) -> bool:
-    """Whether the draw alone can make the comparison true, whatever the other numbers are."""
+    """Whether the draw alone can make the comparison true, whatever the other numbers are: it has no greatest
+    value, on a lattice neither, and no least one if it is two-sided; all that is beyond has a probability
+    above 0.
+    """
     if isinstance(test, Not) or not isinstance(test, Cmp) or test.op == "==":
         return False
-    gap = sub(test.right, test.left)
-    parts: dict[Term, Fraction] = dict(gap.parts) if isinstance(gap, Add) else {gap: Fraction(1)}
-    if any(symbol in atoms((p,)) for p in parts if p != symbol):
+    parts = dict(summands(sub(test.right, test.left))[0])
+    ((drawn, _),) = summands(event.left.value)[0]  # on a lattice the symbol times the step
+    if any(symbol in atoms((p,)) for p in parts if p != drawn):
         return False
-    factor = parts.get(symbol)
-    if factor is None or event.left.value != symbol:
-        return False
-    return event.family is Family.LAPLACE or (event.family is Family.EXPONENTIAL and factor > 0)
+    # The step is positive, and so is a number in it: the factor has the sign that it seems to have.
+    factor = parts.get(drawn)
+    return factor is not None and (not event.family.one_sided or factor > 0)
+
