@@ -456,52 +456,86 @@ def test_answers_of_a_stream_are_cleaned() -> None:
     assert values == [0, LARGEST, Fraction(0.1), Fraction(1, 2)]
 
 
-LOOP = """\
-    mechanism m
-    input
-      q : queries, sensitivity 1
-      p : queries, sensitivity 1
-      x : query, sensitivity 1
-      eps : real where eps > 0
-    privacy {}
-    program
-    {}
+COUNTING = """\
+n = 0
+m = 0
+for y in q:
+  if y > 0:
+    emit {}
+    n = n + 1
+  else:
+    emit {}
+  m = m + n
+  if {} > 3: break"""
+
+HEAD = """\
+mechanism m
+input
+  q : queries, sensitivity 1
+  x : query, sensitivity 1
+  eps : real where eps > 0
+privacy {}
+program
 """
+EACH = "eps*len(out)/9 at most eps"
 
 
 @pytest.mark.parametrize(
     ("claim", "body", "offered"),
     [
-        ("eps", "  for y in q: emit a(y)", True),
-        ("eps", "  for y in q: emit a(y + x)", True),
-        ("eps", "  s = 0\n      for y in q: s = s + y\n      emit a(s)", False),
-        ("eps", "  for y in q: emit a(y)\n      emit b(x)", True),
-        ("eps", "  for i, y in q: emit a(q[i])", False),
-        ("eps", "  for y in q: emit a(y/len(q))", False),
-        ("eps", "  emit n(len(q))\n      for y in q: emit a(y)", False),
-        ("eps", "  for y in q: emit a(y)\n      for z in q: emit a(z)", False),
-        ("eps", "  for k in range(2):\n        for y in q: emit a(y)", False),
-        ("eps", "  if eps > 1:\n        for y in q: emit a(y)", False),
-        ("eps", "  m = max(q[j] for j in q)\n      for y in q: emit a(y)", False),
-        ("eps", "  for i, y in q:\n        eta[i] ~ Lap(1/eps)\n        emit a(y + eta[i])", True),
-        ("eps", "  for i, y in q:\n        eta[i] ~ Lap(1/eps)\n        emit a(y + eta[0])", False),
-        ("eps*len(q)", "  for y in q: emit a(y)", False),
-        ("eps*out.count(a)/9 at most eps", "  for y in q: emit a(y)", True),
-        ("eps*out.count(a)/9 at most eps", "  for y in q: emit a(y)\n      emit b", False),
-        ("eps*out.count(a)/9 at most eps", "  for y in q:\n        emit a(y)\n        emit a(y)", False),
-        (
-            "eps*out.count(a)/9 at most eps",
-            "  for y in q:\n        if y > 0: emit a\n        else: emit b",
-            True,
-        ),
+        ("eps", "for y in q: emit a(y)", True),
+        ("eps", "for y in q: emit a(y + x)", True),
+        ("eps", "emit b(x)\nfor y in q: emit a(y)", True),
+        ("eps", "for y in q: emit a(y)\nemit b(x)", True),
+        # Nothing is released while the answers come, or they are read in another way too.
+        ("eps", "s = 0\nfor y in q: s = s + y\nemit a(s)", False),
+        ("eps", "for i, y in q: emit a(q[i])", False),
+        ("eps", "for y in q: emit a(y/len(q))", False),
+        ("eps", "emit n(len(q))\nfor y in q: emit a(y)", False),
+        ("eps", "for y in q: emit a(y)\nfor z in q: emit a(z)", False),
+        ("eps", "for k in range(2):\n  for y in q: emit a(y)", False),
+        ("eps", "if eps > 1:\n  for y in q: emit a(y)", False),
+        ("eps", "m = max(q[j] for j in q)\nfor y in q: emit a(y)", False),
+        ("eps*len(q)", "for y in q: emit a(y)", False),
+        # A draw of each round that is kept would need memory.
+        ("eps", "for i, y in q:\n  eta[i] ~ Lap(1/eps)\n  emit a(y + eta[i])", True),
+        ("eps", "for i, y in q:\n  eta[i] ~ Lap(1/eps)\n  emit a(y + eta[0])", False),
+        # How many answers are taken between two records would tell something that they do not.
+        ("eps", "for y in q:\n  if y > 0: emit a", False),
+        ("eps", "for y in q:\n  if y > 0: emit a\n  emit a", False),
+        ("eps", "for y in q:\n  for k in range(2): emit a", False),
+        ("eps", "if x > 0: emit a\nfor y in q: emit a", False),
+        ("eps", "for y in q:\n  emit a(y)\n  emit a(y)", True),
+        # A break after the record, or before it; but not both, which look alike.
+        ("eps", "for y in q:\n  emit a(y)\n  if y > 3: break", True),
+        ("eps", "for y in q:\n  if y > 3: break\n  emit a(y)", True),
+        ("eps", "for y in q:\n  if y > 5: break\n  emit a(y)\n  if y > 3: break", False),
+        ("eps", "for y in q:\n  if y > 5: break\n  emit a\n  if y > 3: break\n  emit b", True),
+        ("eps", "for y in q:\n  if y > 5:\n    emit a\n    emit a\n    break\n  emit a", False),
+        # Records after the loop are released by a run on fewer answers, too.
+        ("eps", "for y in q:\n  emit a(y)\n  if y > 3: break\nemit b", False),
+        ("eps", "n = 0\nfor y in q:\n  emit a(y)\n  n = n + 1\n  if n > 3: break\nemit b", True),
+        # Claims that depend on the output.
+        (EACH, "for y in q: emit a(y)", True),
+        (EACH, "for y in q: emit a(y)\nemit b", False),
+        (EACH, "emit b\nfor y in q: emit a(y)", False),
+        (EACH, "for y in q:\n  emit a(y)\n  emit a(y)", False),
+        (EACH, "for y in q:\n  if y > 0: emit a\n  else: emit b", True),
+        (EACH, "for y in q:\n  emit a(y)\n  if y > 3: break", False),
+        (EACH, "for i, y in q:\n  emit a(y)\n  if i > 3: break", True),
+        (EACH, COUNTING.format("a", "b", "n"), True),
+        (EACH, COUNTING.format("a", "a", "n"), False),
+        (EACH, COUNTING.format("a", "b", "n + y"), False),
+        (EACH, COUNTING.format("a", "b", "m"), True),
+        (EACH, COUNTING.format("a", "b", "m").replace("m = m + n", "m = m + y"), False),
+        (EACH, "m = x\n" + COUNTING.format("a", "b", "m").replace("m = 0\n", ""), False),
     ],
 )
 def test_which_mechanisms_have_a_stream(claim: str, body: str, offered: bool) -> None:
-    text = LOOP.format(claim, body)
-    source = Source("test.dp", dedent(text).replace("  p : queries, sensitivity 1\n", ""))
-    assert hasattr(compiled(parse(source)), "stream") is offered
-    two = parse(Source("test.dp", dedent(text)))
-    assert not hasattr(compiled(two), "stream"), "the other list is no stream"
+    text = HEAD.format(claim) + "".join(f"  {line}\n" for line in body.split("\n"))
+    assert hasattr(compiled(parse(Source("test.dp", text))), "stream") is offered
+    two = text.replace("  x : query,", "  p : queries, sensitivity 1\n  x : query,")
+    assert not hasattr(compiled(parse(Source("test.dp", two))), "stream"), "the other list is no stream"
 
 
 @pytest.mark.parametrize("mode", [Mode.LATTICE, Mode.FLOAT])
