@@ -97,10 +97,11 @@ def _table(records: Sequence[Released]) -> Iterator[Text]:
     """Lines of aligned columns: text to the left, numbers to the right."""
     fields = list(dict.fromkeys(name for record in records for name, _ in record.fields))
     labelled = any(record.label is not None for record in records)
+    decimal = {name for record in records for name, value in record.fields if _is_long(value)}
     rows = [["#", "item", "released", *fields]]
     for stretch in _stretches(records):
         values = dict(stretch.records[0].fields)
-        shown = (_shown(values[name]) if name in values else "" for name in fields)
+        shown = (_shown(values[name], name in decimal) if name in values else "" for name in fields)
         rows.append([_numbers(stretch), _items(stretch), _tag(stretch), *shown])
     if not labelled:
         rows = [[row[0], *row[2:]] for row in rows]
@@ -149,13 +150,19 @@ def _tag(stretch: _Stretch) -> str:
     return tag if count == 1 else f"{tag} ({count} times)"
 
 
-def _shown(value: object) -> str:
+def _is_long(value: object) -> bool:
+    """Whether it is a fraction that says less than a decimal does."""
+    return isinstance(value, Fraction) and value.denominator > _LARGEST_DENOMINATOR
+
+
+def _shown(value: object, decimal: bool = False) -> str:
+    """A value as text; with `decimal`, fractions as decimals, as others in the same column are."""
     match value:
         case bool():
             return "true" if value else "false"
         case float():
             return f"{value:.6g}"
-        case Fraction() if value.denominator > _LARGEST_DENOMINATOR:
+        case Fraction() if decimal or _is_long(value):
             return f"{float(value):.6g}"
         case tuple():
             return f"[{', '.join(map(_shown, value))}]"
