@@ -56,7 +56,7 @@ def establish_densities(mechanism: Mechanism, source: Source, deadline: float) -
     smt = Smt(theory, deadline=deadline)
     densities = densities_of(theory)
     outcomes = [
-        *decide_all(*clauses_of(theory, deadline)),
+        *decide_all(*clauses_of(theory)),
         *decide_all(conditions_of(densities, source), smt),
     ]
     joined = list(_joined(densities, smt))

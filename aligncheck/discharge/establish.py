@@ -94,6 +94,7 @@ def establish(mechanism: Mechanism, source: Source, deadline: float | None = Non
     Raises TooManyPathsError.
     """
     theory, smt, analysis = prepared(mechanism, deadline)
+    clauses = decide_all(*clauses_of(theory))
     start = time.perf_counter()
     lines = author_lines(analysis)
 
@@ -104,7 +105,7 @@ def establish(mechanism: Mechanism, source: Source, deadline: float | None = Non
     invariants = Houdini(analysis, smt).run({n: [t for t, _ in ts] for n, ts in lines.items()}, enough)
     searching = time.perf_counter() - start
     needed = obligations_of(analysis, theory.claim, invariants, source)
-    outcomes = [*decide_all(*clauses_of(theory, deadline)), *decide_all(needed, smt)]
+    outcomes = [*clauses, *decide_all(needed, smt)]
     route, outcomes = _routed(outcomes, analysis, invariants, source, smt)
     outcomes.append(decide(declarations_hold(theory), smt))
     ending, ways = _termination(analysis, invariants, smt)
