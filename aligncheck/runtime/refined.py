@@ -118,25 +118,10 @@ class RefinedNumber:
     # --- linear combinations ------------------------------------------------------------------------------
 
     def __add__(self, other: object) -> Any:
-        match other:
-            case RefinedNumber():
-                if other.unit != self.unit:
-                    unit = common_step(self.unit, other.unit)
-                    return self._in_units(unit) + other._in_units(unit)
-                terms = dict(self.terms)
-                for draw, coefficient in other.terms.items():
-                    total = terms.get(draw, 0) + coefficient
-                    if total:
-                        terms[draw] = total
-                    else:
-                        del terms[draw]
-                return refined(self.steps + other.steps, self.unit, terms)
-            case int() | Fraction():
-                unit = self.unit
-                steps, rest = divmod(other.numerator * unit.denominator, other.denominator * unit.numerator)
-                if rest:
-                    return self._in_units(common_step(unit, Fraction(other))) + other
-                return RefinedNumber(self.steps + steps, unit, self.terms)
+        if isinstance(other, RefinedNumber):
+            return self._plus(other, 1)
+        if isinstance(other, int | Fraction):
+            return self._moved(other.numerator, other.denominator)
         return _refused_or_unknown(other)
 
     __radd__ = __add__
@@ -148,13 +133,37 @@ class RefinedNumber:
         return self
 
     def __sub__(self, other: object) -> Any:
-        match other:
-            case RefinedNumber() | int() | Fraction():
-                return self + -other
+        if isinstance(other, RefinedNumber):
+            return self._plus(other, -1)
+        if isinstance(other, int | Fraction):
+            return self._moved(-other.numerator, other.denominator)
         return _refused_or_unknown(other)
 
     def __rsub__(self, other: object) -> Any:
         return -self + other
+
+    def _plus(self, other: RefinedNumber, sign: int) -> RefinedNumber | Fraction:
+        """The sum with the other one, or (sign -1) the difference."""
+        unit = self.unit
+        if other.unit is not unit and other.unit != unit:
+            unit = common_step(unit, other.unit)
+            return self._in_units(unit)._plus(other._in_units(unit), sign)
+        terms = dict(self.terms)
+        for draw, coefficient in other.terms.items():
+            total = terms.get(draw, 0) + sign * coefficient
+            if total:
+                terms[draw] = total
+            else:
+                del terms[draw]
+        return refined(self.steps + sign * other.steps, unit, terms)
+
+    def _moved(self, top: int, bottom: int) -> RefinedNumber:
+        """The sum with a rational number."""
+        unit = self.unit
+        steps, rest = divmod(top * unit.denominator, bottom * unit.numerator)
+        if rest:
+            return self._in_units(common_step(unit, Fraction(top, bottom)))._moved(top, bottom)
+        return RefinedNumber(self.steps + steps, unit, self.terms)
 
     def __mul__(self, other: object) -> Any:
         match other:

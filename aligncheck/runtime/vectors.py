@@ -60,10 +60,10 @@ class ExactVector(Sequence[Any]):
         step = self.steps.item(place)
         if not self.terms:
             return Fraction(step * self.unit.numerator, self.unit.denominator)
-        draws = self._draws_at(place % len(self))
-        if isinstance(step, Fraction):
-            return refined(0, self.unit, draws) + step * self.unit
-        return refined(step, self.unit, draws)
+        draws = self._draws_at(place if place >= 0 else place + len(self))
+        if isinstance(step, int):
+            return refined(step, self.unit, draws)
+        return refined(0, self.unit, draws) + step * self.unit
 
     def __iter__(self) -> Iterator[Any]:
         if self.terms:
@@ -80,10 +80,13 @@ class ExactVector(Sequence[Any]):
         found: dict[Draw, int] = {}
         for (rests, place), coefficients in self.terms.items():
             c = coefficients if isinstance(coefficients, int) else coefficients.item(index)
-            if c:
-                draw = rests, index if place is None else place
-                found[draw] = found.get(draw, 0) + c
-        return {draw: c for draw, c in found.items() if c}
+            draw = rests, index if place is None else place
+            total = found.get(draw, 0) + c
+            if total:
+                found[draw] = total
+            else:
+                found.pop(draw, None)
+        return found
 
     # --- linear combinations ------------------------------------------------------------------------------
 

@@ -6,7 +6,8 @@ cleaning of answers and without records. Beside it: the plain transcription that
 the operating system's bits, and with those of a seeded generator, which are cheaper), float noise in NumPy,
 reading as many random bytes from the operating system, and OpenDP where it is installed: its top k, which has
 no gaps, is timed once and for few k only, since it takes minutes for many. All other sides of a ratio take
-turns. `--memory` instead measures 10^7 answers.
+turns. Times are processor time, the operating system's share included, so that others on the machine do not
+matter much. `--memory` instead measures 10^7 answers.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def main() -> None:
         print(_memory(mechanism, 10**7))
         return
     print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}, {os.cpu_count()} processors")
-    print(f"{N} answers, medians of {arguments.rounds} rounds\n")
+    print(f"{N} answers, medians of {arguments.rounds} rounds, processor time\n")
     print(
         "| k | ms | selection, ms | plain / here | plain, seeded / here | here / NumPy | here / its bytes "
         "| OpenDP / here |"
@@ -184,15 +185,15 @@ def _opendp_top(answers: list[int], k: int) -> Work | None:
 
 
 def _times(works: Sequence[Work], rounds: int) -> list[float]:
-    """Median seconds of each; they take turns, and the first turn does not count."""
+    """Median seconds of processor time of each; they take turns, and the first turn does not count."""
     turns = [[_seconds(work) for work in works] for _ in range(rounds + 1)][1:]
     return [statistics.median(column) for column in zip(*turns, strict=True)]
 
 
 def _seconds(work: Work) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     work()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def _memory(mechanism: Any, n: int) -> str:
