@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from fractions import Fraction
 from operator import itemgetter
 from typing import TypeAlias
 
@@ -17,6 +18,7 @@ from aligncheck.certificate.proof import (
     Subject,
     Witness,
     batches_of,
+    declarations_met,
     sorted_one,
     sorted_out,
 )
@@ -29,7 +31,7 @@ from aligncheck.discharge.smt import Smt
 from aligncheck.discharge.whole import Choices
 from aligncheck.obligations.inductive import inductive, inductive_by_invariant
 from aligncheck.obligations.obligation import Invariants, Obligation
-from aligncheck.relational.terms import Term
+from aligncheck.relational.terms import Const, Term, Truth, eq, iff
 from aligncheck.syntax.contract import Contract
 
 
@@ -81,12 +83,30 @@ def _readable(term: Term, names: Names) -> bool:
         return False
 
 
+_SIMPLE = tuple(Fraction(n) for n in ("0", "1", "2", "1/2", "-1", "3"))
+
+
 def _witness(subject: Subject) -> Witness:
-    """Values that satisfy the declarations."""
-    reply = Smt(subject.theory, whole=True).satisfiable(subject.theory.generic_entries(), 2_000)
-    if reply.model is None:
+    """Values that satisfy the declarations: for one symbol after the other the simplest that leaves some for
+    the others, since which model Z3 finds first may depend on anything.
+    """
+    smt = Smt(subject.theory, whole=True)
+    facts = list(subject.theory.generic_entries())
+    found = smt.satisfiable(facts, 2_000).model
+    if found is None:
         raise ProofError("no values were found that satisfy the declarations")
-    return {t: v for t, v in reply.model.items() if _readable(t, subject.names)}
+    model, pinned = found, list(facts)
+    for symbol in found:
+        for value in (False, True) if isinstance(found[symbol], bool) else _SIMPLE:
+            chosen = iff(symbol, Truth(value)) if isinstance(value, bool) else eq(symbol, Const(value))
+            known = model.get(symbol) == value
+            other = model if known else smt.satisfiable([*pinned, chosen], 200).model
+            if other is not None:
+                model = other
+                pinned.append(chosen)
+                break
+    best = next((m for m in (model, found) if declarations_met(subject.theory, m)), model)
+    return {t: v for t, v in best.items() if _readable(t, subject.names)}
 
 
 # --- what is needed ---------------------------------------------------------------------------------------

@@ -393,9 +393,18 @@ def rendered(subject: Subject, plan: Plan) -> Rendered:
 # --- the declarations can be met --------------------------------------------------------------------------
 
 
+def declarations_met(theory: Theory, witness: Witness) -> bool:
+    """Whether values satisfy the `where` clauses, also where these are no polynomials."""
+    values: dict[Term, Term] = {
+        t: Truth(v) if isinstance(v, bool) else Const(Fraction(v)) for t, v in witness.items()
+    }
+    met = (value_of(near(canonical(substitute(b, values))), dict(witness)) for b in theory.base)
+    return False not in met
+
+
 def _witnessed(subject: Subject, witness: Witness) -> tuple[Side, Script]:
     """Rule 2: that the hypotheses can hold, shown by values. The script pins these values; whether they
-    satisfy the `where` clauses, also where these are no polynomials, is computed, too.
+    satisfy the `where` clauses is computed, too.
     """
     values: dict[Term, Term] = {}
     for term, value in witness.items():
@@ -404,9 +413,8 @@ def _witnessed(subject: Subject, witness: Witness) -> tuple[Side, Script]:
         if sort_of(term) is Sort.INT and not isinstance(value, bool) and value.denominator != 1:
             raise ProofError(f"`{write(term)}` is a whole number, not {value}")
         values[term] = Truth(value) if isinstance(value, bool) else Const(value)
-    met = [value_of(near(canonical(substitute(b, values))), dict(witness)) for b in subject.theory.base]
     text = "some parameters and some pair D, D' satisfy the declarations"
-    side = Side(f"hypotheses: {text}", "(met by the witness)", False not in met)
+    side = Side(f"hypotheses: {text}", "(met by the witness)", declarations_met(subject.theory, witness))
     known = tuple(dict.fromkeys(canonical(f) for f in subject.theory.generic_entries()))
     pinned = [(iff if isinstance(v, Truth) else eq)(t, v) for t, v in values.items()]
     batch = Batch(subject.smt, known, (Asked((), not_(and_(pinned)), text),), linear=False)
