@@ -194,11 +194,9 @@ class ExactVector(Sequence[Any]):
         steps = number / self.unit
         down, up = math.floor(steps), math.ceil(steps)
         low, high = self.bounds()
-        known = _sign_array(low >= up, low <= down) if down < up else _sign_array(low > up, low < up)
-        if not self.terms:
-            return known
-        signs = np.where(low == high, known, _sign_array(low >= up, high <= down))
-        for index in np.flatnonzero((signs == 0) & (low != high)):
+        # An entry lies strictly between its bounds, unless these are equal and it is both.
+        signs = _sign_array(low >= up, high <= down)
+        for index in np.flatnonzero((signs == 0) & (low != high)) if self.terms else ():
             signs[index] = sign_of(self[index] - number)
         return signs
 

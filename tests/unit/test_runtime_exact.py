@@ -334,7 +334,7 @@ def test_a_choice_reads_little_whatever_the_weights() -> None:
     ):
         for _ in range(20):
             choice(weights, bits)
-    assert bits.read < 60 * 200
+    assert bits.read < 60 * 40
 
 
 def test_choices_that_are_refused() -> None:

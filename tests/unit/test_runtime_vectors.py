@@ -173,17 +173,34 @@ def test_entries_of_different_widths_are_ranked() -> None:
 
 def test_one_draw_for_all_with_weights() -> None:
     """Entries may be equal although they are noisy; then the lower index comes first."""
-    shared = RefinedNoise(Fraction(1), SeededBits(3)).laplace(2)
-    weights = vector_of([Fraction(w) for w in (2, 1, 2, -1, 0)])
-    values = weights * shared
-    entries = [w * shared for w in (2, 1, 2, -1, 0)]
-    same(values, entries)
-    order = top_of(5, enumerate(entries))
-    assert top(5, values) == order
-    assert order.index(0) + 1 == order.index(2)
-    assert argmax(values) == order[0]
-    assert (values == 0).tolist() == [False, False, False, False, True]
-    same(values / 2 - shared, [e / 2 - shared for e in entries])
+    noise, orders = RefinedNoise(Fraction(1), SeededBits(3)), set()
+    weights = [Fraction(w) for w in (2, 1, 2, -1, 0)]
+    for _ in range(20):
+        shared = noise.laplace(Fraction(1, 3))
+        values = vector_of(weights) * shared
+        entries = [w * shared for w in weights]
+        same(values, entries)
+        order = top_of(5, enumerate(entries))
+        assert top(5, values) == order
+        assert order.index(0) + 1 == order.index(2)
+        assert argmax(values) == order[0]
+        assert (values == 0).tolist() == [False, False, False, False, True]
+        same(values / 2 - shared, [e / 2 - shared for e in entries])
+        orders.add(tuple(order))
+    assert len(orders) == 2
+
+
+def test_comparisons_off_the_lattice() -> None:
+    """Where whole steps leave it open, and where entries without noise are what they are compared with."""
+    drawn = maximum(noisy([Fraction(0)] * 60, 12) / 8, Fraction(1, 24))
+    entries = list(drawn)
+    seen = set()
+    for number in (Fraction(n, 48) for n in range(-1, 9)):
+        for compare in COMPARISONS:
+            found = compare(drawn, number).tolist()
+            assert found == [compare(entry, number) for entry in entries]
+            seen.update((compare, outcome) for outcome in found)
+    assert len(seen) == 2 * len(COMPARISONS)
 
 
 def test_products_and_quotients_with_public_vectors() -> None:
