@@ -163,6 +163,7 @@ def test_digits_of_powers_that_nobody_multiplies_out() -> None:
     # Exact powers of 1/2 that are too long to be multiplied out end, as every one of their digits is known.
     assert Power(Fraction(1, 2), 13).leading(2**13) == 1
     assert Power(Fraction(1, 2), 13).leading(2**13 - 1) == 0
+    assert Power(Fraction(1, 2**5000 - 1), 0, odds=True).leading(5000) == 1
 
 
 def test_the_logarithm_of_e() -> None:
@@ -355,6 +356,12 @@ def test_an_event_between_bounds_is_settled_by_further_bits() -> None:
     assert happens_within(bounds, ScriptedBits(tie, word(2**62)))
     assert not happens_within(bounds, ScriptedBits(tie, word(2**63)))
     assert not happens_within(bounds, ScriptedBits(tie, tie, tie, word(2**64 - 1)))
+
+    def close(precision: int) -> tuple[int, int]:
+        return 2**precision // 3, 2**precision // 3 + 1
+
+    assert happens_within(close, ScriptedBits(tie, word(2**64 // 3 - 1)))
+    assert not happens_within(close, ScriptedBits(tie, word(2**64 // 3 + 1)))
     bits = SeededBits(17)
     hits = sum(happens_within(bounds, bits) for _ in range(FEW))
     assert stats.binomtest(hits, FEW, 1 / 3).pvalue > UNLIKELY

@@ -194,7 +194,7 @@ def test_comparisons_off_the_lattice() -> None:
     """Where whole steps leave it open, and where entries without noise are what they are compared with."""
     drawn = maximum(noisy([Fraction(0)] * 60, 12) / 8, Fraction(1, 24))
     entries = list(drawn)
-    seen = set()
+    seen: set[tuple[object, bool]] = set()
     for number in (Fraction(n, 48) for n in range(-1, 9)):
         for compare in COMPARISONS:
             found = compare(drawn, number).tolist()
