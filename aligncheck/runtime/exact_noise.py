@@ -64,7 +64,8 @@ class _ExactNoise:
     def _scaled(self, scale: Real, step: Real) -> _Scaled:
         """Made anew only where it was not made before: programs draw with few scales, but in turns."""
         for known in self._recent:
-            if known.scale == scale and known.step == step and type(known.scale) is type(scale):
+            same = known.scale == scale and known.step == step
+            if same and type(known.scale) is type(scale) and type(known.step) is type(step):
                 return known
         width = rational(scale, "a noise scale")
         rate = short_rate(rational(step, "the step of discrete noise") / width)

@@ -213,6 +213,7 @@ def test_choices(make: Make) -> None:
 
 def test_what_is_refused(make: Make) -> None:
     noise = make(GAMMA, 8)
+    noise.discrete_laplace(Fraction(1, 2), Fraction(3, 4))
     refused: list[Callable[[], object]] = [
         lambda: noise.laplace(0),
         lambda: noise.exponential(Fraction(-1)),
@@ -224,6 +225,9 @@ def test_what_is_refused(make: Make) -> None:
         lambda: noise.geometric(0),
         lambda: noise.geometric_of_rate(0),
         lambda: noise.logistic(Fraction(0), Fraction(1)),
+        # Equal to what was drawn with before, but floats.
+        lambda: noise.discrete_laplace(0.5, Fraction(3, 4)),
+        lambda: noise.discrete_laplace(Fraction(1, 2), 0.75),
     ]
     for call in refused:
         with pytest.raises(NumericError):
