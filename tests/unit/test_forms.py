@@ -1,4 +1,4 @@
-"""The forms in which mechanisms run: what they say, where there is none, and that wrong ones are not proved."""
+"""The forms in which mechanisms run: what they say, where there is none, that wrong ones are not proved."""
 
 from __future__ import annotations
 
