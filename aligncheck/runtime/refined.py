@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -19,7 +19,8 @@ from aligncheck.runtime.bits import Bits
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.thresholds import Event, Threshold, event_of
 
-_FIRST_DIGITS = 4
+_COUNTS = (0, *(4 << doublings for doublings in range(40)))
+"""How many digits of each draw are looked at, until they suffice: nobody sees the last, of terabits."""
 
 
 class DigitEvents:
@@ -98,22 +99,22 @@ class RefinedNumber:
     def rounded_down(self, step: Fraction) -> Fraction:
         """The greatest multiple of a positive step that is not above the number."""
         top, bottom = self.unit.numerator * step.denominator, self.unit.denominator * step.numerator
-        for count in _counts():
+        for count in _COUNTS:
             low, high = self.bounds(count)
             least, most = low * top // (bottom << count), (high * top - 1) // (bottom << count)
             if least == most:
-                return least * step
-        raise AssertionError("counts never end")
+                return Fraction(least * step.numerator, step.denominator)
+        raise NumericError("the digits of noise do not end")
 
     def sign(self) -> int:
         """1 or -1: the number is 0 with probability 0."""
-        for count in _counts():
+        for count in _COUNTS:
             low, high = self.bounds(count)
             if low >= 0:
                 return 1
             if high <= 0:
                 return -1
-        raise AssertionError("counts never end")
+        raise NumericError("the digits of noise do not end")
 
     # --- linear combinations ------------------------------------------------------------------------------
 
@@ -267,15 +268,6 @@ def common_step(a: Fraction, b: Fraction) -> Fraction:
     """The greatest number of which both are multiples."""
     top = math.gcd(a.numerator * b.denominator, b.numerator * a.denominator)
     return Fraction(top, a.denominator * b.denominator)
-
-
-def _counts() -> Iterator[int]:
-    """How many digits of each draw are looked at, until they suffice."""
-    yield 0
-    count = _FIRST_DIGITS
-    while True:
-        yield count
-        count *= 2
 
 
 def _refused_or_unknown(other: object) -> Any:
