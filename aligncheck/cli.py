@@ -174,7 +174,7 @@ def _run(args: argparse.Namespace) -> int:
         case "show":
             from aligncheck.commands.show import show
 
-            return show(args.file)
+            return show(args.file, args.mode)
         case "explain":
             from aligncheck.commands.explain import explain
 
@@ -373,15 +373,18 @@ exit status:
 
 _SHOW_ABOUT = """\
 Prints the spec with syntax colours; beside each draw stands how the alignment
-shifts it."""
+shifts it. With --mode, prints instead the form in which it would run:
+a spec that can be verified like any other."""
 
 _SHOW_EXAMPLES = """\
 examples:
   aligncheck show specs/adaptive_svt.dp
+  aligncheck show specs/adaptive_svt.dp --mode lattice > on_lattice.dp
 
 exit status:
   0  shown
-  2  error: the file is no spec"""
+  2  error: the file is no spec
+  3  there is no form for that mode"""
 
 _EXPLAIN_ABOUT = """\
 Says what a condition of the proof demands, why it matters, where it comes from,
@@ -643,6 +646,11 @@ def _declare_show(commands: _Commands) -> None:
         epilog=_SHOW_EXAMPLES,
     )
     parser.add_argument("file", metavar="FILE", help="the spec")
+    parser.add_argument(
+        "--mode",
+        choices=("lattice", "refined"),
+        help="print the form in which it would run, as a spec: what `compile` proves as well",
+    )
 
 
 def _declare_explain(commands: _Commands) -> None:

@@ -1,23 +1,49 @@
-"""`aligncheck show`: the spec with its alignment beside the lines that it moves."""
+"""`aligncheck show`: the spec with its alignment beside the lines it moves, or the form in which it runs."""
 
 from __future__ import annotations
+
+import sys
 
 from aligncheck.commands.checking import one_file
 from aligncheck.commands.screen import Screen
 from aligncheck.diagnostics import SpecError
+from aligncheck.modes import Mode
 from aligncheck.syntax.parse import parse, read_source
 
 
-def show(path: str) -> int:
-    """Prints a spec that can be read; it is not checked. Returns 0, or 2 after a diagnostic."""
-    from aligncheck.report.show import render_spec
+def show(path: str, mode: str | None = None) -> int:
+    """Prints a spec that can be read; it is not checked. With a mode, the form in which it would run, as a
+    spec. Returns 0; 2 after a diagnostic; 3 where there is no such form.
+    """
     from aligncheck.report.terminal import render_diagnostic
 
     try:
-        source = read_source(one_file(path))
-        mechanism = parse(source)
+        return _spec(path) if mode is None else _form(path, Mode(mode))
     except SpecError as error:
         Screen(error=True).show(render_diagnostic(error.source, error.diagnostic))
         return 2
-    Screen().show(render_spec(source, mechanism))
+
+
+def _spec(path: str) -> int:
+    from aligncheck.report.show import render_spec
+
+    source = read_source(one_file(path))
+    Screen().show(render_spec(source, parse(source)))
+    return 0
+
+
+def _form(path: str, mode: Mode) -> int:
+    from aligncheck.check import check
+    from aligncheck.forms import NoFormError, form_of
+
+    source = read_source(one_file(path))
+    try:
+        form = form_of(check(source, parse(source)), source, mode)
+    except NoFormError as error:
+        line, _ = source.position(error.span.start)
+        print(
+            f"aligncheck: `{path}` has no form for `{mode.value}`: line {line}: {error.why}", file=sys.stderr
+        )
+        return 3
+    sys.stdout.write(form.source.text)
     return 0

@@ -1,4 +1,4 @@
-"""`mechanisms/` holds what is compiled from `specs/`: today's code of today's specs, written by nobody else."""
+"""`mechanisms/` holds what is compiled from `specs/`: today's code of today's specs, and nothing else."""
 
 from __future__ import annotations
 
