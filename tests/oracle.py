@@ -105,7 +105,7 @@ def run_generated(
 ) -> tuple[Result[Any], RecordedNoise]:
     """The generated mechanism's run on the case with these draws."""
     noise = RecordedNoise(draws)
-    runs: Any = _made(mechanism, cls, case).with_noise(noise)
+    runs: Any = constructed(mechanism, cls, case).with_noise(noise)
     return runs(*(case.data[q.name] for q in cls.spec.queries)), noise
 
 
@@ -114,13 +114,14 @@ def as_declared(cls: type[Mechanism], mechanism: nodes.Mechanism, case: Case) ->
     if not cls.spec.queries:
         return True
     try:
-        _made(mechanism, cls, case).check(*(case.data[q.name] for q in cls.spec.queries))
+        constructed(mechanism, cls, case).check(*(case.data[q.name] for q in cls.spec.queries))
     except AnswersError:
         return False
     return True
 
 
-def _made(mechanism: nodes.Mechanism, cls: type[Mechanism], case: Case) -> Any:
+def constructed(mechanism: nodes.Mechanism, cls: type[Mechanism], case: Case) -> Any:
+    """An object of the generated class with the parameters of the case."""
     keywords = {p.keyword: case.parameters[p.name] for p in cls.spec.parameters}
     declared = {f.name: f for f in mechanism.functions}
     for info in cls.spec.functions:
