@@ -128,10 +128,10 @@ class Smt:
         asked = [*assumed, not_(target)]
         if self.facts.has_sets:  # few questions need what sets mean, and it is long
             brief = [*asked, *self.facts.about(asked, sets=False)]
-            if self._check(self._solver(self.linear, brief), milliseconds) == z3.unsat:
+            if self._check(self._asking(self.linear, brief), milliseconds) == z3.unsat:
                 return Reply(Answer.VALID)
         terms = [*asked, *self.facts.about(asked)]
-        if self._check(self._solver(self.linear, terms), milliseconds) == z3.unsat:
+        if self._check(self._asking(self.linear, terms), milliseconds) == z3.unsat:
             return Reply(Answer.VALID)
         return Reply(_answer(self._decided(terms, milliseconds)))
 
@@ -147,7 +147,7 @@ class Smt:
         if FALSE in terms:
             return Reply(Answer.VALID)
         terms += self.facts.about(terms)
-        solver = self._solver(self.full, terms)
+        solver = self._asking(self.full, terms)
         if limits is not None:
             solver.add(*self._readable(terms, limits))
         answer = _answer(self._check(solver, milliseconds))
@@ -206,45 +206,58 @@ class Smt:
         """
         left = dict(goals)
         doubtful: list[Term] = []
-        solver = self._solver(translator, terms)
         flags = {key: boolean(f"wrong{i}") for i, key in enumerate(left)}
         against: dict[Term, Any] = {}
+        formulas = self._formulas(translator, terms)
         for key, goal in goals.items():
             against[key], *sides = translator.assertion(not_(goal))
-            add_all(solver, [either([negation(flags[key]), against[key]]), *sides])
-        add_all(solver, [either(list(flags.values()))])
+            formulas += [either([negation(flags[key]), against[key]]), *sides]
+        formulas.append(either(list(flags.values())))
         general = self._has_many_cases(terms)
+        solver = self._solver(translator, formulas, general)
         while left:
             result = self._check(solver, milliseconds)
             if result == z3.unsat:
                 return list(left), doubtful
             if result != z3.sat and not abstract and not general:
-                solver, general = self._general(solver), True
+                general = True  # not from what the other solver holds by now, which may have lost some of it
+                solver = self._solver(translator, formulas, general)
                 continue
             if result != z3.sat:
                 return [], [*doubtful, *left]
             found = solver.model()
             wrong = [k for k in left if is_true_in(found, flags[k]) or is_true_in(found, against[k])]
+            if not wrong:
+                return [], [*doubtful, *left]
             for key in wrong:
-                add_all(solver, [negation(flags[key])])
+                formulas.append(negation(flags[key]))
+                add_all(solver, formulas[-1:])
                 del left[key]
             doubtful += wrong if abstract else []
         return [], doubtful
 
-    def _solver(self, translator: Translator, terms: Collection[Term]) -> Any:
+    def _formulas(self, translator: Translator, terms: Collection[Term]) -> list[Any]:
+        """The formulas that together say that terms hold, each once."""
+        # Terms share side conditions; the translator keeps these alive, so that their ids stay apart.
+        return list({id(f): f for term in terms for f in translator.assertion(term)}.values())
+
+    def _asking(self, translator: Translator, terms: Collection[Term]) -> Any:
+        """A solver that is to find values for which terms hold."""
+        return self._solver(translator, self._formulas(translator, terms), self._has_many_cases(terms))
+
+    def _solver(self, translator: Translator, formulas: Iterable[Any], general: bool) -> Any:
         """The solver that answers most questions of a kind soonest: Z3's core for linear ones, which keeps
-        what it learnt while claims are taken out, and the one for polynomials (it has no integers, and is
-        slow where there are many cases). Z3's own choice of a solver is left out, as it goes by the clock.
+        what it learnt while claims are taken out, and for others the one for polynomials (it has no integers,
+        and is slow where there are many cases) unless the `general` one is wanted. Z3's own choice of a
+        solver is left out, as it goes by the clock, but for models.
         """
         if translator.whole:
             solver = z3.Solver(ctx=context())
-        elif translator.linear or self._has_many_cases(terms):
+        elif translator.linear or general:
             solver = z3.SimpleSolver(context())
         else:
             solver = self._polynomials.solver()
-        # Terms share side conditions; the translator keeps these alive, so that their ids stay apart.
-        whole = {id(f): f for term in terms for f in translator.assertion(term)}
-        add_all(solver, whole.values())
+        add_all(solver, formulas)
         return solver
 
     @cached_property
@@ -273,19 +286,12 @@ class Smt:
 
     def _decided(self, terms: Collection[Term], milliseconds: int) -> Any:
         """The answer of the solver that is tried first, or else of the other one."""
-        first = self._solver(self.full, terms)
-        result = self._check(first, milliseconds)
+        formulas = self._formulas(self.full, terms)
+        general = self._has_many_cases(terms)
+        result = self._check(self._solver(self.full, formulas, general), milliseconds)
         if result != z3.unknown or self.whole:
             return result
-        second = self._polynomials.solver() if self._has_many_cases(terms) else z3.SimpleSolver(context())
-        second.add(first.assertions())
-        return self._check(second, milliseconds)
-
-    def _general(self, solver: Any) -> Any:
-        """Z3's general solver, with what another one was asked."""
-        again = z3.SimpleSolver(context())
-        again.add(solver.assertions())
-        return again
+        return self._check(self._solver(self.full, formulas, not general), milliseconds)
 
     # --- signs --------------------------------------------------------------------------------------------
 
@@ -312,7 +318,7 @@ class Smt:
 
     def _follows(self, claim: Term) -> bool:
         """Whether the parameters' ranges imply a claim without divisions."""
-        return bool(self._check(self._solver(self.full, self.sign_question(claim)), 200) == z3.unsat)
+        return bool(self._check(self._asking(self.full, self.sign_question(claim)), 200) == z3.unsat)
 
     def sign_question(self, claim: Term) -> list[Term]:
         """What cannot hold together if the parameters' ranges imply a claim without divisions."""
