@@ -7,34 +7,32 @@ order of draws and each comparison as it is written; only what Python spells oth
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from aligncheck import __version__
 from aligncheck.emit import describe
 from aligncheck.emit.estimates import released_gaps
-from aligncheck.emit.expressions import RUNTIME_FUNCTIONS, Writer
+from aligncheck.emit.expressions import RUNTIME_FUNCTIONS
 from aligncheck.emit.gathers import ARRAY_FUNCTIONS, SCORE_FUNCTIONS
+from aligncheck.emit.inputs import CHECKS, GIVEN, Inputs, is_exact
 from aligncheck.emit.kinds import Kind, Kinds, kind_of_sort, kinds_of
 from aligncheck.emit.layout import STEP, Brackets, Item, bracket_lines, call, line, operator_lines, quoted
-from aligncheck.emit.names import class_name, fresh, python_names
+from aligncheck.emit.names import class_name, python_names
 from aligncheck.emit.positions import answered_queries
 from aligncheck.emit.program import Program, loop_locals, names_read
 from aligncheck.emit.records import RecordClass, RecordKey, record_classes
 from aligncheck.emit.streams import streamed
 from aligncheck.emit.vectors import lists_of
-from aligncheck.forms import rounds, units_of
+from aligncheck.forms import units_of
 from aligncheck.modes import Mode
 from aligncheck.syntax import nodes
 from aligncheck.syntax.contract import contract_of
 from aligncheck.syntax.unparse import unparse_expr
 from aligncheck.syntax.walk import (
     expressions_in,
-    lists_per_answer,
     names_in,
-    parts_of,
     statements_in,
-    subexpressions,
 )
 from aligncheck.verdict import NAMES, Proof, Verified
 
@@ -136,10 +134,6 @@ _INHERITED = frozenset(
 )
 _RESERVED = _RUNTIME | RUNTIME_FUNCTIONS | ARRAY_FUNCTIONS | _OWN | _INHERITED
 
-_GIVEN = {nodes.Sort.REAL: "RealLike", nodes.Sort.INT: "IntLike", nodes.Sort.BOOL: "bool"}
-_KEPT = {nodes.Sort.REAL: "Fraction", nodes.Sort.INT: "int", nodes.Sort.BOOL: "bool"}
-_CHECKS = {nodes.Sort.REAL: "real", nodes.Sort.INT: "integer", nodes.Sort.BOOL: "boolean"}
-
 
 def emit_python(verified: Verified, mode: Mode = Mode.LATTICE) -> str:
     """The text of a Python module with one class that runs the mechanism.
@@ -165,8 +159,9 @@ class _Module:
     classes: Mapping[RecordKey, RecordClass]
     class_name: str
     alias: str
-    callees: Mapping[str, _Module] = field(default_factory=dict)
-    used: set[str] = field(default_factory=set)
+    inputs: Inputs
+    callees: Mapping[str, _Module]
+    used: set[str]
     """Names that the written text needs to import."""
 
     @classmethod
@@ -185,7 +180,9 @@ class _Module:
         classes = record_classes(mechanism, kinds, taken | {own, alias})
         reserved = taken | {own, alias} | {c.name for c in classes.values()}
         names = python_names(_idents(mechanism), reserved)
-        return cls(verified, mode, names, kinds, classes, own, alias, callees)
+        used: set[str] = set()
+        inputs = Inputs(mechanism, names, kinds, used)
+        return cls(verified, mode, names, kinds, classes, own, alias, inputs, callees, used)
 
     @property
     def defined(self) -> frozenset[str]:
@@ -303,7 +300,7 @@ class _Module:
                         differs.append(f"sensitivity={quoted(unparse_expr(item.sensitivity))}")
                     if item.lattice is not None:
                         differs.append(f"lattice={quoted(unparse_expr(item.lattice))}")
-                    if any(self._speaks_of(name) for name in names):
+                    if any(map(self.inputs.restricts, names)):
                         differs.append("restricted=True")
                     queries += [
                         call("QueryInfo", [*self._info(name, sort, None), *differs]) for name in names
@@ -336,8 +333,8 @@ class _Module:
         yield f"{STEP}def __init__("
         yield f"{inner}self,"
         yield f"{inner}*,"
-        for item in self.public:
-            given = _GIVEN[item.sort]
+        for item in self.inputs.public:
+            given = GIVEN[item.sort]
             self.used.add(given)
             is_list = isinstance(item, nodes.PublicVector)
             self.used.update({"Answers"} if is_list else set())
@@ -355,28 +352,25 @@ class _Module:
         yield f"{inner}testing_seed: int | None = None,"
         yield f"{STEP}) -> None:"
         yield f"{inner}super().__init__(budget=budget, testing_seed=testing_seed)"
-        for item in self.public:
-            check = _CHECKS[item.sort] + ("s" if isinstance(item, nodes.PublicVector) else "")
+        for item in self.inputs.public:
+            check = CHECKS[item.sort] + ("s" if isinstance(item, nodes.PublicVector) else "")
             self.used.add(check)
             python = self.names[item.name]
             yield from bracket_lines(call(check, [quoted(item.name), python]), f"{inner}self.{python} = ")
         for function in self.mechanism.functions:
-            check = f"{_CHECKS[function.result]}_function"
+            check = f"{CHECKS[function.result]}_function"
             self.used.add(check)
             python = self.names[function.name]
             yield from bracket_lines(call(check, [quoted(function.name), python]), f"{inner}self.{python} = ")
-        attributes = self._writer(self._attributes())
-        for item in self.public:
-            for condition in _conditions(item.where, self.private):
-                if not names_in(condition) & self.private:
-                    yield from self._require(item.name, condition, attributes, inner)
+        attributes = self.inputs.writer(self.inputs.attributes())
+        yield from self.inputs.parameters(attributes, inner)
         if self.stepped:
-            units = tuple(self._unit(unit, attributes) for unit in units_of(self.mechanism))
+            units = tuple(self.inputs.unit(unit, attributes) for unit in units_of(self.mechanism))
             self.used.add("resolution")
             step = call("resolution", ["gamma", Brackets("{", units, "}")])
             yield from bracket_lines(step, f"{inner}self.gamma = ")
         bound = self._most
-        if not names_in(bound) & self.private:
+        if not names_in(bound) & self.inputs.private:
             yield line(f"self.bound = {attributes.of_kind(bound, Kind.REAL)}", inner)
 
     @property
@@ -389,46 +383,23 @@ class _Module:
         """The most that an output costs."""
         return self.mechanism.privacy if self.mechanism.most is None else self.mechanism.most
 
-    def _unit(self, unit: nodes.Expr, attributes: Writer) -> str:
-        """What the step of the lattice must divide: a number, or all entries of a list."""
-        text = quoted(unparse_expr(unit))
-        entries = self._entries_of(unit)
-        if entries is None:
-            return f"{text}: {attributes.expression(unit)}"
-        inner = self._writer({**attributes.names, "i": "i"})
-        return f"{text}: [{inner.expression(unit)} for i in range(len({attributes.names[entries]}))]"
-
-    def _require(self, name: str, condition: nodes.Expr, writer: Writer, indent: str) -> Iterator[str]:
-        """The check of one part of a public input's `where` clause."""
-        self.used.add("require")
-        written = self._for_every_entry(condition, writer, writer.names[name])
-        arguments = [written, quoted(name), writer.names[name], quoted(unparse_expr(condition))]
-        yield from bracket_lines(call("require", arguments), indent)
-
-    def _for_every_entry(self, condition: nodes.Expr, writer: Writer, entries: str) -> str:
-        """A condition that mentions `i` holds for every index, as it does in a declaration."""
-        if "i" not in names_in(condition) or self.declared("i"):
-            return writer.expression(condition)
-        inner = self._writer({**writer.names, "i": "i"})
-        return f"all({inner.expression(condition)} for i in range(len({entries})))"
-
     def _call(self) -> Iterator[str]:
         self.used.add("Result")
         inner, within = STEP * 2, STEP * 3
-        read = self._read_names()
-        given = [f"{self.names[n]}: {self._given(item)}" for item, n in self._each_query()]
+        read = self.inputs.read_names()
+        given = [f"{self.names[n]}: {self.inputs.given_type(item)}" for item, n in self.inputs.each_query()]
         yield from bracket_lines(call("def __call__", ["self", *given]), STEP, f" -> Result[{self.alias}]:")
         yield from describe.docstring(describe.of_call(self.mechanism, self.names, inner), inner)
-        attributes = self._writer({**self._attributes(), **read})
+        attributes = self.inputs.writer({**self.inputs.attributes(), **read})
         passed: list[Item] = ["run.noise", "run.release"]
-        for item, name in self._each_query():
-            reader = f"{_CHECKS[item.sort]}_answer{'s' if item.vector else ''}"
+        for item, name in self.inputs.each_query():
+            reader = f"{CHECKS[item.sort]}_answer{'s' if item.vector else ''}"
             self.used.add(reader)
-            arguments = [quoted(name), self.names[name], *self._domain_of(item)]
+            arguments = [quoted(name), self.names[name], *self.inputs.domain_arguments(item)]
             yield from bracket_lines(call(reader, arguments), f"{inner}{read[name]} = ")
-            passed.append(self._held(item, f"{read[name]}.values" if item.vector else read[name]))
-        yield from self._lengths(attributes, inner)
-        lists = tuple(f"{quoted(n)}: {read[n]}" for item, n in self._each_query() if item.vector)
+            passed.append(self.inputs.held(item, f"{read[name]}.values" if item.vector else read[name]))
+        yield from self.inputs.lengths(attributes, inner)
+        lists = tuple(f"{quoted(n)}: {read[n]}" for item, n in self.inputs.each_query() if item.vector)
         begun = call("self._run", [Brackets("{", lists, "}")] if lists else [])
         yield from bracket_lines(begun, f"{inner}with ", " as run:")
         program = call("self._program", passed)
@@ -445,54 +416,49 @@ class _Module:
             return
         self.used.update({"Iterable", "Iterator"})
         inner = STEP * 2
-        read = self._read_names()
-        given = [
-            f"{self.names[n]}: {self._streamed_answers(item) if item.vector else self._given(item)}"
-            for item, n in self._each_query()
-        ]
+        read = self.inputs.read_names()
+        given = [f"{self.names[n]}: {self.inputs.streamed_type(i)}" for i, n in self.inputs.each_query()]
         yield from bracket_lines(call("def stream", ["self", *given]), STEP, f" -> Iterator[{self.alias}]:")
         yield from describe.docstring(describe.of_stream(self.mechanism, self.names, inner), inner)
         passed: list[Item] = ["run.noise", "run.release"]
-        for item, name in self._each_query():
-            reader = f"{_CHECKS[item.sort]}_{'stream' if item.vector else 'answer'}"
+        for item, name in self.inputs.each_query():
+            reader = f"{CHECKS[item.sort]}_{'stream' if item.vector else 'answer'}"
             self.used.add(reader)
-            arguments = [quoted(name), self.names[name], *self._domain_of(item)]
+            arguments = [quoted(name), self.names[name], *self.inputs.domain_arguments(item)]
             yield from bracket_lines(call(reader, arguments), f"{inner}{read[name]} = ")
             if item.vector and kind_of_sort(item.sort) is Kind.REAL:
-                each = f"(run.noise.answer(answer, exact={_exact(item)}) for answer in {read[name]})"
+                each = f"(run.noise.answer(answer, exact={is_exact(item)}) for answer in {read[name]})"
                 passed.append(each)
             else:
-                passed.append(self._held(item, read[name]))
+                passed.append(self.inputs.held(item, read[name]))
         yield f"{inner}run = self._run()"
         yield from bracket_lines(call("run.stream", [call("self._program", passed)]), f"{inner}return ")
 
     def _check(self) -> Iterator[str]:
         """What is declared of the answers, and of parameters together with answers."""
-        if not self.private:
+        if not self.inputs.private:
             return
         inner = STEP * 2
-        read = self._read_names()
-        given = [f"{self.names[n]}: {self._given(item)}" for item, n in self._each_query()]
+        read = self.inputs.read_names()
+        given = [f"{self.names[n]}: {self.inputs.given_type(item)}" for item, n in self.inputs.each_query()]
         yield from bracket_lines(call("def check", ["self", *given]), STEP, " -> None:")
         yield from describe.docstring(describe.of_check(inner), inner)
-        attributes = self._writer({**self._attributes(), **read})
-        for item, name in self._each_query():
-            reader = f"checked_{_CHECKS[item.sort]}{'s' if item.vector else ''}"
+        attributes = self.inputs.writer({**self.inputs.attributes(), **read})
+        for item, name in self.inputs.each_query():
+            reader = f"checked_{CHECKS[item.sort]}{'s' if item.vector else ''}"
             self.used.add(reader)
-            needed = item.where is not None or any(True for _ in self._domain(item, name, attributes))
-            needed = needed or any(name in names_in(c) for c in self._conditions_of_answers())
-            prefix = f"{inner}{read[name]} = " if needed else inner
+            prefix = f"{inner}{read[name]} = " if self.inputs.speaks_of(item, name) else inner
             yield from bracket_lines(call(reader, [quoted(name), self.names[name]]), prefix)
-        yield from self._lengths(attributes, inner)
-        yield from self._values(attributes, inner)
+        yield from self.inputs.lengths(attributes, inner)
+        yield from self.inputs.values(attributes, inner)
 
     def _sensitivities(self) -> Iterator[str]:
         """Δ of each list of answers, as numbers: the spec has expressions."""
-        attributes = self._writer(self._attributes())
+        attributes = self.inputs.writer(self.inputs.attributes())
         found: list[Item] = []
-        for item, name in self._each_query():
+        for item, name in self.inputs.each_query():
             if item.sensitivity is not None:
-                least = self._least(item.sensitivity, attributes)
+                least = self.inputs.least(item.sensitivity, attributes)
                 found.append(f"{quoted(name)}: {least}")
         if found:
             self.used.add("Real")
@@ -500,36 +466,13 @@ class _Module:
             yield from describe.docstring(["How far one answer may move, by private input."], STEP * 2)
             yield from bracket_lines(Brackets("{", tuple(found), "}"), f"{STEP * 2}return ")
 
-    def _least(self, expr: nodes.Expr, attributes: Writer) -> str:
-        """The value of an expression, or the least of its values at all indices."""
-        entries = self._entries_of(expr)
-        if entries is None:
-            return attributes.expression(expr)
-        inner = self._writer({**attributes.names, "i": "i"})
-        return f"min({inner.expression(expr)} for i in range(len({attributes.names[entries]})))"
-
-    def _entries_of(self, expr: nodes.Expr) -> str | None:
-        """A list at whose indices a declaration has its values, if it has several."""
-        parts = [e for e in subexpressions(expr) if isinstance(e, nodes.Index)]
-        lists = sorted(e.base for e in parts if e.index == nodes.Name("i"))
-        return lists[0] if lists and not self.declared("i") else None
-
-    def _speaks_of(self, name: str) -> bool:
-        """Whether a `where` clause says something of the values of these answers."""
-        conditions = self._conditions_of_answers()
-        return any(name in names_in(c) and not _of_lengths(c, self.private) for c in conditions)
-
-    def _conditions_of_answers(self) -> Iterator[nodes.Expr]:
-        for item in self.mechanism.inputs:
-            yield from (c for c in _conditions(item.where, self.private) if names_in(c) & self.private)
-
     def _claims(self) -> Iterator[str]:
         """What is spent, where that depends on the output, and its bound, where the answers' number does."""
-        given = {name: f'release.given["{name}"]' for name in self.private}
-        writer = self._writer({**self._attributes(), **given})
+        given = {name: f'release.given["{name}"]' for name in self.inputs.private}
+        writer = self.inputs.writer({**self.inputs.attributes(), **given})
         bound, cost = self._most, self.mechanism.privacy
         methods = []
-        if names_in(bound) & self.private:
+        if names_in(bound) & self.inputs.private:
             methods.append(("_bound", "The most that a run on these answers spends.", bound))
         if self.mechanism.most is not None:
             methods.append(("_cost", "What the output so far costs.", cost))
@@ -540,88 +483,6 @@ class _Module:
             yield f"{STEP}def {method}(self, release: Release[{self.alias}]) -> Real:"
             yield f'{STEP * 2}"""{says}"""'
             yield line(f"return {writer.of_kind(expr, Kind.REAL)}", STEP * 2)
-
-    def _each_query(self) -> Iterator[tuple[nodes.Queries, str]]:
-        for item in self.queries:
-            for name in item.names:
-                yield item, name
-
-    def _read_names(self) -> dict[str, str]:
-        """The names of answers that were read and cleaned."""
-        taken = {**self.names}
-        found: dict[str, str] = {}
-        for item, name in self._each_query():
-            word = f"{self.names[name]}_answer{'s' if item.vector else ''}"
-            found[name] = taken[f"{name} as read"] = fresh(word, taken)
-        return found
-
-    def _given(self, item: nodes.Queries) -> str:
-        """The type of private answers as they are given."""
-        if item.vector:
-            return self._imported("Answers")
-        return self._imported("Real" if item.sort is nodes.Sort.REAL else _GIVEN[item.sort])
-
-    def _streamed_answers(self, item: nodes.Queries) -> str:
-        """The type of answers that come one by one."""
-        each = {nodes.Sort.REAL: "Real", nodes.Sort.INT: "IntLike", nodes.Sort.BOOL: "bool"}[item.sort]
-        return f"Iterable[{self._imported(each)}]"
-
-    def _imported(self, name: str) -> str:
-        self.used.add(name)
-        return name
-
-    def _held(self, item: nodes.Queries, read: str) -> str:
-        """Answers as the noise computes with them; integers and truth values are left as they are."""
-        if kind_of_sort(item.sort) is not Kind.REAL:
-            return read
-        return f"run.noise.answer{'s' if item.vector else ''}({read}, exact={_exact(item)})"
-
-    def _domain_of(self, item: nodes.Queries) -> Iterator[Item]:
-        """The declared range and lattice, and the lists that must be long enough, as arguments."""
-        writer = self._writer({**self._attributes(), **({} if self.declared("i") else {"i": "i"})})
-        low, high = item.range or (None, None)
-        for keyword, expr in (("low", low), ("high", high), ("step", item.lattice)):
-            if expr is not None:
-                each = "i" in names_in(expr) and not self.declared("i")
-                yield f"{keyword}={'lambda i: ' if each else ''}{writer.expression(expr)}"
-        lists = lists_per_answer(item, self.names if self.declared("i") else ())
-        if lists:
-            lengths = [f"{quoted(base)}: len({writer.names[base]})" for base in lists]
-            yield Brackets("entries={", tuple(lengths), "}")
-
-    def _lengths(self, writer: Writer, indent: str) -> Iterator[str]:
-        """What is declared of how many answers there are: checked before anything is drawn."""
-        for item in self.mechanism.inputs:
-            for condition in _conditions(item.where, self.private):
-                if not names_in(condition) & self.private or not _of_lengths(condition, self.private):
-                    continue
-                if isinstance(item, nodes.Queries):
-                    yield from self._require_answers(item.names[0], condition, writer, indent)
-                else:
-                    yield from self._require(item.name, condition, writer, indent)
-
-    def _values(self, writer: Writer, indent: str) -> Iterator[str]:
-        """What is declared of the answers' values: only `check` looks at that."""
-        for item in self.mechanism.inputs:
-            for condition in _conditions(item.where, self.private):
-                if names_in(condition) & self.private and not _of_lengths(condition, self.private):
-                    names = item.names if isinstance(item, nodes.Queries) else (item.name,)
-                    for name in names:
-                        yield from self._require_answers(name, condition, writer, indent)
-            for name in item.names if isinstance(item, nodes.Queries) else ():
-                assert isinstance(item, nodes.Queries)
-                for holds, text in self._domain(item, name, writer):
-                    self.used.add("require_answers")
-                    arguments = [holds, quoted(name), quoted(text)]
-                    yield from bracket_lines(call("require_answers", arguments), indent)
-
-    def _require_answers(
-        self, name: str, condition: nodes.Expr, writer: Writer, indent: str
-    ) -> Iterator[str]:
-        self.used.add("require_answers")
-        holds = self._for_every_entry(condition, writer, writer.names[name])
-        arguments = [holds, quoted(name), quoted(unparse_expr(condition))]
-        yield from bracket_lines(call("require_answers", arguments), indent)
 
     @property
     def _local(self) -> dict[str, str]:
@@ -644,7 +505,7 @@ class _Module:
         yield f"{inner}self,"
         yield f"{inner}noise: Noise,"
         yield f"{inner}release: Release[{self.alias}],"
-        for item in self.queries:
+        for item in self.inputs.queries:
             kind = kind_of_sort(item.sort)
             self.used.update({"Real"} if kind is Kind.REAL else ())
             container = "Sequence" if streams is None else "Iterable"
@@ -656,8 +517,8 @@ class _Module:
         yield f"{STEP}) -> {'None' if streams is None else f'Iterator[{self.alias}]'}:"
         yield f'{inner}"""The program of the spec, statement by statement."""'
         lists = lists_of(self.mechanism)
-        writer = replace(self._writer(self.names), local=self._local, lists=lists)
-        declared = frozenset(self.private | {item.name for item in self.public})
+        writer = replace(self.inputs.writer(self.names), local=self._local, lists=lists)
+        declared = frozenset(self.inputs.private | {item.name for item in self.inputs.public})
         writer = replace(writer, fields=self._fields_of_calls())
         answered = answered_queries(self.mechanism)
         gaps = released_gaps(self.mechanism)
@@ -696,61 +557,12 @@ class _Module:
         for function in self.mechanism.functions:
             python = self.names[function.name]
             yield f"{indent}{python} = self.{python}"
-        for public in self.public:
+        for public in self.inputs.public:
             if public.name in read:
                 python = self.names[public.name]
                 wide = public.name in assigned and self.kinds.of[public.name] is Kind.REAL
                 self.used.update({"Real"} if wide else ())
                 yield f"{indent}{python}{': Real' if wide else ''} = self.{python}"
-
-    def _domain(self, item: nodes.Queries, name: str, writer: Writer) -> Iterator[tuple[str, str]]:
-        """What `range` and `lattice` say of each answer: Python text and the spec's words."""
-        python = writer.names[name]
-        index = fresh("i", self.names) if self.declared("i") else "i"
-        inner = writer if self.declared("i") else self._writer({**writer.names, "i": "i"})
-        answer = f"{python}[{index}]" if item.vector else python
-        each = f" for {index} in range(len({python})))" if item.vector else ""
-        opening = "all(" if item.vector else ""
-        for base in lists_per_answer(item, self.names if self.declared("i") else ()):
-            yield f"len({python}) <= len({writer.names[base]})", f"len({name}) <= len({base})"
-        if item.range is not None:
-            low, high = (inner.operand(e) for e in item.range)
-            text = f"{unparse_expr(item.range[0])} <= {name} <= {unparse_expr(item.range[1])}"
-            yield f"{opening}{low} <= {answer} <= {high}{each}", text
-        if item.lattice is not None:
-            self.used.add("is_multiple")
-            step = inner.expression(item.lattice)
-            text = f"{name} is a multiple of {unparse_expr(item.lattice)}"
-            yield f"{opening}is_multiple({answer}, {step}){each}", text
-
-    # --- inputs -------------------------------------------------------------------------------------------
-
-    def _attributes(self) -> dict[str, str]:
-        """Public inputs as attributes; answers as the arguments that they are."""
-        public = {item.name: f"self.{self.names[item.name]}" for item in self.public}
-        return {**self.names, **public}
-
-    def _writer(self, names: Mapping[str, str]) -> Writer:
-        return Writer(names, self.kinds, used=self.used)
-
-    @property
-    def public(self) -> Iterator[nodes.Parameter | nodes.PublicVector]:
-        for item in self.mechanism.inputs:
-            if not isinstance(item, nodes.Queries):
-                yield item
-
-    @property
-    def queries(self) -> Iterator[nodes.Queries]:
-        for item in self.mechanism.inputs:
-            if isinstance(item, nodes.Queries):
-                yield item
-
-    @property
-    def private(self) -> set[str]:
-        return {name for item in self.queries for name in item.names}
-
-    def declared(self, name: str) -> bool:
-        return name in self.private or any(item.name == name for item in self.public)
 
 
 def _verified(use: nodes.Use) -> Verified:
@@ -802,38 +614,5 @@ def _idents(mechanism: nodes.Mechanism) -> Iterator[str]:
             yield expr.index
 
 
-def _exact(item: nodes.Queries) -> bool:
-    """Whether answers must stay as they are: rounding them down could take neighbours further apart."""
-    return item.lattice is not None or not rounds(item)
-
-
-def _of_lengths(condition: nodes.Expr, private: set[str]) -> bool:
-    """Whether a condition speaks of answers by their number only."""
-    lengths = {nodes.Call("len", (nodes.Name(name),)) for name in private}
-    if condition in lengths:
-        return True
-    match condition:
-        case nodes.Name(ident=name) | nodes.Index(base=name) if name in private:
-            return False
-        case nodes.Gather(over=nodes.Indices(base=name)) if name in private:
-            return False
-        case _:
-            return all(_of_lengths(part, private) for part in parts_of(condition))
-
-
 def _import_order(name: str) -> tuple[bool, str]:
     return not name[0].isupper(), name
-
-
-def _conditions(where: nodes.Expr | None, private: set[str]) -> tuple[nodes.Expr, ...]:
-    """The parts of a `where` clause that are checked one by one.
-
-    That is the whole, unless it mentions answers: then each part of a conjunction, since some must wait.
-    """
-    match where:
-        case None:
-            return ()
-        case nodes.Logic(op="and", args=args) if names_in(where) & private:
-            return tuple(part for arg in args for part in _conditions(arg, private))
-        case _:
-            return (where,)

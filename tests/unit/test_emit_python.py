@@ -680,6 +680,32 @@ def test_declared_domains_are_checked() -> None:
             refusing([1, 2, 3])
 
 
+def test_what_is_said_of_answers_without_them_is_required_too() -> None:
+    made: Any = compiled(
+        spec(
+            """
+            mechanism m
+            input
+              D : real
+              q : queries, sensitivity 1 where D > 1 and len(q) >= 2 and q[i] < 9
+              eps : real where eps > 0
+            privacy eps
+            program
+              emit value(D)
+            """
+        )
+    )
+    for refused, answers in ((r"D > 1", [1, 2]), (r"len\(q\) >= 2", [1])):
+        mechanism = made(D=1 if "D" in refused else 2, eps=1)
+        for asked in (mechanism, mechanism.check):
+            with pytest.raises(AnswersError, match=refused):
+                asked(answers)
+    mechanism = made(D=2, eps=1)
+    with pytest.raises(AnswersError, match=r"q\[i\] < 9"):
+        mechanism.check([1, 10])
+    mechanism([1, 10])
+
+
 # --- labels -------------------------------------------------------------------------------------------------
 
 
