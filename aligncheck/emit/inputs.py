@@ -36,21 +36,25 @@ class Inputs:
 
     @property
     def public(self) -> Iterator[nodes.Parameter | nodes.PublicVector]:
+        """The parameters, in the spec's order."""
         for item in self.mechanism.inputs:
             if not isinstance(item, nodes.Queries):
                 yield item
 
     @property
     def queries(self) -> Iterator[nodes.Queries]:
+        """The groups of answers, in the spec's order."""
         for item in self.mechanism.inputs:
             if isinstance(item, nodes.Queries):
                 yield item
 
     @property
     def private(self) -> set[str]:
+        """The names of all answers and lists of answers."""
         return {name for item in self.queries for name in item.names}
 
     def declared(self, name: str) -> bool:
+        """Whether an input has this name: where `i` is one, it is no index in a declaration."""
         return name in self.private or any(item.name == name for item in self.public)
 
     def attributes(self) -> dict[str, str]:
@@ -59,9 +63,11 @@ class Inputs:
         return {**self.names, **public}
 
     def writer(self, names: Mapping[str, str]) -> Writer:
+        """A writer of expressions with these Python names."""
         return Writer(names, self.kinds, used=self.used)
 
     def each_query(self) -> Iterator[tuple[nodes.Queries, str]]:
+        """Each answer or list of answers by its name, with its group."""
         for item in self.queries:
             for name in item.names:
                 yield item, name
