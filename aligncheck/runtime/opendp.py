@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from aligncheck.runtime.errors import MechanismError, MissingOpenDPError, ParameterError
+from aligncheck.runtime.errors import AnswersError, MechanismError, MissingOpenDPError, ParameterError
 from aligncheck.runtime.mechanism import FloatMechanism, Mechanism, QueryInfo
 
 _OWN = ("budget", "testing_seed")
@@ -74,7 +74,7 @@ def measurement(
     * `l1`: L1, by the same steps; over integers the answers move by units, Δ of them in a step.
     * `one`: L1 over integers (`whole`), for Δ >= 1: at most d_in units move, one in a step. Over the reals
       any number of answers could move a little each, and no metric of OpenDP bounds how many.
-    * `any`: the discrete distance, one step for any two values.
+    * `any`: the discrete distance, one step for any two values; of lists of one length, so `size` is needed.
     * A single answer, whichever of these its adjacency is but `any`: the absolute distance.
 
     A declared range is convex, so that the points between are in it. Floats are taken for the binary
@@ -106,9 +106,13 @@ def measurement(
         raise MechanismError("what a run may spend depends on how many answers there are")
     close, claim = closeness(made, whole), Fraction(made.bound)
     query = made.spec.queries[0]
+    if close.metric == "discrete" and query.vector and size is None:
+        raise MechanismError("`size` is needed: lists of other lengths are no neighbours")
 
     def release(answers: Any) -> Any:
         run: Any = cls(**parameters)
+        if query.vector and size is not None and len(answers) != size:
+            raise AnswersError(query.name, f"has {len(answers)} answers, not the declared {size}")
         return run([_exact(answer) for answer in answers] if query.vector else _exact(answers))
 
     def privacy_map(d_in: Any) -> float:

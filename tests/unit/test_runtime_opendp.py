@@ -125,6 +125,17 @@ def test_sensitivities_are_those_of_the_parameters() -> None:
     assert closeness(each(D=1, b=["1/2", 3], eps=1)) == Closeness("linf", False, Fraction(1, 2))
 
 
+def test_lists_of_which_any_two_are_neighbours_have_one_length() -> None:
+    made = with_answers("q : queries, adjacency any, range [0, 1]")
+    with pytest.raises(MechanismError, match="`size` is needed"):
+        measurement(made, D=1, b=[], eps=1)
+    meas = measurement(made, D=1, b=[], eps=1, size=2)
+    assert [meas.map(d) for d in (0, 1, 5)] == [0, 1, 1]
+    meas([0.0, 1.0])
+    with pytest.raises(dp.OpenDPException, match="3 answers, not the declared 2"):
+        meas([0.0, 1.0, 1.0])
+
+
 def test_what_is_no_measurement() -> None:
     with pytest.raises(ParameterError, match="floating point"):
         measurement(cls("noisy_max", Mode.FLOAT), eps=1)
