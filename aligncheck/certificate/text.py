@@ -71,6 +71,9 @@ class Attached:
 
 def detached(text: str) -> Attached:
     """The parts of a generated file. Raises FormatError."""
+    if "\r" in text:  # Python begins a new line there, also within what is a comment to us
+        line = text.count("\n", 0, text.index("\r")) + 1
+        raise FormatError("a carriage return, behind which code could hide", line)
     opening = f"\n\n\n{_TITLE}{OPENING}\n"
     if text.count(opening) != 1:
         how = "no" if opening not in text else "more than one"

@@ -23,7 +23,7 @@ from aligncheck.certificate.proof import Plan, ProofError, Subject, rendered, so
 from aligncheck.certificate.proof import batches_of as batches
 from aligncheck.certificate.scripts import Printer, Script
 from aligncheck.certificate.solvers import Reply, ScriptError, Solver, answers
-from aligncheck.certificate.text import FormatError, attached, detached, script_files
+from aligncheck.certificate.text import FormatError, attached, detached, digest, script_files
 from aligncheck.certificate.whole import Certified, File, read_again
 from aligncheck.check import check
 from aligncheck.discharge.algebra import canonical
@@ -257,6 +257,18 @@ def test_a_smaller_claim_is_not_accepted() -> None:
 
 def test_code_that_differs_from_the_spec_is_not_accepted() -> None:
     assert parts_named(forged(generated(LOOP), "noise.laplace(", "noise.laplace(2 *")) == ["code"]
+
+
+def test_code_behind_a_carriage_return_in_a_comment_is_found() -> None:
+    """To Python a lone carriage return ends a comment, so that what follows is code."""
+    parts = detached(generated(LOOP))
+    spec = next(s for s in parts.sections if s.title.startswith("spec "))
+    lines = [line + "  # c\rhidden = True" if "privacy" in line else line for line in spec.lines]
+    title = f"{spec.title.rpartition(' ')[0]} {digest(chr(10).join(lines))}"
+    sections = [replace(s, title=title, lines=tuple(lines)) if s is spec else s for s in parts.sections]
+    text = attached(parts.code, sections)
+    (fault,) = checked(text).faults
+    assert (fault.part, fault.line) == ("certificate", text[: text.index("\r")].count("\n") + 1)
 
 
 def test_a_proof_does_not_carry_over_to_a_broken_mechanism() -> None:
