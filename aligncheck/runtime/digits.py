@@ -6,7 +6,7 @@ only where the two are equal. No draw depends on a float.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -47,27 +47,12 @@ def _settled(event: Event, count: int, bits: Bits) -> NDArray[np.bool_]:
 
 def draws(sampler: Geometric, count: int, bits: Bits) -> Integers:
     """`count` independent draws."""
-    drawn: Integers = np.empty(max(count, 0), dtype=np.int64)
-    for start in range(0, count, _CHUNK):  # so that what is needed besides stays in a processor's cache
-        some = _draws(sampler, min(_CHUNK, count - start), bits)
-        if some.dtype == object:
-            drawn = drawn.astype(object, copy=False)
-        drawn[start : start + len(some)] = some
-    return drawn
+    return _in_chunks(count, lambda some: _draws(sampler, some, bits))
 
 
 def two_sided(sampler: Geometric, count: int, bits: Bits) -> Integers:
     """`count` independent integers, as `exactly.two_sided` draws them."""
-    drawn = draws(sampler, count, bits)
-    redo: Any = np.arange(len(drawn))
-    while len(redo):
-        again = drawn if len(redo) == len(drawn) else draws(sampler, len(redo), bits)
-        if again.dtype == object:
-            drawn = drawn.astype(object, copy=False)
-        negative = signs(len(redo), bits)
-        drawn[redo] = np.where(negative, -again, again)
-        redo = redo[negative & (again == 0)]  # zero has no sign: count it once
-    return drawn
+    return _in_chunks(count, lambda some: _two_sided(sampler, some, bits))
 
 
 def fitting(values: Integers) -> Integers:
@@ -76,6 +61,30 @@ def fitting(values: Integers) -> Integers:
         return values
     largest = max(int(values.max()), -int(values.min()))
     return values if largest < FITS else values.astype(object)
+
+
+def _in_chunks(count: int, draw: Callable[[int], Integers]) -> Integers:
+    """So that what is needed besides stays in a processor's cache."""
+    drawn: Integers = np.empty(max(count, 0), dtype=np.int64)
+    for start in range(0, count, _CHUNK):
+        some = draw(min(_CHUNK, count - start))
+        if some.dtype == object:
+            drawn = drawn.astype(object, copy=False)
+        drawn[start : start + len(some)] = some
+    return drawn
+
+
+def _two_sided(sampler: Geometric, count: int, bits: Bits) -> Integers:
+    drawn = _draws(sampler, count, bits)
+    redo: Any = np.arange(count)
+    while len(redo):
+        again = drawn if len(redo) == count else _draws(sampler, len(redo), bits)
+        if again.dtype == object:
+            drawn = drawn.astype(object, copy=False)
+        sign = signs(len(redo), bits)
+        drawn[redo] = sign * again
+        redo = redo[(sign < 0) & (again == 0)]  # zero has no sign: count it once
+    return drawn
 
 
 def _draws(sampler: Geometric, count: int, bits: Bits) -> Integers:
@@ -111,7 +120,7 @@ def _low(events: Sequence[Event], count: int, bits: Bits) -> NDArray[np.int64]:
     return total
 
 
-def signs(count: int, bits: Bits) -> NDArray[np.bool_]:
-    """`count` fair choices."""
+def signs(count: int, bits: Bits) -> NDArray[np.int64]:
+    """`count` fair choices between 1 and -1."""
     packed = np.frombuffer(bits.draw((count + 7) // 8), dtype=np.uint8)
-    return np.unpackbits(packed, count=count).view(np.bool_)
+    return np.where(np.unpackbits(packed, count=count), -1, 1)

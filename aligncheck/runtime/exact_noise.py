@@ -221,9 +221,8 @@ class RefinedNoise(_ExactNoise):
 
         scaled = self._scaled(scale, self.gamma)
         steps = draws(scaled.steps, count, self._bits)
-        negative = signs(len(steps), self._bits)
-        steps[negative] *= -1
-        coefficients = 1 - 2 * negative.astype("int64")
+        coefficients = signs(len(steps), self._bits)
+        steps *= coefficients
         return ExactVector(steps, self.gamma, {(Rests(scaled.below, self._bits), None): coefficients})
 
     def exponentials(self, scale: Real, count: int) -> Sequence[Any]:
