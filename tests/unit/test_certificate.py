@@ -16,24 +16,27 @@ from hypothesis import HealthCheck, given, settings
 from random_terms import ATOMS, NUMBERS, P, Tree, built, formulas, rational
 
 from aligncheck.certificate import check as checking
+from aligncheck.certificate import solvers
 from aligncheck.certificate.check import Checked, check_file
+from aligncheck.certificate.make import plan_of
 from aligncheck.certificate.notation import NotationError, names_of, read, write
 from aligncheck.certificate.plans import plan_from, written
 from aligncheck.certificate.proof import Plan, ProofError, Subject, rendered, sorted_out
 from aligncheck.certificate.proof import batches_of as batches
 from aligncheck.certificate.scripts import Printer, Script
-from aligncheck.certificate.solvers import Reply, ScriptError, Solver, answers
+from aligncheck.certificate.solvers import Reply, ScriptError, SlowError, Solver, answers
 from aligncheck.certificate.text import FormatError, attached, detached, digest, script_files
 from aligncheck.certificate.whole import Certified, File, read_again
 from aligncheck.check import check
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.density import establish_densities
 from aligncheck.discharge.establish import establish
+from aligncheck.discharge.smt import Answer
 from aligncheck.discharge.whole import Choices
 from aligncheck.emit.python import emit_python
 from aligncheck.modes import Mode
 from aligncheck.pipeline import Options, certify_file
-from aligncheck.relational.terms import App, Kind, Sort, Term, is_number
+from aligncheck.relational.terms import ZERO, App, Kind, Sort, Term, is_number, lt
 from aligncheck.syntax.parse import parse, read_source
 from aligncheck.verdict import Proof, Verified
 
@@ -123,6 +126,46 @@ def test_compiling_again_gives_the_same_bytes() -> None:
         check=True,
     )
     assert done.stdout.decode() == generated("adaptive_svt", Mode.LATTICE)
+
+
+def test_what_this_process_did_before_changes_nothing() -> None:
+    path = SPECS / "histogram_moved.dp"
+    first = compiled(path, Mode.FLOAT)
+    compiled(SPECS / "svt.dp", Mode.FLOAT)
+    assert compiled(path, Mode.FLOAT) == first
+
+
+def test_the_clock_decides_at_most_that_there_is_no_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = read_source(str(SPECS / "partial_sum.dp"))
+    mechanism = check(source, parse(source))
+    findings = establish(mechanism, source)
+    assert not findings.smt.hurried
+    findings.smt.deadline = time.monotonic() - 1
+    assert findings.smt.implied((), lt(ZERO, NUMBERS[0]), 10).answer is Answer.UNKNOWN
+    with pytest.raises(ProofError, match="ran out of time"):
+        plan_of(Subject.of(mechanism, source), findings, None)
+
+    monkeypatch.setattr(solvers, "_SECONDS", 0)
+    with pytest.raises(SlowError):
+        solvers.cores("(set-logic QF_LRA)(declare-const x Real)", ["(assert (! (< x 0) :named n0))"])
+
+
+def test_what_comes_to_one_question_is_asked_once() -> None:
+    scripts = [s for s in detached(generated("adaptive_svt", Mode.LATTICE)).sections if "SMT-LIB" in s.title]
+    named = asked = 0
+    for script in scripts:
+        count = int(script.title.rpartition(": ")[2].split(" x ")[0])
+        assert script.text.count("(check-sat)") == count
+        group: list[str] = []
+        for line in script.lines:
+            named += line.startswith("; ")
+            if "(check-sat)" in line:
+                assert line not in group
+                group.append(line)
+                asked += 1
+            elif line == "(pop 1)":
+                group = []
+    assert named > 1.2 * asked > 60
 
 
 def test_the_obligations_are_those_of_the_search() -> None:
