@@ -54,6 +54,7 @@ class Execution:
         claim: the privacy claim as the spec writes it, `eps`.
         spent: its value in this run.
         mode: how the run computed: `lattice`, `refined`, or `float`, which no proof covers.
+        gamma: the step of the lattice; None in floating point.
         private: False where the noise was seeded.
         notes: what a reader must know: the floating-point build, seeded noise.
         bound: the most that any output costs, as the spec writes it and its value; None where the claim
@@ -68,6 +69,7 @@ class Execution:
     claim: str
     spent: Real
     mode: str
+    gamma: Fraction | None
     private: bool
     notes: tuple[str, ...]
     bound: tuple[str, Real] | None = None
@@ -161,6 +163,7 @@ def _execution(mechanism: Any, given: Mapping[str, Any], columns: Mapping[str, s
         claim=spec.claim,
         spent=result.spent,
         mode=result.mode,
+        gamma=result.gamma,
         private=result.private,
         notes=result.notes,
         bound=None if spec.bound is None else (spec.bound, result.bound),

@@ -39,6 +39,7 @@ def render_execution(execution: Execution) -> RenderableType:
         *(_table(execution.records) if execution.records else [Text("no records")]),
         Text(),
         *map(Text, _spent(execution)),
+        *map(Text, _computed(execution)),
         *(Text(f"note: {note}") for note in execution.notes),
     )
 
@@ -63,6 +64,7 @@ def execution_document(execution: Execution) -> dict[str, Any]:
         "spent": _json(execution.spent),
         "bound": _bound(execution),
         "mode": execution.mode,
+        "gamma": _json(execution.gamma),
         "private": execution.private,
         "notes": list(execution.notes),
     }
@@ -73,6 +75,16 @@ def _spent(execution: Execution) -> Iterator[str]:
     if execution.bound is not None:
         text, most = execution.bound
         yield f"left of the bound {text} = {_shown(most)}: {_shown(most - execution.spent)}"
+
+
+def _computed(execution: Execution) -> Iterator[str]:
+    """How: of floating point, the notes say all."""
+    match execution.mode:
+        case "lattice":
+            yield f"computed exactly, with noise on the multiples of {execution.gamma}"
+        case "refined":
+            rounded = f"rounded down to multiples of {execution.gamma}"
+            yield f"computed exactly, with real-valued noise, and {rounded}"
 
 
 def _bound(execution: Execution) -> dict[str, Any] | None:

@@ -38,9 +38,13 @@ def test_a_table_and_the_privacy_spent(capsys: pytest.CaptureFixture[str]) -> No
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "adaptive_svt_with_gap on 870 answers (column `count`): T = 1000, k = 5, eps = 1"
     assert lines[2].split() == ["#", "item", "released", "used", "gap"]
-    assert all(re.match(r" *\d+(-\d+)?  \d+( … \d+)? +(top|mid|below)", line) for line in lines[3:-3])
-    assert lines[-2:] == ["privacy spent: eps = 1", "note: not private (seeded)"]
-    gaps = [line.split()[-1] for line in lines[3:-3] if "below" not in line]
+    assert all(re.match(r" *\d+(-\d+)?  \d+( … \d+)? +(top|mid|below)", line) for line in lines[3:-4])
+    assert lines[-3:] == [
+        "privacy spent: eps = 1",
+        "computed exactly, with noise on the multiples of 1/1024",
+        "note: not private (seeded)",
+    ]
+    gaps = [line.split()[-1] for line in lines[3:-4] if "below" not in line]
     assert all(re.fullmatch(r"\d+(\.\d+)?", gap) for gap in gaps), "fractions are shown as decimals"
 
 
@@ -58,7 +62,7 @@ def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     tops = [record for record in document["records"] if record["tag"] == "top"]
     assert all(record["fields"]["used"] == "1/20" for record in tops)
     assert all(1024 % Fraction(record["fields"]["gap"]).denominator == 0 for record in tops)
-    assert document["mode"] == "lattice"
+    assert (document["mode"], document["gamma"]) == ("lattice", "1/1024")
 
 
 def test_what_is_left_of_the_bound(capsys: pytest.CaptureFixture[str]) -> None:
@@ -198,7 +202,8 @@ def released(*records: tuple[str, str | None, dict[str, Any]]) -> Execution:
         records=tuple(Released(tag, tuple(fields.items()), label) for tag, label, fields in records),
         claim="eps",
         spent=Fraction(1, 3),
-        mode="lattice",
+        mode="refined",
+        gamma=Fraction(1, 8),
         private=True,
         notes=("a note",),
     )
@@ -226,6 +231,7 @@ def test_equal_records_in_a_row_take_one_line() -> None:
         "  5  low",
         "",
         "privacy spent: eps = 1/3",
+        "computed exactly, with real-valued noise, and rounded down to multiples of 1/8",
         "note: a note",
     ]
 
