@@ -1,0 +1,46 @@
+"""Weights of a choice apart: into a factor, and the logarithm of the rest."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from aligncheck.syntax.nodes import Binary, Call, Expr, Name, Number
+from aligncheck.syntax.unparse import unparse_expr
+from aligncheck.syntax.weights import factor_and_log, log_of
+
+A, B, X, Y = (Name(name) for name in "abxy")
+
+
+def exp(expr: Expr) -> Expr:
+    return Call("exp", (expr,))
+
+
+def times(left: Expr, right: Expr) -> Expr:
+    return Binary("*", left, right)
+
+
+def over(left: Expr, right: Expr) -> Expr:
+    return Binary("/", left, right)
+
+
+@pytest.mark.parametrize(
+    ("weight", "factor", "log"),
+    [
+        (exp(X), None, "x"),
+        (A, "a", None),
+        (times(A, exp(X)), "a", "x"),
+        (times(exp(X), A), "a", "x"),
+        (times(times(A, exp(X)), B), "a*b", "x"),
+        (over(A, B), "a/b", None),
+        (over(exp(X), A), "1/a", "x"),
+        (over(A, exp(X)), "a", "0 - x"),
+        (times(exp(X), exp(Y)), None, "x + y"),
+        (over(times(A, exp(X)), times(B, exp(Y))), "a/b", "x - y"),
+        (times(Number(Fraction(1)), exp(X)), None, "0 + x"),
+    ],
+)
+def test_factors_and_logarithms(weight: Expr, factor: str | None, log: str | None) -> None:
+    found = [None if part is None else unparse_expr(part) for part in factor_and_log(log_of(weight))]
+    assert found == [factor, log]
