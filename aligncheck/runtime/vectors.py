@@ -390,13 +390,15 @@ def _rescaled(vector: ExactVector, unit: Fraction) -> ExactVector:
 
 def _added(a: Coefficients, b: Coefficients) -> Coefficients:
     """The sum: each fits in 62 bits or is an object, so that the sum of any two fits in 64."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
     return _fitting(_plain(a) + _plain(b))
 
 
 def _multiplied(a: Coefficients, b: Coefficients) -> Coefficients:
-    a, b = _plain(a), _plain(b)
-    if isinstance(a, int) and isinstance(b, int):
+    if isinstance(a, int) and isinstance(b, int):  # one for all indices stays one
         return a * b
+    a, b = _plain(a), _plain(b)
     if _size(a) * _size(b) >= FITS:
         a, b = (x if isinstance(x, int) else x.astype(object) for x in (a, b))
     return a * b

@@ -241,6 +241,26 @@ def test_numbers_of_any_size_do_not_overflow() -> None:
     drawn = noisy([Fraction(0)] * 2, 5) * 10**30
     assert (drawn < 0).tolist() == [False, False]
     same(drawn + v - drawn, list(v))
+    # On so fine a common lattice, also one coefficient for all entries does not fit.
+    for sided in (1, 2):
+        drawn, tiny = noisy([Fraction(0)] * 9, 6, sided), Fraction(1, 10**30)
+        entries = [d + tiny for d in drawn]
+        same(drawn + tiny, entries)
+        same((drawn + tiny) * 2 + drawn, [e * 2 + d for e, d in zip(entries, drawn, strict=True)])
+        same(maximum(drawn + tiny, 1), [max(e, 1) for e in entries])
+        assert top(9, drawn + tiny) == top_of(9, enumerate(entries))
+        assert (drawn + tiny > drawn).all()
+
+
+@pytest.mark.parametrize("least", [Fraction(1, 10**15), Fraction(1, 10**20), Fraction(1, 10**40)])
+def test_a_weight_of_all_draws_stays_one_at_any_size(least: Fraction) -> None:
+    """One answer far off the lattice makes all weights large: that may not change whether a run raises."""
+    noise = RefinedNoise(Fraction(1), SeededBits(1))
+    shared, answers = noise.laplace(2), noise.answers([least, 0, 0, 0], exact=True)
+    for _ in range(20):
+        scores = answers + shared + (noise.exponentials(Fraction(1, 2), 4) + shared)
+        assert all(isinstance(c, int) for c in scores.terms.values())
+        assert top(4, scores) == top_of(4, list(enumerate(scores)))
 
 
 def test_denominators_without_a_short_common_multiple() -> None:
