@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import math
 import threading
@@ -274,6 +275,23 @@ def test_public_functions_give_exact_numbers() -> None:
     assert seen == [r.value for r in records]
 
 
+@pytest.mark.parametrize(
+    ("mode", "probability"),
+    [(Mode.LATTICE, 1 / (1 + math.e)), (Mode.REFINED, 1 / (2 * math.e)), (Mode.FLOAT, 1 / (2 * math.e))],
+)
+def test_each_mode_has_its_noise(mode: Mode, probability: float) -> None:
+    """A step as long as the scale, so that noise on the lattice and real-valued noise differ: an answer of
+    9900 reaches 10000 where the noise is at least one step.
+    """
+    made, runs = cls("threshold_salary", mode), 3000
+    step = {} if mode is Mode.FLOAT else {"gamma": 100}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnsafeFloatWarning)
+        tags = [made(eps=1, testing_seed=seed, **step)(9900).records[0].tag for seed in range(runs)]
+    share = tags.count("above") / runs
+    assert abs(share - probability) < 4.5 * math.sqrt(probability * (1 - probability) / runs)
+
+
 # --- estimates ----------------------------------------------------------------------------------------------
 
 
@@ -430,6 +448,15 @@ def test_what_a_stream_has_spent_in_the_middle() -> None:
     records.close()
     assert (budget.spent, budget.reserved, budget.remaining) == (Fraction(3, 2), 0, Fraction(3, 2))
     assert (mechanism.spent, next(records, None)) == (Fraction(3, 2), None)
+
+
+def test_a_stream_that_is_let_go_is_settled() -> None:
+    budget: Any = Budget(2)
+    records = of_text(COUNTED)(T=0, k=4, eps=2, budget=budget).stream(itertools.repeat(-(10**6)))
+    assert (next(records).tag, budget.remaining) == ("below", 0)
+    del records
+    gc.collect()
+    assert (budget.spent, budget.reserved, budget.remaining) == (1, 0, 1)
 
 
 def test_a_stream_that_fails_has_spent_all_it_could() -> None:
