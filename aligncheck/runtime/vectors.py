@@ -192,8 +192,11 @@ class ExactVector(Sequence[Any]):
     def _signs_beside(self, number: Fraction) -> NDArray[np.int8]:
         """The sign of each entry less the number."""
         steps = number / self.unit
-        down, up = math.floor(steps), math.ceil(steps)
         low, high = self.bounds()
+        down: Fraction | int = steps
+        up: Fraction | int = steps
+        if low.dtype != object:  # objects may be fractions
+            down, up = math.floor(steps), math.ceil(steps)
         # An entry lies strictly between its bounds, unless these are equal and it is both.
         signs = _sign_array(low >= up, high <= down)
         for index in np.flatnonzero((signs == 0) & (low != high)) if self.terms else ():

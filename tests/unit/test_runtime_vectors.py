@@ -324,3 +324,52 @@ def test_vectors_of_answers_and_noise_have_few_units() -> None:
     assert total.unit == Fraction(1, 10)
     assert total.steps.dtype == np.int64
     assert not total.terms
+
+
+# --- answers of any kind ----------------------------------------------------------------------------------
+
+EXTREMES: list[Fraction | float] = [
+    *(0.0, -0.0, 5e-324, -5e-324, 1.7976931348623157e308, -1.7976931348623157e308, 0.1, 1 / 3, 1e22, 1e-22),
+    *(2.0**62, -(2.0**62), 2.0**63, 2.0**53 + 2, 2**62, 2**62 - 1, 2**64, -(2**63), 0, 1, 7),
+    *(Fraction(2) ** 1024, -(Fraction(2) ** 1024), Fraction(1, 3), Fraction(10**50, 7**40)),
+]
+GAMMAS = [Fraction(1, 1024), Fraction(1, 10), Fraction(3), Fraction(1, 10**30), Fraction(10**25)]
+NUMBERS = [
+    *(Fraction(n) for n in (0, 1, 10**30, -(2**70))),
+    *(Fraction(n, d) for n, d in ((-1, 3), (1, 10**40))),
+]
+STEPS: list[Callable[[Any, Any, Any, Fraction, Fraction], Any]] = [
+    lambda v, q, noise, scale, c: v + noise.laplaces(scale, len(v)),
+    lambda v, q, noise, scale, c: v - noise.exponentials(scale, len(v)),
+    lambda v, q, noise, scale, c: v - noise.laplace(scale),
+    lambda v, q, noise, scale, c: v * c,
+    lambda v, q, noise, scale, c: c - v,
+    lambda v, q, noise, scale, c: abs(v),
+    lambda v, q, noise, scale, c: maximum(v, c),
+    lambda v, q, noise, scale, c: minimum(v, q),
+    lambda v, q, noise, scale, c: clipped(v, -5, 5),
+    lambda v, q, noise, scale, c: v + vector_of([Fraction(1, i + 1) for i in range(len(v))]),
+]
+
+
+@pytest.mark.parametrize("kind", [LatticeNoise, RefinedNoise])
+def test_no_answer_makes_a_run_fail_or_decide_wrongly(kind: Callable[[Fraction, SeededBits], Any]) -> None:
+    rng = random.Random(7)
+    for seed in range(200):
+        noise = kind(rng.choice(GAMMAS), SeededBits(seed))
+        answers = [rng.choice(EXTREMES) for _ in range(rng.randint(1, 5))]
+        q = noise.answers(answers, exact=rng.random() < 0.5)
+        v = q
+        for step in rng.choices(STEPS, k=rng.randint(1, 4)):
+            scale = rng.choice([Fraction(1), Fraction(1, 10**9), Fraction(10**40)])
+            v = step(v, q, noise, scale, rng.choice(NUMBERS))
+        entries = list(v)
+        assert top(len(v), v) == top_of(len(v), enumerate(entries))
+        assert greatest(v) - entries[argmax_of(enumerate(entries))] == 0
+        for compare in COMPARISONS:
+            assert compare(v, q).tolist() == [compare(x, y) for x, y in zip(entries, q, strict=True)]
+            assert compare(v, 1).tolist() == [compare(x, 1) for x in entries]
+            assert compare(v, v[0]).tolist() == [compare(x, entries[0]) for x in entries]
+        for entry in entries:
+            assert isinstance(noise.released(entry), Fraction)
+        assert noise.choice((i, x / 4) for i, x in enumerate(q)) in range(len(q))
