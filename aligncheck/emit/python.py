@@ -427,7 +427,8 @@ class _Module:
             arguments = [quoted(name), self.names[name], *self.inputs.domain_arguments(item)]
             yield from bracket_lines(call(reader, arguments), f"{inner}{read[name]} = ")
             if item.vector and kind_of_sort(item.sort) is Kind.REAL:
-                each = f"(run.noise.answer(answer, exact={is_exact(item)}) for answer in {read[name]})"
+                exact = is_exact(item, self.mechanism)
+                each = f"(run.noise.answer(answer, exact={exact}) for answer in {read[name]})"
                 passed.append(each)
             else:
                 passed.append(self.inputs.held(item, read[name]))

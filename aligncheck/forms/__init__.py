@@ -19,7 +19,14 @@ from dataclasses import dataclass, replace
 
 from aligncheck.check import check
 from aligncheck.diagnostics import SpecError
-from aligncheck.forms.lattice import Lattice, on_lattice, refuse_logistic_noise, rounds, units_of
+from aligncheck.forms.lattice import (
+    Lattice,
+    on_lattice,
+    refuse_answers_that_cannot_be_rounded,
+    refuse_logistic_noise,
+    rounds,
+    units_of,
+)
 from aligncheck.forms.names import NoFormError, chain
 from aligncheck.forms.rational import irrational_calls, rate_of, rounded_down, with_rational_numbers
 from aligncheck.forms.refinable import refuse_what_cannot_be_refined
@@ -52,6 +59,7 @@ def form_of(mechanism: Mechanism, source: Source, mode: Mode) -> Form:
     for each in chain(mechanism):
         if mode is Mode.LATTICE:
             refuse_logistic_noise(each)
+            refuse_answers_that_cannot_be_rounded(each)
         if mode is Mode.REFINED:
             refuse_what_cannot_be_refined(each)
     if mode is Mode.FLOAT or all(_runs_as_it_is(each, mode) for each in chain(mechanism)):

@@ -10,7 +10,9 @@ Rounding answers down to multiples of γ is sound where γ divides the sensitivi
 stay neighbours under `all`, `one`, `monotone` and `moved`, and under `any` where γ divides the ends of the
 range. Under `l1` many small differences could each become a whole step: there real answers have no lattice
 form unless the spec itself declares their lattice. The same holds where a `where` clause speaks of answers:
-rounded ones might not satisfy it. Source: Lemma 4.2 of the secure-implementation paper; design, section 7.
+rounded ones might not satisfy it; and where Δ or an end of the range is a root or a logarithm, which no γ
+divides: the runtime knows a number near it only. Source: Lemma 4.2 of the secure-implementation paper;
+design, section 7.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from functools import reduce
 from math import gcd
 
 from aligncheck.forms.names import NoFormError, chain, constant, fresh, names_of
+from aligncheck.forms.rational import IRRATIONAL
 from aligncheck.syntax import nodes, rewrite
 from aligncheck.syntax.nodes import Adjacency, Expr, Family, Mechanism, Sort
 from aligncheck.syntax.unparse import unparse_expr
@@ -45,19 +48,42 @@ def units_of(mechanism: Mechanism) -> tuple[Expr, ...]:
     return tuple(found.values())
 
 
-def rounds(item: nodes.Queries) -> bool:
-    """Whether answers may be rounded to a lattice on which all their units lie."""
+def rounds(item: nodes.Queries, mechanism: Mechanism) -> bool:
+    """Whether answers of a mechanism may be rounded to a lattice on which all their units lie."""
     whole = item.sort is Sort.INT or item.lattice is not None
-    return item.sort is Sort.BOOL or whole or (item.adjacency in _ROUNDED and not _speaks_of_answers(item))
+    return item.sort is Sort.BOOL or whole or _why_not_rounded(item, mechanism) is None
 
 
-def _speaks_of_answers(item: nodes.Queries) -> bool:
-    """Whether a `where` clause says something of the answers' values, not only of how many there are."""
-    if item.where is None:
+def _why_not_rounded(item: nodes.Queries, mechanism: Mechanism) -> str | None:
+    """Why rounding real answers might part neighbours or break what is declared; None where it cannot."""
+    if item.adjacency not in _ROUNDED:
+        return "rounding many answers may multiply their distance in the L1 norm"
+    if any(_speaks_of(item, other.where) for other in mechanism.inputs):
+        return "its answers must satisfy a `where` clause, which rounded ones may not"
+    units = (e for e in (item.sensitivity, *(item.range or ())) if e is not None)
+    if any(isinstance(e, nodes.Call) and e.function in IRRATIONAL for u in units for e in subexpressions(u)):
+        return "no step of a lattice divides an irrational sensitivity or end of a range"
+    return None
+
+
+def refuse_answers_that_cannot_be_rounded(mechanism: Mechanism) -> None:
+    """Raises NoFormError at the first such input: on a lattice all answers are rounded, also those of a
+    mechanism whose noise is discrete already.
+    """
+    for item in _queries(mechanism):
+        if not rounds(item, mechanism):
+            raise NoFormError(_why_not_rounded(item, mechanism) or "", item.span)
+
+
+def _speaks_of(item: nodes.Queries, where: Expr | None) -> bool:
+    """Whether a clause says something of the answers' values, not only of how many there are; it may stand at
+    any input.
+    """
+    if where is None:
         return False
     sizes = {
         id(part)
-        for e in subexpressions(item.where)
+        for e in subexpressions(where)
         if isinstance(e, nodes.Call) and e.function == "len"
         for part in e.args
     }
@@ -65,7 +91,7 @@ def _speaks_of_answers(item: nodes.Queries) -> bool:
         isinstance(e, nodes.Name | nodes.Index)
         and id(e) not in sizes
         and (e.ident if isinstance(e, nodes.Name) else e.base) in item.names
-        for e in subexpressions(item.where)
+        for e in subexpressions(where)
     )
 
 
@@ -130,16 +156,8 @@ class Lattice:
         """The declaration: answers as multiples of γ, units as numbers of steps."""
         changed = rewrite.declaration(item, self.in_steps)
         match changed:
-            case nodes.Queries(sort=Sort.REAL, lattice=None) if rounds(changed):
-                return replace(changed, lattice=self.step)
-            case nodes.Queries(sort=Sort.REAL, lattice=None, adjacency=Adjacency.L1):
-                raise NoFormError(
-                    "rounding many answers may multiply their distance in the L1 norm", item.span
-                )
             case nodes.Queries(sort=Sort.REAL, lattice=None):
-                raise NoFormError(
-                    "its answers must satisfy a `where` clause, which rounded ones may not", item.span
-                )
+                return replace(changed, lattice=self.step)
             case nodes.Parameter(name=name) | nodes.PublicVector(name=name) if name in self.counted:
                 return replace(changed, sort=Sort.INT)
             case _:

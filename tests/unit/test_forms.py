@@ -153,19 +153,33 @@ def test_ties_that_real_noise_does_not_have() -> None:
         ("q : queries, sensitivity 1 where q[i] > 0", False),
         ("q : queries, sensitivity 1 where len(q) >= 2", True),
         ("q : int queries, sensitivity 1 where q[i] > 0", True),
+        ("q : queries, sensitivity 1\nr : int query, sensitivity 1 where q[0] > 1/3", False),
+        ("q : queries, sensitivity 1\nr : int query, sensitivity 1 where r <= len(q)", True),
+        ("q : queries, sensitivity sqrt(2)", False),
+        ("q : queries, adjacency any, range [0, ln(3)]", False),
+        ("q : int queries, sensitivity sqrt(2)", True),
     ],
 )
 def test_answers_are_rounded_where_neighbours_stay_neighbours(inputs: str, rounded: bool) -> None:
     source = written("eta ~ Lap(1/eps)\nemit noisy(eta)", "", inputs)
     mechanism = check(source, parse(source))
-    (queries,) = (item for item in mechanism.inputs if isinstance(item, nodes.Queries))
-    assert rounds(queries) is rounded
+    queries = next(item for item in mechanism.inputs if isinstance(item, nodes.Queries))
+    assert rounds(queries, mechanism) is rounded
     if rounded:
         assert not form(source, Mode.LATTICE).same
     else:
         with pytest.raises(NoFormError):
             form(source, Mode.LATTICE)
     assert form(source, Mode.REFINED).same
+
+
+def test_answers_that_may_not_be_rounded_have_no_lattice_without_continuous_noise_either() -> None:
+    """0.3 satisfies the clause and 0.3 rounded down to 1/1024 does not: then the branch would tell."""
+    inputs = "q : query, sensitivity 1 where q >= 0.3"
+    source = written("if q >= 0.3: emit yes\nelse: emit no", "", inputs)
+    assert proved(source, Mode.REFINED)
+    with pytest.raises(NoFormError, match="`where` clause"):
+        form(source, Mode.LATTICE)
 
 
 # --- irrational numbers -----------------------------------------------------------------------------------
