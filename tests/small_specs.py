@@ -81,9 +81,9 @@ def normal(terms: tuple[Term, ...]) -> set[Term]:
     return {canonical(x) for x in terms}
 
 
-def verdict_of(source: Source, seconds: float = 20.0) -> Verdict:
-    """The verdict of the whole pipeline."""
-    return verify_source(source, Options(timeout=seconds))
+def verdict_of(source: Source, seconds: float = 20.0, explain: bool = True) -> Verdict:
+    """The verdict of the whole pipeline; `explain`: with advice, which takes its time to find."""
+    return verify_source(source, Options(timeout=seconds, explain=explain))
 
 
 def outcome(verdict: Verdict) -> str:

@@ -90,7 +90,7 @@ def test_what_fails_is_shown_by_a_run_or_pointed_at(corpus: dict[str, dict[str, 
             assert result[part]["text"].strip()
 
 
-@pytest.mark.parametrize("spec", SPECS[::8])
+@pytest.mark.parametrize("spec", SPECS[::19])
 def test_a_spec_alone_gets_the_same_document_as_among_others(
     corpus: dict[str, dict[str, Any]], spec: str
 ) -> None:

@@ -30,6 +30,8 @@ from aligncheck.syntax.parse import parse, read_source
 from aligncheck.syntax.walk import statements_in
 
 ROUNDS = 12
+ENOUGH = 4
+"""Pairs of runs; to unroll a program for one takes up to a second."""
 UNDEFINED = Fraction(-1)
 """A rank that nothing has."""
 FOLDER = File(__file__).parents[2] / "specs"
@@ -257,5 +259,7 @@ def test_a_run_takes_one_path_and_does_what_the_path_says(name: str, spec: Mecha
         check_records(released, done.run_d_prime)
         assert agree(cost, number(done.cost))
         primed += 1
+        if compared >= ENOUGH and primed >= 3:
+            break
     assert compared >= 3
     assert primed >= 2 or name in PROGRAMS
