@@ -256,7 +256,7 @@ class Run(Generic[R]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # Whether and where a run fails may tell something, so one that failed has spent all that it could.
-        self._failed = kind is not None and not issubclass(kind, GeneratorExit)
+        self._failed = kind is not None
         if self.reserved is not None:
             self.reserved.settle(self.spent)
 
@@ -282,7 +282,13 @@ class Run(Generic[R]):
 
     def _each(self, rounds: Iterator[R]) -> Iterator[R]:
         with self:
-            yield from rounds
+            for record in rounds:
+                try:
+                    yield record
+                except (
+                    GeneratorExit
+                ):  # raised here it says that no more is asked for; elsewhere it is an error
+                    return
 
 
 def resolution(gamma: RealLike | None, units: Mapping[str, Real | Sequence[Real]]) -> Fraction:

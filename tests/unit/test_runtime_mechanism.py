@@ -469,6 +469,34 @@ def test_a_stream_that_fails_has_spent_all_it_could() -> None:
     assert (mechanism.spent, budget.spent, budget.reserved) == (2, 2, 0)
 
 
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, GeneratorExit])
+def test_a_public_function_cannot_stop_a_run_and_have_the_rest_back(error: type[BaseException]) -> None:
+    """It has been told a noisy answer by then."""
+    text = """
+        mechanism told
+        fun f(real) : real
+        input
+          q : queries, sensitivity 1, adjacency one
+          eps : real where eps > 0
+        privacy eps*len(out)/(len(out) + 1) at most eps
+        program
+          for i, x in q:
+            eta[i] ~ Lap(1/eps)
+            y = f(x + eta[i])
+            emit noisy(value = y)
+        """
+
+    def stop(value: Any) -> Any:
+        raise error
+
+    for streams in (False, True):
+        budget: Any = Budget(1)
+        mechanism = of_text(text)(eps=1, f=stop, budget=budget)
+        with pytest.raises(error):
+            next(mechanism.stream([7])) if streams else mechanism([7])
+        assert (budget.spent, budget.remaining) == (1, 0)
+
+
 def test_a_stream_ends_where_a_public_list_does() -> None:
     mechanism = cls("weighted_histogram")(b=[1, 2], eps=1)
     records = mechanism.stream([1, 2, 3])
