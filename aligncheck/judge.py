@@ -107,7 +107,7 @@ def _judged(
     if has_densities(mechanism.body):
         return _by_densities(mechanism, source, deadline, explain, search)
     try:
-        findings = establish(mechanism, source, deadline)
+        findings = establish(mechanism, source, deadline, thorough=search)
     except TooManyPathsError as error:
         raise SpecError(source, _too_many_paths(mechanism, error)) from None
     except UnsupportedError as error:

@@ -75,8 +75,8 @@ class Program:
     annotated: set[str] = field(default_factory=set)
     streams: bool = False
     """The program is a generator: each record is handed out as soon as it is released."""
-    stepped: bool = True
-    """Called mechanisms take the step of this one's lattice."""
+    on_lattice: bool = True
+    """Called mechanisms are on the same lattice as this one."""
 
     def lines(self, indent: str) -> Iterator[str]:
         """The whole body."""
@@ -180,11 +180,12 @@ class Program:
                 python = callee.names[name]
                 (private if isinstance(item, nodes.Queries) else public).append(f"{python}={written}")
         names = self.writer.names
-        public += ["gamma=self.gamma"] if self.stepped else []
+        # On a lattice it must divide the callee's units too. Otherwise nothing is rounded inside a call.
+        public += ["gamma=self.gamma"] if self.on_lattice else []
         own = fresh(f"{statement.name}_mechanism", names)
         run = fresh(f"{statement.name}_result", names)
         yield from bracket_lines(call(callee.class_name, public), f"{indent}{own} = ")
-        yield from bracket_lines(call(f"{own}.with_noise(noise)", private), f"{indent}{run} = ")
+        yield from bracket_lines(call(f"{own}.with_noise(noise.inside())", private), f"{indent}{run} = ")
         yield f"{indent}{names[statement.name]} = {run}.records"
 
     def _argument(self, value: nodes.Expr) -> str:

@@ -532,7 +532,7 @@ class _Module:
             gaps,
             self.callees,
             streams=streams is not None,
-            stepped=self.stepped,
+            on_lattice=self.mode is Mode.LATTICE,
         )
         opening = list(self._bindings(inner))
         yield from [*opening, ""] if opening else []

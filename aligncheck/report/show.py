@@ -21,7 +21,9 @@ _STATEMENTS = re.compile(
 _DECLARED = re.compile(
     "real|int|bool|vector|query|queries|sensitivity|adjacency|lattice|range|all|one|monotone|moved|l1|any"
 )
-_FAMILIES = re.compile("Lap|Exp|Geo|DLap|DExp|DiscreteExponential|Laplace|Exponential|Geometric|DiscreteLaplace|Choose|Logistic")
+_FAMILIES = re.compile(
+    "Lap|Exp|Geo|DLap|DExp|DiscreteExponential|Laplace|Exponential|Geometric|DiscreteLaplace|Choose|Logistic"
+)
 _TOKEN = re.compile(
     r"""
       (?P<comment> \#.* )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from aligncheck.runtime.bits import Bits, SystemBits, below
 from aligncheck.runtime.errors import NumericError
@@ -168,6 +168,9 @@ class LatticeNoise(_ExactNoise):
     def released(self, value: Real) -> Real:
         return value
 
+    def inside(self) -> Self:
+        return self
+
     def laplace(self, scale: Real) -> Real:
         return self.discrete_laplace(scale, self.gamma)
 
@@ -205,6 +208,9 @@ class RefinedNoise(_ExactNoise):
         given: object = value
         return given.rounded_down(self.gamma) if isinstance(given, RefinedNumber) else value
 
+    def inside(self) -> RefinedNoise:
+        return _CalledNoise(self)
+
     def laplace(self, scale: Real) -> Any:
         drawn = self.exponential(scale)
         return -drawn if below(2, self._bits) else drawn
@@ -232,6 +238,29 @@ class RefinedNoise(_ExactNoise):
         scaled = self._scaled(scale, self.gamma)
         steps = draws(scaled.steps, count, self._bits)
         return ExactVector(steps, self.gamma, {(Rests(scaled.below, self._bits), None): 1})
+
+
+class _CalledNoise(RefinedNoise):
+    """That of a mechanism which another one calls. Nothing is rounded on the way in or out: the proof of the
+    caller is about the numbers themselves. A bound on what was released may not hold of a rounded number, and
+    γ need not divide the sensitivity that the caller passes on.
+    """
+
+    def __init__(self, outer: RefinedNoise) -> None:
+        super().__init__(outer.gamma, outer._bits)
+        self._recent = outer._recent
+
+    def answer(self, value: Fraction | float, exact: bool = False) -> Fraction:
+        return super().answer(value, exact=True)
+
+    def answers(self, values: Iterable[Fraction | float], exact: bool = False) -> ExactVector:
+        return super().answers(values, exact=True)
+
+    def released(self, value: Real) -> Real:
+        return value
+
+    def inside(self) -> RefinedNoise:
+        return self
 
 
 def step_below(value: Fraction | float, step: Fraction) -> int:

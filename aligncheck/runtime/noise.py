@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, overload
+from typing import Protocol, Self, overload
 
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.reals import Real, at_least, at_most, ln, one_minus_exp, softplus, to_float
@@ -37,6 +37,11 @@ class Noise(Protocol):
 
     def released(self, value: Real) -> Fraction | float:
         """What the release of a number gives: the number, or as many of its digits as are fit for it."""
+
+    def inside(self) -> Noise:
+        """The same source for a mechanism that this run calls: its answers come from the run, and what it
+        releases goes back there.
+        """
 
     def laplace(self, scale: Real) -> Real:
         """Density exp(-|x|/scale) / (2 scale) on the reals."""
@@ -128,6 +133,9 @@ class FloatingNoise:
 
     def released(self, value: Real) -> Real:
         return value
+
+    def inside(self) -> Self:
+        return self
 
     def laplace(self, scale: Real) -> float:
         magnitude = self._unit_exponential() * at_least(scale)
@@ -271,6 +279,9 @@ class RecordedNoise:
 
     def released(self, value: Real) -> Real:
         return value
+
+    def inside(self) -> Self:
+        return self
 
     def laplace(self, scale: Real) -> Real:
         return self._next("Lap", scale)

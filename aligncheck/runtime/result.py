@@ -14,6 +14,7 @@ from aligncheck.runtime.errors import MissingPandasError
 from aligncheck.runtime.estimates import Estimate, GapNoise
 from aligncheck.runtime.noise import Noise
 from aligncheck.runtime.reals import Real
+from aligncheck.runtime.refined import RefinedNumber
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,8 +185,11 @@ def row_of(record: Record) -> dict[str, Fraction | float]:
     return {f.metadata.get("name", f.name): getattr(record, f.name) for f in dataclasses.fields(record)}
 
 
-def _estimate(record: Record, field: str, added: Real, noise: GapNoise, gamma: Fraction) -> Estimate:
-    return Estimate(getattr(record, field) + (added - noise.mean), noise, gamma)
+def _estimate(record: Record, field: str, added: Real, noise: GapNoise, gamma: Fraction) -> Estimate | None:
+    gap = getattr(record, field)
+    if isinstance(gap, RefinedNumber):  # inside a call: the caller takes the gap itself
+        return None
+    return Estimate(gap + (added - noise.mean), noise, gamma)
 
 
 def _plain(value: object) -> object:

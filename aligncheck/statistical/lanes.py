@@ -15,7 +15,7 @@ import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,6 +213,9 @@ class _LaneNoise:
 
     def released(self, value: Any) -> Any:
         return value
+
+    def inside(self) -> Self:
+        return self
 
     def laplace(self, scale: Any) -> Lane:
         magnitudes, signs = self._tape.draw(self._place(), self._split.runs)
