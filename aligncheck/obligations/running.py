@@ -328,4 +328,3 @@ def _unbounded(test: Term, symbol: Term, event: Drawing) -> bool:
     # The step is positive, and so is a number in it: the factor has the sign that it seems to have.
     factor = parts.get(drawn)
     return factor is not None and (not event.family.one_sided or factor > 0)
-

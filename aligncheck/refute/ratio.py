@@ -17,7 +17,7 @@ from aligncheck.refute.claims import claim_for
 from aligncheck.refute.measure import approximately
 from aligncheck.refute.probability import NotComputable, OutOfTime, closed_form
 from aligncheck.refute.violation import Formula, Violation
-from aligncheck.syntax.nodes import Family, Mechanism, Sample
+from aligncheck.syntax.nodes import Mechanism, Sample
 from aligncheck.syntax.walk import statements_in
 
 NAME = "eps"
