@@ -142,6 +142,7 @@ def _run(args: argparse.Namespace) -> int:
                 functions=args.function,
                 seed=args.seed,
                 mode=args.mode,
+                gamma=args.gamma,
                 as_json=args.json,
                 timeout=args.timeout,
             )
@@ -537,6 +538,11 @@ def _declare_run(commands: _Commands) -> None:
         "--mode",
         choices=("lattice", "refined", "float"),
         help="how it computes (default: on a lattice if that is proved, else refined; `float` is unsafe)",
+    )
+    parser.add_argument(
+        "--gamma",
+        metavar="G",
+        help="the step of the lattice, which must divide the sensitivities (default: at most 1/1024)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
     _add_timeout(parser)

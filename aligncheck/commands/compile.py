@@ -70,7 +70,8 @@ def compile_spec(
         sys.stdout.write(text)
     else:
         _write(output, text)
-        print(f"VERIFIED  {path}: written to {output}", file=sys.stderr)
+        unsafe = ", UNSAFE: it computes in floating point, which no proof covers" if how is Mode.FLOAT else ""
+        print(f"VERIFIED  {path}: written to {output}{unsafe}", file=sys.stderr)
     return 0
 
 
@@ -87,8 +88,8 @@ def _refusal(mode: Mode, problem: str | None) -> str:
         case Mode.REFINED:
             return (
                 f"but its noise cannot be drawn as finely as its decisions need: {problem}\n"
-                "  `--mode lattice` is the default; `--mode float` computes in floating point, which no "
-                "proof covers"
+                "  `--mode lattice` (the default) may be proved all the same\n"
+                "  `--mode float` computes in floating point, which no proof covers"
             )
         case Mode.FLOAT:
             return f"but has no certificate: {problem}"

@@ -31,13 +31,15 @@ def run(
     functions: Sequence[str],
     seed: int | None,
     mode: str | None = None,
+    gamma: str | None = None,
     as_json: bool,
     timeout: float,
 ) -> int:
     """Prints what a run released. Returns 0, or the verdict's exit status where a spec is not verified; that
     of UNKNOWN where it is, but in no form that can run.
 
-    `mode` is how it computes; None: on a lattice if that is proved, else refined.
+    `mode` is how it computes; None: on a lattice if that is proved, else refined. `gamma` is the step of the
+    lattice; None: what the mechanism takes if nothing is said.
 
     Raises CommandError where the run cannot be carried out.
     """
@@ -63,6 +65,7 @@ def run(
             seed,
             check=check,
             mode=how,
+            gamma=gamma,
             label=label,
             functions=_assigned("--function", functions, "NAME=FILE.py:FUNCTION"),
         )

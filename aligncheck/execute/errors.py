@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from aligncheck.modes import Mode
 from aligncheck.verdict import Verdict, name_of
+
+_PROVED = (Mode.LATTICE, Mode.REFINED)
 
 
 class RunError(Exception):
@@ -35,8 +38,7 @@ class NoSafeMode(RunError):  # noqa: N818 - named for what is missing
 
     exit_status = 3
 
-    def __init__(self, path: str, problem: str) -> None:
-        super().__init__(
-            f"`{path}` is VERIFIED, but {problem}",
-            "`--mode float` computes in floating point, which no proof covers: for experiments only",
-        )
+    def __init__(self, path: str, problem: str, mode: Mode | None = None) -> None:
+        unsafe = "`--mode float` computes in floating point, which no proof covers: for experiments only"
+        safe = "without `--mode` it runs in any form that is proved; " if mode in _PROVED else ""
+        super().__init__(f"`{path}` is VERIFIED, but {problem}", safe + unsafe)

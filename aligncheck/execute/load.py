@@ -53,7 +53,7 @@ def load(path: str, check: Check, mode: Mode | None = None) -> type[Mechanism]:
         case Checked(verdict=Verified() as verified, mode=Mode() as how):
             return _class_in(f"<generated from {path}>", emit_python(verified, how))
         case Checked(verdict=Verified(), problem=problem):
-            raise NoSafeMode(path, problem)
+            raise NoSafeMode(path, problem, mode)
         case Checked(verdict=verdict):
             raise NotVerified(path, verdict)
 

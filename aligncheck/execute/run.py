@@ -89,6 +89,7 @@ def run_file(
     *,
     check: Check,
     mode: Mode | None = None,
+    gamma: str | None = None,
     label: str | None = None,
     functions: Mapping[str, str] | None = None,
 ) -> Execution:
@@ -103,6 +104,7 @@ def run_file(
         seed: None for the operating system's randomness; an int makes the run repeatable and not private.
         check: checks the spec in a file; not called for generated modules.
         mode: how the mechanism must compute; see `load`.
+        gamma: the step of the lattice, as text; None: the mechanism's default.
         label: the column that names the items. None: see `Table.label_column`.
         functions: where each public function of the spec is; see `functions_of`.
 
@@ -122,7 +124,9 @@ def run_file(
         table = read_table(data_path)
         columns = _columns(table, wanted, column)
         given.update({q.name: _answers(table, q, columns[q.name], label) for q in wanted})
-    mechanism = _constructed(cls, settings, public, seed)
+    if gamma is not None and cls.mode == Mode.FLOAT.value:
+        raise RunError("`--gamma` is the step of a lattice, and there is none in floating point")
+    mechanism = _constructed(cls, settings, public, seed, gamma)
     return _execution(mechanism, given, columns)
 
 
@@ -131,8 +135,11 @@ def _constructed(
     settings: Mapping[str, str],
     functions: Mapping[str, Callable[..., Any]],
     seed: int | None,
+    gamma: str | None,
 ) -> Mechanism:
     values: dict[str, Any] = {p.keyword: value_of(p, settings[p.name]) for p in cls.spec.parameters}
+    if gamma is not None:
+        values["gamma"] = gamma
     try:
         with warnings.catch_warnings():  # the result's notes say it
             warnings.simplefilter("ignore", UnsafeFloatWarning)

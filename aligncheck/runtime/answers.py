@@ -171,11 +171,11 @@ def real_stream(
     """Real answers one by one, each read when it is asked for, and cleaned.
 
     Raises:
-        AnswersError: when an answer is read whose type is none of numbers, or that has no entry in a list of
-            `entries`.
+        AnswersError: when the first answer is asked for, if there is nothing to go through; when an answer is
+            read whose type is none of numbers, or that has no entry in a list of `entries`.
     """
     domain = _Domain(low, high, step)
-    for i, value in enumerate(values):
+    for i, value in enumerate(_iterable(name, values)):
         _refuse_longer(name, i + 1, entries)
         yield domain.real(i, _number(f"{name}[{i}]", value))
 
@@ -191,7 +191,7 @@ def integer_stream(
 ) -> Iterator[int]:
     """Integer answers one by one. Raises as `real_stream` does."""
     domain = _Domain(low, high, step)
-    for i, value in enumerate(values):
+    for i, value in enumerate(_iterable(name, values)):
         _refuse_longer(name, i + 1, entries)
         yield domain.integer(i, _number(f"{name}[{i}]", value))
 
@@ -200,9 +200,15 @@ def boolean_stream(
     name: str, values: Iterable[object], *, entries: Mapping[str, int] | None = None
 ) -> Iterator[bool]:
     """Truth values one by one. Raises as `real_stream` does."""
-    for i, value in enumerate(values):
+    for i, value in enumerate(_iterable(name, values)):
         _refuse_longer(name, i + 1, entries)
         yield boolean_answer(f"{name}[{i}]", value)
+
+
+def _iterable(name: str, values: object) -> Iterable[object]:
+    if not isinstance(values, Iterable):
+        raise AnswersError(name, f"must be an iterable of answers, not a {type(values).__name__}")
+    return values
 
 
 # --- what `check` reads -----------------------------------------------------------------------------------

@@ -81,7 +81,8 @@ def compiled() -> type[Mechanism]:
     """The mechanism, verified and compiled as a user would do it."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "mechanism.py"
-        options = ["--mode", "refined", "-o", str(output), str(SPEC)]
+        # Long enough for a busy machine: the limit is in seconds by the clock.
+        options = ["--mode", "refined", "--timeout", "600", "-o", str(output), str(SPEC)]
         command = [sys.executable, "-m", "aligncheck", "compile", *options]
         subprocess.run(command, check=True, cwd=PROJECT, capture_output=True)
 

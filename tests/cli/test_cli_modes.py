@@ -26,6 +26,13 @@ def test_what_is_not_proved_on_a_lattice_is_refused_with_what_can_be_done(
     assert not out.exists()
 
 
+def test_a_run_in_one_safe_mode_names_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["run", LAPLACE, "--set", "Delta=1", "--set", "eps=1", "--set", "q=1"]
+    assert main([*arguments, "--mode", "lattice"]) == 3
+    assert "without `--mode` it runs in any form that is proved" in capsys.readouterr().err
+    assert main(arguments) == 0
+
+
 @pytest.mark.parametrize(
     ("mode", "spec", "class_name", "how"),
     [

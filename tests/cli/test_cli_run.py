@@ -119,6 +119,30 @@ def test_a_run_computes_as_it_is_told(capsys: pytest.CaptureFixture[str], mode: 
     assert any("unsafe" in note for note in document["notes"]) is (mode == "float")
 
 
+def test_the_step_of_the_lattice_is_a_choice(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    module = str(tmp_path / "generated.py")
+    assert main(["compile", SPEC, "-o", module]) == 0
+    capsys.readouterr()
+    arguments = ["run", module, "--data", COUNTS, *SETTINGS]
+    assert main([*arguments, "--gamma", "0.1", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    gaps = [Fraction(r["fields"]["gap"]) for r in printed["records"] if r["fields"].get("gap")]
+    assert printed["gamma"] == "1/10"
+    assert gaps
+    assert all((10 * gap).denominator == 1 for gap in gaps)
+    for gamma, message in (
+        ("2", "`gamma` must divide"),
+        ("-1", "`gamma` must be positive"),
+        ("x", "`gamma` must"),
+    ):
+        assert main([*arguments, f"--gamma={gamma}"]) == 2
+        assert message in capsys.readouterr().err
+    assert main(["compile", SPEC, "-o", module, "--mode", "float"]) == 0
+    assert "UNSAFE" in capsys.readouterr().err
+    assert main([*arguments, "--gamma", "0.1"]) == 2
+    assert "`--gamma` is the step of a lattice" in capsys.readouterr().err
+
+
 def test_the_safe_modes_are_tried_in_order(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
