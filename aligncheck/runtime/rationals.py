@@ -20,6 +20,8 @@ from aligncheck.runtime.thresholds import exp_bounds
 
 _BITS = 96
 _LARGEST_EXPONENT = 1 << 16
+_CANCELS = Fraction(1, 2)
+"""Below this size of x, exp(x) is worked out from 1 - exp(x), and above it is the other way round."""
 
 
 def sqrt(x: Real) -> Fraction:
@@ -50,27 +52,34 @@ def exp(x: Real) -> Fraction:
         NumericError: x is larger than 65,536 in size, or no rational number.
     """
     number = _exponent(x)
-    if number == 0:
-        return Fraction(1)
-    positive = abs(number)
-    small = _approximated(lambda bits: exp_bounds(positive, bits)[1], -math.ceil(positive * 3 / 2))
-    return _odd(1 / small) if number > 0 else small
+    return 1 - _one_minus_exp(number) if abs(number) < _CANCELS else _exp(number)
 
 
 def one_minus_exp(x: Real) -> Fraction:
-    """1 - e to the power x, without the cancellation that the difference has for small x.
+    """1 - e to the power x, without the cancellation that the difference has for small x: `1 - exp(x)` to the
+    last digit, since a proof takes the one for the other.
 
     Raises:
         NumericError: as for `exp`.
     """
     number = _exponent(x)
+    return _one_minus_exp(number) if abs(number) < _CANCELS else 1 - _exp(number)
+
+
+def _exp(number: Fraction) -> Fraction:
+    positive = abs(number)
+    small = _approximated(lambda bits: exp_bounds(positive, bits)[1], -math.ceil(positive * 3 / 2))
+    return _odd(1 / small) if number > 0 else small
+
+
+def _one_minus_exp(number: Fraction) -> Fraction:
     if number == 0:
         return Fraction(0)
     positive = abs(number)
     small = _approximated(
         lambda bits: (1 << bits) - exp_bounds(positive, bits)[0], min(_size(positive), 0) - 1
     )
-    return small if number < 0 else -_odd(small * exp(number))
+    return small if number < 0 else -_odd(small * _exp(number))
 
 
 def ln(x: Real) -> Fraction:

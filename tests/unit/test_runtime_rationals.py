@@ -58,6 +58,13 @@ def test_exponentials(size: Fraction, sign: int) -> None:
         assert abs(decimal(one_minus_exp(x)) / (1 - decimal(x).exp()) - 1) < CLOSE
 
 
+@pytest.mark.parametrize("size", [x for x in (*POSITIVE, Fraction(1, 2), Fraction(0)) if x < 6000], ids=str)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_both_ways_to_the_exponential_agree_to_the_last_digit(size: Fraction, sign: int) -> None:
+    """A proof takes `1 - exp(x)` for one minus the value of `exp(x)`, and knows which tests that settles."""
+    assert one_minus_exp(sign * size) == 1 - exp(sign * size)
+
+
 def test_what_is_rational_stays_exact() -> None:
     assert sqrt(Fraction(9, 4)) == Fraction(3, 2)
     assert sqrt(0) == ln(1) == one_minus_exp(0) == log2(1) == 0
