@@ -171,13 +171,11 @@ def real_stream(
     """Real answers one by one, each read when it is asked for, and cleaned.
 
     Raises:
-        AnswersError: when the first answer is asked for, if there is nothing to go through; when an answer is
-            read whose type is none of numbers, or that has no entry in a list of `entries`.
+        AnswersError: at once, so that no run has begun, if this is nothing that one can go through; when an
+            answer is read whose type is none of numbers, or that has no entry in a list of `entries`.
     """
     domain = _Domain(low, high, step)
-    for i, value in enumerate(_iterable(name, values)):
-        _refuse_longer(name, i + 1, entries)
-        yield domain.real(i, _number(f"{name}[{i}]", value))
+    return (domain.real(i, _number(f"{name}[{i}]", value)) for i, value in _one_by_one(name, values, entries))
 
 
 def integer_stream(
@@ -191,24 +189,32 @@ def integer_stream(
 ) -> Iterator[int]:
     """Integer answers one by one. Raises as `real_stream` does."""
     domain = _Domain(low, high, step)
-    for i, value in enumerate(_iterable(name, values)):
-        _refuse_longer(name, i + 1, entries)
-        yield domain.integer(i, _number(f"{name}[{i}]", value))
+    return (
+        domain.integer(i, _number(f"{name}[{i}]", value)) for i, value in _one_by_one(name, values, entries)
+    )
 
 
 def boolean_stream(
     name: str, values: Iterable[object], *, entries: Mapping[str, int] | None = None
 ) -> Iterator[bool]:
     """Truth values one by one. Raises as `real_stream` does."""
-    for i, value in enumerate(_iterable(name, values)):
-        _refuse_longer(name, i + 1, entries)
-        yield boolean_answer(f"{name}[{i}]", value)
+    return (boolean_answer(f"{name}[{i}]", value) for i, value in _one_by_one(name, values, entries))
 
 
-def _iterable(name: str, values: object) -> Iterable[object]:
+def _one_by_one(
+    name: str, values: Iterable[object], entries: Mapping[str, int] | None
+) -> Iterator[tuple[int, object]]:
     if not isinstance(values, Iterable):
         raise AnswersError(name, f"must be an iterable of answers, not a {type(values).__name__}")
-    return values
+    return _counted(name, values, entries)
+
+
+def _counted(
+    name: str, values: Iterable[object], entries: Mapping[str, int] | None
+) -> Iterator[tuple[int, object]]:
+    for i, value in enumerate(values):
+        _refuse_longer(name, i + 1, entries)
+        yield i, value
 
 
 # --- what `check` reads -----------------------------------------------------------------------------------

@@ -283,7 +283,7 @@ def test_streams_read_one_by_one() -> None:
     assert list(real_stream("q", [1.26, -9], low=0, step=Fraction(1, 10))) == [Fraction(6, 5), 0]
     for nothing in (None, 5):
         with pytest.raises(AnswersError, match=rf"`q` .* not a {type(nothing).__name__}"):
-            next(real_stream("q", nothing))  # type: ignore[arg-type]
+            real_stream("q", nothing)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
