@@ -28,7 +28,13 @@ from aligncheck.forms.lattice import (
     units_of,
 )
 from aligncheck.forms.names import NoFormError, chain
-from aligncheck.forms.rational import irrational_calls, rate_of, rounded_down, with_rational_numbers
+from aligncheck.forms.rational import (
+    irrational_calls,
+    rate_of,
+    refuse_irrational_clauses,
+    rounded_down,
+    with_rational_numbers,
+)
 from aligncheck.forms.refinable import refuse_what_cannot_be_refined
 from aligncheck.modes import Mode
 from aligncheck.source import Source
@@ -57,6 +63,8 @@ def form_of(mechanism: Mechanism, source: Source, mode: Mode) -> Form:
     Raises NoFormError where there is none.
     """
     for each in chain(mechanism):
+        if mode is not Mode.FLOAT:
+            refuse_irrational_clauses(each)
         if mode is Mode.LATTICE:
             refuse_logistic_noise(each)
             refuse_answers_that_cannot_be_rounded(each)

@@ -195,6 +195,21 @@ def test_constants_are_the_numbers_that_the_runtime_computes() -> None:
     assert proved(source, Mode.REFINED)
 
 
+@pytest.mark.parametrize("clause", ["T <= sqrt(2)", "0 < T and T < ln(1 + T)", "T <= floor(2*log2(T))"])
+def test_clauses_are_not_compared_with_numbers_near_those_that_they_name(clause: str) -> None:
+    """That near sqrt(2) is above it: a run with this T would take a branch that is proved never taken."""
+    inputs = f"q : queries, sensitivity 1\nT : real where {clause}"
+    source = written("if T*T <= 2: emit noisy\nelse: emit bare(q[0])", "", inputs)
+    for mode in (Mode.LATTICE, Mode.REFINED):
+        with pytest.raises(NoFormError, match="irrational"):
+            form(source, mode)
+
+
+def test_clauses_with_floors_of_roots_are_exact() -> None:
+    inputs = "q : queries, sensitivity 1\nk : int where 1 <= k and k <= floor(log2(8))"
+    assert form(written(*ONE_ANSWER, inputs), Mode.REFINED).same
+
+
 def test_others_are_functions_of_which_nothing_is_known() -> None:
     program = "eta ~ Lap(1/eps)\nif q[0] + eta > ln(eps): emit up\nelse: emit down"
     source = written(program, "eta += q[0] - q'[0]")
