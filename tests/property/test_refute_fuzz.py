@@ -28,8 +28,8 @@ from aligncheck.source import Source
 from aligncheck.syntax.nodes import Mechanism
 from aligncheck.syntax.parse import parse
 
-PARTS = 4
-SPECS = 2_000
+PARTS = 2
+SPECS = 1_000
 MORE = 40_000
 RUNS = 60
 PARAMETERS: dict[str, Fraction] = {"T": Fraction(0), "eps": Fraction(1)}
@@ -105,7 +105,7 @@ def test_the_probabilities_of_all_outputs_sum_to_1(exhaustive: bool) -> None:
 
 def test_nothing_that_runs_break_is_proved() -> None:
     broken = 0
-    for seed, source, mechanism in specs(1, 120):
+    for seed, source, mechanism in specs(1, 60):
         if not survives(mechanism, seed):
             broken += 1
             assert not is_verified(mechanism, source), source.text
