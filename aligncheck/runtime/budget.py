@@ -6,7 +6,7 @@ import threading
 from fractions import Fraction
 
 from aligncheck.runtime.errors import BudgetError, ParameterError
-from aligncheck.runtime.parameters import RealLike, real
+from aligncheck.runtime.parameters import RealLike, real, shown
 
 
 class Budget:
@@ -98,5 +98,5 @@ class Reservation:
 def _amount(name: str, value: RealLike) -> Fraction:
     amount = real(name, value)
     if amount < 0:
-        raise ParameterError(name, f"must not be negative, but is {amount}")
+        raise ParameterError(name, f"must not be negative, but is {shown(amount)}")
     return amount

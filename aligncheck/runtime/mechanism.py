@@ -16,7 +16,7 @@ from aligncheck.runtime.bits import Bits, SeededBits, SystemBits
 from aligncheck.runtime.budget import Budget, Reservation
 from aligncheck.runtime.errors import AlreadyRunError, MechanismError, ParameterError, UnsafeFloatWarning
 from aligncheck.runtime.noise import FloatingNoise, Noise
-from aligncheck.runtime.parameters import RealLike, real
+from aligncheck.runtime.parameters import RealLike, real, shown
 from aligncheck.runtime.reals import Real
 from aligncheck.runtime.result import R, Release, Result
 
@@ -179,7 +179,7 @@ class Mechanism:
         return self.bound
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{p.keyword}={getattr(self, p.keyword)}" for p in self.spec.parameters)
+        values = ", ".join(f"{p.keyword}={shown(getattr(self, p.keyword))}" for p in self.spec.parameters)
         return f"{type(self).__name__}({values})"
 
 
@@ -307,11 +307,11 @@ def resolution(gamma: RealLike | None, units: Mapping[str, Real | Sequence[Real]
         return common / math.ceil(FINEST * common)
     step = real("gamma", gamma)
     if step <= 0:
-        raise ParameterError("gamma", f"must be positive, but is {step}")
+        raise ParameterError("gamma", f"must be positive, but is {shown(step)}")
     for text, each in values.items():
         for value in each:
             if (Fraction(value) / step).denominator != 1:
-                raise ParameterError("gamma", f"must divide `{text}` = {value}, but is {step}")
+                raise ParameterError("gamma", f"must divide `{text}` = {shown(value)}, but is {shown(step)}")
     return step
 
 

@@ -26,6 +26,9 @@ _TEXT = re.compile(
 _LONGEST_TEXT = 1_000
 _LARGEST_EXPONENT = 400
 
+_WRITTEN_BITS = 4096
+"""Numbers are written out up to this many bits, about 1,200 digits."""
+
 
 def real(name: str, value: RealLike) -> Fraction:
     """A real parameter as an exact rational.
@@ -107,7 +110,7 @@ def require(holds: bool, name: str, value: object, where: str) -> None:
         ParameterError: `holds` is false.
     """
     if not holds:
-        raise ParameterError(name, f"must satisfy `{where}`, but is {_shown(value)}")
+        raise ParameterError(name, f"must satisfy `{where}`, but is {shown(value)}")
 
 
 def _vector(name: str, values: Iterable[_Given], entry: Callable[[str, _Given], _Kept]) -> tuple[_Kept, ...]:
@@ -136,7 +139,12 @@ def _kind(value: object) -> str:
     return "None" if value is None else f"a {type(value).__name__}"
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """A parameter as messages have it. Python refuses to write integers of more than 4,300 digits."""
     if isinstance(value, tuple):
-        return f"({', '.join(_shown(v) for v in value[:8])}{', …' if len(value) > 8 else ''})"
+        return f"({', '.join(shown(v) for v in value[:8])}{', …' if len(value) > 8 else ''})"
+    if isinstance(value, int | Fraction):
+        top, bottom = value.as_integer_ratio()
+        if max(top.bit_length(), bottom.bit_length()) > _WRITTEN_BITS:
+            return "a number of very many digits"
     return str(value)

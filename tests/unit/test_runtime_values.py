@@ -96,3 +96,14 @@ def test_undefined_operations_are_named() -> None:
     ):
         with pytest.raises(NumericError):
             call()
+
+
+@pytest.mark.parametrize("value", [-(10**5000), Fraction(-1, 10**5000)], ids=["long", "fine"])
+def test_messages_about_numbers_that_python_does_not_write_out(value: Fraction) -> None:
+    for refusal in (
+        lambda: runtime.require(value > 0, "eps", value, "eps > 0"),
+        lambda: runtime.resolution(value, {"1": 1}),
+        lambda: runtime.Budget(value),
+    ):
+        with pytest.raises(ParameterError, match="but is a number of very many digits"):
+            refusal()
