@@ -78,7 +78,7 @@ SLOW = {
 }
 """Specs whose proofs take as long as those of specs so many times as long."""
 
-LEAST, MOST = 4, 60
+LEAST, MOST = 4, 90
 
 
 def sample(effort: int) -> list[Mutant]:

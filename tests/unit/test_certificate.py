@@ -76,16 +76,8 @@ def forged(text: str, old: str, new: str) -> str:
 # --- what was compiled is accepted ------------------------------------------------------------------------
 
 LOOP, NONLINEAR, CALLS, DENSITIES = "partial_sum", "clipped_sum", "exponential_then_measure", "deviation"
-SAMPLE = (
-    "above_threshold",
-    "clipped_sum",
-    "earlier_noise_shift",
-    "exponential_mechanism_gap",
-    "halving_budget",
-    "histogram_moved",
-    "noisy_max_masked",
-    "svt_with_measures",
-)
+SAMPLE = ("clipped_sum", "exponential_mechanism_gap", "noisy_max_masked")
+"""`tests/corpus/test_solvers.py` asks about all of them."""
 
 
 @pytest.mark.parametrize("name", SAMPLE)
@@ -234,7 +226,7 @@ def test_mechanisms_of_one_name_in_two_files_are_certified(tmp_path: Path) -> No
 # --- whatever is edited is found and named ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "step"), [(LOOP, 4), (CALLS, 25)])
+@pytest.mark.parametrize(("name", "step"), [(LOOP, 7), (CALLS, 40)])
 def test_a_changed_byte_in_any_line_is_found(name: str, step: int) -> None:
     text = generated(name)
     lines = text.split("\n")
