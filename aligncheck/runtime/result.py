@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -112,6 +113,7 @@ class Release(Generic[R]):
         self._gamma = gamma
         self._counts: Counter[str] = Counter()
         self._keeps = True
+        self._fields: dict[type[R], tuple[str, ...]] = {}
         self._records: list[R] = []
         self._labels: list[Hashable | None] = []
         self._estimates: list[Estimate | None] = []
@@ -146,14 +148,13 @@ class Release(Generic[R]):
 
     def _released(self, record: R) -> R:
         """The record with its numbers as the noise lets them out."""
-        changed: dict[str, Real] = {}
-        for field in dataclasses.fields(record):
-            value = getattr(record, field.name)
-            if not isinstance(value, int):
-                released = self._noise.released(value)
-                if released is not value:
-                    changed[field.name] = released
-        return dataclasses.replace(record, **changed) if changed else record
+        kind = type(record)
+        if kind not in self._fields:
+            self._fields[kind] = tuple(field.name for field in dataclasses.fields(record))
+        given = [getattr(record, name) for name in self._fields[kind]]
+        released = [x if isinstance(x, int) else self._noise.released(x) for x in given]
+        unchanged = all(map(operator.is_, given, released))
+        return record if unchanged else kind(*released)
 
     def _label(self, vector: str, index: int) -> Hashable | None:
         labels = self.given[vector].labels if vector in self.given else None
