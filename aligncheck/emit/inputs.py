@@ -102,7 +102,7 @@ class Inputs:
         """Answers as the noise computes with them; integers and truth values are left as they are."""
         if kind_of_sort(item.sort) is not Kind.REAL:
             return read
-        return f"run.noise.answer{'s' if item.vector else ''}({read}, exact={is_exact(item, self.mechanism)})"
+        return f"run.noise.answer{'s' if item.vector else ''}({read}, exact={is_exact(item)})"
 
     def domain_arguments(self, item: nodes.Queries) -> Iterator[Item]:
         """The declared range and lattice, and the lists that must be long enough, as arguments."""
@@ -228,9 +228,9 @@ class Inputs:
         return any(name in names_in(c) and not _of_lengths(c, self.private) for c in clauses)
 
 
-def is_exact(item: nodes.Queries, mechanism: nodes.Mechanism) -> bool:
+def is_exact(item: nodes.Queries) -> bool:
     """Whether answers must stay as they are: rounding them down could take neighbours further apart."""
-    return item.lattice is not None or not rounds(item, mechanism)
+    return item.lattice is not None or not rounds(item)
 
 
 def _of_lengths(condition: nodes.Expr, private: set[str]) -> bool:

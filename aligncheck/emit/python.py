@@ -197,7 +197,7 @@ class _Module:
     def text(self) -> str:
         """The whole file. The imports are written last, when all of the rest has said what it needs."""
         blocks = self._blocks()
-        head = describe.docstring(describe.of_module(self.verified, __version__), "")
+        head = describe.docstring(describe.of_module(self.verified, __version__, self.mode), "")
         opening = [*head, "", "# ruff: noqa", "", *self._imports()]
         return "\n\n\n".join("\n".join(block) for block in (opening, *blocks)) + "\n"
 
@@ -427,7 +427,7 @@ class _Module:
             arguments = [quoted(name), self.names[name], *self.inputs.domain_arguments(item)]
             yield from bracket_lines(call(reader, arguments), f"{inner}{read[name]} = ")
             if item.vector and kind_of_sort(item.sort) is Kind.REAL:
-                exact = is_exact(item, self.mechanism)
+                exact = is_exact(item)
                 each = f"(run.noise.answer(answer, exact={exact}) for answer in {read[name]})"
                 passed.append(each)
             else:

@@ -5,6 +5,8 @@ What a running mechanism may do differently, and where the form says so:
 
 * Irrational numbers. A root or a logarithm is replaced by a rational number near it, computed from the same
   public numbers (`rational`).
+* Values of answers. No run depends on whether they are as a `where` clause declares, so the form leaves such
+  clauses out (`clauses`).
 * The lattice (LATTICE only). Noise is discrete and answers are multiples of a step γ (`lattice`).
 
 With real-valued noise (REFINED) there is nothing more to it: such noise is drawn to as many digits as each
@@ -19,6 +21,7 @@ from dataclasses import dataclass, replace
 
 from aligncheck.check import check
 from aligncheck.diagnostics import SpecError
+from aligncheck.forms.clauses import speaks_of_values, without_values
 from aligncheck.forms.lattice import (
     Lattice,
     on_lattice,
@@ -87,7 +90,9 @@ def form_of(mechanism: Mechanism, source: Source, mode: Mode) -> Form:
 def _runs_as_it_is(mechanism: Mechanism, mode: Mode) -> bool:
     draws = [s.family for s in statements_in(mechanism.body) if isinstance(s, Sample)]
     continuous = Family.LAPLACE in draws or Family.EXPONENTIAL in draws
-    return not irrational_calls(mechanism) and (mode is Mode.REFINED or not continuous)
+    if irrational_calls(mechanism) or speaks_of_values(mechanism):
+        return False
+    return mode is Mode.REFINED or not continuous
 
 
 def _texts(mechanism: Mechanism, path: str, mode: Mode) -> dict[str, str]:
@@ -98,7 +103,7 @@ def _texts(mechanism: Mechanism, path: str, mode: Mode) -> dict[str, str]:
     def visit(each: Mechanism, path: str) -> None:
         if path in texts:
             return
-        form = with_rational_numbers(each)
+        form = with_rational_numbers(without_values(each))
         if lattice is not None:
             form = on_lattice(form, lattice)
         texts[path] = unparse(replace(form, expect=None, also_refuted=False))

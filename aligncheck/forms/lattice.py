@@ -9,10 +9,9 @@ Rounding answers down to multiples of γ is sound where γ divides the sensitivi
 ⌊x + Δ⌋ = ⌊x⌋ + Δ, so answers that differ by at most Δ, or not at all, or upwards, still do. So neighbours
 stay neighbours under `all`, `one`, `monotone` and `moved`, and under `any` where γ divides the ends of the
 range. Under `l1` many small differences could each become a whole step: there real answers have no lattice
-form unless the spec itself declares their lattice. The same holds where a `where` clause speaks of answers:
-rounded ones might not satisfy it; and where Δ or an end of the range is a root or a logarithm, which no γ
-divides: the runtime knows a number near it only. Source: Lemma 4.2 of the secure-implementation paper;
-design, section 7.
+form unless the spec itself declares their lattice. The same holds where Δ or an end of the range is a root or
+a logarithm, which no γ divides: the runtime knows a number near it only. (`where` clauses about answers are
+left out: see `clauses`.) Source: Lemma 4.2 of the secure-implementation paper; design, section 7.
 """
 
 from __future__ import annotations
@@ -48,18 +47,16 @@ def units_of(mechanism: Mechanism) -> tuple[Expr, ...]:
     return tuple(found.values())
 
 
-def rounds(item: nodes.Queries, mechanism: Mechanism) -> bool:
-    """Whether answers of a mechanism may be rounded to a lattice on which all their units lie."""
+def rounds(item: nodes.Queries) -> bool:
+    """Whether answers may be rounded to a lattice on which all their units lie."""
     whole = item.sort is Sort.INT or item.lattice is not None
-    return item.sort is Sort.BOOL or whole or _why_not_rounded(item, mechanism) is None
+    return item.sort is Sort.BOOL or whole or _why_not_rounded(item) is None
 
 
-def _why_not_rounded(item: nodes.Queries, mechanism: Mechanism) -> str | None:
-    """Why rounding real answers might part neighbours or break what is declared; None where it cannot."""
+def _why_not_rounded(item: nodes.Queries) -> str | None:
+    """Why rounding real answers might part neighbours; None where it cannot."""
     if item.adjacency not in _ROUNDED:
         return "rounding many answers may multiply their distance in the L1 norm"
-    if any(_speaks_of(item, other.where) for other in mechanism.inputs):
-        return "its answers must satisfy a `where` clause, which rounded ones may not"
     units = (e for e in (item.sensitivity, *(item.range or ())) if e is not None)
     if any(isinstance(e, nodes.Call) and e.function in IRRATIONAL for u in units for e in subexpressions(u)):
         return "no step of a lattice divides an irrational sensitivity or end of a range"
@@ -71,28 +68,8 @@ def refuse_answers_that_cannot_be_rounded(mechanism: Mechanism) -> None:
     mechanism whose noise is discrete already.
     """
     for item in _queries(mechanism):
-        if not rounds(item, mechanism):
-            raise NoFormError(_why_not_rounded(item, mechanism) or "", item.span)
-
-
-def _speaks_of(item: nodes.Queries, where: Expr | None) -> bool:
-    """Whether a clause says something of the answers' values, not only of how many there are; it may stand at
-    any input.
-    """
-    if where is None:
-        return False
-    sizes = {
-        id(part)
-        for e in subexpressions(where)
-        if isinstance(e, nodes.Call) and e.function == "len"
-        for part in e.args
-    }
-    return any(
-        isinstance(e, nodes.Name | nodes.Index)
-        and id(e) not in sizes
-        and (e.ident if isinstance(e, nodes.Name) else e.base) in item.names
-        for e in subexpressions(where)
-    )
+        if not rounds(item):
+            raise NoFormError(_why_not_rounded(item) or "", item.span)
 
 
 def _queries(mechanism: Mechanism) -> Iterator[nodes.Queries]:

@@ -27,6 +27,12 @@ class Budget:
         self._reserved = Fraction(0)
         self._lock = threading.Lock()
 
+    def __copy__(self) -> Budget:
+        return self  # there is one budget, however often it is copied
+
+    def __deepcopy__(self, memo: object) -> Budget:
+        return self
+
     @property
     def total(self) -> Fraction:
         """What there was at first."""

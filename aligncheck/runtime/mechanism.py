@@ -23,6 +23,9 @@ from aligncheck.runtime.result import R, Release, Result
 _RUN = "_only_run"
 """The attribute that holds an object's run, once there is one."""
 
+_MADE = "_made"
+"""The attribute that an object has once it is made."""
+
 FINEST = 1024
 """A step of the lattice is by default at most 1/1024 of what all declared units are multiples of."""
 
@@ -79,8 +82,19 @@ class Spec:
     bound: str | None = None
 
 
-class Mechanism:
+class _Fixed(type):
+    """Makes objects whose public attributes are set while they are made, and never thereafter."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        made = super().__call__(*args, **kwargs)
+        made.__dict__[_MADE] = True
+        return made
+
+
+class Mechanism(metaclass=_Fixed):
     """A verified mechanism with its public parameters; it runs once, and spends its privacy claim then.
+
+    Its parameters do not change once it is made: they were checked then, and its claim is about them.
 
     Attributes:
         bound: the most that a run spends, in natural-logarithm units; None where that depends on how many
@@ -105,15 +119,20 @@ class Mechanism:
         self._budget = budget
         self._given_noise: Noise | None = None
 
+    def __setattr__(self, name: str, value: object) -> None:
+        if _MADE in self.__dict__ and not name.startswith("_"):
+            raise AttributeError(f"`{name}` is fixed: make a new `{type(self).__name__}` with other values")
+        super().__setattr__(name, value)
+
     def with_noise(self, noise: Noise) -> Self:
-        """A new object, which did not run yet, drawing from another source; its results carry the source's
-        remark.
+        """A new object, which did not run yet, drawing from another source, for tests and for calls: its
+        results are marked as not private.
         """
         other = copy.copy(self)
         other._given_noise = noise
         other.__dict__.pop(_RUN, None)
         if type(self)._bound is not Mechanism._bound:  # which depends on the answers
-            other.bound = None
+            other.__dict__["bound"] = None
         return other
 
     @property
@@ -155,7 +174,8 @@ class Mechanism:
             )
         try:
             if self.bound is None:
-                self.bound = self._bound(run.release)
+                self.__dict__["bound"] = self._bound(run.release)
+            assert self.bound is not None
             run.reserved = None if self._budget is None else self._budget.reserve(Fraction(self.bound))
         except BaseException:
             del self.__dict__[_RUN]
@@ -271,8 +291,10 @@ class Run(Generic[R]):
         """What was released, with everything that must be said about it."""
         mechanism = self._mechanism
         assert mechanism.bound is not None
+        given = mechanism._given_noise is not None
+        remark = self.noise.remark or ("not private (noise from elsewhere)" if given else None)
         return self.release.result(
-            mechanism.spec.name, mechanism._cost(self.release), mechanism.bound, mechanism.mode, self.noise
+            mechanism.spec.name, mechanism._cost(self.release), mechanism.bound, mechanism.mode, remark
         )
 
     def stream(self, rounds: Iterator[R]) -> Iterator[R]:

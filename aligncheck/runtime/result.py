@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import operator
 from collections import Counter
 from collections.abc import Hashable, Mapping
@@ -57,7 +58,8 @@ class Result(Generic[R_co]):
         mode: how the run computed: `lattice`, `refined`, or `float`, which is unsafe (see `notes`).
         gamma: the step of which answers, noise or what was released are multiples, in the unit of the
             answers; None in floating point.
-        private: whether the noise came from the operating system; False for seeded and recorded noise.
+        private: whether the proof covers this run. False in floating point, and where the noise was seeded,
+            recorded, or came from elsewhere.
         notes: what a reader of the records must know.
     """
 
@@ -164,9 +166,11 @@ class Release(Generic[R]):
         """How many records were released, in all or with a tag."""
         return self._counts.total() if tag is None else self._counts[tag]
 
-    def result(self, mechanism: str, spent: Real, bound: Real, mode: str, noise: Noise) -> Result[R]:
-        """What was released, with everything that must be said about it."""
-        remarks = (FLOATING_POINT_REMARK if mode == FLOAT else None, noise.remark)
+    def result(self, mechanism: str, spent: Real, bound: Real, mode: str, remark: str | None) -> Result[R]:
+        """What was released, with everything that must be said about it; `remark` says why it is not private
+        whatever was proved, if so.
+        """
+        remarks = (FLOATING_POINT_REMARK if mode == FLOAT else None, remark)
         return Result(
             mechanism=mechanism,
             records=tuple(self._records),
@@ -176,8 +180,8 @@ class Release(Generic[R]):
             estimates=tuple(self._estimates),
             mode=mode,
             gamma=self._gamma,
-            private=noise.remark is None,
-            notes=tuple(remark for remark in remarks if remark is not None),
+            private=remark is None and mode != FLOAT,
+            notes=tuple(each for each in remarks if each is not None),
         )
 
 
@@ -194,7 +198,13 @@ def _estimate(record: Record, field: str, added: Real, noise: GapNoise, gamma: F
 
 
 def _plain(value: object) -> object:
-    return float(value) if isinstance(value, Fraction) else value
+    """A fraction as a float; infinite where no float is that large."""
+    if not isinstance(value, Fraction):
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 def _free(name: str, taken: Mapping[str, object]) -> str:

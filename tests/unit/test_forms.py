@@ -150,10 +150,10 @@ def test_ties_that_real_noise_does_not_have() -> None:
         ("q : queries, sensitivity 1, adjacency l1", False),
         ("q : int queries, sensitivity 1, adjacency l1", True),
         ("q : queries, sensitivity 1, adjacency l1, lattice 1/4", True),
-        ("q : queries, sensitivity 1 where q[i] > 0", False),
+        ("q : queries, sensitivity 1 where q[i] > 0", True),
         ("q : queries, sensitivity 1 where len(q) >= 2", True),
         ("q : int queries, sensitivity 1 where q[i] > 0", True),
-        ("q : queries, sensitivity 1\nr : int query, sensitivity 1 where q[0] > 1/3", False),
+        ("q : queries, sensitivity 1\nr : int query, sensitivity 1 where q[0] > 1/3", True),
         ("q : queries, sensitivity 1\nr : int query, sensitivity 1 where r <= len(q)", True),
         ("q : queries, sensitivity sqrt(2)", False),
         ("q : queries, adjacency any, range [0, ln(3)]", False),
@@ -164,22 +164,29 @@ def test_answers_are_rounded_where_neighbours_stay_neighbours(inputs: str, round
     source = written("eta ~ Lap(1/eps)\nemit noisy(eta)", "", inputs)
     mechanism = check(source, parse(source))
     queries = next(item for item in mechanism.inputs if isinstance(item, nodes.Queries))
-    assert rounds(queries, mechanism) is rounded
+    assert rounds(queries) is rounded
     if rounded:
         assert not form(source, Mode.LATTICE).same
     else:
         with pytest.raises(NoFormError):
             form(source, Mode.LATTICE)
-    assert form(source, Mode.REFINED).same
+    of_values = any(clause in inputs for clause in ("q[i] > 0", "q[0] > 1/3", "r <= len(q)"))
+    assert form(source, Mode.REFINED).same is not of_values
 
 
-def test_answers_that_may_not_be_rounded_have_no_lattice_without_continuous_noise_either() -> None:
-    """0.3 satisfies the clause and 0.3 rounded down to 1/1024 does not: then the branch would tell."""
-    inputs = "q : query, sensitivity 1 where q >= 0.3"
+@pytest.mark.parametrize("mode", [Mode.LATTICE, Mode.REFINED])
+def test_clauses_about_values_are_left_out(mode: Mode) -> None:
+    """0.3 satisfies the clause and 0.3 rounded down to 1/1024 does not, nor does whatever a run meets."""
+    inputs = (
+        "q : query, sensitivity 1 where q >= 0.3\nr : queries, sensitivity 1 where len(r) > 1 and r[i] > 0"
+    )
     source = written("if q >= 0.3: emit yes\nelse: emit no", "", inputs)
-    assert proved(source, Mode.REFINED)
-    with pytest.raises(NoFormError, match="`where` clause"):
-        form(source, Mode.LATTICE)
+    verdict, _ = judge_in_full(check(source, parse(source)), source, time.monotonic() + 30)
+    assert isinstance(verdict, Verified)
+    text = form(source, mode).source.text
+    assert "q >= 0.3" not in text.partition("program")[0]
+    assert "where len(r) > 1\n" in text
+    assert not proved(source, mode)
 
 
 # --- irrational numbers -----------------------------------------------------------------------------------

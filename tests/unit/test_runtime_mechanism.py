@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import itertools
 import math
@@ -33,6 +34,7 @@ from aligncheck.runtime import (
     row_of,
 )
 from aligncheck.runtime.answers import LARGEST
+from aligncheck.runtime.exact_noise import LatticeNoise
 from aligncheck.source import Source
 from aligncheck.syntax.parse import parse, read_source
 
@@ -93,6 +95,41 @@ def test_what_is_public_is_refused_before_anything_is_drawn() -> None:
         mechanism([1, 2])
     assert (noise.drawn, budget.remaining, mechanism.spent) == ([], 1, 0)
     assert len(mechanism([1, 2, 3]).records) == 2
+
+
+@pytest.mark.parametrize(("name", "value"), [("eps", 100), ("gamma", 10), ("bound", 0), ("T", Fraction(1))])
+def test_what_was_checked_does_not_change(adaptive: Any, name: str, value: object) -> None:
+    mechanism = adaptive(T=1, k=1, eps=1)
+    with pytest.raises(AttributeError, match=f"`{name}` is fixed: make a new `AdaptiveSvtWithGap`"):
+        setattr(mechanism, name, value)
+    assert mechanism([3]).spent == 1
+
+
+def test_a_bound_that_waits_for_the_answers_cannot_be_set() -> None:
+    mechanism = cls("hybrid_topk_gap", Mode.REFINED)(T=0, k=1, eps=1)
+    with pytest.raises(AttributeError):
+        mechanism.bound = Fraction(0)
+
+
+def test_noise_from_elsewhere_is_not_vouched_for(adaptive: Any) -> None:
+    result = adaptive(T=1, k=1, eps=1).with_noise(LatticeNoise(Fraction(1, 3)))([3])
+    assert not result.private
+    assert result.notes == ("not private (noise from elsewhere)",)
+
+
+def test_floating_point_is_not_private() -> None:
+    with pytest.warns(UnsafeFloatWarning):
+        result = cls("adaptive_svt", Mode.FLOAT)(T=1, k=1, eps=1)([3])
+    assert not result.private
+
+
+def test_a_copied_budget_is_the_same_budget(adaptive: Any) -> None:
+    budget = Budget(1)
+    for copied in (copy.copy(budget), copy.deepcopy(budget)):
+        assert copied is budget
+    mechanism = copy.deepcopy(adaptive(T=1, k=1, eps=1, budget=budget))
+    mechanism([3])
+    assert budget.remaining == 0
 
 
 def test_threads_get_one_run(adaptive: Any) -> None:
