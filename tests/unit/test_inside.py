@@ -50,8 +50,9 @@ def test_nothing_is_rounded_on_the_way_in_or_out() -> None:
     assert inside.answer(Fraction(1, 3)) == Fraction(1, 3)
     assert list(inside.answers([Fraction(1, 3), 5])) == [Fraction(1, 3), 5]
     drawn: Any = inside.laplace(Fraction(1))
-    assert inside.released(drawn) is drawn
-    assert isinstance(drawn, RefinedNumber)
+    released: Any = inside.released(drawn)
+    assert released is drawn
+    assert isinstance(released, RefinedNumber)
     assert inside.inside() is inside
 
 
