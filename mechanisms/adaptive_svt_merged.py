@@ -394,7 +394,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
         eps = self.eps
 
         found_mechanism = AdaptiveSvtWithGap(T=T, k=k, eps=eps, gamma=self.gamma)
-        found_result = found_mechanism.with_noise(noise)(q=q)
+        found_result = found_mechanism.with_noise(noise.inside())(q=q)
         found = found_result.records
         for r in range(len(found)):
             if has_tag(found, r, "top") or has_tag(found, r, "mid"):
@@ -1207,4 +1207,4 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
 #= digest
-#| sha256 748ea55b114f7abe1a95e5820bee40e3fbc67f952cd65dbebbfc2161029bde99
+#| sha256 3b687e04446931d3548723a685623d995aaa8947733f7028757348fa0fe0d378

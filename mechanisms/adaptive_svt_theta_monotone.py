@@ -332,10 +332,10 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| witness 1 k
 #| witness 1/2 theta
 #| witness 1 eps
-#| witness true up:q
-#| witness false down:q
-#| witness true le:q
-#| witness false ge:q
+#| witness false up:q
+#| witness true down:q
+#| witness false le:q
+#| witness true ge:q
 #| full 4-5 10-11 18-19 26 32 38 44 104-106 108 110-111 116-118 123 128
 #| group 2 / 0 / 1:0.1
 #| group 9 / 5-6 / 2:0.1 3:0.1 6:0.1 7:0.1 8:0.1
@@ -1268,6 +1268,6 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v10 (- 1)) 0) (<= (+ (- v10) 1) 0)) (= (+ v9 (- (/ 1 2))) 0) (= (+ v8 (- 1)) 0) v4 (not v5) v6 (not v7))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v10 (- 1)) 0) (>= (+ v10 (- 2)) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v10 (- 1)) 0) (<= (+ (- v10) 1) 0)) (= (+ v9 (- (/ 1 2))) 0) (= (+ v8 (- 1)) 0) (not v4) v5 (not v6) v7)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v10 (- 1)) 0) (>= (+ v10 (- 2)) 0))) (check-sat)
 #= digest
-#| sha256 c1868f4422ba780af46ee9f201a080865638f3f4a692c9c7f8ebe111a8d8c815
+#| sha256 d925f60b7ce7b15a3684eec0e2b132623adbba1c58801ef79ec84c5955c9988b

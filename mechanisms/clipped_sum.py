@@ -220,8 +220,9 @@ class ClippedSum(RefinedMechanism):
 #| invariant 1 (or (< place:one:q #round@1) (== d:sum@1 0))
 #| witness 0 i
 #| witness 1 |len(q)|
-#| witness 1/2 B
+#| witness 1 B
 #| witness 0 (@ d:q i)
+#| witness 0 place:one:q
 #| witness 1 eps
 #| witness 1 C
 #| full 4
@@ -345,6 +346,6 @@ class ClippedSum(RefinedMechanism):
 #| (assert (< (- v6) 0))
 #| (assert (< (- v2) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- (/ 1 2))) 0) (= v3 0) (= (+ v5 (- 1)) 0) (= (+ v6 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (and (<= v4 0) (<= (- v4) 0)) (= (+ v5 (- 1)) 0) (= (+ v6 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v4 0) (>= (+ v4 (- 1)) 0))) (assert (or (<= (- v4) 0) (>= (+ (- v4) (- 1)) 0))) (check-sat)
 #= digest
-#| sha256 efab3d106b502906595d60bd0bcd392757e40acb5ca38e40d4d43f701350912e
+#| sha256 b32c7c0db4afb8481518e694a15240004a0dc7e3d4fdb355f5ef1cdf62051737

@@ -208,9 +208,9 @@ class Deviation(RefinedMechanism):
 #| eps
 #= plan of deviation
 #| route acyclic
-#| witness 1/2 Delta
+#| witness 1 Delta
 #| witness 0 d:x
-#| witness 1/2 eps
+#| witness 1 eps
 #| full 4
 #| group 1 / 0 /
 #| group 3 / 0 / 2:0.1
@@ -278,6 +278,6 @@ class Deviation(RefinedMechanism):
 #| (assert (< (- v2) 0))
 #| (assert (< (- v0) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (= (+ v0 (- (/ 1 2))) 0) (= v1 0) (= (+ v2 (- (/ 1 2))) 0))) (check-sat)
+#| (assert (and (= (+ v0 (- 1)) 0) (= v1 0) (= (+ v2 (- 1)) 0))) (check-sat)
 #= digest
-#| sha256 02a8b2482e7b8c56cc25c118fd8cce3a73407efacc8f9bd6c8e2bdf4ad57a84a
+#| sha256 a8ec6dba9d6de49199bf9151da5b4d0f3fcbef042e3a420a276505fea10fa473

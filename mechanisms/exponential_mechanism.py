@@ -201,7 +201,7 @@ class ExponentialMechanism(LatticeMechanism):
 #| route density
 #| witness 0 i
 #| witness 1 |len(u)|
-#| witness 1/2 Delta
+#| witness 1 Delta
 #| witness 0 (@ d:u i)
 #| witness 1 eps
 #| full 7
@@ -294,6 +294,6 @@ class ExponentialMechanism(LatticeMechanism):
 #| (assert (< (- v4) 0))
 #| (assert (< (- v2) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- (/ 1 2))) 0) (= v3 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (check-sat)
 #= digest
-#| sha256 2941368b17d600ddcfa494faca701094cfa0997d7a6cbf79e6bbda663624f9e1
+#| sha256 1d17778722665931a25eac2cea3401a0b57e08ede964a3033299b52a56162d2f

@@ -274,15 +274,15 @@ class ExponentialMechanismPrior(LatticeMechanism):
 #| eps
 #= plan of exponential_mechanism_prior
 #| route density
-#| witness 1 i
-#| witness 3 |len(u)|
-#| witness -1 (@ d:u i)
-#| witness 3 |len(prior)|
+#| witness 0 i
+#| witness 2 |len(u)|
+#| witness 0 (@ d:u i)
+#| witness 2 |len(prior)|
 #| witness 1 (@ prior i)
-#| witness 3 |len(ok)|
+#| witness 2 |len(ok)|
 #| witness 1 eps
-#| witness 1 one
-#| witness 2 two
+#| witness 0 one
+#| witness 1 two
 #| witness true (@ ok two)
 #| witness true (@ ok one)
 #| full 22
@@ -473,6 +473,6 @@ class ExponentialMechanismPrior(LatticeMechanism):
 #| (assert (or (<= (- v7) 0) (>= (+ (- v7) (- 1)) 0)))
 #| (assert (or (not (and (<= (+ v7 (- v8)) 0) (<= (+ (- v7) v8) 0))) (and (or (not v10) v9) (or (not v9) v10))))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= (+ v0 (- 1)) 0) (<= (+ (- v0) 1) 0)) (and (<= (+ v1 (- 3)) 0) (<= (+ (- v1) 3) 0)) (= (+ v2 1) 0) (and (<= (+ v3 (- 3)) 0) (<= (+ (- v3) 3) 0)) (= (+ v4 (- 1)) 0) (and (<= (+ v5 (- 3)) 0) (<= (+ (- v5) 3) 0)) (= (+ v6 (- 1)) 0) (and (<= (+ v7 (- 1)) 0) (<= (+ (- v7) 1) 0)) (and (<= (+ v8 (- 2)) 0) (<= (+ (- v8) 2) 0)) v9 v10)) (assert (or (<= (+ v0 (- 1)) 0) (>= (+ v0 (- 2)) 0))) (assert (or (<= (+ (- v0) 1) 0) (>= (- v0) 0))) (assert (or (<= (+ v1 (- 3)) 0) (>= (+ v1 (- 4)) 0))) (assert (or (<= (+ (- v1) 3) 0) (>= (+ (- v1) 2) 0))) (assert (or (<= (+ v3 (- 3)) 0) (>= (+ v3 (- 4)) 0))) (assert (or (<= (+ (- v3) 3) 0) (>= (+ (- v3) 2) 0))) (assert (or (<= (+ v5 (- 3)) 0) (>= (+ v5 (- 4)) 0))) (assert (or (<= (+ (- v5) 3) 0) (>= (+ (- v5) 2) 0))) (assert (or (<= (+ v7 (- 1)) 0) (>= (+ v7 (- 2)) 0))) (assert (or (<= (+ (- v7) 1) 0) (>= (- v7) 0))) (assert (or (<= (+ v8 (- 2)) 0) (>= (+ v8 (- 3)) 0))) (assert (or (<= (+ (- v8) 2) 0) (>= (+ (- v8) 1) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (and (<= (+ v3 (- 2)) 0) (<= (+ (- v3) 2) 0)) (= (+ v4 (- 1)) 0) (and (<= (+ v5 (- 2)) 0) (<= (+ (- v5) 2) 0)) (= (+ v6 (- 1)) 0) (and (<= v7 0) (<= (- v7) 0)) (and (<= (+ v8 (- 1)) 0) (<= (+ (- v8) 1) 0)) v9 v10)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v3 (- 2)) 0) (>= (+ v3 (- 3)) 0))) (assert (or (<= (+ (- v3) 2) 0) (>= (+ (- v3) 1) 0))) (assert (or (<= (+ v5 (- 2)) 0) (>= (+ v5 (- 3)) 0))) (assert (or (<= (+ (- v5) 2) 0) (>= (+ (- v5) 1) 0))) (assert (or (<= v7 0) (>= (+ v7 (- 1)) 0))) (assert (or (<= (+ v8 (- 1)) 0) (>= (+ v8 (- 2)) 0))) (assert (or (<= (+ (- v8) 1) 0) (>= (- v8) 0))) (check-sat)
 #= digest
-#| sha256 6e25971a99c99893a635038678affc0cf0f4a6e182101f5be9325620dad12287
+#| sha256 cb0db11cdbf6f04a9c82bc1ecd524ba0db3fd1c9d98adb0e37dd920dacee3d13

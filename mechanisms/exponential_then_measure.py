@@ -312,8 +312,8 @@ class ExponentialThenMeasure(RefinedMechanism):
         """The program of the spec, statement by statement."""
         eps = self.eps
 
-        picked_mechanism = ExponentialMechanism(Delta=1, eps=eps / 2, gamma=self.gamma)
-        picked_result = picked_mechanism.with_noise(noise)(u=q)
+        picked_mechanism = ExponentialMechanism(Delta=1, eps=eps / 2)
+        picked_result = picked_mechanism.with_noise(noise.inside())(u=q)
         picked = picked_result.records
         j = picked[0].index
         eta = noise.laplace(2 / eps)
@@ -381,7 +381,7 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| high index len(u)
 #| witness 0 i
 #| witness 1 |len(u)|
-#| witness 1/2 Delta
+#| witness 1 Delta
 #| witness 0 (@ d:u i)
 #| witness 1 eps
 #| full 7
@@ -486,7 +486,7 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| (assert (< (- v4) 0))
 #| (assert (< (- v2) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- (/ 1 2))) 0) (= v3 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (check-sat)
 #= claim of exponential_then_measure
 #| eps
 #= plan of exponential_then_measure
@@ -601,4 +601,4 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v2 0) (= (+ v3 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (check-sat)
 #= digest
-#| sha256 8c28ab4ff218d352ed4cbdcd7c175256e14afc4ce29ade9da97cf8c35a262f43
+#| sha256 1dedf9a66553ec1ee3dea1654c239c0c2b080e8064565a45daf16f2a3fe79689

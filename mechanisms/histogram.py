@@ -218,7 +218,7 @@ class Histogram(LatticeMechanism):
 #| invariant 1 (<= #cost@1 (* (if (< place:one:Q i@1) 1 0) eps))
 #| witness 0 i
 #| witness 1 |len(Q)|
-#| witness 1 (@ d:Q i)
+#| witness 0 (@ d:Q i)
 #| witness 1 resolution
 #| witness 1 eps
 #| witness 0 place:one:Q
@@ -369,6 +369,6 @@ class Histogram(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= (+ v2 (- 1)) 0) (<= (+ (- v2) 1) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v5 (- 1)) 0) (and (<= v4 0) (<= (- v4) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v2 (- 1)) 0) (>= (+ v2 (- 2)) 0))) (assert (or (<= (+ (- v2) 1) 0) (>= (- v2) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= v4 0) (>= (+ v4 (- 1)) 0))) (assert (or (<= (- v4) 0) (>= (+ (- v4) (- 1)) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v5 (- 1)) 0) (and (<= v4 0) (<= (- v4) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= v4 0) (>= (+ v4 (- 1)) 0))) (assert (or (<= (- v4) 0) (>= (+ (- v4) (- 1)) 0))) (check-sat)
 #= digest
-#| sha256 5936bd067669dfbaac30cb50e3b0e48939a3af9bae518254e44a342a375f0603
+#| sha256 8985e23900ff561fc8b141c7f46ec52dafd1cadeb9dbbdd491d4c6182db40b01

@@ -219,13 +219,13 @@ class HistogramMoved(LatticeMechanism):
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
 #| invariant 1 (<= #cost@1 (+ (* 1/2 (* (if (< place:down:q i@1) 1 0) eps)) (* 1/2 (* (if (< place:up:q i@1) 1 0) eps))))
-#| witness 2 i
-#| witness 3 |len(q)|
+#| witness 0 i
+#| witness 1 |len(q)|
 #| witness 0 (@ d:q i)
 #| witness 1 resolution
 #| witness 1 eps
-#| witness 3 place:down:q
-#| witness 4 place:up:q
+#| witness 0 place:down:q
+#| witness 1 place:up:q
 #| group 2 / 0 / 1:0.1
 #| group 4 / 9-10 / 2:0.1 3:0.1
 #| group 7 / 0 2-7 10-15 18-22 /
@@ -399,6 +399,6 @@ class HistogramMoved(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= (+ v0 (- 2)) 0) (<= (+ (- v0) 2) 0)) (and (<= (+ v1 (- 3)) 0) (<= (+ (- v1) 3) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v6 (- 1)) 0) (and (<= (+ v4 (- 3)) 0) (<= (+ (- v4) 3) 0)) (and (<= (+ v5 (- 4)) 0) (<= (+ (- v5) 4) 0)))) (assert (or (<= (+ v0 (- 2)) 0) (>= (+ v0 (- 3)) 0))) (assert (or (<= (+ (- v0) 2) 0) (>= (+ (- v0) 1) 0))) (assert (or (<= (+ v1 (- 3)) 0) (>= (+ v1 (- 4)) 0))) (assert (or (<= (+ (- v1) 3) 0) (>= (+ (- v1) 2) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v4 (- 3)) 0) (>= (+ v4 (- 4)) 0))) (assert (or (<= (+ (- v4) 3) 0) (>= (+ (- v4) 2) 0))) (assert (or (<= (+ v5 (- 4)) 0) (>= (+ v5 (- 5)) 0))) (assert (or (<= (+ (- v5) 4) 0) (>= (+ (- v5) 3) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v6 (- 1)) 0) (and (<= v4 0) (<= (- v4) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= v4 0) (>= (+ v4 (- 1)) 0))) (assert (or (<= (- v4) 0) (>= (+ (- v4) (- 1)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (assert (or (<= (+ (- v5) 1) 0) (>= (- v5) 0))) (check-sat)
 #= digest
-#| sha256 4230454938982691b59d8182b5e208f3b212021b6b067804a7fbb7090a8ed175
+#| sha256 9ea3487f1ba598ef38aeeeaa8080f23cb73b24eb1aaf8bcaa5361887aa67d0e4

@@ -227,13 +227,13 @@ class Laplace(RefinedMechanism):
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:xi@1 i@1)
 #| invariant 1 (<= #cost@1 (/ (* eps (@ prefix:q i@1)) Delta))
-#| witness 1 i
-#| witness 2 |len(q)|
-#| witness 1/2 Delta
-#| witness 1/4 (@ d:q i)
-#| witness 1/2 (@ prefix:q (+ 1 i))
-#| witness 1/4 (@ prefix:q i)
-#| witness 1/2 total:q
+#| witness 0 i
+#| witness 1 |len(q)|
+#| witness 1 Delta
+#| witness 0 (@ d:q i)
+#| witness 0 (@ prefix:q (+ 1 i))
+#| witness 0 (@ prefix:q i)
+#| witness 0 total:q
 #| witness 1 eps
 #| full 6-7 10
 #| group 1 / 0 /
@@ -370,6 +370,6 @@ class Laplace(RefinedMechanism):
 #| (assert (or (<= (- 1) 0) (>= (- 2) 0)))
 #| (assert (or (<= 1 0) (>= 0 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= (+ v0 (- 1)) 0) (<= (+ (- v0) 1) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= (+ v2 (- (/ 1 2))) 0) (= (+ v3 (- (/ 1 4))) 0) (= (+ v5 (- (/ 1 2))) 0) (= (+ v6 (- (/ 1 4))) 0) (= (+ v7 (- (/ 1 2))) 0) (= (+ v8 (- 1)) 0))) (assert (or (<= (+ v0 (- 1)) 0) (>= (+ v0 (- 2)) 0))) (assert (or (<= (+ (- v0) 1) 0) (>= (- v0) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= v5 0) (= v6 0) (= v7 0) (= (+ v8 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (check-sat)
 #= digest
-#| sha256 3c03e6dc1513874d6e792746289e50bab1f4508e45ed70c01a08accc8b86bba3
+#| sha256 386133f89c1a4aa6a238b89b01c02c7350ac0e282e0eaaab760f778c12e5c71c

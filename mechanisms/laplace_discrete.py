@@ -218,13 +218,13 @@ class LaplaceDiscrete(LatticeMechanism):
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:xi@1 i@1)
 #| invariant 1 (<= #cost@1 (/ (* eps (@ prefix:q i@1)) Delta))
-#| witness 1 i
-#| witness 2 |len(q)|
-#| witness 2 Delta
-#| witness 1 (@ d:q i)
-#| witness 3/2 (@ prefix:q (+ 1 i))
-#| witness 1/2 (@ prefix:q i)
-#| witness 3/2 total:q
+#| witness 0 i
+#| witness 1 |len(q)|
+#| witness 1 Delta
+#| witness 0 (@ d:q i)
+#| witness 0 (@ prefix:q (+ 1 i))
+#| witness 0 (@ prefix:q i)
+#| witness 0 total:q
 #| witness 1 eps
 #| full 6-7 10
 #| group 1 / 0 /
@@ -373,6 +373,6 @@ class LaplaceDiscrete(LatticeMechanism):
 #| (assert (or (<= (- 1) 0) (>= (- 2) 0)))
 #| (assert (or (<= 1 0) (>= 0 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= (+ v0 (- 1)) 0) (<= (+ (- v0) 1) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (and (<= (+ v2 (- 2)) 0) (<= (+ (- v2) 2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v5 (- (/ 3 2))) 0) (= (+ v6 (- (/ 1 2))) 0) (= (+ v7 (- (/ 3 2))) 0) (= (+ v8 (- 1)) 0))) (assert (or (<= (+ v0 (- 1)) 0) (>= (+ v0 (- 2)) 0))) (assert (or (<= (+ (- v0) 1) 0) (>= (- v0) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v2 (- 2)) 0) (>= (+ v2 (- 3)) 0))) (assert (or (<= (+ (- v2) 2) 0) (>= (+ (- v2) 1) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= (+ v2 (- 1)) 0) (<= (+ (- v2) 1) 0)) (and (<= v3 0) (<= (- v3) 0)) (= v5 0) (= v6 0) (= v7 0) (= (+ v8 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v2 (- 1)) 0) (>= (+ v2 (- 2)) 0))) (assert (or (<= v3 0) (>= (+ v3 (- 1)) 0))) (assert (or (<= (- v3) 0) (>= (+ (- v3) (- 1)) 0))) (check-sat)
 #= digest
-#| sha256 3aa3e64777ef75b7757961bf6369282df5392cb677b0ab77e8b9776e54af0dff
+#| sha256 b08d4c9765692b789572a923a3e25f86d84bc73e972269846dfde1931f89e02c

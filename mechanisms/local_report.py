@@ -206,12 +206,12 @@ class LocalReport(RefinedMechanism):
 #| eps
 #= plan of local_report
 #| route acyclic
-#| witness 1/2 R
+#| witness 1 R
 #| witness 0 x
 #| witness 0 d:x
-#| witness 1/2 eps
-#| witness 1/2 high
-#| witness 0 low
+#| witness 1 eps
+#| witness 0 high
+#| witness -1 low
 #| full 5-6
 #| group 1 / 0 /
 #| group 4 / 0-1 /
@@ -304,6 +304,6 @@ class LocalReport(RefinedMechanism):
 #| (assert (< (+ (- v4) v5) 0))
 #| (assert (< (- v0) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (= (+ v0 (- (/ 1 2))) 0) (= v1 0) (= v2 0) (= (+ v3 (- (/ 1 2))) 0) (= (+ v4 (- (/ 1 2))) 0) (= v5 0))) (check-sat)
+#| (assert (and (= (+ v0 (- 1)) 0) (= v1 0) (= v2 0) (= (+ v3 (- 1)) 0) (= v4 0) (= (+ v5 1) 0))) (check-sat)
 #= digest
-#| sha256 0c3a0c8a2a413c3d07190c8e0558e4ef97f244e708e902a288806af9c098e1ea
+#| sha256 5f7aae815e1466175edb0d5b81a720f3460986a273b87ee457e03bccaa35eb8b

@@ -219,8 +219,8 @@ class NoisyMaxExpMonotone(LatticeMechanism):
 #| witness 0 (@ d:q i)
 #| witness 1 resolution
 #| witness 1 eps
-#| witness true up:q
-#| witness false down:q
+#| witness false up:q
+#| witness true down:q
 #| sets 15
 #| full 16
 #| group 2 / 0 / 1:0.1
@@ -434,6 +434,6 @@ class NoisyMaxExpMonotone(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v6 (- 1)) 0) v4 (not v5))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v6 (- 1)) 0) (not v4) v5)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (check-sat)
 #= digest
-#| sha256 fc90d6e85cd0a76a903920d02a48f953cee3eff486b96f6c50f75bac8b864d94
+#| sha256 8b8e1a69193d6e097f10b275b111a1118f8e8bdc00b2f165a944256b607b6f08

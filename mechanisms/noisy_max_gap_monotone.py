@@ -229,8 +229,8 @@ class NoisyMaxGapMonotone(RefinedMechanism):
 #| witness 0 i
 #| witness 2 |len(q)|
 #| witness 0 (@ d:q i)
-#| witness true up:q
-#| witness false down:q
+#| witness false up:q
+#| witness true down:q
 #| witness 1 eps
 #| sets 16-19 22-23 28
 #| group 8 / 7-8 / 7:0.1
@@ -440,6 +440,6 @@ class NoisyMaxGapMonotone(RefinedMechanism):
 #| (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0)))
 #| (assert (< (- v5) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) v3 (not v4) (= (+ v5 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (not v3) v4 (= (+ v5 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (check-sat)
 #= digest
-#| sha256 2d611c933862c19edfb0356b9eaa150015d008a58aa4521f1e248825d708240e
+#| sha256 c5ccdbc74cb10a7db481585caf9e38756d936a75198be91ed1bc1a7772147050

@@ -245,7 +245,7 @@ class NoisyMaxLocal(RefinedMechanism):
 #| invariant 1 (<= #cost@1 (* (if (< sel:winner i@1) 1 0) eps))
 #| witness 0 i
 #| witness 1 |len(s)|
-#| witness 1/2 R
+#| witness 1 R
 #| witness 0 (@ s i)
 #| witness 0 (@ d:s i)
 #| witness 1 |len(centre)|
@@ -469,6 +469,6 @@ class NoisyMaxLocal(RefinedMechanism):
 #| (assert (< (- v7) 0))
 #| (assert (< (- v2) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- (/ 1 2))) 0) (= v3 0) (= v4 0) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v6 (- 1)) 0) (= (+ v7 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (assert (or (<= (+ (- v5) 1) 0) (>= (- v5) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= v4 0) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v6 (- 1)) 0) (= (+ v7 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (assert (or (<= (+ (- v5) 1) 0) (>= (- v5) 0))) (check-sat)
 #= digest
-#| sha256 b593740cf3c63c4f26e80a0a4cd84e86fae34d823b27bb84386881967d5e2253
+#| sha256 651f74df235e9ad13d479e2a9b51f63c007e53d90326e44cbbf08f83b4041981

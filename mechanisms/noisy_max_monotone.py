@@ -220,8 +220,8 @@ class NoisyMaxMonotone(LatticeMechanism):
 #| witness 0 (@ d:q i)
 #| witness 1 resolution
 #| witness 1 eps
-#| witness true up:q
-#| witness false down:q
+#| witness false up:q
+#| witness true down:q
 #| sets 14
 #| full 15
 #| group 2 / 0 / 1:0.1
@@ -431,6 +431,6 @@ class NoisyMaxMonotone(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v6 (- 1)) 0) v4 (not v5))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v6 (- 1)) 0) (not v4) v5)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (check-sat)
 #= digest
-#| sha256 dbe6d7c158cfd144a9e5c2153ef1bdd3165a6da9e63b10537b887a1709d9cd35
+#| sha256 42284cc8bb6891fec9a1201a0267bbfe5f68bcb7f978938b6f18ef3dc8e368ce

@@ -254,8 +254,8 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| witness 0 i
 #| witness 2 |len(q)|
 #| witness 0 (@ d:q i)
-#| witness true up:q
-#| witness false down:q
+#| witness false up:q
+#| witness true down:q
 #| witness 1 eps
 #| witness 1 k
 #| sets 4 6 10 15 17 22 31 34-51 53-59 61
@@ -978,6 +978,6 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (assert (<= (+ (- v6) 1) 0))
 #| (assert (or (<= (+ (- v6) 1) 0) (>= (- v6) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) v3 (not v4) (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (not v3) v4 (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
 #= digest
-#| sha256 2eee74290ad0daec9842da1c5b76f35e95cea3a9819a93d85c302d21a1760711
+#| sha256 9ebcfe8ea588a462919ee188578a8a4cf0ae40f04cc5ce4f1bdac1dd44f40cae

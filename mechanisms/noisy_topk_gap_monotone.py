@@ -245,8 +245,8 @@ class NoisyTopkGapMonotone(RefinedMechanism):
 #| witness 0 i
 #| witness 2 |len(q)|
 #| witness 0 (@ d:q i)
-#| witness true up:q
-#| witness false down:q
+#| witness false up:q
+#| witness true down:q
 #| witness 1 eps
 #| witness 1 k
 #| sets 12 15-32 35-40
@@ -598,6 +598,6 @@ class NoisyTopkGapMonotone(RefinedMechanism):
 #| (assert (<= (+ (- v6) 1) 0))
 #| (assert (or (<= (+ (- v6) 1) 0) (>= (- v6) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) v3 (not v4) (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (not v3) v4 (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
 #= digest
-#| sha256 28304bc9a713c089860773f8cc1ca6f3db0e318d494b5cc2f325cf4175262cdd
+#| sha256 181ac63d4ea7513cfc180aedf2d8bbd102fb3e35464df9997d21c9dcfa1b848d

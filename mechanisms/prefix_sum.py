@@ -223,7 +223,7 @@ class PrefixSum(LatticeMechanism):
 #| invariant 1 (<= #cost@1 (* (if (< place:one:q i@1) 1 0) eps))
 #| witness 0 i
 #| witness 1 |len(q)|
-#| witness 1 (@ d:q i)
+#| witness 0 (@ d:q i)
 #| witness 1 resolution
 #| witness 1 eps
 #| witness 0 place:one:q
@@ -374,6 +374,6 @@ class PrefixSum(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= (+ v2 (- 1)) 0) (<= (+ (- v2) 1) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v5 (- 1)) 0) (and (<= v4 0) (<= (- v4) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v2 (- 1)) 0) (>= (+ v2 (- 2)) 0))) (assert (or (<= (+ (- v2) 1) 0) (>= (- v2) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= v4 0) (>= (+ v4 (- 1)) 0))) (assert (or (<= (- v4) 0) (>= (+ (- v4) (- 1)) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v5 (- 1)) 0) (and (<= v4 0) (<= (- v4) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= v4 0) (>= (+ v4 (- 1)) 0))) (assert (or (<= (- v4) 0) (>= (+ (- v4) (- 1)) 0))) (check-sat)
 #= digest
-#| sha256 0763ed5fc0fcd8305e119b0c65b9a010665743f572f980437141bb5014bcf6d2
+#| sha256 96ca8cb03b63038f6c26fd4ed5e33f77f5ff02435f5268a043426413936a4bfe

@@ -263,7 +263,7 @@ class SmartSum(RefinedMechanism):
 #| invariant 1 (<= (+ #cost@1 (* (abs (* -1 d:sum@1)) eps)) (* 2 (if (< place:one:q i@1) 1 0) eps))
 #| witness 0 i
 #| witness 1 |len(q)|
-#| witness 1/2 (@ d:q i)
+#| witness 0 (@ d:q i)
 #| witness 0 place:one:q
 #| witness 1 eps
 #| witness 1 M
@@ -453,6 +453,6 @@ class SmartSum(RefinedMechanism):
 #| (assert (<= (+ (- v5) 1) 0))
 #| (assert (or (<= (+ (- v5) 1) 0) (>= (- v5) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- (/ 1 2))) 0) (and (<= v3 0) (<= (- v3) 0)) (= (+ v4 (- 1)) 0) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v3 0) (>= (+ v3 (- 1)) 0))) (assert (or (<= (- v3) 0) (>= (+ (- v3) (- 1)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v2 0) (and (<= v3 0) (<= (- v3) 0)) (= (+ v4 (- 1)) 0) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v3 0) (>= (+ v3 (- 1)) 0))) (assert (or (<= (- v3) 0) (>= (+ (- v3) (- 1)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
 #= digest
-#| sha256 a5673a89eaf76bea2ede4916abb313408aaebe4afa1e36cd5229bce73d1ab1c5
+#| sha256 55ad97ecbb0886943d1a9b0cca3b32fda4107ca3958dd16cfa5bca5be24923be

@@ -222,7 +222,7 @@ class SumAll(RefinedMechanism):
 #| invariant 1 (<= (* -1 Delta i@1) d:sum@1)
 #| witness 0 i
 #| witness 1 |len(q)|
-#| witness 1/2 Delta
+#| witness 1 Delta
 #| witness 0 (@ d:q i)
 #| witness 1 eps
 #| full 3-4 9-10
@@ -401,6 +401,6 @@ class SumAll(RefinedMechanism):
 #| (assert (< (- v4) 0))
 #| (assert (< (- v2) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- (/ 1 2))) 0) (= v3 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (check-sat)
 #= digest
-#| sha256 51d90009ee4a3fedcdf3ea899e85285e049c99b5f70cc4844deef5eae7d38cde
+#| sha256 dd42ca8063dc4be23fe34354238a2ade75fc987bed372d5aa13865ff7d1ba676

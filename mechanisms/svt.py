@@ -264,7 +264,7 @@ class Svt(LatticeMechanism):
 #| invariant 1 (<= #cost@1 (/ (+ (* 1/2 (* Delta count@1 eps gamma)) (* 1/2 (* N (abs (* -1 Delta gamma)) eps))) (* Delta N gamma)))
 #| witness 0 i
 #| witness 1 |len(Q)|
-#| witness 1/2 gamma
+#| witness 1 gamma
 #| witness 1 N
 #| witness 1 Delta
 #| witness 1 eps
@@ -596,6 +596,6 @@ class Svt(LatticeMechanism):
 #| (assert (or (<= (+ (- v6) 1) 0) (>= (- v6) 0)))
 #| (assert (< (- v5) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v5 (- (/ 1 2))) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)) (and (<= (+ v2 (- 1)) 0) (<= (+ (- v2) 1) 0)) (= (+ v4 (- 1)) 0) (and (<= v3 0) (<= (- v3) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (assert (or (<= (+ v2 (- 1)) 0) (>= (+ v2 (- 2)) 0))) (assert (or (<= (+ (- v2) 1) 0) (>= (- v2) 0))) (assert (or (<= v3 0) (>= (+ v3 (- 1)) 0))) (assert (or (<= (- v3) 0) (>= (+ (- v3) (- 1)) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)) (and (<= (+ v2 (- 1)) 0) (<= (+ (- v2) 1) 0)) (= (+ v4 (- 1)) 0) (and (<= v3 0) (<= (- v3) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (assert (or (<= (+ v2 (- 1)) 0) (>= (+ v2 (- 2)) 0))) (assert (or (<= (+ (- v2) 1) 0) (>= (- v2) 0))) (assert (or (<= v3 0) (>= (+ v3 (- 1)) 0))) (assert (or (<= (- v3) 0) (>= (+ (- v3) (- 1)) 0))) (check-sat)
 #= digest
-#| sha256 4e82a3cd7ebfd54452c510d16a260e9b209b7ca28022ebec92e584db6023caee
+#| sha256 3ebefdb8a24cfb912310bd3be39318b1eb742ff97465fa76c7c625d6a57566d7

@@ -376,7 +376,7 @@ class SvtWithMeasures(LatticeMechanism):
         eps = self.eps
 
         found_mechanism = SvtWithGap(T=T, k=k, eps=eps / 2, gamma=self.gamma)
-        found_result = found_mechanism.with_noise(noise)(q=q)
+        found_result = found_mechanism.with_noise(noise.inside())(q=q)
         found = found_result.records
         of_gap = 2 * (4 / eps) ** 2 + 2 * (8 * k / eps) ** 2
         of_measure = 2 * (2 * k / eps) ** 2
@@ -1062,4 +1062,4 @@ class SvtWithMeasures(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
 #= digest
-#| sha256 767ab00a6816d4b3891ee29c84edaeffc494928feda6befc17132951f48a6cd4
+#| sha256 36f1811984eefb3ce7333e68ada5963242c4fbf116c9517e633c5123bd480490

@@ -348,8 +348,8 @@ class TopkWithMeasures(RefinedMechanism):
         eps = self.eps
 
         xi: dict[int, Real] = {}
-        picked_mechanism = NoisyTopkGapMonotone(k=k, eps=eps, gamma=self.gamma)
-        picked_result = picked_mechanism.with_noise(noise)(q=q)
+        picked_mechanism = NoisyTopkGapMonotone(k=k, eps=eps)
+        picked_result = picked_mechanism.with_noise(noise.inside())(q=q)
         picked = picked_result.records
         for r in range(k):
             xi[r] = noise.laplace(2 * k / eps)
@@ -458,8 +458,8 @@ class TopkWithMeasures(RefinedMechanism):
 #| witness 0 i
 #| witness 2 |len(q)|
 #| witness 0 (@ d:q i)
-#| witness true up:q
-#| witness false down:q
+#| witness false up:q
+#| witness true down:q
 #| witness 1 eps
 #| witness 1 k
 #| sets 12 15-32 35-40 54-57
@@ -846,7 +846,7 @@ class TopkWithMeasures(RefinedMechanism):
 #| (assert (<= (+ (- v6) 1) 0))
 #| (assert (or (<= (+ (- v6) 1) 0) (>= (- v6) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) v3 (not v4) (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (not v3) v4 (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
 #= claim of topk_with_measures
 #| eps
 #= plan of topk_with_measures
@@ -859,8 +859,8 @@ class TopkWithMeasures(RefinedMechanism):
 #| witness 0 i
 #| witness 2 |len(q)|
 #| witness 0 (@ d:q i)
-#| witness true up:q
-#| witness false down:q
+#| witness false up:q
+#| witness true down:q
 #| witness 1 eps
 #| witness 1 k
 #| full 33 38
@@ -1118,6 +1118,6 @@ class TopkWithMeasures(RefinedMechanism):
 #| (assert (<= (+ (- v6) 1) 0))
 #| (assert (or (<= (+ (- v6) 1) 0) (>= (- v6) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) v3 (not v4) (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (not v3) v4 (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
 #= digest
-#| sha256 2e871b41b9224382bcfd25728f36827b7a30115f294e4943e2bfba8f52537208
+#| sha256 650985657a73b0565b027d1a3c55d691e63f38c7c14ec3f7c697c5e99133546c

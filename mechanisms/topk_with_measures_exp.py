@@ -352,8 +352,8 @@ class TopkWithMeasuresExp(RefinedMechanism):
         eps = self.eps
 
         xi: dict[int, Real] = {}
-        picked_mechanism = NoisyTopkGapExpMonotone(k=k, eps=eps, gamma=self.gamma)
-        picked_result = picked_mechanism.with_noise(noise)(q=q)
+        picked_mechanism = NoisyTopkGapExpMonotone(k=k, eps=eps)
+        picked_result = picked_mechanism.with_noise(noise.inside())(q=q)
         picked = picked_result.records
         for r in range(k):
             xi[r] = noise.laplace(2 * k / eps)
@@ -460,8 +460,8 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| witness 0 i
 #| witness 2 |len(q)|
 #| witness 0 (@ d:q i)
-#| witness true up:q
-#| witness false down:q
+#| witness false up:q
+#| witness true down:q
 #| witness 1 eps
 #| witness 1 k
 #| sets 4 6 10 15 17 22 31 34-51 53-59 61 75-78
@@ -1227,7 +1227,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (assert (<= (+ (- v6) 1) 0))
 #| (assert (or (<= (+ (- v6) 1) 0) (>= (- v6) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) v3 (not v4) (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (not v3) v4 (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
 #= claim of topk_with_measures_exp
 #| eps
 #= plan of topk_with_measures_exp
@@ -1240,8 +1240,8 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| witness 0 i
 #| witness 2 |len(q)|
 #| witness 0 (@ d:q i)
-#| witness true up:q
-#| witness false down:q
+#| witness false up:q
+#| witness true down:q
 #| witness 1 eps
 #| witness 1 k
 #| full 33 38
@@ -1499,6 +1499,6 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (assert (<= (+ (- v6) 1) 0))
 #| (assert (or (<= (+ (- v6) 1) 0) (>= (- v6) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) v3 (not v4) (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (not v3) v4 (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
 #= digest
-#| sha256 7dbeaa56a6f007160772f27755f0ebc290d94c5603ece554e004e8e5d4ebd9cd
+#| sha256 69f1f1f0f05014e81b73b6b4256bda02b61acf44c854823427e1b39f64547296

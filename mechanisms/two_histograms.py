@@ -242,18 +242,18 @@ class TwoHistograms(RefinedMechanism):
 #| invariant 2 (<= 0 i@2)
 #| invariant 2 (< #latest:zeta@2 i@2)
 #| invariant 2 (<= #cost@2 (/ (+ (* #cost@1 Delta) (* eps (@ prefix:r i@2))) Delta))
-#| witness 1 i
-#| witness 2 |len(p)|
-#| witness 1/2 Delta
-#| witness 1/8 (@ d:p i)
-#| witness 1/4 (@ prefix:p (+ 1 i))
-#| witness 1/8 (@ prefix:p i)
-#| witness 1/4 total:p
-#| witness 2 |len(r)|
-#| witness 1/8 (@ d:r i)
-#| witness 1/4 (@ prefix:r (+ 1 i))
-#| witness 1/8 (@ prefix:r i)
-#| witness 1/4 total:r
+#| witness 0 i
+#| witness 1 |len(p)|
+#| witness 1 Delta
+#| witness 0 (@ d:p i)
+#| witness 0 (@ prefix:p (+ 1 i))
+#| witness 0 (@ prefix:p i)
+#| witness 0 total:p
+#| witness 1 |len(r)|
+#| witness 0 (@ d:r i)
+#| witness 0 (@ prefix:r (+ 1 i))
+#| witness 0 (@ prefix:r i)
+#| witness 0 total:r
 #| witness 1 eps
 #| full 12-13 16-17 20
 #| group 1 / 0 /
@@ -475,6 +475,6 @@ class TwoHistograms(RefinedMechanism):
 #| (assert (or (<= 2 0) (<= (+ (- v5) v6) 0)))
 #| (assert (or (not (and (<= (- 1) 0) (<= 1 0))) (= (+ (- v5) v6) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
-#| (assert (and (and (<= (+ v0 (- 1)) 0) (<= (+ (- v0) 1) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= (+ v2 (- (/ 1 2))) 0) (= (+ v3 (- (/ 1 8))) 0) (= (+ v5 (- (/ 1 4))) 0) (= (+ v6 (- (/ 1 8))) 0) (= (+ v7 (- (/ 1 4))) 0) (and (<= (+ v8 (- 2)) 0) (<= (+ (- v8) 2) 0)) (= (+ v9 (- (/ 1 8))) 0) (= (+ v11 (- (/ 1 4))) 0) (= (+ v12 (- (/ 1 8))) 0) (= (+ v13 (- (/ 1 4))) 0) (= (+ v14 (- 1)) 0))) (assert (or (<= (+ v0 (- 1)) 0) (>= (+ v0 (- 2)) 0))) (assert (or (<= (+ (- v0) 1) 0) (>= (- v0) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v8 (- 2)) 0) (>= (+ v8 (- 3)) 0))) (assert (or (<= (+ (- v8) 2) 0) (>= (+ (- v8) 1) 0))) (check-sat)
+#| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= v5 0) (= v6 0) (= v7 0) (and (<= (+ v8 (- 1)) 0) (<= (+ (- v8) 1) 0)) (= v9 0) (= v11 0) (= v12 0) (= v13 0) (= (+ v14 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v8 (- 1)) 0) (>= (+ v8 (- 2)) 0))) (assert (or (<= (+ (- v8) 1) 0) (>= (- v8) 0))) (check-sat)
 #= digest
-#| sha256 0486255aab464787b4a859390931545c423e56a140d7624e853a280042b45567
+#| sha256 4c85e5885214c0fe1ce681fa0ade02ae53ed5eeb46e0150ad73915439e2d55c2
