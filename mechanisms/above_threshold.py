@@ -203,13 +203,13 @@ class AboveThreshold(LatticeMechanism):
                 yield release.emit(Bottom(), query=("f", i))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec above_threshold.dp sha256 248600d19913e7318f3bda3e2706884593d4727664937511f9e25e40e6d33fd4
+#: spec above_threshold.dp sha256 248600d19913e7318f3bda3e2706884593d4727664937511f9e25e40e6d33fd4
 #| # AboveThreshold: answers a stream of queries until the first one that is above the threshold.
 #| # Source: lecture 9, Figure 1 and Theorem 1 (Algorithm 1 of Dwork and Roth).
 #| mechanism above_threshold
@@ -239,9 +239,9 @@ class AboveThreshold(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of above_threshold
+#: claim of above_threshold
 #| eps
-#= plan of above_threshold
+#: plan of above_threshold
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (== #out@1 i@1)
@@ -258,7 +258,7 @@ class AboveThreshold(LatticeMechanism):
 #| group 7 / 2-3 5 7-8 13-14 16 18 20 /
 #| group 4 / 3 5 7-8 14-15 18 20-21 /
 #| group 1 / 5 /
-#= conditions of form of above_threshold
+#: conditions of form of above_threshold
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 16: `eta ~ DLap(2/eps, 1/resolution)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 19: `nu[i] ~ DLap(4/eps, 1/resolution)` draws a variable that was not drawn before
@@ -277,7 +277,7 @@ class AboveThreshold(LatticeMechanism):
 #| (true by its normal form) ; invariant, line 18: `alignment_cost <= eps/2` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of above_threshold: 2 x unsat
+#: SMT-LIB script 1 of above_threshold: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -286,7 +286,7 @@ class AboveThreshold(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of above_threshold: 19 x unsat
+#: SMT-LIB script 2 of above_threshold: 19 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -370,7 +370,7 @@ class AboveThreshold(LatticeMechanism):
 #| ; cost, line 13: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- v4) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of above_threshold: 2 x unsat
+#: SMT-LIB script 3 of above_threshold: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -384,7 +384,7 @@ class AboveThreshold(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 4 of above_threshold: 3 x unsat
+#: SMT-LIB script 4 of above_threshold: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -401,7 +401,7 @@ class AboveThreshold(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 5 of above_threshold: 1 x sat
+#: SMT-LIB script 5 of above_threshold: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(f)
@@ -421,5 +421,5 @@ class AboveThreshold(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 9ce6c80f32d43965a62f95d3f5919daad1287e0c453f9c907e262cc2b59c4046
+#: digest
+#| sha256 623946d163a2043b3798564bd0c3060c973b2455289b50e247364ee41e1f1b8f

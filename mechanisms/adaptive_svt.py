@@ -245,13 +245,13 @@ class AdaptiveSvtWithGap(LatticeMechanism):
                 break
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec adaptive_svt.dp sha256 9dcc7b30c725c5e230093047c36a05ec1dd32c2117c28b824a0918735287d30c
+#: spec adaptive_svt.dp sha256 9dcc7b30c725c5e230093047c36a05ec1dd32c2117c28b824a0918735287d30c
 #| # Source: VLDB paper, Algorithm 4, equation 5, Lemmas 6, 13 and 14. sigma is twice the standard deviation of xi.
 #| mechanism adaptive_svt_with_gap            # Algorithm 4 of the VLDB paper
 #|   "Sparse vector that spends less budget on queries far above the threshold."
@@ -289,9 +289,9 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of adaptive_svt_with_gap
+#: claim of adaptive_svt_with_gap
 #| eps
-#= plan of adaptive_svt_with_gap
+#: plan of adaptive_svt_with_gap
 #| route acyclic
 #| invariant 1 (<= cost@1 (/ (+ (* eps k) (* -1/2 eps)) k))
 #| invariant 1 (< 0 cost@1)
@@ -323,7 +323,7 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #| group 1 / 5 8 11-12 18 21-23 26 31 33-35 /
 #| group 1 / 5 8 12-13 22 24-26 28 34 36-38 /
 #| group 1 / 5 8 12-13 20 27 36-37 /
-#= conditions of form of adaptive_svt_with_gap
+#: conditions of form of adaptive_svt_with_gap
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 20: `eta ~ DLap(1/e0, 1/resolution)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 24: `xi[i] ~ DLap(1/e1, 1/resolution)` draws a variable that was not drawn before
@@ -354,7 +354,7 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #| (assumed) ; invariant, line 23: `0 < cost` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of adaptive_svt_with_gap: 2 x unsat
+#: SMT-LIB script 1 of adaptive_svt_with_gap: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -363,7 +363,7 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of adaptive_svt_with_gap: 69 x unsat
+#: SMT-LIB script 2 of adaptive_svt_with_gap: 69 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -648,7 +648,7 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #| ; cost, line 13: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- p9) (* (- (/ 1 4)) p10) (* (- (/ 1 8)) p11) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of adaptive_svt_with_gap: 1 x unsat
+#: SMT-LIB script 3 of adaptive_svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; cost
 #| (declare-const v1 Real) ; k
@@ -660,7 +660,7 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #| (assert (<= (+ (- v1) 1) 0))
 #| ; cost, line 13: the alignment costs at most `eps`
 #| (assert (< (+ (- v3) v1) 0)) (check-sat)
-#= SMT-LIB script 4 of adaptive_svt_with_gap: 1 x unsat
+#: SMT-LIB script 4 of adaptive_svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; cost
 #| (declare-const v1 Real) ; k
@@ -694,7 +694,7 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (or (not v6) v8) (or (not v8) v6))))
 #| ; cost, line 13: the alignment costs at most `eps`
 #| (assert (< (+ (- v3) (* (- (/ 1 4)) v9) (* (- (/ 1 8)) v14) v1) 0)) (check-sat)
-#= SMT-LIB script 5 of adaptive_svt_with_gap: 1 x unsat
+#: SMT-LIB script 5 of adaptive_svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; cost
 #| (declare-const v1 Real) ; k
@@ -728,7 +728,7 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (or (not v6) v8) (or (not v8) v6))))
 #| ; cost, line 13: the alignment costs at most `eps`
 #| (assert (< (+ (- v3) (* (- (/ 1 4)) v9) (* (- (/ 1 8)) v14) v1) 0)) (check-sat)
-#= SMT-LIB script 6 of adaptive_svt_with_gap: 1 x unsat
+#: SMT-LIB script 6 of adaptive_svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; k
 #| (declare-const v2 Real) ; eps
@@ -736,7 +736,7 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #| (assert (<= (+ (- v1) 1) 0))
 #| ; invariant, line 23: `cost <= (2*eps*k - eps)/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (* (/ 1 2) v2 v1) (* (- (/ 1 2)) v2)) 0)) (check-sat)
-#= SMT-LIB script 7 of adaptive_svt_with_gap: 1 x unsat
+#: SMT-LIB script 7 of adaptive_svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; cost
 #| (declare-const v1 Real) ; k
@@ -768,7 +768,7 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (or (not v6) v8) (or (not v8) v6))))
 #| ; invariant, line 23: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v3 v2)) (* (- (/ 1 4)) v9 v2) (* (- (/ 1 8)) v14 v2) (* v0 v1) (* (/ 1 4) v2)) 0)) (check-sat)
-#= SMT-LIB script 8 of adaptive_svt_with_gap: 1 x unsat
+#: SMT-LIB script 8 of adaptive_svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; cost
 #| (declare-const v1 Real) ; k
@@ -800,7 +800,7 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (or (not v6) v8) (or (not v8) v6))))
 #| ; invariant, line 23: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v3 v2)) (* (- (/ 1 4)) v9 v2) (* (- (/ 1 8)) v14 v2) (* v0 v1) (* (/ 1 2) v2)) 0)) (check-sat)
-#= SMT-LIB script 9 of adaptive_svt_with_gap: 1 x unsat
+#: SMT-LIB script 9 of adaptive_svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; cost
 #| (declare-const v1 Real) ; k
@@ -824,7 +824,7 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (or (not v6) v8) (or (not v8) v6))))
 #| ; invariant, line 23: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v3 v2)) (* (- (/ 1 4)) v9 v2) (* (- (/ 1 8)) v14 v2) (* v0 v1)) 0)) (check-sat)
-#= SMT-LIB script 10 of adaptive_svt_with_gap: 2 x unsat
+#: SMT-LIB script 10 of adaptive_svt_with_gap: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -841,7 +841,7 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 11 of adaptive_svt_with_gap: 4 x unsat
+#: SMT-LIB script 11 of adaptive_svt_with_gap: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -862,7 +862,7 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 12 of adaptive_svt_with_gap: 1 x sat
+#: SMT-LIB script 12 of adaptive_svt_with_gap: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -885,5 +885,5 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 0d0c65505a06e27fd225845efdc05a2110c78da126de9ab27588c5e5dc9a5958
+#: digest
+#| sha256 e1a1b8ca5fcc408b9d414abf407f70f5fa0b79d54c63c12766ab47584a075d2e

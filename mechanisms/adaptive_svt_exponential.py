@@ -260,13 +260,13 @@ class AdaptiveSvtExponential(LatticeMechanism):
                 break
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec adaptive_svt_exponential.dp sha256 ac76fc3f809f846c170950b1fa8051f09ac24c7d78f2c3b8cb4f338d542355de
+#: spec adaptive_svt_exponential.dp sha256 ac76fc3f809f846c170950b1fa8051f09ac24c7d78f2c3b8cb4f338d542355de
 #| # Adaptive sparse vector with gap under one-sided exponential noise, centred by its mean; the gap has half the variance.
 #| # Source: dissertation, section 5.4.2, "Exponential noise". The alignment of the Laplace version stays in the support:
 #| # every shift is 1 or 1 + q - q' >= 0.
@@ -310,9 +310,9 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of adaptive_svt_exponential
+#: claim of adaptive_svt_exponential
 #| eps
-#= plan of adaptive_svt_exponential
+#: plan of adaptive_svt_exponential
 #| route acyclic
 #| invariant 1 (<= cost@1 (/ (+ (* eps k) (* eps theta) (* -1 eps)) k))
 #| invariant 1 (<= (* eps theta) cost@1)
@@ -369,7 +369,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| group 1 / 5 35-38 /
 #| group 1 / 8 11 19-20 29 31-33 35 41-42 45-47 /
 #| group 1 / 8 11 19-20 27 34 45-46 /
-#= conditions of form of adaptive_svt_exponential
+#: conditions of form of adaptive_svt_exponential
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 22: `eta ~ DExp(1/e0, 1/resolution)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 26: `xi[i] ~ DExp(2/e2, 1/resolution)` draws a variable that was not drawn before
@@ -402,7 +402,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assumed) ; invariant, line 25: `0 < cost` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of adaptive_svt_exponential: 2 x unsat
+#: SMT-LIB script 1 of adaptive_svt_exponential: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -411,7 +411,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of adaptive_svt_exponential: 73 x unsat
+#: SMT-LIB script 2 of adaptive_svt_exponential: 73 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; resolution
@@ -726,7 +726,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| ; cost, line 15: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- p13) (* (/ 1 2) p14) (* (- (/ 1 2)) p15) (* (/ 1 4) p16) (* (- (/ 1 4)) p17) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 3 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -734,7 +734,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 21: `e2`: the divisor is not 0
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 4 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 4 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -742,7 +742,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 21: `e2`: the divisor is not 0 (on D')
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 5 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 5 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -750,7 +750,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 26: `e2`: the divisor is not 0
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 6 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 6 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -758,7 +758,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 26: `e2`: the divisor is not 0 (on D')
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 7 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 7 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -766,7 +766,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 27: `e1`: the divisor is not 0
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 8 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 8 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -774,7 +774,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 27: `e1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 9 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 9 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -782,7 +782,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 28: `e2`: the divisor is not 0
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 10 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 10 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -790,7 +790,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 28: `e2`: the divisor is not 0 (on D')
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 11 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 11 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -798,7 +798,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 29: `e1`: the divisor is not 0
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 12 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 12 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -806,7 +806,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 29: `e1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 13 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 13 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -814,7 +814,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 26: `e2`: the divisor is not 0 (on D')
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 14 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 14 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -822,7 +822,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 27: `e1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 15 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 15 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -830,7 +830,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 28: `e2`: the divisor is not 0 (on D')
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 16 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 16 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -838,7 +838,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 29: `e1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 17 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 17 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -846,7 +846,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 26: `e2`: the divisor is not 0 (on D')
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 18 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 18 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -854,7 +854,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 27: `e1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 19 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 19 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -862,7 +862,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 28: `e2`: the divisor is not 0 (on D')
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 20 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 20 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -870,7 +870,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 29: `e1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 21 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 21 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -885,7 +885,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; cost, line 15: the alignment costs at most `eps`
 #| (assert (< (+ (- v4) v3) 0)) (check-sat)
-#= SMT-LIB script 22 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 22 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -921,7 +921,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v5 (- v6)) 0) (<= (+ (- v5) v6) 0))) (and (or (not v7) v9) (or (not v9) v7))))
 #| ; cost, line 15: the alignment costs at most `eps`
 #| (assert (< (+ (- v4) (* (/ 1 2) v10 v1) (* (- (/ 1 2)) v10) (* (/ 1 4) v15 v1) (* (- (/ 1 4)) v15) v3) 0)) (check-sat)
-#= SMT-LIB script 23 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 23 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -957,7 +957,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v5 (- v6)) 0) (<= (+ (- v5) v6) 0))) (and (or (not v7) v9) (or (not v9) v7))))
 #| ; cost, line 15: the alignment costs at most `eps`
 #| (assert (< (+ (- v4) (* (/ 1 2) v10 v1) (* (- (/ 1 2)) v10) (* (/ 1 4) v15 v1) (* (- (/ 1 4)) v15) v3) 0)) (check-sat)
-#= SMT-LIB script 24 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 24 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -968,7 +968,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 25: `cost <= (eps*k + eps*theta - eps)/k` holds when loop 1 is reached
 #| (assert (< (+ (- (* v0 v3 v1)) (* v0 v3) (* v0 v1) (- v0)) 0)) (check-sat)
-#= SMT-LIB script 25 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 25 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -980,7 +980,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 25: `eps*theta <= cost` holds when loop 1 is reached
 #| (assert (< (+ (* v2 v3) (- (* v0 v3 v1)) (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 26 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 26 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -993,7 +993,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 25: `0 < cost` holds when loop 1 is reached
 #| (assert (<= (+ (* v2 v3) (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 27 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 27 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -1027,7 +1027,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v5 (- v6)) 0) (<= (+ (- v5) v6) 0))) (and (or (not v7) v9) (or (not v9) v7))))
 #| ; invariant, line 25: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v4 v0)) (* (/ 1 2) v10 v0 v1) (* (- (/ 1 2)) v10 v0) (* (/ 1 4) v15 v0 v1) (* (- (/ 1 4)) v15 v0) (* v2 v3) (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 28 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 28 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -1039,7 +1039,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 25: `eps*theta <= cost` holds when loop 1 is reached
 #| (assert (< (+ (* v2 v3) (- (* v0 v3 v1)) (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 29 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 29 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -1052,7 +1052,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 25: `0 < cost` holds when loop 1 is reached
 #| (assert (<= (+ (* v2 v3) (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 30 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 30 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -1086,7 +1086,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v5 (- v6)) 0) (<= (+ (- v5) v6) 0))) (and (or (not v7) v9) (or (not v9) v7))))
 #| ; invariant, line 25: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v4 v0)) (* (/ 1 2) v10 v0 v1) (* (- (/ 1 2)) v10 v0) (* (/ 1 4) v15 v0 v1) (* (- (/ 1 4)) v15 v0) (* v2 v3) (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 31 of adaptive_svt_exponential: 1 x unsat
+#: SMT-LIB script 31 of adaptive_svt_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -1111,7 +1111,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v5 (- v6)) 0) (<= (+ (- v5) v6) 0))) (and (or (not v7) v9) (or (not v9) v7))))
 #| ; invariant, line 25: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v4 v0)) (* (/ 1 2) v10 v0 v1) (* (- (/ 1 2)) v10 v0) (* (/ 1 4) v15 v0 v1) (* (- (/ 1 4)) v15 v0) (* v2 v3)) 0)) (check-sat)
-#= SMT-LIB script 32 of adaptive_svt_exponential: 2 x unsat
+#: SMT-LIB script 32 of adaptive_svt_exponential: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -1132,7 +1132,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 33 of adaptive_svt_exponential: 7 x unsat
+#: SMT-LIB script 33 of adaptive_svt_exponential: 7 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -1163,7 +1163,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (push 1) (assert (<= (+ (- (* v3 v2)) v3) 0)) (check-sat) (pop 1)
 #| ; `eps*theta*theta - eps*theta` is negative
 #| (push 1) (assert (<= (+ (- (* v3 v2 v2)) (* v3 v2)) 0)) (check-sat) (pop 1)
-#= SMT-LIB script 34 of adaptive_svt_exponential: 1 x sat
+#: SMT-LIB script 34 of adaptive_svt_exponential: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -1189,5 +1189,5 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)) (= (+ v5 (- (/ 1 2))) 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 9e7fad3a5ce45aad092a53ee76250daf72acac45878cf40aa8557ef92b089ee6
+#: digest
+#| sha256 ac14b97445ea337a40c0a85a582413a35b1b5be946d8b462960bd38fe9ad82c2

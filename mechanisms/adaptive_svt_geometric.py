@@ -244,13 +244,13 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
                 break
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| float
-#= spec adaptive_svt_geometric.dp sha256 133f0b4ee0afc9e62a5496b35bd6cc08077fbfd82edb13ec8cd4324d0f550d0c
+#: spec adaptive_svt_geometric.dp sha256 133f0b4ee0afc9e62a5496b35bd6cc08077fbfd82edb13ec8cd4324d0f550d0c
 #| # Adaptive sparse vector with gap for integer answers, under geometric noise.
 #| # Source: dissertation, section 5.4.2, "Geometric noise". Geo(p) counts failures, so it starts at 0 and its mean is (1 - p)/p;
 #| # the dissertation subtracts 1/p, a slip that moves the centre by one and has no effect on privacy.
@@ -295,9 +295,9 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #|
 #| expect verified
 #|
-#= claim of adaptive_svt_geometric
+#: claim of adaptive_svt_geometric
 #| eps
-#= plan of adaptive_svt_geometric
+#: plan of adaptive_svt_geometric
 #| route acyclic
 #| invariant 1 (<= cost@1 (/ (+ (* eps k) (* eps theta) (* -1 eps)) k))
 #| invariant 1 (<= 0 i@1)
@@ -340,7 +340,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| group 1 / 5 8 13-14 20 23-25 28 33 57-58 61-62 17.1 / 0:2
 #| group 1 / 5 8 14-15 24 26-28 30 42 72-73 76-77 18.1 / 0:3
 #| group 1 / 5 8 14-15 22 29 75-76 /
-#= conditions of form of adaptive_svt_geometric
+#: conditions of form of adaptive_svt_geometric
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 20: `eta ~ Geo(p0)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 24: `xi[i] ~ Geo(p2)` draws a variable that was not drawn before
@@ -368,7 +368,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assumed) ; invariant, line 23: `cost <= (eps*k + eps*theta - eps)/k` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of adaptive_svt_geometric: 62 x unsat
+#: SMT-LIB script 1 of adaptive_svt_geometric: 62 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; eta
@@ -666,7 +666,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| ; scales, line 25: the scale in `zeta[i] ~ Geo(p1)` is positive
 #| (push 1) (assert (<= p15 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 2 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -678,7 +678,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 19: `p2`: the divisor is not 0
 #| (assert (= (+ (- v2) 1) 0)) (check-sat)
-#= SMT-LIB script 3 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 3 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -690,7 +690,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 19: `p2`: the divisor is not 0 (on D')
 #| (assert (= (+ (- v2) 1) 0)) (check-sat)
-#= SMT-LIB script 4 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 4 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -702,7 +702,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 26: `p2`: the divisor is not 0
 #| (assert (= (+ (- v2) 1) 0)) (check-sat)
-#= SMT-LIB script 5 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 5 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -715,7 +715,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 26: `p2`: the divisor is not 0 (on D')
 #| (assert (= (+ (- v2) 1) 0)) (check-sat)
-#= SMT-LIB script 6 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 6 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -727,7 +727,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 27: `p1`: the divisor is not 0
 #| (assert (= (+ (- v5) 1) 0)) (check-sat)
-#= SMT-LIB script 7 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 7 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -739,7 +739,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 27: `p1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- v5) 1) 0)) (check-sat)
-#= SMT-LIB script 8 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 8 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -752,7 +752,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 26: `p2`: the divisor is not 0 (on D')
 #| (assert (= (+ (- v2) 1) 0)) (check-sat)
-#= SMT-LIB script 9 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 9 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -764,7 +764,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 27: `p1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- v5) 1) 0)) (check-sat)
-#= SMT-LIB script 10 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 10 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -777,7 +777,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 26: `p2`: the divisor is not 0 (on D')
 #| (assert (= (+ (- v2) 1) 0)) (check-sat)
-#= SMT-LIB script 11 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 11 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -789,7 +789,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 27: `p1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- v5) 1) 0)) (check-sat)
-#= SMT-LIB script 12 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 12 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -799,7 +799,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; scales, line 24: the scale in `xi[i] ~ Geo(p2)` is positive
 #| (assert (<= (+ (- v2) 1) 0)) (check-sat)
-#= SMT-LIB script 13 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 13 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -809,7 +809,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; scales, line 25: the scale in `zeta[i] ~ Geo(p1)` is positive
 #| (assert (<= (+ (- v5) 1) 0)) (check-sat)
-#= SMT-LIB script 14 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 14 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -823,7 +823,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (assert (< (+ (- v7) v3) 0)) (check-sat)
-#= SMT-LIB script 15 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 15 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -861,7 +861,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (or (not (and (<= (+ v8 (- v9)) 0) (<= (+ (- v8) v9) 0))) (and (or (not v10) v14) (or (not v14) v10))))
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (assert (= (+ (- v13) (- v17) 1) 0)) (assert (< (+ (- v7) (* (/ 1 2) v15 v1) (* (- (/ 1 2)) v15) (* (/ 1 4) v18 v1) (* (- (/ 1 4)) v18) v3) 0)) (check-sat)
-#= SMT-LIB script 16 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 16 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -897,7 +897,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (or (not (and (<= (+ v8 (- v9)) 0) (<= (+ (- v8) v9) 0))) (and (or (not v10) v14) (or (not v14) v10))))
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (assert (= (+ (- v19) (- v17) 1) 0)) (assert (< (+ (- v7) (* (/ 1 2) v15 v1) (* (- (/ 1 2)) v15) (* (/ 1 4) v18 v1) (* (- (/ 1 4)) v18) v3) 0)) (check-sat)
-#= SMT-LIB script 17 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 17 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -908,7 +908,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 23: `cost <= (eps*k + eps*theta - eps)/k` holds when loop 1 is reached
 #| (assert (< (+ (- (* v0 v3 v1)) (* v0 v3) (* v0 v1) (- v0)) 0)) (check-sat)
-#= SMT-LIB script 18 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 18 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -944,7 +944,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (or (not (and (<= (+ v8 (- v9)) 0) (<= (+ (- v8) v9) 0))) (and (or (not v10) v14) (or (not v14) v10))))
 #| ; invariant, line 23: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (= (+ (- v13) (- v17) 1) 0)) (assert (< (+ (- (* v7 v0)) (* (/ 1 2) v15 v0 v1) (* (- (/ 1 2)) v15 v0) (* (/ 1 4) v18 v0 v1) (* (- (/ 1 4)) v18 v0) (* v6 v3) (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 19 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 19 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -980,7 +980,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (or (not (and (<= (+ v8 (- v9)) 0) (<= (+ (- v8) v9) 0))) (and (or (not v10) v14) (or (not v14) v10))))
 #| ; invariant, line 23: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (= (+ (- v19) (- v17) 1) 0)) (assert (< (+ (- (* v7 v0)) (* (/ 1 2) v15 v0 v1) (* (- (/ 1 2)) v15 v0) (* (/ 1 4) v18 v0 v1) (* (- (/ 1 4)) v18 v0) (* v6 v3) (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 20 of adaptive_svt_geometric: 1 x unsat
+#: SMT-LIB script 20 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -1005,7 +1005,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (or (not (and (<= (+ v8 (- v9)) 0) (<= (+ (- v8) v9) 0))) (and (or (not v10) v14) (or (not v14) v10))))
 #| ; invariant, line 23: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v7 v0)) (* (/ 1 2) v15 v0 v1) (* (- (/ 1 2)) v15 v0) (* (/ 1 4) v18 v0 v1) (* (- (/ 1 4)) v18 v0) (* v6 v3)) 0)) (check-sat)
-#= SMT-LIB script 21 of adaptive_svt_geometric: 4 x unsat
+#: SMT-LIB script 21 of adaptive_svt_geometric: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; theta
@@ -1034,7 +1034,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (push 1) (assert (<= (* v2 v1) 0)) (check-sat) (pop 1)
 #| ; `exp(-eps*theta)` is positive
 #| (push 1) (assert (<= v4 0)) (check-sat) (pop 1)
-#= SMT-LIB script 22 of adaptive_svt_geometric: 1 x sat
+#: SMT-LIB script 22 of adaptive_svt_geometric: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -1059,5 +1059,5 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (or (<= (+ (- v5) 1) 0) (>= (- v5) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (= (+ v3 (- 1)) 0) (= (+ v4 (- (/ 1 2))) 0) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 d7442900da0ea63a7c1c8d985ee32292c8a987568f4742be0c6cf5e42136be19
+#: digest
+#| sha256 f1de679a41096c5233acd2870f64c74c59ec43e1d115c3af0a603087a6a29321

@@ -403,13 +403,13 @@ class AdaptiveSvtMerged(LatticeMechanism):
                 release.emit(Below_())
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec adaptive_svt_merged.dp sha256 97668a8790fb68e7670f12cc19453bbb253d0391f90a6f38001ff3609ab34f2c
+#: spec adaptive_svt_merged.dp sha256 97668a8790fb68e7670f12cc19453bbb253d0391f90a6f38001ff3609ab34f2c
 #| # Merging tags is post-processing: it tells less, and costs nothing.
 #| # Source: VLDB paper, Algorithm 4; that the two kinds of answers above the threshold are not told apart is a variation.
 #| mechanism adaptive_svt_merged
@@ -435,7 +435,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= spec adaptive_svt.dp sha256 9dcc7b30c725c5e230093047c36a05ec1dd32c2117c28b824a0918735287d30c
+#: spec adaptive_svt.dp sha256 9dcc7b30c725c5e230093047c36a05ec1dd32c2117c28b824a0918735287d30c
 #| # Source: VLDB paper, Algorithm 4, equation 5, Lemmas 6, 13 and 14. sigma is twice the standard deviation of xi.
 #| mechanism adaptive_svt_with_gap            # Algorithm 4 of the VLDB paper
 #|   "Sparse vector that spends less budget on queries far above the threshold."
@@ -473,9 +473,9 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of adaptive_svt_with_gap
+#: claim of adaptive_svt_with_gap
 #| eps
-#= plan of adaptive_svt_with_gap
+#: plan of adaptive_svt_with_gap
 #| route acyclic
 #| invariant 1 (<= cost@1 (/ (+ (* eps k) (* -1/2 eps)) k))
 #| invariant 1 (< 0 cost@1)
@@ -507,7 +507,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| group 1 / 5 8 11-12 18 21-23 26 31 33-35 /
 #| group 1 / 5 8 12-13 22 24-26 28 34 36-38 /
 #| group 1 / 5 8 12-13 20 27 36-37 /
-#= conditions of form of adaptive_svt_with_gap
+#: conditions of form of adaptive_svt_with_gap
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 20: `eta ~ DLap(1/e0, 1/resolution)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 24: `xi[i] ~ DLap(1/e1, 1/resolution)` draws a variable that was not drawn before
@@ -538,7 +538,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (assumed) ; invariant, line 23: `0 < cost` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of adaptive_svt_with_gap: 2 x unsat
+#: SMT-LIB script 1 of adaptive_svt_with_gap: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -547,7 +547,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of adaptive_svt_with_gap: 69 x unsat
+#: SMT-LIB script 2 of adaptive_svt_with_gap: 69 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -832,7 +832,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| ; cost, line 13: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- p9) (* (- (/ 1 4)) p10) (* (- (/ 1 8)) p11) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of adaptive_svt_with_gap: 1 x unsat
+#: SMT-LIB script 3 of adaptive_svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; cost
 #| (declare-const v1 Real) ; k
@@ -844,7 +844,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (assert (<= (+ (- v1) 1) 0))
 #| ; cost, line 13: the alignment costs at most `eps`
 #| (assert (< (+ (- v3) v1) 0)) (check-sat)
-#= SMT-LIB script 4 of adaptive_svt_with_gap: 1 x unsat
+#: SMT-LIB script 4 of adaptive_svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; cost
 #| (declare-const v1 Real) ; k
@@ -878,7 +878,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (or (not v6) v8) (or (not v8) v6))))
 #| ; cost, line 13: the alignment costs at most `eps`
 #| (assert (< (+ (- v3) (* (- (/ 1 4)) v9) (* (- (/ 1 8)) v14) v1) 0)) (check-sat)
-#= SMT-LIB script 5 of adaptive_svt_with_gap: 1 x unsat
+#: SMT-LIB script 5 of adaptive_svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; cost
 #| (declare-const v1 Real) ; k
@@ -912,7 +912,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (or (not v6) v8) (or (not v8) v6))))
 #| ; cost, line 13: the alignment costs at most `eps`
 #| (assert (< (+ (- v3) (* (- (/ 1 4)) v9) (* (- (/ 1 8)) v14) v1) 0)) (check-sat)
-#= SMT-LIB script 6 of adaptive_svt_with_gap: 1 x unsat
+#: SMT-LIB script 6 of adaptive_svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; k
 #| (declare-const v2 Real) ; eps
@@ -920,7 +920,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (assert (<= (+ (- v1) 1) 0))
 #| ; invariant, line 23: `cost <= (2*eps*k - eps)/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (* (/ 1 2) v2 v1) (* (- (/ 1 2)) v2)) 0)) (check-sat)
-#= SMT-LIB script 7 of adaptive_svt_with_gap: 1 x unsat
+#: SMT-LIB script 7 of adaptive_svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; cost
 #| (declare-const v1 Real) ; k
@@ -952,7 +952,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (or (not v6) v8) (or (not v8) v6))))
 #| ; invariant, line 23: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v3 v2)) (* (- (/ 1 4)) v9 v2) (* (- (/ 1 8)) v14 v2) (* v0 v1) (* (/ 1 4) v2)) 0)) (check-sat)
-#= SMT-LIB script 8 of adaptive_svt_with_gap: 1 x unsat
+#: SMT-LIB script 8 of adaptive_svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; cost
 #| (declare-const v1 Real) ; k
@@ -984,7 +984,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (or (not v6) v8) (or (not v8) v6))))
 #| ; invariant, line 23: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v3 v2)) (* (- (/ 1 4)) v9 v2) (* (- (/ 1 8)) v14 v2) (* v0 v1) (* (/ 1 2) v2)) 0)) (check-sat)
-#= SMT-LIB script 9 of adaptive_svt_with_gap: 1 x unsat
+#: SMT-LIB script 9 of adaptive_svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; cost
 #| (declare-const v1 Real) ; k
@@ -1008,7 +1008,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (or (not v6) v8) (or (not v8) v6))))
 #| ; invariant, line 23: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v3 v2)) (* (- (/ 1 4)) v9 v2) (* (- (/ 1 8)) v14 v2) (* v0 v1)) 0)) (check-sat)
-#= SMT-LIB script 10 of adaptive_svt_with_gap: 2 x unsat
+#: SMT-LIB script 10 of adaptive_svt_with_gap: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -1025,7 +1025,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 11 of adaptive_svt_with_gap: 4 x unsat
+#: SMT-LIB script 11 of adaptive_svt_with_gap: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -1046,7 +1046,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 12 of adaptive_svt_with_gap: 1 x sat
+#: SMT-LIB script 12 of adaptive_svt_with_gap: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -1069,9 +1069,9 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
-#= claim of adaptive_svt_merged
+#: claim of adaptive_svt_merged
 #| eps
-#= plan of adaptive_svt_merged
+#: plan of adaptive_svt_merged
 #| route acyclic
 #| witness 0 i
 #| witness 1 |len(q)|
@@ -1083,7 +1083,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| group 2 / 13-14 / 0:2
 #| group 1 / 2 /
 #| group 4 / 0-3 /
-#= conditions of form of adaptive_svt_merged
+#: conditions of form of adaptive_svt_merged
 #| (true by its normal form) ; hypotheses, line 10: the sensitivity is never negative
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 3: the output determines which variables are drawn
 #| (independent true ()) ; countable, line 3: no shift contains a released number
@@ -1105,7 +1105,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (true by its normal form) ; cost, line 15: the alignment costs at most `eps`
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of adaptive_svt_merged: 2 x unsat
+#: SMT-LIB script 1 of adaptive_svt_merged: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -1114,7 +1114,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 10: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of adaptive_svt_merged: 7 x unsat
+#: SMT-LIB script 2 of adaptive_svt_merged: 7 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Bool) ; found[r] is top
 #| (declare-const v1 Bool) ; found[r] is mid
@@ -1151,7 +1151,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| ; calls, line 18: `found = adaptive_svt_with_gap(q = q, T = T, k = k, eps = ...`: the `where` clause of `eps` holds
 #| (push 1) (assert (<= v4 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of adaptive_svt_merged: 2 x unsat
+#: SMT-LIB script 3 of adaptive_svt_merged: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -1168,7 +1168,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 4 of adaptive_svt_merged: 1 x unsat
+#: SMT-LIB script 4 of adaptive_svt_merged: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -1183,7 +1183,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (assert (or (<= (- v3) 0) (>= (+ (- v3) (- 1)) 0)))
 #| ; `eps` is positive
 #| (assert (<= v2 0)) (check-sat)
-#= SMT-LIB script 5 of adaptive_svt_merged: 1 x sat
+#: SMT-LIB script 5 of adaptive_svt_merged: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -1206,5 +1206,5 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 3b687e04446931d3548723a685623d995aaa8947733f7028757348fa0fe0d378
+#: digest
+#| sha256 def17d356dfff88167c1ab5c82983aa2fcffa66dbc5c84a30fc543f3ded4025a

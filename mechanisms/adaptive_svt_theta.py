@@ -258,13 +258,13 @@ class AdaptiveSvtTheta(LatticeMechanism):
                 break
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec adaptive_svt_theta.dp sha256 71d2a6d1ea0dd1abd98319df66d31347cc572c914f9c04da8ae5c24be9329fe8
+#: spec adaptive_svt_theta.dp sha256 71d2a6d1ea0dd1abd98319df66d31347cc572c914f9c04da8ae5c24be9329fe8
 #| # Adaptive sparse vector with gap, the budget split between threshold and queries by theta.
 #| # Source: dissertation, section 5.4, Algorithm 16, equation 5.1, Theorem 5.3. Unlike in the VLDB paper, e1 and e2 are what
 #| # an answer costs (the noise scales are 2/e1 and 2/e2), and e2 < e1 belongs to the top branch.
@@ -308,9 +308,9 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of adaptive_svt_theta
+#: claim of adaptive_svt_theta
 #| eps
-#= plan of adaptive_svt_theta
+#: plan of adaptive_svt_theta
 #| route acyclic
 #| invariant 1 (<= cost@1 (/ (+ (* eps k) (* eps theta) (* -1 eps)) k))
 #| invariant 1 (<= (* eps theta) cost@1)
@@ -358,7 +358,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| group 1 / 3 29-32 /
 #| group 1 / 6 9 13-14 23 25-27 29 35-36 39-41 /
 #| group 1 / 6 9 13-14 21 28 39-40 /
-#= conditions of form of adaptive_svt_theta
+#: conditions of form of adaptive_svt_theta
 #| (true by its normal form) ; hypotheses, line 10: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 23: `eta ~ DLap(1/e0, 1/resolution)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 27: `xi[i] ~ DLap(2/e2, 1/resolution)` draws a variable that was not drawn before
@@ -391,7 +391,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assumed) ; invariant, line 26: `0 < cost` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of adaptive_svt_theta: 2 x unsat
+#: SMT-LIB script 1 of adaptive_svt_theta: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -400,7 +400,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 10: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of adaptive_svt_theta: 57 x unsat
+#: SMT-LIB script 2 of adaptive_svt_theta: 57 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -655,7 +655,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| ; cost, line 16: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- p11) (* (/ 1 2) p12) (* (- (/ 1 2)) p13) (* (/ 1 4) p14) (* (- (/ 1 4)) p15) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 3 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -663,7 +663,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 22: `e2`: the divisor is not 0
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 4 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 4 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -671,7 +671,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 22: `e2`: the divisor is not 0 (on D')
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 5 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 5 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -679,7 +679,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 27: `e2`: the divisor is not 0
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 6 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 6 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -687,7 +687,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 27: `e2`: the divisor is not 0 (on D')
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 7 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 7 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -695,7 +695,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 28: `e1`: the divisor is not 0
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 8 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 8 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -703,7 +703,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 28: `e1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 9 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 9 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -711,7 +711,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 27: `e2`: the divisor is not 0 (on D')
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 10 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 10 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -719,7 +719,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 28: `e1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 11 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 11 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -727,7 +727,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 27: `e2`: the divisor is not 0 (on D')
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 12 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 12 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -735,7 +735,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 28: `e1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 13 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 13 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -750,7 +750,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; cost, line 16: the alignment costs at most `eps`
 #| (assert (< (+ (- v4) v3) 0)) (check-sat)
-#= SMT-LIB script 14 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 14 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -786,7 +786,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v5 (- v6)) 0) (<= (+ (- v5) v6) 0))) (and (or (not v7) v9) (or (not v9) v7))))
 #| ; cost, line 16: the alignment costs at most `eps`
 #| (assert (< (+ (- v4) (* (/ 1 2) v10 v1) (* (- (/ 1 2)) v10) (* (/ 1 4) v15 v1) (* (- (/ 1 4)) v15) v3) 0)) (check-sat)
-#= SMT-LIB script 15 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 15 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -822,7 +822,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v5 (- v6)) 0) (<= (+ (- v5) v6) 0))) (and (or (not v7) v9) (or (not v9) v7))))
 #| ; cost, line 16: the alignment costs at most `eps`
 #| (assert (< (+ (- v4) (* (/ 1 2) v10 v1) (* (- (/ 1 2)) v10) (* (/ 1 4) v15 v1) (* (- (/ 1 4)) v15) v3) 0)) (check-sat)
-#= SMT-LIB script 16 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 16 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -833,7 +833,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 26: `cost <= (eps*k + eps*theta - eps)/k` holds when loop 1 is reached
 #| (assert (< (+ (- (* v0 v3 v1)) (* v0 v3) (* v0 v1) (- v0)) 0)) (check-sat)
-#= SMT-LIB script 17 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 17 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -845,7 +845,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 26: `eps*theta <= cost` holds when loop 1 is reached
 #| (assert (< (+ (* v2 v3) (- (* v0 v3 v1)) (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 18 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 18 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -858,7 +858,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 26: `0 < cost` holds when loop 1 is reached
 #| (assert (<= (+ (* v2 v3) (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 19 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 19 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -892,7 +892,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v5 (- v6)) 0) (<= (+ (- v5) v6) 0))) (and (or (not v7) v9) (or (not v9) v7))))
 #| ; invariant, line 26: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v4 v0)) (* (/ 1 2) v10 v0 v1) (* (- (/ 1 2)) v10 v0) (* (/ 1 4) v15 v0 v1) (* (- (/ 1 4)) v15 v0) (* v2 v3) (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 20 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 20 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -904,7 +904,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 26: `eps*theta <= cost` holds when loop 1 is reached
 #| (assert (< (+ (* v2 v3) (- (* v0 v3 v1)) (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 21 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 21 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -917,7 +917,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 26: `0 < cost` holds when loop 1 is reached
 #| (assert (<= (+ (* v2 v3) (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 22 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 22 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -951,7 +951,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v5 (- v6)) 0) (<= (+ (- v5) v6) 0))) (and (or (not v7) v9) (or (not v9) v7))))
 #| ; invariant, line 26: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v4 v0)) (* (/ 1 2) v10 v0 v1) (* (- (/ 1 2)) v10 v0) (* (/ 1 4) v15 v0 v1) (* (- (/ 1 4)) v15 v0) (* v2 v3) (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 23 of adaptive_svt_theta: 1 x unsat
+#: SMT-LIB script 23 of adaptive_svt_theta: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -976,7 +976,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v5 (- v6)) 0) (<= (+ (- v5) v6) 0))) (and (or (not v7) v9) (or (not v9) v7))))
 #| ; invariant, line 26: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v4 v0)) (* (/ 1 2) v10 v0 v1) (* (- (/ 1 2)) v10 v0) (* (/ 1 4) v15 v0 v1) (* (- (/ 1 4)) v15 v0) (* v2 v3)) 0)) (check-sat)
-#= SMT-LIB script 24 of adaptive_svt_theta: 2 x unsat
+#: SMT-LIB script 24 of adaptive_svt_theta: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -997,7 +997,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 25 of adaptive_svt_theta: 6 x unsat
+#: SMT-LIB script 25 of adaptive_svt_theta: 6 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -1026,7 +1026,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
 #| ; `eps*theta - eps` is negative
 #| (push 1) (assert (<= (+ (- (* v3 v2)) v3) 0)) (check-sat) (pop 1)
-#= SMT-LIB script 26 of adaptive_svt_theta: 1 x sat
+#: SMT-LIB script 26 of adaptive_svt_theta: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -1052,5 +1052,5 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)) (= (+ v5 (- (/ 1 2))) 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 c9ed8b8970c081dfc0bb3958a9e3143dfa8609074932e364f12ef71f504ba2a9
+#: digest
+#| sha256 7448fd6cae91c6c42fb2f17225c700e2a251813972cfea8a78b26e8d83fe1ba7

@@ -261,13 +261,13 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
                 break
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec adaptive_svt_theta_monotone.dp sha256 129de980b444af9645132d974a4f3ecdb460a4fdc7e7a38f6b985249591f9ae5
+#: spec adaptive_svt_theta_monotone.dp sha256 129de980b444af9645132d974a4f3ecdb460a4fdc7e7a38f6b985249591f9ae5
 #| # Adaptive sparse vector with gap for monotone queries: half the query noise, Lap(1/e2) and Lap(1/e1).
 #| # Source: dissertation, section 5.4.1, the remark after Theorem 5.3 and footnote 5. The direction decides: if all answers
 #| # fall (q >= q'), the threshold's noise stays and the shift is q - q'; if they rise, it is 1 + q - q'. Both are at most 1.
@@ -313,9 +313,9 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of adaptive_svt_theta_monotone
+#: claim of adaptive_svt_theta_monotone
 #| eps
-#= plan of adaptive_svt_theta_monotone
+#: plan of adaptive_svt_theta_monotone
 #| route acyclic
 #| invariant 1 (<= cost@1 (/ (+ (* eps k) (* eps theta) (* -1 eps)) k))
 #| invariant 1 (<= (* eps theta) cost@1)
@@ -367,7 +367,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| group 1 / 3 42-45 /
 #| group 1 / 6 9 13-14 17-18 20-22 24 27-28 31-33 35 40-42 46-47 50-52 / 0:3
 #| group 1 / 6 9 13-14 16 19 21 23 32 34 50-51 /
-#= conditions of form of adaptive_svt_theta_monotone
+#: conditions of form of adaptive_svt_theta_monotone
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 22: `eta ~ DLap(1/e0, 1/resolution)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 26: `xi[i] ~ DLap(1/e2, 1/resolution)` draws a variable that was not drawn before
@@ -400,7 +400,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assumed) ; invariant, line 25: `0 < cost` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of adaptive_svt_theta_monotone: 2 x unsat
+#: SMT-LIB script 1 of adaptive_svt_theta_monotone: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -409,7 +409,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of adaptive_svt_theta_monotone: 69 x unsat
+#: SMT-LIB script 2 of adaptive_svt_theta_monotone: 69 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Bool) ; up of q
@@ -756,7 +756,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| ; cost, line 15: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- p11) p12 (- p13) (* (/ 1 2) p14) (* (- (/ 1 2)) p15) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 3 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -764,7 +764,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 21: `e2`: the divisor is not 0
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 4 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 4 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -772,7 +772,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 21: `e2`: the divisor is not 0 (on D')
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 5 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 5 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -780,7 +780,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 26: `e2`: the divisor is not 0
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 6 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 6 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -788,7 +788,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 26: `e2`: the divisor is not 0 (on D')
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 7 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 7 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -796,7 +796,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 27: `e1`: the divisor is not 0
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 8 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 8 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -804,7 +804,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 27: `e1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 9 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 9 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -812,7 +812,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 26: `e2`: the divisor is not 0 (on D')
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 10 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 10 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -820,7 +820,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 27: `e1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 11 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 11 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -828,7 +828,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 26: `e2`: the divisor is not 0 (on D')
 #| (assert (= (+ (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 12 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 12 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -836,7 +836,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 27: `e1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 13 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 13 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -862,7 +862,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; cost, line 15: the alignment costs at most `eps`
 #| (assert (< (+ (- v4) v3) 0)) (check-sat)
-#= SMT-LIB script 14 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 14 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -920,7 +920,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v10 (- v11)) 0) (<= (+ (- v10) v11) 0))) (and (or (not v12) v14) (or (not v14) v12))))
 #| ; cost, line 15: the alignment costs at most `eps`
 #| (assert (= (+ (- (* v19 v20)) (* v5 v20) (- (* v22 v20)) (- v21)) 0)) (assert (< (+ (- v4) (* v17 v1) (- v17) (* (/ 1 2) v23 v1) (* (- (/ 1 2)) v23) v3) 0)) (check-sat)
-#= SMT-LIB script 15 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 15 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -978,7 +978,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v10 (- v11)) 0) (<= (+ (- v10) v11) 0))) (and (or (not v12) v14) (or (not v14) v12))))
 #| ; cost, line 15: the alignment costs at most `eps`
 #| (assert (= (+ (- (* v15 v20)) (* v5 v20) (- (* v16 v20)) (- v21)) 0)) (assert (< (+ (- v4) (* v17 v1) (- v17) (* (/ 1 2) v23 v1) (* (- (/ 1 2)) v23) v3) 0)) (check-sat)
-#= SMT-LIB script 16 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 16 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -989,7 +989,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 25: `cost <= (eps*k + eps*theta - eps)/k` holds when loop 1 is reached
 #| (assert (< (+ (- (* v0 v3 v1)) (* v0 v3) (* v0 v1) (- v0)) 0)) (check-sat)
-#= SMT-LIB script 17 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 17 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -1001,7 +1001,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 25: `eps*theta <= cost` holds when loop 1 is reached
 #| (assert (< (+ (* v2 v3) (- (* v0 v3 v1)) (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 18 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 18 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -1014,7 +1014,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 25: `0 < cost` holds when loop 1 is reached
 #| (assert (<= (+ (* v2 v3) (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 19 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 19 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -1066,7 +1066,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v10 (- v11)) 0) (<= (+ (- v10) v11) 0))) (and (or (not v12) v14) (or (not v14) v12))))
 #| ; invariant, line 25: `alignment_cost <= (1 if (not q >= q') and q <= q' else 0)*eps*theta + cost - eps*theta` holds when loop 1 is reached
 #| (assert (= (+ (- (* v19 v20)) (* v5 v20) (- (* v22 v20)) (- v21)) 0)) (assert (< (+ (- (* v4 v0)) (* v5 v0 v3 v1) (* v17 v0 v1) (- (* v17 v0)) (* (/ 1 2) v23 v0 v1) (* (- (/ 1 2)) v23 v0) (* v2 v3) (- (* v0 v3 v1)) (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
-#= SMT-LIB script 20 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 20 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -1078,7 +1078,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 25: `eps*theta <= cost` holds when loop 1 is reached
 #| (assert (< (+ (* v2 v3) (- (* v0 v3 v1)) (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 21 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 21 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -1091,7 +1091,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 25: `0 < cost` holds when loop 1 is reached
 #| (assert (<= (+ (* v2 v3) (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 22 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 22 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -1143,7 +1143,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v10 (- v11)) 0) (<= (+ (- v10) v11) 0))) (and (or (not v12) v14) (or (not v14) v12))))
 #| ; invariant, line 25: `alignment_cost <= (1 if (not q >= q') and q <= q' else 0)*eps*theta + cost - eps*theta` holds when loop 1 is reached
 #| (assert (= (+ (- (* v15 v20)) (* v5 v20) (- (* v16 v20)) (- v21)) 0)) (assert (< (+ (- (* v4 v0)) (* v5 v0 v3 v1) (* v17 v0 v1) (- (* v17 v0)) (* (/ 1 2) v23 v0 v1) (* (- (/ 1 2)) v23 v0) (* v2 v3) (- (* v0 v3 v1)) (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 23 of adaptive_svt_theta_monotone: 1 x unsat
+#: SMT-LIB script 23 of adaptive_svt_theta_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -1179,7 +1179,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v10 (- v11)) 0) (<= (+ (- v10) v11) 0))) (and (or (not v12) v14) (or (not v14) v12))))
 #| ; invariant, line 25: `alignment_cost <= (1 if (not q >= q') and q <= q' else 0)*eps*theta + cost - eps*theta` holds when loop 1 is reached
 #| (assert (< (+ (- (* v4 v0)) (* v5 v0 v3 v1) (* v17 v0 v1) (- (* v17 v0)) (* (/ 1 2) v23 v0 v1) (* (- (/ 1 2)) v23 v0) (* v2 v3) (- (* v0 v3 v1))) 0)) (check-sat)
-#= SMT-LIB script 24 of adaptive_svt_theta_monotone: 2 x unsat
+#: SMT-LIB script 24 of adaptive_svt_theta_monotone: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -1200,7 +1200,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 25 of adaptive_svt_theta_monotone: 6 x unsat
+#: SMT-LIB script 25 of adaptive_svt_theta_monotone: 6 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -1232,7 +1232,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
 #| ; `eps*theta - eps` is negative
 #| (push 1) (assert (<= (+ (- (* v3 v2)) v3) 0)) (check-sat) (pop 1)
-#= SMT-LIB script 26 of adaptive_svt_theta_monotone: 1 x sat
+#: SMT-LIB script 26 of adaptive_svt_theta_monotone: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -1269,5 +1269,5 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v10 (- 1)) 0) (<= (+ (- v10) 1) 0)) (= (+ v9 (- (/ 1 2))) 0) (= (+ v8 (- 1)) 0) (not v4) v5 (not v6) v7)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v10 (- 1)) 0) (>= (+ v10 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 d925f60b7ce7b15a3684eec0e2b132623adbba1c58801ef79ec84c5955c9988b
+#: digest
+#| sha256 7d9eadb2e08a5a3cb4a46b75c9ba97f67226e2870ea7b3cab8e6db09017a30bf

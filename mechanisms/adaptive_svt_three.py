@@ -268,13 +268,13 @@ class AdaptiveSvtThree(LatticeMechanism):
                 break
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec adaptive_svt_three.dp sha256 3878ead2feb6c965d04e429968be8b532db8d19b63b2d381f1168f1ec76b6e9b
+#: spec adaptive_svt_three.dp sha256 3878ead2feb6c965d04e429968be8b532db8d19b63b2d381f1168f1ec76b6e9b
 #| # Adaptive sparse vector with a third branch: an answer costs c/4, c/2 or c, the less the farther above the threshold.
 #| # The `invariant` line is what the paper's proof uses: the program's own `cost` bounds the alignment's.
 #| # Source: VLDB paper, section 6.1 (the remark after Lemma 6 that branches can be added) and the invariant in Lemma 14.
@@ -322,9 +322,9 @@ class AdaptiveSvtThree(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of adaptive_svt_three
+#: claim of adaptive_svt_three
 #| eps
-#= plan of adaptive_svt_three
+#: plan of adaptive_svt_three
 #| route acyclic
 #| invariant 1 (<= #cost@1 cost@1)
 #| invariant 1 (<= cost@1 (/ (+ (* eps k) (* -1/2 eps)) k))
@@ -363,7 +363,7 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| group 1 / 2 6 13-15 23 27 29-31 33 40 44-47 /
 #| group 1 / 2 6 14-16 26 29 32-34 37 43 47-50 /
 #| group 1 / 2 6 14-16 25 28 35 47-49 /
-#= conditions of form of adaptive_svt_three
+#: conditions of form of adaptive_svt_three
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 20: `eta ~ DLap(2/eps, 1/resolution)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 25: `a[i] ~ DLap(8/c, 1/resolution)` draws a variable that was not drawn before
@@ -397,7 +397,7 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (assumed) ; invariant, line 24: the invariant holds whenever the loop's test is reached
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of adaptive_svt_three: 2 x unsat
+#: SMT-LIB script 1 of adaptive_svt_three: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -406,7 +406,7 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of adaptive_svt_three: 91 x unsat
+#: SMT-LIB script 2 of adaptive_svt_three: 91 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -833,7 +833,7 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| ; cost, line 16: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- p10) (* (- (/ 1 16)) p11) (* (- (/ 1 8)) p12) (* (- (/ 1 4)) p13) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of adaptive_svt_three: 1 x unsat
+#: SMT-LIB script 3 of adaptive_svt_three: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; eps
@@ -845,7 +845,7 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; cost, line 16: the alignment costs at most `eps`
 #| (assert (< (+ (- v0) v3) 0)) (check-sat)
-#= SMT-LIB script 4 of adaptive_svt_three: 1 x unsat
+#: SMT-LIB script 4 of adaptive_svt_three: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; eps
@@ -885,7 +885,7 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (or (not v6) v9) (or (not v9) v6))))
 #| ; cost, line 16: the alignment costs at most `eps`
 #| (assert (< (+ (- v0) (* (- (/ 1 16)) v10) (* (- (/ 1 8)) v13) (* (- (/ 1 4)) v17) v3) 0)) (check-sat)
-#= SMT-LIB script 5 of adaptive_svt_three: 1 x unsat
+#: SMT-LIB script 5 of adaptive_svt_three: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; eps
@@ -925,7 +925,7 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (or (not v6) v9) (or (not v9) v6))))
 #| ; cost, line 16: the alignment costs at most `eps`
 #| (assert (< (+ (- v0) (* (- (/ 1 16)) v10) (* (- (/ 1 8)) v13) (* (- (/ 1 4)) v17) v3) 0)) (check-sat)
-#= SMT-LIB script 6 of adaptive_svt_three: 1 x unsat
+#: SMT-LIB script 6 of adaptive_svt_three: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; eps
@@ -965,7 +965,7 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (or (not v6) v9) (or (not v9) v6))))
 #| ; cost, line 16: the alignment costs at most `eps`
 #| (assert (< (+ (- v0) (* (- (/ 1 16)) v10) (* (- (/ 1 8)) v13) (* (- (/ 1 4)) v17) v3) 0)) (check-sat)
-#= SMT-LIB script 7 of adaptive_svt_three: 1 x unsat
+#: SMT-LIB script 7 of adaptive_svt_three: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; eps
 #| (declare-const v3 Real) ; k
@@ -973,7 +973,7 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 23: `cost <= (2*eps*k - eps)/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (* (/ 1 2) v1 v3) (* (- (/ 1 2)) v1)) 0)) (check-sat)
-#= SMT-LIB script 8 of adaptive_svt_three: 1 x unsat
+#: SMT-LIB script 8 of adaptive_svt_three: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; eps
@@ -1013,7 +1013,7 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (or (not v6) v9) (or (not v9) v6))))
 #| ; invariant, line 23: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v0 v1)) (* (- (/ 1 16)) v10 v1) (* (- (/ 1 8)) v13 v1) (* (- (/ 1 4)) v17 v1) (* v2 v3) (* (/ 1 8) v1)) 0)) (check-sat)
-#= SMT-LIB script 9 of adaptive_svt_three: 1 x unsat
+#: SMT-LIB script 9 of adaptive_svt_three: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; eps
@@ -1051,7 +1051,7 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (or (not v6) v9) (or (not v9) v6))))
 #| ; invariant, line 23: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v0 v1)) (* (- (/ 1 16)) v10 v1) (* (- (/ 1 8)) v13 v1) (* (- (/ 1 4)) v17 v1) (* v2 v3) (* (/ 1 4) v1)) 0)) (check-sat)
-#= SMT-LIB script 10 of adaptive_svt_three: 1 x unsat
+#: SMT-LIB script 10 of adaptive_svt_three: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; eps
@@ -1089,7 +1089,7 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (or (not v6) v9) (or (not v9) v6))))
 #| ; invariant, line 23: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v0 v1)) (* (- (/ 1 16)) v10 v1) (* (- (/ 1 8)) v13 v1) (* (- (/ 1 4)) v17 v1) (* v2 v3) (* (/ 1 2) v1)) 0)) (check-sat)
-#= SMT-LIB script 11 of adaptive_svt_three: 1 x unsat
+#: SMT-LIB script 11 of adaptive_svt_three: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; eps
@@ -1119,7 +1119,7 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (or (not v6) v9) (or (not v9) v6))))
 #| ; invariant, line 23: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v0 v1)) (* (- (/ 1 16)) v10 v1) (* (- (/ 1 8)) v13 v1) (* (- (/ 1 4)) v17 v1) (* v2 v3)) 0)) (check-sat)
-#= SMT-LIB script 12 of adaptive_svt_three: 2 x unsat
+#: SMT-LIB script 12 of adaptive_svt_three: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -1140,7 +1140,7 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 13 of adaptive_svt_three: 4 x unsat
+#: SMT-LIB script 13 of adaptive_svt_three: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -1165,7 +1165,7 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 14 of adaptive_svt_three: 1 x sat
+#: SMT-LIB script 14 of adaptive_svt_three: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -1192,5 +1192,5 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v7 (- 1)) 0) (<= (+ (- v7) 1) 0)) (= (+ v5 (- 1)) 0) (= (+ v6 (- 2)) 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v7 (- 1)) 0) (>= (+ v7 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 18f5cf442bc79adc14e6644634510cac84a8571900678f9696e05aaaa014de7e
+#: digest
+#| sha256 26c6f221578eb0c753009c7668b0e118614d5a79945a05db7aa5b26e5c7fc1eb

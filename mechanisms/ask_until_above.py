@@ -186,13 +186,13 @@ class AskUntilAbove(LatticeMechanism):
             t = t + 1
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec ask_until_above.dp sha256 dec042ef6b9fcb29e004e633b06977de964f0fc376d598eedb821e6e89f7c803
+#: spec ask_until_above.dp sha256 dec042ef6b9fcb29e004e633b06977de964f0fc376d598eedb821e6e89f7c803
 #| # The same question again until the answer is top. Each round ends the loop with the same positive probability, so it ends
 #| # almost surely, and only the last round is paid for.
 #| # Source: lecture 9, Theorem 1 and the remark before it: AboveThreshold does not depend on the number of queries.
@@ -226,9 +226,9 @@ class AskUntilAbove(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of ask_until_above
+#: claim of ask_until_above
 #| eps
-#= plan of ask_until_above
+#: plan of ask_until_above
 #| route acyclic
 #| ways 0
 #| invariant 1 (<= 0 t@1)
@@ -245,7 +245,7 @@ class AskUntilAbove(LatticeMechanism):
 #| group 7 / 2-3 5-8 12 14-15 18-22 25 /
 #| group 7 / 2-3 5 7-8 14-15 17 19 21 24 /
 #| group 1 / 5-6 10 /
-#= conditions of form of ask_until_above
+#: conditions of form of ask_until_above
 #| (true by its normal form) ; hypotheses, line 10: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 17: `eta ~ DLap(2/eps, 1/resolution)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 22: `nu[t] ~ DLap(4/eps, 1/resolution)` draws a variable that was not drawn before
@@ -264,7 +264,7 @@ class AskUntilAbove(LatticeMechanism):
 #| (true by its normal form) ; invariant, line 21: `alignment_cost <= (1 if found else 0)*eps/2 + eps/2` holds when loop 1 is reached
 #| (form: fresh noise decides it against numbers that do not change) ; terminates, line 21: each round comes nearer to the end with a probability bounded away from 0
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of ask_until_above: 2 x unsat
+#: SMT-LIB script 1 of ask_until_above: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -275,7 +275,7 @@ class AskUntilAbove(LatticeMechanism):
 #| (pop 1)
 #| ; hypotheses, line 10: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of ask_until_above: 22 x unsat
+#: SMT-LIB script 2 of ask_until_above: 22 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -378,7 +378,7 @@ class AskUntilAbove(LatticeMechanism):
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- v4) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of ask_until_above: 2 x unsat
+#: SMT-LIB script 3 of ask_until_above: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -389,7 +389,7 @@ class AskUntilAbove(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 4 of ask_until_above: 3 x unsat
+#: SMT-LIB script 4 of ask_until_above: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -403,7 +403,7 @@ class AskUntilAbove(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 5 of ask_until_above: 1 x sat
+#: SMT-LIB script 5 of ask_until_above: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; (x' - x)
 #| (declare-const v1 Real) ; resolution
@@ -415,5 +415,5 @@ class AskUntilAbove(LatticeMechanism):
 #| (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (- v0) 0) (>= (+ (- v0) (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 22550cc1578efd186cd994510a4bd5acdd8377667dfe66b74dcbfbe6098c89ba
+#: digest
+#| sha256 5b05cfb3aaabbf7f4f7518215f99889708d6cbe2608181c97c94ac0939b47d68

@@ -179,13 +179,13 @@ class ClippedSum(RefinedMechanism):
         release.emit(Total(value=sum_ + eta))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec clipped_sum.dp sha256 e2aa371f7233aec846aa474ab10a8155172953edb04eba12a56167c2299ce06a
+#: spec clipped_sum.dp sha256 e2aa371f7233aec846aa474ab10a8155172953edb04eba12a56167c2299ce06a
 #| # A sum of values that are clipped first: the clipping bound, not the sensitivity of the raw values, sets the noise.
 #| # Source: CheckDP suite, partial sum, with clipping.
 #| mechanism clipped_sum
@@ -211,9 +211,9 @@ class ClippedSum(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of clipped_sum
+#: claim of clipped_sum
 #| eps
-#= plan of clipped_sum
+#: plan of clipped_sum
 #| route acyclic
 #| invariant 1 (<= d:sum@1 C)
 #| invariant 1 (<= (* -1 C) d:sum@1)
@@ -232,7 +232,7 @@ class ClippedSum(RefinedMechanism):
 #| group 1 / 0-1 4-5 /
 #| group 2 / 2 /
 #| group 3 / 0-2 4 7-14 /
-#= conditions of form of clipped_sum
+#: conditions of form of clipped_sum
 #| (true by its normal form) ; fresh, line 18: `eta ~ Lap(C/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 18: the output determines which variables are drawn
 #| (independent true ()) ; countable, line 3: no shift contains a released number
@@ -243,13 +243,13 @@ class ClippedSum(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 16: `(the differing index < rounds so far) or ((sum' - sum) == 0)` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of clipped_sum: 1 x unsat
+#: SMT-LIB script 1 of clipped_sum: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; B
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 7: the sensitivity is never negative
 #| (assert (< v0 0)) (check-sat)
-#= SMT-LIB script 2 of clipped_sum: 7 x unsat
+#: SMT-LIB script 2 of clipped_sum: 7 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; C
@@ -296,7 +296,7 @@ class ClippedSum(RefinedMechanism):
 #| ; invariant, line 16: `(the differing index < rounds so far) or ((sum' - sum) == 0)` holds when loop 1 is reached
 #| (push 1) (assert (not (or (<= (+ (- v3) v4) 0) (= (+ v8 (- v10) v2) 0)))) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of clipped_sum: 1 x unsat
+#: SMT-LIB script 3 of clipped_sum: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; C
 #| (declare-const v1 Real) ; (sum' - sum)
@@ -307,7 +307,7 @@ class ClippedSum(RefinedMechanism):
 #| (assert (or (< (- v1) 0) (= (+ v2 v1) 0)))
 #| ; cost, line 12: the alignment costs at most `eps`
 #| (assert (< (+ v0 (- v2)) 0)) (check-sat)
-#= SMT-LIB script 4 of clipped_sum: 2 x unsat
+#: SMT-LIB script 4 of clipped_sum: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; B
 #| (declare-const v1 Real) ; C
@@ -322,7 +322,7 @@ class ClippedSum(RefinedMechanism):
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
 #| ; `C` is positive
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
-#= SMT-LIB script 5 of clipped_sum: 1 x sat
+#: SMT-LIB script 5 of clipped_sum: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -347,5 +347,5 @@ class ClippedSum(RefinedMechanism):
 #| (assert (< (- v2) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (and (<= v4 0) (<= (- v4) 0)) (= (+ v5 (- 1)) 0) (= (+ v6 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v4 0) (>= (+ v4 (- 1)) 0))) (assert (or (<= (- v4) 0) (>= (+ (- v4) (- 1)) 0))) (check-sat)
-#= digest
-#| sha256 b32c7c0db4afb8481518e694a15240004a0dc7e3d4fdb355f5ef1cdf62051737
+#: digest
+#| sha256 dca09ceaa1b903b3b5605833c3f7b849b46e23dbbe970dfb87405e7baaf7b6f6

@@ -174,13 +174,13 @@ class Deviation(RefinedMechanism):
         release.emit(Distance(value=d + eta))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec deviation.dp sha256 e248196ca7bed87e2672107c2b87b1bd3022edd3fb4785b391a0a37d1e3d2e50
+#: spec deviation.dp sha256 e248196ca7bed87e2672107c2b87b1bd3022edd3fb4785b391a0a37d1e3d2e50
 #| # How far an answer is from a public target: an absolute value moves by no more than what is inside.
 #| # Source: VLDB paper, Theorem 1; lecture 9 uses such an error as a query in private multiplicative weights.
 #| mechanism deviation
@@ -204,9 +204,9 @@ class Deviation(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of deviation
+#: claim of deviation
 #| eps
-#= plan of deviation
+#: plan of deviation
 #| route acyclic
 #| witness 1 Delta
 #| witness 0 d:x
@@ -215,7 +215,7 @@ class Deviation(RefinedMechanism):
 #| group 1 / 0 /
 #| group 3 / 0 / 2:0.1
 #| group 1 / 0-7 /
-#= conditions of form of deviation
+#: conditions of form of deviation
 #| (true by its normal form) ; fresh, line 16: `eta ~ Lap(Delta/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 16: the output determines which variables are drawn
 #| (independent true ()) ; countable, line 3: no shift contains a released number
@@ -223,13 +223,13 @@ class Deviation(RefinedMechanism):
 #| (true by its normal form) ; output, line 17: `distance` releases the same `value` on D and D'
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of deviation: 1 x unsat
+#: SMT-LIB script 1 of deviation: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; Delta
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 7: the sensitivity is never negative
 #| (assert (< v0 0)) (check-sat)
-#= SMT-LIB script 2 of deviation: 2 x unsat
+#: SMT-LIB script 2 of deviation: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const p0 Real) ; Delta/eps
@@ -239,7 +239,7 @@ class Deviation(RefinedMechanism):
 #| (push 1) (assert (= v0 0)) (check-sat) (pop 1)
 #| ; scales, line 16: the scale in `eta ~ Lap(Delta/eps)` is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 3 of deviation: 1 x unsat
+#: SMT-LIB script 3 of deviation: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; Delta
 #| (declare-const v1 Real) ; (x' - x)
@@ -258,7 +258,7 @@ class Deviation(RefinedMechanism):
 #| (assert (or (< (+ (- v4) v5) 0) (= (+ v6 v4 (- v5)) 0)))
 #| ; cost, line 12: the alignment costs at most `eps`
 #| (assert (< (+ v0 (- v6)) 0)) (check-sat)
-#= SMT-LIB script 4 of deviation: 2 x unsat
+#: SMT-LIB script 4 of deviation: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; Delta
 #| (declare-const v1 Real) ; eps
@@ -268,7 +268,7 @@ class Deviation(RefinedMechanism):
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| ; `Delta` is positive
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 5 of deviation: 1 x sat
+#: SMT-LIB script 5 of deviation: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; Delta
 #| (declare-const v1 Real) ; (x' - x)
@@ -279,5 +279,5 @@ class Deviation(RefinedMechanism):
 #| (assert (< (- v0) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (= (+ v0 (- 1)) 0) (= v1 0) (= (+ v2 (- 1)) 0))) (check-sat)
-#= digest
-#| sha256 a8ec6dba9d6de49199bf9151da5b4d0f3fcbef042e3a420a276505fea10fa473
+#: digest
+#| sha256 d8f69f6b9197153d063eca28172a2505d71afc2a1229604d91a01926b1381d03

@@ -180,13 +180,13 @@ class DyadicSums(RefinedMechanism):
             width = 2 * width
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec dyadic_sums.dp sha256 e5056053dd8a8f5bb01995a70d56626870cefdd05818932865ccc0d71e2a46fc
+#: spec dyadic_sums.dp sha256 e5056053dd8a8f5bb01995a70d56626870cefdd05818932865ccc0d71e2a46fc
 #| # Sums of all dyadic blocks: blocks of width 1, then 2, 4 and so on. Every answer lies in one block of each width.
 #| # Source: the tree of the binary counting mechanism (Chan, Shi, Song, cited for smart sum by the ShadowDP suite), all at once.
 #| mechanism dyadic_sums
@@ -219,9 +219,9 @@ class DyadicSums(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of dyadic_sums
+#: claim of dyadic_sums
 #| eps
-#= plan of dyadic_sums
+#: plan of dyadic_sums
 #| route acyclic
 #| invariant 1 (<= 1 width@1)
 #| invariant 1 (<= 0 t@1)
@@ -252,7 +252,7 @@ class DyadicSums(RefinedMechanism):
 #| group 1 / 3-5 13-19 21-24 13.2 23.2 /
 #| group 2 / 0 6 /
 #| group 1 / 4 10 14-15 14.2 /
-#= conditions of form of dyadic_sums
+#: conditions of form of dyadic_sums
 #| (true by its normal form) ; hypotheses, line 7: the sensitivity is never negative
 #| (assumed) ; fresh, line 22: `xi[t] ~ Lap(levels/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 22: the output determines which variables are drawn
@@ -277,7 +277,7 @@ class DyadicSums(RefinedMechanism):
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (assumed) ; invariant, line 17: the invariant holds whenever the loop's test is reached
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of dyadic_sums: 12 x unsat
+#: SMT-LIB script 1 of dyadic_sums: 12 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; len(q)
@@ -339,7 +339,7 @@ class DyadicSums(RefinedMechanism):
 #| ; invariant, line 16: `level <= floor(log2((1 if len(q) <= 1 else len(q)))) + 1` holds when loop 1 is reached
 #| (push 1) (assert (<= (+ v4 (- v11) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of dyadic_sums: 1 x unsat
+#: SMT-LIB script 2 of dyadic_sums: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; (1 if len(q) <= 1 else len(q))
@@ -353,7 +353,7 @@ class DyadicSums(RefinedMechanism):
 #| (assert (< (+ (- v3) v2 (- 1)) 0))
 #| ; scales, line 22: the scale in `xi[t] ~ Lap(levels/eps)` is positive
 #| (assert (<= (+ v3 1) 0)) (check-sat)
-#= SMT-LIB script 3 of dyadic_sums: 1 x unsat
+#: SMT-LIB script 3 of dyadic_sums: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v3 Real) ; floor(log2((1 if len(q) <= 1 else len(q))))
 #| (declare-const v4 Real) ; level
@@ -363,7 +363,7 @@ class DyadicSums(RefinedMechanism):
 #| (assert (<= (+ v3 (- v4) 1) 0))
 #| ; cost, line 10: the alignment costs at most `eps`
 #| (assert (< (+ (- v5) v3 1) 0)) (check-sat)
-#= SMT-LIB script 4 of dyadic_sums: 1 x unsat
+#: SMT-LIB script 4 of dyadic_sums: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v6 Real) ; the differing index
 #| (declare-const v7 Real) ; (1 if the differing index < 0 else 0)
@@ -372,7 +372,7 @@ class DyadicSums(RefinedMechanism):
 #| (assert (or (<= (- v6) 0) (and (<= (+ v7 (- 1)) 0) (<= (+ (- v7) 1) 0))))
 #| ; invariant, line 19: `alignment_cost <= (alignment_cost + alignment_cost*floor(log2((1 if len(q) <= 1 else len(q)))) + (1 if the differing index < i else 0)*eps)/(floor(log2((1 if len(q) <= 1 else len(q)))) + 1)` holds when loop 2 is reached
 #| (assert (< v7 0)) (check-sat)
-#= SMT-LIB script 5 of dyadic_sums: 1 x unsat
+#: SMT-LIB script 5 of dyadic_sums: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v6 Real) ; the differing index
 #| (declare-const v7 Real) ; (1 if the differing index < 0 else 0)
@@ -381,7 +381,7 @@ class DyadicSums(RefinedMechanism):
 #| (assert (or (<= (- v6) 0) (and (<= (+ v7 (- 1)) 0) (<= (+ (- v7) 1) 0))))
 #| ; invariant, line 19: `(alignment_cost + alignment_cost*floor(log2((1 if len(q) <= 1 else len(q)))) + abs(-(sum' - sum))*eps)/(floor(log2((1 if len(q) <= 1 else len(q)))) + 1) <= (alignment_cost + alignment_cost*floor(log2((1 if len(q) <= 1 else len(q)))) + (1 if the differing index < i else 0)*eps)/(floor(log2((1 if len(q) <= 1 else len(q)))) + 1)` holds when loop 2 is reached
 #| (assert (< v7 0)) (check-sat)
-#= SMT-LIB script 6 of dyadic_sums: 1 x unsat
+#: SMT-LIB script 6 of dyadic_sums: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v5 Real) ; alignment_cost
 #| (declare-const v6 Real) ; the differing index
@@ -411,7 +411,7 @@ class DyadicSums(RefinedMechanism):
 #| (assert (or (<= (+ v8 (- v6)) 0) (and (<= (+ v11 (- 1)) 0) (<= (+ (- v11) 1) 0))))
 #| ; invariant, line 19: `alignment_cost <= (alignment_cost + alignment_cost*floor(log2((1 if len(q) <= 1 else len(q)))) + (1 if the differing index < i else 0)*eps)/(floor(log2((1 if len(q) <= 1 else len(q)))) + 1)` holds when loop 2 is reached
 #| (assert (< (+ v5 (- v10) v13 (- v15)) 0)) (check-sat)
-#= SMT-LIB script 7 of dyadic_sums: 1 x unsat
+#: SMT-LIB script 7 of dyadic_sums: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v5 Real) ; alignment_cost
 #| (declare-const v6 Real) ; the differing index
@@ -441,7 +441,7 @@ class DyadicSums(RefinedMechanism):
 #| (assert (or (<= (+ v8 (- v6)) 0) (and (<= (+ v11 (- 1)) 0) (<= (+ (- v11) 1) 0))))
 #| ; invariant, line 19: `(alignment_cost + alignment_cost*floor(log2((1 if len(q) <= 1 else len(q)))) + abs(-(sum' - sum))*eps)/(floor(log2((1 if len(q) <= 1 else len(q)))) + 1) <= (alignment_cost + alignment_cost*floor(log2((1 if len(q) <= 1 else len(q)))) + (1 if the differing index < i else 0)*eps)/(floor(log2((1 if len(q) <= 1 else len(q)))) + 1)` holds when loop 2 is reached
 #| (assert (< (+ v5 (- v10) v13 (- v15)) 0)) (check-sat)
-#= SMT-LIB script 8 of dyadic_sums: 1 x unsat
+#: SMT-LIB script 8 of dyadic_sums: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v5 Real) ; alignment_cost
 #| (declare-const v6 Real) ; the differing index
@@ -459,7 +459,7 @@ class DyadicSums(RefinedMechanism):
 #| (assert (or (<= (+ v8 (- v6)) 0) (and (<= (+ v11 (- 1)) 0) (<= (+ (- v11) 1) 0))))
 #| ; invariant, line 19: `alignment_cost <= (alignment_cost + alignment_cost*floor(log2((1 if len(q) <= 1 else len(q)))) + (1 if the differing index < i else 0)*eps)/(floor(log2((1 if len(q) <= 1 else len(q)))) + 1)` holds when loop 2 is reached
 #| (assert (< (+ v5 (- v10) v13) 0)) (check-sat)
-#= SMT-LIB script 9 of dyadic_sums: 1 x unsat
+#: SMT-LIB script 9 of dyadic_sums: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v5 Real) ; alignment_cost
 #| (declare-const v6 Real) ; the differing index
@@ -489,7 +489,7 @@ class DyadicSums(RefinedMechanism):
 #| (assert (or (<= (+ v8 (- v6)) 0) (and (<= (+ v11 (- 1)) 0) (<= (+ (- v11) 1) 0))))
 #| ; invariant, line 19: `(alignment_cost + alignment_cost*floor(log2((1 if len(q) <= 1 else len(q)))) + abs(-(sum' - sum))*eps)/(floor(log2((1 if len(q) <= 1 else len(q)))) + 1) <= (alignment_cost + alignment_cost*floor(log2((1 if len(q) <= 1 else len(q)))) + (1 if the differing index < i else 0)*eps)/(floor(log2((1 if len(q) <= 1 else len(q)))) + 1)` holds when loop 2 is reached
 #| (assert (< (+ v5 (- v10) v13 (- v15)) 0)) (check-sat)
-#= SMT-LIB script 10 of dyadic_sums: 1 x unsat
+#: SMT-LIB script 10 of dyadic_sums: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v4 Real) ; level
 #| (declare-const v5 Real) ; alignment_cost
@@ -504,7 +504,7 @@ class DyadicSums(RefinedMechanism):
 #| (assert (or (<= (+ v8 (- v6)) 0) (and (<= (+ v11 (- 1)) 0) (<= (+ (- v11) 1) 0))))
 #| ; invariant, line 16: `alignment_cost <= eps*level/(floor(log2((1 if len(q) <= 1 else len(q)))) + 1)` holds when loop 1 is reached
 #| (assert (< (+ (- v10) v4 1) 0)) (check-sat)
-#= SMT-LIB script 11 of dyadic_sums: 2 x unsat
+#: SMT-LIB script 11 of dyadic_sums: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; len(q)
@@ -531,7 +531,7 @@ class DyadicSums(RefinedMechanism):
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
 #| ; `floor(log2((1 if len(q) <= 1 else len(q)))) + 1` is positive
 #| (push 1) (assert (<= (+ v2 1) 0)) (assert (or (<= (+ v2 1) 0) (>= v2 0))) (check-sat) (pop 1)
-#= SMT-LIB script 12 of dyadic_sums: 1 x sat
+#: SMT-LIB script 12 of dyadic_sums: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -552,5 +552,5 @@ class DyadicSums(RefinedMechanism):
 #| (assert (< (- v4) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v2 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (check-sat)
-#= digest
-#| sha256 cce9b8e488afc587ede8c99471408f1b35096415abd007085de89b960040f342
+#: digest
+#| sha256 93d8ed4029728bbc348b75b9730851256676813e28db9f9fd93968cac0629c57

@@ -185,13 +185,13 @@ class EarlierNoiseShift(LatticeMechanism):
             release.emit(Bottom())
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec earlier_noise_shift.dp sha256 4d18f53fddd430e5acd15297b8df8bea6fed2de368253d1f1d47c170952bec8b
+#: spec earlier_noise_shift.dp sha256 4d18f53fddd430e5acd15297b8df8bea6fed2de368253d1f1d47c170952bec8b
 #| # A shift may depend on noise drawn earlier: the second one raises its noise by more or less, depending on the first.
 #| # Source: VLDB paper, Definition 5 (acyclic: each shift is a function of the variables before it) and Lemma 1.
 #| mechanism earlier_noise_shift
@@ -220,9 +220,9 @@ class EarlierNoiseShift(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of earlier_noise_shift
+#: claim of earlier_noise_shift
 #| eps
-#= plan of earlier_noise_shift
+#: plan of earlier_noise_shift
 #| route acyclic
 #| witness 0 d:x
 #| witness 1 resolution
@@ -234,7 +234,7 @@ class EarlierNoiseShift(LatticeMechanism):
 #| group 6 / 3-5 13-15 17-20 22 24-25 27-30 /
 #| group 4 / 6-7 / 2:0.1 3:0.1
 #| group 6 / 3-5 13-14 16 21 23 26-30 /
-#= conditions of form of earlier_noise_shift
+#: conditions of form of earlier_noise_shift
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 15: `eta ~ DLap(2/eps, 1/resolution)` draws a variable that was not drawn before
 #| (true by its normal form) ; fresh, line 17: `xi ~ DLap(4/eps, 1/resolution)` draws a variable that was not drawn before
@@ -247,7 +247,7 @@ class EarlierNoiseShift(LatticeMechanism):
 #| (true by its normal form) ; output, line 16: `value` releases the same `value` on D and D'
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of earlier_noise_shift: 2 x unsat
+#: SMT-LIB script 1 of earlier_noise_shift: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -258,7 +258,7 @@ class EarlierNoiseShift(LatticeMechanism):
 #| (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of earlier_noise_shift: 16 x unsat
+#: SMT-LIB script 2 of earlier_noise_shift: 16 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -347,7 +347,7 @@ class EarlierNoiseShift(LatticeMechanism):
 #| ; cost, line 12: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (* (- (/ 1 4)) v9) (* (- (/ 1 2)) v10) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of earlier_noise_shift: 2 x unsat
+#: SMT-LIB script 3 of earlier_noise_shift: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -358,7 +358,7 @@ class EarlierNoiseShift(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 4 of earlier_noise_shift: 3 x unsat
+#: SMT-LIB script 4 of earlier_noise_shift: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -372,7 +372,7 @@ class EarlierNoiseShift(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 5 of earlier_noise_shift: 1 x sat
+#: SMT-LIB script 5 of earlier_noise_shift: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; (x' - x)
 #| (declare-const v1 Real) ; resolution
@@ -387,5 +387,5 @@ class EarlierNoiseShift(LatticeMechanism):
 #| (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v3 (- 1)) 0) (and (<= v2 0) (<= (- v2) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (- v0) 0) (>= (+ (- v0) (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (check-sat)
-#= digest
-#| sha256 badb445870dc8549185f142c8f11791608143affe469605b6fe9c54c498f1803
+#: digest
+#| sha256 62034c73e07262e388912078560396ced44521dcdfabd47a60fb3a005768556b

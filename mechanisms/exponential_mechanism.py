@@ -169,13 +169,13 @@ class ExponentialMechanism(LatticeMechanism):
         release.emit(Chosen(index=winner), query=("u", winner))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec exponential_mechanism.dp sha256 b4c4d087df9f877a651d3ce82266c02b8615985168944c66bbf67faa2f1c44b4
+#: spec exponential_mechanism.dp sha256 b4c4d087df9f877a651d3ce82266c02b8615985168944c66bbf67faa2f1c44b4
 #| # An index, drawn with probability proportional to a weight: the exponential mechanism. No noise is moved; the proof bounds the
 #| # ratio of the probabilities on D and on D'. One half of eps is for the weight of the winner, one for the sum of all weights.
 #| # Source: McSherry, Talwar, FOCS 2007; dissertation, Theorem 5.12.
@@ -195,9 +195,9 @@ class ExponentialMechanism(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of exponential_mechanism
+#: claim of exponential_mechanism
 #| eps
-#= plan of exponential_mechanism
+#: plan of exponential_mechanism
 #| route density
 #| witness 0 i
 #| witness 1 |len(u)|
@@ -208,18 +208,18 @@ class ExponentialMechanism(LatticeMechanism):
 #| group 1 / 0 /
 #| group 6 / 1 3 /
 #| group 1 / 1-5 7-8 11-13 /
-#= conditions of form of exponential_mechanism
+#: conditions of form of exponential_mechanism
 #| (form: the program has no loop) ; terminates, line 4: the program ends
 #| (true by its normal form) ; support, line 15: `winner` is chosen from the same indices on D and D'
 #| (true by its normal form) ; output, line 16: `index` is computed from what is drawn and from public inputs
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of exponential_mechanism: 1 x unsat
+#: SMT-LIB script 1 of exponential_mechanism: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; Delta
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 8: the sensitivity is never negative
 #| (assert (< v0 0)) (check-sat)
-#= SMT-LIB script 2 of exponential_mechanism: 3 x unsat
+#: SMT-LIB script 2 of exponential_mechanism: 3 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(u)
 #| (declare-const v1 Real) ; Delta
@@ -235,7 +235,7 @@ class ExponentialMechanism(LatticeMechanism):
 #| ; defined, line 15: `Choose(exp(eps*u[i]/(2*Delta)) for i in u)`: there is something to choose from
 #| ; defined, line 15: `Choose(exp(eps*u[i]/(2*Delta)) for i in u)`: there is something to choose from (on D')
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 3 of exponential_mechanism: 1 x unsat
+#: SMT-LIB script 3 of exponential_mechanism: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; len(u)
 #| (declare-const v1 Real) ; logsumexp of 0~logsumexp of 1 of least
@@ -260,7 +260,7 @@ class ExponentialMechanism(LatticeMechanism):
 #| (assert (< (- v3) 0))
 #| ; cost, line 12: the density of `winner` on D' is that on D up to a factor of `exp(eps)`
 #| (assert (< (+ (- v10) v7) 0)) (check-sat)
-#= SMT-LIB script 4 of exponential_mechanism: 1 x unsat
+#: SMT-LIB script 4 of exponential_mechanism: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; Delta
 #| (declare-const v1 Real) ; eps
@@ -274,7 +274,7 @@ class ExponentialMechanism(LatticeMechanism):
 #| (assert (< (- v1) 0))
 #| ; `Delta` is positive
 #| (assert (<= v0 0)) (check-sat)
-#= SMT-LIB script 5 of exponential_mechanism: 1 x sat
+#: SMT-LIB script 5 of exponential_mechanism: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(u)
@@ -295,5 +295,5 @@ class ExponentialMechanism(LatticeMechanism):
 #| (assert (< (- v2) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 1d17778722665931a25eac2cea3401a0b57e08ede964a3033299b52a56162d2f
+#: digest
+#| sha256 895a78f71cd6f47198e92a57502bb2a32297773c65b92f30900ea4719b90f068

@@ -176,13 +176,13 @@ class UnsafeExponentialMechanismGap(FloatMechanism):
         release.emit(Chosen(index=winner, gap=gap), query=("u", winner))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| float
-#= spec exponential_mechanism_gap.dp sha256 a3cba00a3b75265a0cc212af70b010cc171e6fc2c3825693f945e39397626d30
+#: spec exponential_mechanism_gap.dp sha256 a3cba00a3b75265a0cc212af70b010cc171e6fc2c3825693f945e39397626d30
 #| # The exponential mechanism, and beside its choice a noisy gap between the winner's utility and the (soft) maximum of the
 #| # others. The gap is free: cut off at 0 and centred at the logarithm of the odds of the choice, its denominator is the
 #| # probability of the choice, so that both together have the density of a logistic number alone.
@@ -205,9 +205,9 @@ class UnsafeExponentialMechanismGap(FloatMechanism):
 #|
 #| expect verified
 #|
-#= claim of exponential_mechanism_gap
+#: claim of exponential_mechanism_gap
 #| eps
-#= plan of exponential_mechanism_gap
+#: plan of exponential_mechanism_gap
 #| route density
 #| joined winner gap
 #| witness 0 i
@@ -221,7 +221,7 @@ class UnsafeExponentialMechanismGap(FloatMechanism):
 #| group 10 / 0 2 4 /
 #| group 1 / 4 /
 #| group 1 / 3-7 9-10 13-15 /
-#= conditions of form of exponential_mechanism_gap
+#: conditions of form of exponential_mechanism_gap
 #| (form: the program has no loop) ; terminates, line 5: the program ends
 #| (true by its normal form) ; scales, line 18: the scale of `gap` is positive
 #| (true by its normal form) ; scales, line 18: the scale of `gap` is the same on D and D'
@@ -230,13 +230,13 @@ class UnsafeExponentialMechanismGap(FloatMechanism):
 #| (true by its normal form) ; output, line 19: `index` is computed from what is drawn and from public inputs
 #| (true by its normal form) ; output, line 19: `gap` is computed from what is drawn and from public inputs
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of exponential_mechanism_gap: 1 x unsat
+#: SMT-LIB script 1 of exponential_mechanism_gap: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; Delta
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 9: the sensitivity is never negative
 #| (assert (< v0 0)) (check-sat)
-#= SMT-LIB script 2 of exponential_mechanism_gap: 9 x unsat
+#: SMT-LIB script 2 of exponential_mechanism_gap: 9 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(u)
 #| (declare-const v1 Real) ; Delta
@@ -274,7 +274,7 @@ class UnsafeExponentialMechanismGap(FloatMechanism):
 #| (pop 1)
 #| ; cost, line 18: `gap` lies at the logarithm of the odds of `winner`
 #| (push 1) (assert (<= (+ v0 (- 1)) 0)) (check-sat) (pop 1)
-#= SMT-LIB script 3 of exponential_mechanism_gap: 1 x unsat
+#: SMT-LIB script 3 of exponential_mechanism_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; len(u)
 #| (declare-const v1 Real) ; logsumexp of 2~logsumexp of 3 of least
@@ -300,7 +300,7 @@ class UnsafeExponentialMechanismGap(FloatMechanism):
 #| (assert (< (- v4) 0))
 #| ; cost, line 13: the density of `winner, gap` on D' is that on D up to a factor of `exp(eps)`
 #| (assert (< (+ (- v11) v8) 0)) (check-sat)
-#= SMT-LIB script 4 of exponential_mechanism_gap: 1 x unsat
+#: SMT-LIB script 4 of exponential_mechanism_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; Delta
 #| (declare-const v1 Real) ; eps
@@ -314,7 +314,7 @@ class UnsafeExponentialMechanismGap(FloatMechanism):
 #| (assert (< (- v1) 0))
 #| ; `Delta` is positive
 #| (assert (<= v0 0)) (check-sat)
-#= SMT-LIB script 5 of exponential_mechanism_gap: 1 x sat
+#: SMT-LIB script 5 of exponential_mechanism_gap: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(u)
@@ -335,5 +335,5 @@ class UnsafeExponentialMechanismGap(FloatMechanism):
 #| (assert (< (- v2) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (check-sat)
-#= digest
-#| sha256 e9073df94b242eb331ec1c7979efef896bb2b1bff282f169b54d6bebfd9de411
+#: digest
+#| sha256 d5d586ad8509e885d232a4a7efe076bc4e9e886ab4b4f51eb0e39d90b0d7eac8

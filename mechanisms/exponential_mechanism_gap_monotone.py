@@ -181,13 +181,13 @@ class UnsafeExponentialMechanismGapMonotone(FloatMechanism):
         release.emit(Chosen(index=winner, gap=gap), query=("u", winner))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| float
-#= spec exponential_mechanism_gap_monotone.dp sha256 4fa11cf7c1793d1d409f286cb2741740d00dc16af6fbcf82588a447a7ca36f5e
+#: spec exponential_mechanism_gap_monotone.dp sha256 4fa11cf7c1793d1d409f286cb2741740d00dc16af6fbcf82588a447a7ca36f5e
 #| # Counts: all utilities rise or all fall. The winner's weight and the sum of the others then move the same way, so that the
 #| # factor 2 is not needed. The gap is released in the unit of the utilities.
 #| # Source: dissertation, Algorithm 21, with the scale for monotone queries (Definition 7 of the VLDB paper).
@@ -210,9 +210,9 @@ class UnsafeExponentialMechanismGapMonotone(FloatMechanism):
 #|
 #| expect verified
 #|
-#= claim of exponential_mechanism_gap_monotone
+#: claim of exponential_mechanism_gap_monotone
 #| eps
-#= plan of exponential_mechanism_gap_monotone
+#: plan of exponential_mechanism_gap_monotone
 #| route density
 #| joined winner gap
 #| witness 0 i
@@ -229,7 +229,7 @@ class UnsafeExponentialMechanismGapMonotone(FloatMechanism):
 #| group 1 /  / 0:0.1
 #| group 1 / 15 /
 #| group 1 / 2 4-10 12 14-15 17 20-22 /
-#= conditions of form of exponential_mechanism_gap_monotone
+#: conditions of form of exponential_mechanism_gap_monotone
 #| (form: the program has no loop) ; terminates, line 4: the program ends
 #| (true by its normal form) ; scales, line 18: the scale of `gap` is the same on D and D'
 #| (true by its normal form) ; support, line 16: `winner` is chosen from the same indices on D and D'
@@ -237,13 +237,13 @@ class UnsafeExponentialMechanismGapMonotone(FloatMechanism):
 #| (true by its normal form) ; output, line 19: `index` is computed from what is drawn and from public inputs
 #| (true by its normal form) ; output, line 19: `gap` is computed from what is drawn and from public inputs
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of exponential_mechanism_gap_monotone: 1 x unsat
+#: SMT-LIB script 1 of exponential_mechanism_gap_monotone: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; Delta
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 8: the sensitivity is never negative
 #| (assert (< v0 0)) (check-sat)
-#= SMT-LIB script 2 of exponential_mechanism_gap_monotone: 10 x unsat
+#: SMT-LIB script 2 of exponential_mechanism_gap_monotone: 10 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(u)
 #| (declare-const v1 Real) ; eps
@@ -286,7 +286,7 @@ class UnsafeExponentialMechanismGapMonotone(FloatMechanism):
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| ; cost, line 18: `gap` lies at the logarithm of the odds of `winner`
 #| (push 1) (assert (<= (+ v0 (- 1)) 0)) (check-sat) (pop 1)
-#= SMT-LIB script 3 of exponential_mechanism_gap_monotone: 1 x unsat
+#: SMT-LIB script 3 of exponential_mechanism_gap_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; Delta
 #| (declare-const v1 Real) ; len(u)
@@ -319,7 +319,7 @@ class UnsafeExponentialMechanismGapMonotone(FloatMechanism):
 #| (assert (< (- v8) 0))
 #| ; cost, line 12: the density of `winner, gap` on D' is that on D up to a factor of `exp(eps)`
 #| (assert (< (+ (- v13) v8) 0)) (check-sat)
-#= SMT-LIB script 4 of exponential_mechanism_gap_monotone: 2 x unsat
+#: SMT-LIB script 4 of exponential_mechanism_gap_monotone: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; Delta
 #| (declare-const v1 Real) ; eps
@@ -338,7 +338,7 @@ class UnsafeExponentialMechanismGapMonotone(FloatMechanism):
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
 #| ; `eps` is positive
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
-#= SMT-LIB script 5 of exponential_mechanism_gap_monotone: 1 x sat
+#: SMT-LIB script 5 of exponential_mechanism_gap_monotone: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(u)
@@ -364,5 +364,5 @@ class UnsafeExponentialMechanismGapMonotone(FloatMechanism):
 #| (assert (< (- v2) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (not v4) v5 (= (+ v6 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (check-sat)
-#= digest
-#| sha256 b50a7af0ce74dfdf57296de3fd80be424cc04994deb851166c8a5c77a7b82559
+#: digest
+#| sha256 a697ed86073f605b9978d1dc5820effd9c8b458dd557dca0f54ea276e9726d26

@@ -239,13 +239,13 @@ class ExponentialMechanismPrior(LatticeMechanism):
         release.emit(Chosen(index=second), query=("u", second))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec exponential_mechanism_prior.dp sha256 1a68f945b078d8ec03fd935b2c8efa7534c7ef72ef1059b70db90dad61e3c19c
+#: spec exponential_mechanism_prior.dp sha256 1a68f945b078d8ec03fd935b2c8efa7534c7ef72ef1059b70db90dad61e3c19c
 #| # The general form: a public prior beside the utilities, public eligibility, and two choices one after the other, the second
 #| # among what the first has left (`one` and `two` are eligible, so that there is enough to choose from).
 #| # Source: McSherry, Talwar, FOCS 2007, Section 3 (the base measure); sequential composition.
@@ -270,9 +270,9 @@ class ExponentialMechanismPrior(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of exponential_mechanism_prior
+#: claim of exponential_mechanism_prior
 #| eps
-#= plan of exponential_mechanism_prior
+#: plan of exponential_mechanism_prior
 #| route density
 #| witness 0 i
 #| witness 2 |len(u)|
@@ -290,7 +290,7 @@ class ExponentialMechanismPrior(LatticeMechanism):
 #| group 10 / 3-4 7 9-10 18 /
 #| group 10 / 4-5 7-8 10-12 14-15 22 /
 #| group 1 / 2-11 13-14 17-18 25-27 29-31 33-34 /
-#= conditions of form of exponential_mechanism_prior
+#: conditions of form of exponential_mechanism_prior
 #| (assumed) ; defined, line 9: an input clause: the index is in range
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (form: the program has no loop) ; terminates, line 4: the program ends
@@ -299,7 +299,7 @@ class ExponentialMechanismPrior(LatticeMechanism):
 #| (true by its normal form) ; output, line 20: `index` is computed from what is drawn and from public inputs
 #| (true by its normal form) ; output, line 21: `index` is computed from what is drawn and from public inputs
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of exponential_mechanism_prior: 2 x unsat
+#: SMT-LIB script 1 of exponential_mechanism_prior: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; one
 #| (declare-const v1 Real) ; len(u)
@@ -309,7 +309,7 @@ class ExponentialMechanismPrior(LatticeMechanism):
 #| (push 1) (assert (not (or (not (and (<= (- v0) 0) (<= (+ (- v1) v0 1) 0) (<= (+ (- v2) v0 1) 0))) (and (<= (- v0) 0) (<= (+ (- v2) v0 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 12: an input clause: the index is in range
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ (- v1) v3 1) 0) (<= (+ (- v2) v3 1) 0))) (and (<= (- v3) 0) (<= (+ (- v2) v3 1) 0))))) (check-sat) (pop 1)
-#= SMT-LIB script 2 of exponential_mechanism_prior: 10 x unsat
+#: SMT-LIB script 2 of exponential_mechanism_prior: 10 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(prior)
 #| (declare-const v1 Real) ; len(u)
@@ -364,7 +364,7 @@ class ExponentialMechanismPrior(LatticeMechanism):
 #| ; defined, line 19: `Choose(prior[i]*exp(eps*u[i]/4) for i in u where ok[i] and i != first)`: there is something to choose from (on D')
 #| (push 1) (assert (not (or (and (<= (- v8) 0) (<= (+ (- v1) v8 1) 0) v9 (not (and (<= (+ (- v10) v8) 0) (<= (+ v10 (- v8)) 0)))) (and (<= (- v4) 0) (<= (+ (- v1) v4 1) 0) v3 (not (and (<= (+ (- v10) v4) 0) (<= (+ v10 (- v4)) 0))))))) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of exponential_mechanism_prior: 1 x unsat
+#: SMT-LIB script 3 of exponential_mechanism_prior: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; one
 #| (declare-const v1 Real) ; len(u)
@@ -417,7 +417,7 @@ class ExponentialMechanismPrior(LatticeMechanism):
 #| (assert (<= (- v0) 0))
 #| ; cost, line 15: the density of `first` and `second` on D' is that on D up to a factor of `exp(eps)`
 #| (assert (< (+ (- v24) (- v26) v10) 0)) (check-sat)
-#= SMT-LIB script 4 of exponential_mechanism_prior: 1 x sat
+#: SMT-LIB script 4 of exponential_mechanism_prior: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(u)
@@ -474,5 +474,5 @@ class ExponentialMechanismPrior(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v7 (- v8)) 0) (<= (+ (- v7) v8) 0))) (and (or (not v10) v9) (or (not v9) v10))))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (and (<= (+ v3 (- 2)) 0) (<= (+ (- v3) 2) 0)) (= (+ v4 (- 1)) 0) (and (<= (+ v5 (- 2)) 0) (<= (+ (- v5) 2) 0)) (= (+ v6 (- 1)) 0) (and (<= v7 0) (<= (- v7) 0)) (and (<= (+ v8 (- 1)) 0) (<= (+ (- v8) 1) 0)) v9 v10)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v3 (- 2)) 0) (>= (+ v3 (- 3)) 0))) (assert (or (<= (+ (- v3) 2) 0) (>= (+ (- v3) 1) 0))) (assert (or (<= (+ v5 (- 2)) 0) (>= (+ v5 (- 3)) 0))) (assert (or (<= (+ (- v5) 2) 0) (>= (+ (- v5) 1) 0))) (assert (or (<= v7 0) (>= (+ v7 (- 1)) 0))) (assert (or (<= (+ v8 (- 1)) 0) (>= (+ v8 (- 2)) 0))) (assert (or (<= (+ (- v8) 1) 0) (>= (- v8) 0))) (check-sat)
-#= digest
-#| sha256 cb0db11cdbf6f04a9c82bc1ecd524ba0db3fd1c9d98adb0e37dd920dacee3d13
+#: digest
+#| sha256 ce80372d7098ab45d2ba81fdf1fbad5c475b2f2a5ba6cdb3ebf321ca552dcd0e

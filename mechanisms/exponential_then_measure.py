@@ -320,13 +320,13 @@ class ExponentialThenMeasure(RefinedMechanism):
         release.emit(Measured(index=j, value=q[j] + eta), query=("q", j))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec exponential_then_measure.dp sha256 8c2ff360b6949a065fa68222c2c0b2a7af6c7355ff2faa81217e9fbb16c64058
+#: spec exponential_then_measure.dp sha256 8c2ff360b6949a065fa68222c2c0b2a7af6c7355ff2faa81217e9fbb16c64058
 #| # An index is chosen with half of the budget, and its answer measured with the rest: a call of a mechanism that is proved by
 #| # its densities, beside noise that is aligned.
 #| # Source: sequential composition (Dwork, Roth, *The Algorithmic Foundations of Differential Privacy*, section 3.5).
@@ -352,7 +352,7 @@ class ExponentialThenMeasure(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= spec exponential_mechanism.dp sha256 b4c4d087df9f877a651d3ce82266c02b8615985168944c66bbf67faa2f1c44b4
+#: spec exponential_mechanism.dp sha256 b4c4d087df9f877a651d3ce82266c02b8615985168944c66bbf67faa2f1c44b4
 #| # An index, drawn with probability proportional to a weight: the exponential mechanism. No noise is moved; the proof bounds the
 #| # ratio of the probabilities on D and on D'. One half of eps is for the weight of the winner, one for the sum of all weights.
 #| # Source: McSherry, Talwar, FOCS 2007; dissertation, Theorem 5.12.
@@ -372,9 +372,9 @@ class ExponentialThenMeasure(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of exponential_mechanism
+#: claim of exponential_mechanism
 #| eps
-#= plan of exponential_mechanism
+#: plan of exponential_mechanism
 #| route density
 #| length 1
 #| low index 0
@@ -389,19 +389,19 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| group 6 / 1 3 /
 #| group 1 / 1-5 7-8 11-13 /
 #| group 2 / 0 2 /
-#= conditions of form of exponential_mechanism
+#: conditions of form of exponential_mechanism
 #| (form: the program has no loop) ; terminates, line 4: the program ends
 #| (true by its normal form) ; support, line 15: `winner` is chosen from the same indices on D and D'
 #| (true by its normal form) ; output, line 16: `index` is computed from what is drawn and from public inputs
 #| (form: no branch decides what is released) ; calls, line 4: every run releases as many records as is said
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of exponential_mechanism: 1 x unsat
+#: SMT-LIB script 1 of exponential_mechanism: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; Delta
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 8: the sensitivity is never negative
 #| (assert (< v0 0)) (check-sat)
-#= SMT-LIB script 2 of exponential_mechanism: 5 x unsat
+#: SMT-LIB script 2 of exponential_mechanism: 5 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(u)
 #| (declare-const v1 Real) ; Delta
@@ -427,7 +427,7 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| ; calls, line 4: `index` is not too large
 #| (push 1) (assert (<= (+ v0 (- v3)) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of exponential_mechanism: 1 x unsat
+#: SMT-LIB script 3 of exponential_mechanism: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; len(u)
 #| (declare-const v1 Real) ; logsumexp of 0~logsumexp of 1 of least
@@ -452,7 +452,7 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| (assert (< (- v3) 0))
 #| ; cost, line 12: the density of `winner` on D' is that on D up to a factor of `exp(eps)`
 #| (assert (< (+ (- v10) v7) 0)) (check-sat)
-#= SMT-LIB script 4 of exponential_mechanism: 1 x unsat
+#: SMT-LIB script 4 of exponential_mechanism: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; Delta
 #| (declare-const v1 Real) ; eps
@@ -466,7 +466,7 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| (assert (< (- v1) 0))
 #| ; `Delta` is positive
 #| (assert (<= v0 0)) (check-sat)
-#= SMT-LIB script 5 of exponential_mechanism: 1 x sat
+#: SMT-LIB script 5 of exponential_mechanism: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(u)
@@ -487,9 +487,9 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| (assert (< (- v2) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (check-sat)
-#= claim of exponential_then_measure
+#: claim of exponential_then_measure
 #| eps
-#= plan of exponential_then_measure
+#: plan of exponential_then_measure
 #| route acyclic
 #| witness 0 i
 #| witness 1 |len(q)|
@@ -497,7 +497,7 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| witness 1 eps
 #| group 12 / 0-3 5 9-15 / 9:0.1
 #| group 2 / 0-2 /
-#= conditions of form of exponential_then_measure
+#: conditions of form of exponential_then_measure
 #| (true by its normal form) ; hypotheses, line 10: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 18: `eta ~ Lap(2/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 18: the output determines which variables are drawn
@@ -512,7 +512,7 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| (true by its normal form) ; output, line 19: `measured` releases the same `value` on D and D'
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of exponential_then_measure: 8 x unsat
+#: SMT-LIB script 1 of exponential_then_measure: 8 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Bool) ; picked was called
@@ -565,7 +565,7 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| ; calls, line 16: `picked = exponential_mechanism(u = q, Delta = 1, eps = ep...`: the `where` clause of `eps` holds
 #| (push 1) (assert (not (and (< (* (- (/ 1 2)) v0) 0) (<= (+ (- v4) 1) 0)))) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of exponential_then_measure: 3 x unsat
+#: SMT-LIB script 2 of exponential_then_measure: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; len(q)
@@ -581,7 +581,7 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `eps` is positive
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 3 of exponential_then_measure: 1 x sat
+#: SMT-LIB script 3 of exponential_then_measure: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -600,5 +600,5 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| (assert (< (- v3) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v2 0) (= (+ v3 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 1dedf9a66553ec1ee3dea1654c239c0c2b080e8064565a45daf16f2a3fe79689
+#: digest
+#| sha256 c0785180ac463fe607b6564d83568dbe3e0c0ff726c44bba616b8b13f95269d0

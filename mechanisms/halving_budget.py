@@ -174,13 +174,13 @@ class HalvingBudget(LatticeMechanism):
             left = left - use
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec halving_budget.dp sha256 32682a7aa30734b50732a1528357cb251bc33b857bf1b575ed39d614ce3c9622
+#: spec halving_budget.dp sha256 32682a7aa30734b50732a1528357cb251bc33b857bf1b575ed39d614ce3c9622
 #| # A number released again and again, each time with half of the budget that is left: it never runs out.
 #| # Source: VLDB paper, section 3, composition; the cost is a geometric series.
 #| mechanism halving_budget
@@ -206,9 +206,9 @@ class HalvingBudget(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of halving_budget
+#: claim of halving_budget
 #| eps
-#= plan of halving_budget
+#: plan of halving_budget
 #| route acyclic
 #| invariant 1 (< 0 left@1)
 #| invariant 1 (<= 0 t@1)
@@ -227,7 +227,7 @@ class HalvingBudget(LatticeMechanism):
 #| group 1 / 0 3 /
 #| group 1 / 0 /
 #| group 1 / 0 3 5-8 11 /
-#= conditions of form of halving_budget
+#: conditions of form of halving_budget
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; fresh, line 18: `xi[t] ~ DLap(1/use, 1/resolution)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 18: the output determines which variables are drawn
@@ -243,7 +243,7 @@ class HalvingBudget(LatticeMechanism):
 #| (true by its normal form) ; invariant, line 16: `alignment_cost <= eps - left` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of halving_budget: 2 x unsat
+#: SMT-LIB script 1 of halving_budget: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -254,7 +254,7 @@ class HalvingBudget(LatticeMechanism):
 #| (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of halving_budget: 10 x unsat
+#: SMT-LIB script 2 of halving_budget: 10 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; left
@@ -297,14 +297,14 @@ class HalvingBudget(LatticeMechanism):
 #| ; invariant, line 16: `0 < left` holds when loop 1 is reached
 #| (push 1) (assert (<= v4 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of halving_budget: 1 x unsat
+#: SMT-LIB script 3 of halving_budget: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; left
 #| (declare-const r0 Real) ; 1/left
 #| (assert (< (- v0) 0))
 #| ; scales, line 18: the scale in `xi[t] ~ DLap(1/use, 1/resolution)` is positive
 #| (assert (<= (* 2 r0) 0)) (assert (or (= v0 0) (= (* v0 r0) 1))) (check-sat)
-#= SMT-LIB script 4 of halving_budget: 1 x unsat
+#: SMT-LIB script 4 of halving_budget: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; left
 #| (declare-const v1 Real) ; alignment_cost
@@ -321,7 +321,7 @@ class HalvingBudget(LatticeMechanism):
 #| (assert (<= (+ (- v4) 1) 0))
 #| ; invariant, line 16: `alignment_cost <= eps - left` holds when loop 1 is reached
 #| (assert (< (+ (- v1) (* (- (/ 1 2)) v5 v0) v2 (* (- (/ 1 2)) v0)) 0)) (check-sat)
-#= SMT-LIB script 5 of halving_budget: 2 x unsat
+#: SMT-LIB script 5 of halving_budget: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; rounds
@@ -335,7 +335,7 @@ class HalvingBudget(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 6 of halving_budget: 2 x unsat
+#: SMT-LIB script 6 of halving_budget: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; rounds
@@ -349,7 +349,7 @@ class HalvingBudget(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 7 of halving_budget: 1 x sat
+#: SMT-LIB script 7 of halving_budget: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; (x' - x)
 #| (declare-const v1 Real) ; resolution
@@ -364,5 +364,5 @@ class HalvingBudget(LatticeMechanism):
 #| (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v2 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (- v0) 0) (>= (+ (- v0) (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 388a0aacaf644429dd771b62caed90822e0f09f2d100d737243534dab895e677
+#: digest
+#| sha256 e928f8b37b73c5e18b899a2618fe4b9183124012edf65e2037ba0d76397974ce

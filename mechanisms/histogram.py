@@ -181,13 +181,13 @@ class Histogram(LatticeMechanism):
             yield release.emit(Noisy(count=count + eta), query=("Q", i))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec histogram.dp sha256 eac6677df2efc23b6ac1166a947e5ec9c12b6ab9f21769faedbbf241a687f21a
+#: spec histogram.dp sha256 eac6677df2efc23b6ac1166a947e5ec9c12b6ab9f21769faedbbf241a687f21a
 #| # Noisy histogram: one record is added or removed, so a single count moves, nobody knows which.
 #| # Source: dissertation, section 4.4.2, Algorithm 9.
 #| mechanism histogram
@@ -209,9 +209,9 @@ class Histogram(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of histogram
+#: claim of histogram
 #| eps
-#= plan of histogram
+#: plan of histogram
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -227,7 +227,7 @@ class Histogram(LatticeMechanism):
 #| group 7 / 0 2-5 7-15 /
 #| group 1 / 2 4-5 /
 #| group 1 / 0-1 /
-#= conditions of form of histogram
+#: conditions of form of histogram
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; fresh, line 15: `eta[i] ~ DLap(1/eps, 1/resolution)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 15: the output determines which variables are drawn
@@ -241,7 +241,7 @@ class Histogram(LatticeMechanism):
 #| (true by its normal form) ; invariant, line 14: `last index of eta < i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of histogram: 2 x unsat
+#: SMT-LIB script 1 of histogram: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -250,7 +250,7 @@ class Histogram(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of histogram: 12 x unsat
+#: SMT-LIB script 2 of histogram: 12 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -315,7 +315,7 @@ class Histogram(LatticeMechanism):
 #| ; invariant, line 14: `alignment_cost <= (1 if the differing index < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v9 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of histogram: 2 x unsat
+#: SMT-LIB script 3 of histogram: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -329,7 +329,7 @@ class Histogram(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 4 of histogram: 3 x unsat
+#: SMT-LIB script 4 of histogram: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -346,7 +346,7 @@ class Histogram(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 5 of histogram: 1 x sat
+#: SMT-LIB script 5 of histogram: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(Q)
@@ -370,5 +370,5 @@ class Histogram(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v5 (- 1)) 0) (and (<= v4 0) (<= (- v4) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= v4 0) (>= (+ v4 (- 1)) 0))) (assert (or (<= (- v4) 0) (>= (+ (- v4) (- 1)) 0))) (check-sat)
-#= digest
-#| sha256 8985e23900ff561fc8b141c7f46ec52dafd1cadeb9dbbdd491d4c6182db40b01
+#: digest
+#| sha256 ed93f9e5960c0b6093a6e0bfccbd79e054cca5a4d537d51ef42ae09e042591b2

@@ -184,13 +184,13 @@ class HistogramMoved(LatticeMechanism):
             yield release.emit(Noisy(value=count + eta), query=("q", i))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec histogram_moved.dp sha256 202b7134d5fc9eee50663731852c7a6ebccb6a9a0bfe9c42e36c39ba9ecdfbae
+#: spec histogram_moved.dp sha256 202b7134d5fc9eee50663731852c7a6ebccb6a9a0bfe9c42e36c39ba9ecdfbae
 #| # Histogram when a record changes its bin: one count falls, another rises, so the noise is twice as wide.
 #| # Source: dissertation, Algorithm 9, under the other neighbour relation (a record is replaced, not added).
 #| mechanism histogram_moved
@@ -212,9 +212,9 @@ class HistogramMoved(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of histogram_moved
+#: claim of histogram_moved
 #| eps
-#= plan of histogram_moved
+#: plan of histogram_moved
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -231,7 +231,7 @@ class HistogramMoved(LatticeMechanism):
 #| group 7 / 0 2-7 10-15 18-22 /
 #| group 1 / 2 4-7 /
 #| group 1 / 0-3 /
-#= conditions of form of histogram_moved
+#: conditions of form of histogram_moved
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; fresh, line 15: `eta[i] ~ DLap(2/eps, 1/resolution)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 15: the output determines which variables are drawn
@@ -245,7 +245,7 @@ class HistogramMoved(LatticeMechanism):
 #| (true by its normal form) ; invariant, line 14: `last index of eta < i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of histogram_moved: 2 x unsat
+#: SMT-LIB script 1 of histogram_moved: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -254,7 +254,7 @@ class HistogramMoved(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of histogram_moved: 12 x unsat
+#: SMT-LIB script 2 of histogram_moved: 12 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -331,7 +331,7 @@ class HistogramMoved(LatticeMechanism):
 #| ; invariant, line 14: `alignment_cost <= (1 if the index that goes down < i else 0)*eps/2 + (1 if the index that goes up < i else 0)*eps/2` holds when loop 1 is reached
 #| (push 1) (assert (< (+ (* (/ 1 2) v12) (* (/ 1 2) v13)) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of histogram_moved: 2 x unsat
+#: SMT-LIB script 3 of histogram_moved: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -345,7 +345,7 @@ class HistogramMoved(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 4 of histogram_moved: 4 x unsat
+#: SMT-LIB script 4 of histogram_moved: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -368,7 +368,7 @@ class HistogramMoved(LatticeMechanism):
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 5 of histogram_moved: 1 x sat
+#: SMT-LIB script 5 of histogram_moved: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -400,5 +400,5 @@ class HistogramMoved(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v6 (- 1)) 0) (and (<= v4 0) (<= (- v4) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= v4 0) (>= (+ v4 (- 1)) 0))) (assert (or (<= (- v4) 0) (>= (+ (- v4) (- 1)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (assert (or (<= (+ (- v5) 1) 0) (>= (- v5) 0))) (check-sat)
-#= digest
-#| sha256 9ea3487f1ba598ef38aeeeaa8080f23cb73b24eb1aaf8bcaa5361887aa67d0e4
+#: digest
+#| sha256 81e45898c9fa558a9c887607041ece80132b0ebf281fbdf6e60240d285db0cfe

@@ -220,13 +220,13 @@ class HybridSparseGap(LatticeMechanism):
             )
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec hybrid_sparse_gap.dp sha256 e04d5878f2463ea796655ec63d4cf205ae2bb159bfe06809dad667336986ca12
+#: spec hybrid_sparse_gap.dp sha256 e04d5878f2463ea796655ec63d4cf205ae2bb159bfe06809dad667336986ca12
 #| # Sparse vector on all answers at once: only the k largest can be released, and only those above the noisy threshold. What
 #| # is spent grows with the number of records; theta is the share of the threshold.
 #| # Source: dissertation, section 5.6, Algorithm 20 and Lemma 5.11. Exponential noise, centred; the shifts are never negative.
@@ -259,9 +259,9 @@ class HybridSparseGap(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of hybrid_sparse_gap
+#: claim of hybrid_sparse_gap
 #| (theta + (1 - theta)*len(out)/k)*eps at most eps
-#= plan of hybrid_sparse_gap
+#: plan of hybrid_sparse_gap
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:xi@1 i@1)
@@ -302,7 +302,7 @@ class HybridSparseGap(LatticeMechanism):
 #| group 1 / 5 7 10-12 16 18 20 /
 #| group 1 / 6 8 /
 #| group 1 / 6 10-12 14-15 18 20-21 23 32-33 31.3 31.4 /
-#= conditions of form of hybrid_sparse_gap
+#: conditions of form of hybrid_sparse_gap
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 20: `eta ~ DExp(1/e0, 1/resolution)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 23: `xi[i] ~ DExp(2/e1, 1/resolution)` draws a variable that was not drawn before
@@ -325,7 +325,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (true by its normal form) ; invariant, line 25: `records so far == r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of hybrid_sparse_gap: 3 x unsat
+#: SMT-LIB script 1 of hybrid_sparse_gap: 3 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; resolution
@@ -342,7 +342,7 @@ class HybridSparseGap(LatticeMechanism):
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of hybrid_sparse_gap: 36 x unsat
+#: SMT-LIB script 2 of hybrid_sparse_gap: 36 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; resolution
@@ -526,7 +526,7 @@ class HybridSparseGap(LatticeMechanism):
 #| ; invariant, line 25: `r <= len(winners)` holds when loop 2 is reached
 #| (push 1) (assert (<= (+ v10 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of hybrid_sparse_gap: 1 x unsat
+#: SMT-LIB script 3 of hybrid_sparse_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -534,7 +534,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 23: `e1`: the divisor is not 0
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 4 of hybrid_sparse_gap: 1 x unsat
+#: SMT-LIB script 4 of hybrid_sparse_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -542,7 +542,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 23: `e1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 5 of hybrid_sparse_gap: 1 x unsat
+#: SMT-LIB script 5 of hybrid_sparse_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -552,7 +552,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 24: `e1`: the divisor is not 0
 #| (assert (not (or (not (and (<= (- v2) 0) (<= (+ v2 (- v3) 1) 0))) (not (= (+ (- (* v0 v1)) v0) 0))))) (check-sat)
-#= SMT-LIB script 6 of hybrid_sparse_gap: 1 x unsat
+#: SMT-LIB script 6 of hybrid_sparse_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -568,7 +568,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 24: `e1`: the divisor is not 0
 #| (assert (not (or (not (and (<= (- v2) 0) (<= (+ v2 (- v3) 1) 0) (<= (- (+ (* v4 v0 v5 v1 v1) (- (* v4 v0 v5 v1)) (* v0 v6 v1 v1) (- (* v0 v6 v1)) (- (* v0 v7 v1 v1)) (* v0 v7 v1) (- (* v0 v1 v1 v8)) (* v0 v1 v8) (* (- 2) v9 v5 v1) (- (* v5 v1)) v5)) 0))) (not (= (+ (- (* v0 v1)) v0) 0))))) (check-sat)
-#= SMT-LIB script 7 of hybrid_sparse_gap: 1 x unsat
+#: SMT-LIB script 7 of hybrid_sparse_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -578,7 +578,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 24: `e1`: the divisor is not 0 (on D')
 #| (assert (not (or (not (and (<= (- v2) 0) (<= (+ v2 (- v3) 1) 0))) (not (= (+ (- (* v0 v1)) v0) 0))))) (check-sat)
-#= SMT-LIB script 8 of hybrid_sparse_gap: 1 x unsat
+#: SMT-LIB script 8 of hybrid_sparse_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -596,7 +596,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 24: `e1`: the divisor is not 0 (on D')
 #| (assert (not (or (not (and (<= (- v2) 0) (<= (+ v2 (- v3) 1) 0) (<= (- (+ (- (* v10 v0 v5 v1 v1)) (* v10 v0 v5 v1) (* v4 v0 v5 v1 v1) (- (* v4 v0 v5 v1)) (- (* v11 v0 v1 v1)) (* v11 v0 v1) (* v0 v6 v1 v1) (- (* v0 v6 v1)) (- (* v0 v7 v1 v1)) (* v0 v7 v1) (* v0 v5 v1 v1) (- (* v0 v5 v1)) (- (* v0 v1 v1 v8)) (* v0 v1 v8) (* (- 2) v9 v5 v1) (- (* v5 v1)) v5)) 0))) (not (= (+ (- (* v0 v1)) v0) 0))))) (check-sat)
-#= SMT-LIB script 9 of hybrid_sparse_gap: 1 x unsat
+#: SMT-LIB script 9 of hybrid_sparse_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -604,7 +604,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 27: `e1`: the divisor is not 0
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 10 of hybrid_sparse_gap: 1 x unsat
+#: SMT-LIB script 10 of hybrid_sparse_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -612,7 +612,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 27: `e1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 11 of hybrid_sparse_gap: 1 x unsat
+#: SMT-LIB script 11 of hybrid_sparse_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v9 Real) ; k
 #| (declare-const v12 Real) ; r
@@ -627,7 +627,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (assert (or (<= (+ v9 1) 0) (and (<= (- v13) 0) (<= (+ (- v9) v13) 0))))
 #| ; cost, line 15: the claim is at most `eps` for every output
 #| (assert (< (- (+ (- v9) v15)) 0)) (check-sat)
-#= SMT-LIB script 12 of hybrid_sparse_gap: 1 x unsat
+#: SMT-LIB script 12 of hybrid_sparse_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; theta
 #| (declare-const v9 Real) ; k
@@ -647,7 +647,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (assert (or (<= (+ v9 1) 0) (and (<= (- v17) 0) (<= (+ v17 (- v13)) 0))))
 #| ; cost, line 15: the alignment costs at most `(theta + (1 - theta)*len(out)/k)*eps`
 #| (assert (< (+ (- v16) (* v9 v1) (- (* v15 v1)) v15) 0)) (check-sat)
-#= SMT-LIB script 13 of hybrid_sparse_gap: 1 x unsat
+#: SMT-LIB script 13 of hybrid_sparse_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v9 Real) ; k
 #| (declare-const v13 Real) ; len(winners)
@@ -656,7 +656,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (assert (or (<= (+ v9 1) 0) (and (<= (- v18) 0) (<= (+ v18 (- v13)) 0))))
 #| ; invariant, line 22: `alignment_cost <= (eps*k*theta + eps*(number of winners before i) - eps*(number of winners before i)*theta)/k` holds when loop 1 is reached
 #| (assert (< v18 0)) (check-sat)
-#= SMT-LIB script 14 of hybrid_sparse_gap: 1 x unsat
+#: SMT-LIB script 14 of hybrid_sparse_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; theta
 #| (declare-const v5 Real) ; resolution
@@ -685,7 +685,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (assert (or (not v21) (and (<= (+ v23 (- 1)) 0) (<= (+ (- v23) 1) 0))))
 #| ; invariant, line 22: `alignment_cost <= (eps*k*theta + eps*(number of winners before i) - eps*(number of winners before i)*theta)/k` holds when loop 1 is reached
 #| (assert (< (+ (- v16) (* (/ 1 2) v22 v1) (* (- (/ 1 2)) v22) (* v9 v1) (- (* v24 v1)) v24) 0)) (check-sat)
-#= SMT-LIB script 15 of hybrid_sparse_gap: 2 x unsat
+#: SMT-LIB script 15 of hybrid_sparse_gap: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -706,7 +706,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 16 of hybrid_sparse_gap: 9 x unsat
+#: SMT-LIB script 16 of hybrid_sparse_gap: 9 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -742,7 +742,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
 #| ; `theta - 1` is negative
 #| (push 1) (assert (<= (+ (- v2) 1) 0)) (check-sat) (pop 1)
-#= SMT-LIB script 17 of hybrid_sparse_gap: 1 x sat
+#: SMT-LIB script 17 of hybrid_sparse_gap: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -768,5 +768,5 @@ class HybridSparseGap(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)) (= (+ v5 (- (/ 1 2))) 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 874e95e977076b5f9eab5d7f4d390eaea8d1b218c5c4293be1347769d07eba42
+#: digest
+#| sha256 ba4554923824d1f1893c4f13527c0f794b11e1c60ae6f1158ae4d018404ca662

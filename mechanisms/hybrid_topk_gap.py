@@ -218,13 +218,13 @@ class HybridTopkGap(RefinedMechanism):
                 )
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec hybrid_topk_gap.dp sha256 c16d1c3b5287c4a00be645a0ba59655faa05ad6b3c878179e57f25559a2e349e
+#: spec hybrid_topk_gap.dp sha256 c16d1c3b5287c4a00be645a0ba59655faa05ad6b3c878179e57f25559a2e349e
 #| # Top-k with gap in which a public threshold takes part: it is number 0, and answer i has number i + 1. Selection ends at
 #| # the threshold. Each record costs eps/k, and where few answers are above the threshold, there are few.
 #| # Source: dissertation, section 5.6, Algorithm 19 and Lemma 5.10, here with Laplace noise (hybrid_topk_gap_exp.dp has the published
@@ -260,9 +260,9 @@ class HybridTopkGap(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of hybrid_topk_gap
+#: claim of hybrid_topk_gap
 #| eps*len(out)/k at most eps
-#= plan of hybrid_topk_gap
+#: plan of hybrid_topk_gap
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (or (< #latest:eta@1 i@1) (== i@1 0))
@@ -295,7 +295,7 @@ class HybridTopkGap(RefinedMechanism):
 #| group 1 / 1 3 7-9 14-15 /
 #| group 1 / 3-4 /
 #| group 1 / 0 3 5-13 15-16 18 25 27 29 31-35 39 47-48 70-72 74 79-80 88 90 93 96 98 112-113 /
-#= conditions of form of hybrid_topk_gap
+#: conditions of form of hybrid_topk_gap
 #| (true by its normal form) ; hypotheses, line 10: the sensitivity is never negative
 #| (assumed) ; fresh, line 19: `eta[i] ~ Lap(2*k/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 19: the output determines which variables are drawn
@@ -316,14 +316,14 @@ class HybridTopkGap(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 23: `records so far == r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 6: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of hybrid_topk_gap: 1 x unsat
+#: SMT-LIB script 1 of hybrid_topk_gap: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; len(q)
 #| (assert (and (<= (+ (- v0) 1) 0) (<= (+ v0 (- v1)) 0)))
 #| ; defined, line 15: an input clause: the divisor is not 0
 #| (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat)
-#= SMT-LIB script 2 of hybrid_topk_gap: 55 x unsat
+#: SMT-LIB script 2 of hybrid_topk_gap: 55 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -629,7 +629,7 @@ class HybridTopkGap(RefinedMechanism):
 #| ; acyclic, line 32: the shift of `eta[...]` reads only noise whose own shift reads none
 #| (push 1) (assert v21) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of hybrid_topk_gap: 1 x unsat
+#: SMT-LIB script 3 of hybrid_topk_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; r
 #| (declare-const v1 Real) ; len(winners)
@@ -644,7 +644,7 @@ class HybridTopkGap(RefinedMechanism):
 #| (assert (or (<= (+ v4 1) 0) (and (<= (- v1) 0) (<= (+ (- v4) v1) 0))))
 #| ; cost, line 15: the claim is at most `eps` for every output
 #| (assert (< (+ v4 (- v3)) 0)) (check-sat)
-#= SMT-LIB script 4 of hybrid_topk_gap: 1 x unsat
+#: SMT-LIB script 4 of hybrid_topk_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; r
 #| (declare-const v1 Real) ; len(winners)
@@ -662,7 +662,7 @@ class HybridTopkGap(RefinedMechanism):
 #| (assert (or (<= (+ v4 1) 0) (and (<= (- v6) 0) (<= (+ v6 (- v1)) 0))))
 #| ; cost, line 15: the alignment costs at most `eps*len(out)/k`
 #| (assert (< (+ (* (- (/ 1 2)) v5) v3) 0)) (check-sat)
-#= SMT-LIB script 5 of hybrid_topk_gap: 1 x unsat
+#: SMT-LIB script 5 of hybrid_topk_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; len(winners)
 #| (declare-const v4 Real) ; k
@@ -671,7 +671,7 @@ class HybridTopkGap(RefinedMechanism):
 #| (assert (or (<= (+ v4 1) 0) (and (<= (- v7) 0) (<= (+ v7 (- v1)) 0))))
 #| ; invariant, line 18: `alignment_cost <= eps*(number of winners before i)/k` holds when loop 1 is reached
 #| (assert (< v7 0)) (check-sat)
-#= SMT-LIB script 6 of hybrid_topk_gap: 1 x unsat
+#: SMT-LIB script 6 of hybrid_topk_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; len(winners)
 #| (declare-const v4 Real) ; k
@@ -748,7 +748,7 @@ class HybridTopkGap(RefinedMechanism):
 #| (assert (or (not (and (<= v19 0) (<= (- v19) 0))) (and (or (not v20) v34) (or (not v34) v20))))
 #| ; invariant, line 18: `alignment_cost <= eps*(number of winners before i)/k` holds when loop 1 is reached
 #| (assert (< (+ (* (- (/ 1 2)) v5) (* (- (/ 1 2)) v15) v18) 0)) (check-sat)
-#= SMT-LIB script 7 of hybrid_topk_gap: 3 x unsat
+#: SMT-LIB script 7 of hybrid_topk_gap: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; len(q)
@@ -767,7 +767,7 @@ class HybridTopkGap(RefinedMechanism):
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
 #| ; `eps` is positive
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
-#= SMT-LIB script 8 of hybrid_topk_gap: 1 x sat
+#: SMT-LIB script 8 of hybrid_topk_gap: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -789,5 +789,5 @@ class HybridTopkGap(RefinedMechanism):
 #| (assert (or (<= (+ (- v4) 1) 0) (>= (- v4) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v2 0) (= (+ v3 (- 1)) 0) (and (<= (+ v4 (- 1)) 0) (<= (+ (- v4) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v4 (- 1)) 0) (>= (+ v4 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 74d6a107918d8f073f514027861a2ab769220b426ff2f7edff83817a59026ea7
+#: digest
+#| sha256 f56c48789ba3c7123307a5188ebcd284223cf536359ad085f387bd7ff8e5d656

@@ -222,13 +222,13 @@ class HybridTopkGapExp(RefinedMechanism):
                 )
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec hybrid_topk_gap_exp.dp sha256 50bcf9093e24d89a8c0f3d4409458528dc9e460b87c3a88255016b93efd5fcd4
+#: spec hybrid_topk_gap_exp.dp sha256 50bcf9093e24d89a8c0f3d4409458528dc9e460b87c3a88255016b93efd5fcd4
 #| # The first hybrid with one-sided noise, as published: a public threshold takes part as number 0, and answer i has number i + 1.
 #| # Source: dissertation, section 5.6, Algorithm 19 and Lemma 5.10. The alignment given there is that of top-k under the same noise
 #| # (equations 5.3 and 5.4), which is not one-to-one; this is the repaired one of noisy_topk_gap_exp.dp, where the threshold's own
@@ -267,9 +267,9 @@ class HybridTopkGapExp(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of hybrid_topk_gap_exp
+#: claim of hybrid_topk_gap_exp
 #| eps*len(out)/k at most eps
-#= plan of hybrid_topk_gap_exp
+#: plan of hybrid_topk_gap_exp
 #| route injective
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (or (< #latest:eta@1 i@1) (== i@1 0))
@@ -306,7 +306,7 @@ class HybridTopkGapExp(RefinedMechanism):
 #| group 1 / 0-2 4-6 9 11 20 60 77 82 163-164 259 60.2 /
 #| group 1 / 0 3 5 7-18 25 27-28 39 45 47-48 51-55 58 60-61 98 121 126 131-132 142 173 181 207 233-235 247-248 251 338 35.2 /
 #| group 1 / 0 3-5 7-31 33-34 36-37 47 53 55-56 59 61-64 67 69-70 83-84 105 128 133 138-139 147 177 180 184 188 213 239-241 253-254 256-257 344 1.2 9.1 11.2 14.1 29.1 63.1 65.1 105.2 /
-#= conditions of form of hybrid_topk_gap_exp
+#: conditions of form of hybrid_topk_gap_exp
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (assumed) ; fresh, line 18: `eta[i] ~ Exp(2*k/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 18: the output determines which variables are drawn
@@ -329,14 +329,14 @@ class HybridTopkGapExp(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 22: `records so far == r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 5: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of hybrid_topk_gap_exp: 1 x unsat
+#: SMT-LIB script 1 of hybrid_topk_gap_exp: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; len(q)
 #| (assert (and (<= (+ (- v0) 1) 0) (<= (+ v0 (- v1)) 0)))
 #| ; defined, line 14: an input clause: the divisor is not 0
 #| (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat)
-#= SMT-LIB script 2 of hybrid_topk_gap_exp: 71 x unsat
+#: SMT-LIB script 2 of hybrid_topk_gap_exp: 71 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -1014,7 +1014,7 @@ class HybridTopkGapExp(RefinedMechanism):
 #| ; injective, line 32: the shift of `eta[...]` reads only noise whose own shift reads none
 #| (push 1) (assert (and (<= (+ (- v16) (- v17) v18) 0) v63)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of hybrid_topk_gap_exp: 1 x unsat
+#: SMT-LIB script 3 of hybrid_topk_gap_exp: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; r
 #| (declare-const v1 Real) ; len(winners)
@@ -1028,7 +1028,7 @@ class HybridTopkGapExp(RefinedMechanism):
 #| (assert (or (<= (+ v4 1) 0) (and (<= (- v1) 0) (<= (+ (- v4) v1) 0))))
 #| ; cost, line 14: the claim is at most `eps` for every output
 #| (assert (< (+ v4 (- v3)) 0)) (check-sat)
-#= SMT-LIB script 4 of hybrid_topk_gap_exp: 1 x unsat
+#: SMT-LIB script 4 of hybrid_topk_gap_exp: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; r
 #| (declare-const v1 Real) ; len(winners)
@@ -1084,7 +1084,7 @@ class HybridTopkGapExp(RefinedMechanism):
 #| (assert (or (not v28) (and (<= (+ v30 (- 1)) 0) (<= (+ (- v30) 1) 0))))
 #| ; cost, line 14: the alignment costs at most `eps*len(out)/k`
 #| (assert (< (+ (* (- (/ 1 2)) v7) v3) 0)) (check-sat)
-#= SMT-LIB script 5 of hybrid_topk_gap_exp: 1 x unsat
+#: SMT-LIB script 5 of hybrid_topk_gap_exp: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; len(winners)
 #| (declare-const v4 Real) ; k
@@ -1127,7 +1127,7 @@ class HybridTopkGapExp(RefinedMechanism):
 #| (assert (or (not v28) (and (<= (+ v30 (- 1)) 0) (<= (+ (- v30) 1) 0))))
 #| ; invariant, line 17: `alignment_cost <= (((1 if extremal index 0 < i else 0) - (1 if the index of extremum 0 < i else 0) if extremum 0 + extremum 1 - best < 0 else 0)*eps + eps*(number of winners before i))/k` holds when loop 1 is reached
 #| (assert (< (+ v34 v31) 0)) (check-sat)
-#= SMT-LIB script 6 of hybrid_topk_gap_exp: 1 x unsat
+#: SMT-LIB script 6 of hybrid_topk_gap_exp: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; len(winners)
 #| (declare-const v4 Real) ; k
@@ -1216,7 +1216,7 @@ class HybridTopkGapExp(RefinedMechanism):
 #| (assert (or (not v28) (and (<= (+ v30 (- 1)) 0) (<= (+ (- v30) 1) 0))))
 #| ; invariant, line 17: `alignment_cost <= eps*i/k` holds when loop 1 is reached
 #| (assert (< (+ (* (- (/ 1 2)) v7) (* (- (/ 1 2)) v41) v5 1) 0)) (check-sat)
-#= SMT-LIB script 7 of hybrid_topk_gap_exp: 1 x unsat
+#: SMT-LIB script 7 of hybrid_topk_gap_exp: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; len(winners)
 #| (declare-const v4 Real) ; k
@@ -1341,7 +1341,7 @@ class HybridTopkGapExp(RefinedMechanism):
 #| (assert (or (not v28) (and (<= (+ v30 (- 1)) 0) (<= (+ (- v30) 1) 0))))
 #| ; invariant, line 17: `alignment_cost <= (((1 if extremal index 0 < i else 0) - (1 if the index of extremum 0 < i else 0) if extremum 0 + extremum 1 - best < 0 else 0)*eps + eps*(number of winners before i))/k` holds when loop 1 is reached
 #| (assert (< (+ (* (- (/ 1 2)) v7) v53 (* (- (/ 1 2)) v41) v55) 0)) (check-sat)
-#= SMT-LIB script 8 of hybrid_topk_gap_exp: 3 x unsat
+#: SMT-LIB script 8 of hybrid_topk_gap_exp: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; len(q)
@@ -1360,7 +1360,7 @@ class HybridTopkGapExp(RefinedMechanism):
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
 #| ; `eps` is positive
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
-#= SMT-LIB script 9 of hybrid_topk_gap_exp: 1 x sat
+#: SMT-LIB script 9 of hybrid_topk_gap_exp: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -1382,5 +1382,5 @@ class HybridTopkGapExp(RefinedMechanism):
 #| (assert (or (<= (+ (- v4) 1) 0) (>= (- v4) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v2 0) (= (+ v3 (- 1)) 0) (and (<= (+ v4 (- 1)) 0) (<= (+ (- v4) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v4 (- 1)) 0) (>= (+ v4 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 1305626a487622a7181c8af8e747c2a895a9a41801c99982f3a247e4094dd6d5
+#: digest
+#| sha256 4ce8eff110faf078834aac05085918eba05f8e9824338e46afcf1538366c65b7

@@ -191,13 +191,13 @@ class Laplace(RefinedMechanism):
             yield release.emit(Value(value=query + xi), query=("q", i))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec laplace.dp sha256 722068b3d93aaae2fba14d1416c6d31887463344f89e0e60de831cc2dd8563b1
+#: spec laplace.dp sha256 722068b3d93aaae2fba14d1416c6d31887463344f89e0e60de831cc2dd8563b1
 #| # The Laplace mechanism: a noisy answer to a list of numbers whose total change is bounded.
 #| # Source: VLDB paper, section 3 (Laplace mechanism for an L1 sensitivity) and Example 1; Lemma 1 for the proof.
 #| mechanism laplace
@@ -220,9 +220,9 @@ class Laplace(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of laplace
+#: claim of laplace
 #| eps
-#= plan of laplace
+#: plan of laplace
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:xi@1 i@1)
@@ -242,7 +242,7 @@ class Laplace(RefinedMechanism):
 #| group 1 / 2 4 9 /
 #| group 1 / 1 /
 #| group 1 / 2 8 /
-#= conditions of form of laplace
+#: conditions of form of laplace
 #| (assumed) ; fresh, line 15: `xi[i] ~ Lap(Delta/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 15: the output determines which variables are drawn
 #| (independent true ()) ; countable, line 3: no shift contains a released number
@@ -254,13 +254,13 @@ class Laplace(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 14: `last index of xi < i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of laplace: 1 x unsat
+#: SMT-LIB script 1 of laplace: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; Delta
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 7: the sensitivity is never negative
 #| (assert (< v0 0)) (check-sat)
-#= SMT-LIB script 2 of laplace: 6 x unsat
+#: SMT-LIB script 2 of laplace: 6 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; i
@@ -284,7 +284,7 @@ class Laplace(RefinedMechanism):
 #| ; invariant, line 14: `last index of xi < i` holds when loop 1 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of laplace: 1 x unsat
+#: SMT-LIB script 3 of laplace: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; sum of |q' - q| before i
@@ -295,13 +295,13 @@ class Laplace(RefinedMechanism):
 #| (assert (<= (+ (- v3) v2) 0))
 #| ; cost, line 11: the alignment costs at most `eps`
 #| (assert (< (+ (- v0) v3) 0)) (check-sat)
-#= SMT-LIB script 4 of laplace: 1 x unsat
+#: SMT-LIB script 4 of laplace: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v4 Real) ; sum of |q' - q| before 0
 #| (assert (= v4 0))
 #| ; invariant, line 14: `alignment_cost <= eps*sum of |q' - q| before i/Delta` holds when loop 1 is reached
 #| (assert (< v4 0)) (check-sat)
-#= SMT-LIB script 5 of laplace: 1 x unsat
+#: SMT-LIB script 5 of laplace: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; sum of |q' - q| before i
@@ -311,7 +311,7 @@ class Laplace(RefinedMechanism):
 #| (assert (= (+ (- v5) v6 (- v1)) 0))
 #| ; invariant, line 14: `alignment_cost <= eps*sum of |q' - q| before i/Delta` holds when loop 1 is reached
 #| (assert (< (+ (- v0) (- v5) v6) 0)) (check-sat)
-#= SMT-LIB script 6 of laplace: 2 x unsat
+#: SMT-LIB script 6 of laplace: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; Delta
 #| (declare-const v1 Real) ; eps
@@ -327,7 +327,7 @@ class Laplace(RefinedMechanism):
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| ; `Delta` is positive
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 7 of laplace: 1 x sat
+#: SMT-LIB script 7 of laplace: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -371,5 +371,5 @@ class Laplace(RefinedMechanism):
 #| (assert (or (<= 1 0) (>= 0 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= v5 0) (= v6 0) (= v7 0) (= (+ v8 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (check-sat)
-#= digest
-#| sha256 386133f89c1a4aa6a238b89b01c02c7350ac0e282e0eaaab760f778c12e5c71c
+#: digest
+#| sha256 524d3f49aa35fe2940c9420376426fd6d7c42938fc057882672d24f541ecdba5

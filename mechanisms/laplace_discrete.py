@@ -182,13 +182,13 @@ class LaplaceDiscrete(LatticeMechanism):
             yield release.emit(Value(value=query + xi), query=("q", i))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec laplace_discrete.dp sha256 d4364d70209b6233fdb0dafaafb27ebf687816f470e08ba40150fdfcaed8977c
+#: spec laplace_discrete.dp sha256 d4364d70209b6233fdb0dafaafb27ebf687816f470e08ba40150fdfcaed8977c
 #| # The discrete Laplace mechanism: integer answers, integer noise.
 #| # Source: VLDB paper, Theorem 2 (multiples of gamma, here 1).
 #| mechanism laplace_discrete
@@ -211,9 +211,9 @@ class LaplaceDiscrete(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of laplace_discrete
+#: claim of laplace_discrete
 #| eps
-#= plan of laplace_discrete
+#: plan of laplace_discrete
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:xi@1 i@1)
@@ -233,7 +233,7 @@ class LaplaceDiscrete(LatticeMechanism):
 #| group 1 / 2 4 9 /
 #| group 1 / 1 /
 #| group 1 / 2 8 /
-#= conditions of form of laplace_discrete
+#: conditions of form of laplace_discrete
 #| (assumed) ; fresh, line 15: `xi[i] ~ DLap(Delta/eps)` draws a variable that was not drawn before
 #| (true by its normal form) ; scales, line 15: the scale in `xi[i] ~ DLap(Delta/eps)` is positive
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 15: the output determines which variables are drawn
@@ -247,13 +247,13 @@ class LaplaceDiscrete(LatticeMechanism):
 #| (true by its normal form) ; invariant, line 14: `last index of xi < i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of laplace_discrete: 1 x unsat
+#: SMT-LIB script 1 of laplace_discrete: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; Delta
 #| (assert (<= (+ (- v0) 1) 0))
 #| ; hypotheses, line 7: the sensitivity is never negative
 #| (assert (<= (+ v0 1) 0)) (check-sat)
-#= SMT-LIB script 2 of laplace_discrete: 6 x unsat
+#: SMT-LIB script 2 of laplace_discrete: 6 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; i
@@ -277,7 +277,7 @@ class LaplaceDiscrete(LatticeMechanism):
 #| ; invariant, line 14: `last index of xi < i` holds when loop 1 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of laplace_discrete: 1 x unsat
+#: SMT-LIB script 3 of laplace_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; sum of |q' - q| before i
@@ -288,13 +288,13 @@ class LaplaceDiscrete(LatticeMechanism):
 #| (assert (<= (+ (- v3) v2) 0))
 #| ; cost, line 11: the alignment costs at most `eps`
 #| (assert (< (+ (- v0) v3) 0)) (check-sat)
-#= SMT-LIB script 4 of laplace_discrete: 1 x unsat
+#: SMT-LIB script 4 of laplace_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v4 Real) ; sum of |q' - q| before 0
 #| (assert (= v4 0))
 #| ; invariant, line 14: `alignment_cost <= eps*sum of |q' - q| before i/Delta` holds when loop 1 is reached
 #| (assert (< v4 0)) (check-sat)
-#= SMT-LIB script 5 of laplace_discrete: 1 x unsat
+#: SMT-LIB script 5 of laplace_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; sum of |q' - q| before i
@@ -304,7 +304,7 @@ class LaplaceDiscrete(LatticeMechanism):
 #| (assert (= (+ (- v5) v6 (- v1)) 0))
 #| ; invariant, line 14: `alignment_cost <= eps*sum of |q' - q| before i/Delta` holds when loop 1 is reached
 #| (assert (< (+ (- v0) (- v5) v6) 0)) (check-sat)
-#= SMT-LIB script 6 of laplace_discrete: 2 x unsat
+#: SMT-LIB script 6 of laplace_discrete: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; Delta
 #| (declare-const v1 Real) ; eps
@@ -321,7 +321,7 @@ class LaplaceDiscrete(LatticeMechanism):
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| ; `Delta` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 7 of laplace_discrete: 1 x sat
+#: SMT-LIB script 7 of laplace_discrete: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -374,5 +374,5 @@ class LaplaceDiscrete(LatticeMechanism):
 #| (assert (or (<= 1 0) (>= 0 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= (+ v2 (- 1)) 0) (<= (+ (- v2) 1) 0)) (and (<= v3 0) (<= (- v3) 0)) (= v5 0) (= v6 0) (= v7 0) (= (+ v8 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v2 (- 1)) 0) (>= (+ v2 (- 2)) 0))) (assert (or (<= v3 0) (>= (+ v3 (- 1)) 0))) (assert (or (<= (- v3) 0) (>= (+ (- v3) (- 1)) 0))) (check-sat)
-#= digest
-#| sha256 b08d4c9765692b789572a923a3e25f86d84bc73e972269846dfde1931f89e02c
+#: digest
+#| sha256 668199462d3473cac2cb6ba888e608da7877c78e222da0a615374d1f3afb3e74

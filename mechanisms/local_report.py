@@ -170,13 +170,13 @@ class LocalReport(RefinedMechanism):
         release.emit(Report(value=y + eta))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec local_report.dp sha256 0b81621d21a837b21337c60abb2958bfe46eb4ffba0a23f4bab668c3829d524a
+#: spec local_report.dp sha256 0b81621d21a837b21337c60abb2958bfe46eb4ffba0a23f4bab668c3829d524a
 #| # The local model: one person's value, which may be anything in its range, is clipped and released with noise.
 #| # Any two persons are neighbours; clipping is what bounds the noise, whatever the declared range.
 #| # Source: VLDB paper, Theorem 1, for a query whose sensitivity is the length of the clipping range.
@@ -202,9 +202,9 @@ class LocalReport(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of local_report
+#: claim of local_report
 #| eps
-#= plan of local_report
+#: plan of local_report
 #| route acyclic
 #| witness 1 R
 #| witness 0 x
@@ -217,7 +217,7 @@ class LocalReport(RefinedMechanism):
 #| group 4 / 0-1 /
 #| group 1 / 1 /
 #| group 1 / 4-13 15 /
-#= conditions of form of local_report
+#: conditions of form of local_report
 #| (true by its normal form) ; fresh, line 18: `eta ~ Lap((high - low)/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 18: the output determines which variables are drawn
 #| (independent true ()) ; countable, line 4: no shift contains a released number
@@ -225,13 +225,13 @@ class LocalReport(RefinedMechanism):
 #| (true by its normal form) ; output, line 19: `report` releases the same `value` on D and D'
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of local_report: 1 x unsat
+#: SMT-LIB script 1 of local_report: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; R
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 11: the range is not empty
 #| (assert (< (* 2 v0) 0)) (check-sat)
-#= SMT-LIB script 2 of local_report: 2 x unsat
+#: SMT-LIB script 2 of local_report: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; high
@@ -244,14 +244,14 @@ class LocalReport(RefinedMechanism):
 #| ; defined, line 18: `eps`: the divisor is not 0
 #| ; defined, line 18: `eps`: the divisor is not 0 (on D')
 #| (push 1) (assert (= v0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 3 of local_report: 1 x unsat
+#: SMT-LIB script 3 of local_report: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; high
 #| (declare-const v1 Real) ; low
 #| (assert (< (+ (- v0) v1) 0))
 #| ; scales, line 18: the scale in `eta ~ Lap((high - low)/eps)` is positive
 #| (assert (<= (+ v0 (- v1)) 0)) (check-sat)
-#= SMT-LIB script 4 of local_report: 1 x unsat
+#: SMT-LIB script 4 of local_report: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; high
 #| (declare-const v1 Real) ; low
@@ -275,7 +275,7 @@ class LocalReport(RefinedMechanism):
 #| (assert (< (+ (- v0) v1) 0))
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (assert (< (+ (- v8) v0 (- v1)) 0)) (check-sat)
-#= SMT-LIB script 5 of local_report: 2 x unsat
+#: SMT-LIB script 5 of local_report: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; R
 #| (declare-const v1 Real) ; high
@@ -288,7 +288,7 @@ class LocalReport(RefinedMechanism):
 #| (push 1) (assert (<= v3 0)) (check-sat) (pop 1)
 #| ; `high - low` is positive
 #| (push 1) (assert (<= (+ v1 (- v2)) 0)) (check-sat) (pop 1)
-#= SMT-LIB script 6 of local_report: 1 x sat
+#: SMT-LIB script 6 of local_report: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; R
 #| (declare-const v1 Real) ; x
@@ -305,5 +305,5 @@ class LocalReport(RefinedMechanism):
 #| (assert (< (- v0) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (= (+ v0 (- 1)) 0) (= v1 0) (= v2 0) (= (+ v3 (- 1)) 0) (= v4 0) (= (+ v5 1) 0))) (check-sat)
-#= digest
-#| sha256 5f7aae815e1466175edb0d5b81a720f3460986a273b87ee457e03bccaa35eb8b
+#: digest
+#| sha256 c0f8d0259ebbda28a1e1ed83b35c08610cb708166c19f89130d3e4280d92045b

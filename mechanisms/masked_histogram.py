@@ -179,13 +179,13 @@ class MaskedHistogram(LatticeMechanism):
                 release.emit(Hidden())
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec masked_histogram.dp sha256 14e2ff099d23eea03e5ee742270fc57a213064acbe8e9012a965708a74ec3553
+#: spec masked_histogram.dp sha256 14e2ff099d23eea03e5ee742270fc57a213064acbe8e9012a965708a74ec3553
 #| # Some counts are not to be released; which ones is public.
 #| # Source: dissertation, Algorithm 9, with a public choice of the bins.
 #| mechanism masked_histogram
@@ -211,9 +211,9 @@ class MaskedHistogram(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of masked_histogram
+#: claim of masked_histogram
 #| eps
-#= plan of masked_histogram
+#: plan of masked_histogram
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -231,7 +231,7 @@ class MaskedHistogram(LatticeMechanism):
 #| group 1 / 3 5-6 /
 #| group 1 / 0-1 /
 #| group 4 / 0 2-3 6-7 12-13 /
-#= conditions of form of masked_histogram
+#: conditions of form of masked_histogram
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (assumed) ; fresh, line 17: `eta[i] ~ DLap(1/eps, 1/resolution)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 17: the output determines which variables are drawn
@@ -248,7 +248,7 @@ class MaskedHistogram(LatticeMechanism):
 #| (true by its normal form) ; invariant, line 15: `last index of eta <= i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of masked_histogram: 2 x unsat
+#: SMT-LIB script 1 of masked_histogram: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -257,7 +257,7 @@ class MaskedHistogram(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of masked_histogram: 18 x unsat
+#: SMT-LIB script 2 of masked_histogram: 18 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -349,7 +349,7 @@ class MaskedHistogram(LatticeMechanism):
 #| ; invariant, line 15: `alignment_cost <= (1 if the differing index < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< (+ (- v5) v8) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of masked_histogram: 2 x unsat
+#: SMT-LIB script 3 of masked_histogram: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -366,7 +366,7 @@ class MaskedHistogram(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 4 of masked_histogram: 3 x unsat
+#: SMT-LIB script 4 of masked_histogram: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -386,7 +386,7 @@ class MaskedHistogram(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 5 of masked_histogram: 1 x sat
+#: SMT-LIB script 5 of masked_histogram: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(wanted)
@@ -415,5 +415,5 @@ class MaskedHistogram(LatticeMechanism):
 #| (assert (or (<= (+ (- v4) 1) 0) (>= (- v4) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= (+ v2 (- 1)) 0) (<= (+ (- v2) 1) 0)) (and (<= v3 0) (<= (- v3) 0)) (and (<= (+ v4 (- 1)) 0) (<= (+ (- v4) 1) 0)) (= (+ v6 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v2 (- 1)) 0) (>= (+ v2 (- 2)) 0))) (assert (or (<= (+ (- v2) 1) 0) (>= (- v2) 0))) (assert (or (<= v3 0) (>= (+ v3 (- 1)) 0))) (assert (or (<= (- v3) 0) (>= (+ (- v3) (- 1)) 0))) (assert (or (<= (+ v4 (- 1)) 0) (>= (+ v4 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 2806bfb21de1fd6586930633f086d3af2d2d09c435e4a60cd7942574731fcc7c
+#: digest
+#| sha256 b4a50f445b09df7b743c79a0b9f6e21d9538df711107ea2a420151b0cc45652a

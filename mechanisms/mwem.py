@@ -416,13 +416,13 @@ class UnsafeMwem(FloatMechanism):
                 done = add(done, worst[0].index)
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| float
-#= spec mwem.dp sha256 905f9c80a591bbc20c768d243d768395ad6c216e184ed1b91ce601bb0dfee9fa
+#: spec mwem.dp sha256 905f9c80a591bbc20c768d243d768395ad6c216e184ed1b91ce601bb0dfee9fa
 #| # Multiplicative weights with the exponential mechanism's part played by noisy max: in each round, the query that the
 #| # hypothesis answers worst among those not yet asked, by a call, and its noisy answer. `state` stands for the
 #| # hypothesis, as in online_pmw.dp, and `done` for the set of those asked: `asked` says whether an item is in it, `add`
@@ -467,7 +467,7 @@ class UnsafeMwem(FloatMechanism):
 #|
 #| expect verified
 #|
-#= spec noisy_max_masked.dp sha256 bc808774561bd81c28f3987c2f699b7257c52f262a26e8b225a9949e2f121137
+#: spec noisy_max_masked.dp sha256 bc808774561bd81c28f3987c2f699b7257c52f262a26e8b225a9949e2f121137
 #| # Only some items compete; which ones is public. `someone` is one of them, so that there is anyone to choose.
 #| # Noise for the others is drawn and not used, which costs nothing: their noise is not moved.
 #| # Source: VLDB paper, Algorithm 2 without the boxes, among a public subset (the selection step of MWEM works so).
@@ -493,9 +493,9 @@ class UnsafeMwem(FloatMechanism):
 #|
 #| expect verified
 #|
-#= claim of noisy_max_masked
+#: claim of noisy_max_masked
 #| eps
-#= plan of noisy_max_masked
+#: plan of noisy_max_masked
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -517,7 +517,7 @@ class UnsafeMwem(FloatMechanism):
 #| group 5 / 2 4-5 8 10 12-13 /
 #| group 4 / 10 12-14 16-18 21 /
 #| group 1 / 0-1 /
-#= conditions of form of noisy_max_masked
+#: conditions of form of noisy_max_masked
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; fresh, line 17: `eta[i] ~ Lap(2/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 17: the output determines which variables are drawn
@@ -532,14 +532,14 @@ class UnsafeMwem(FloatMechanism):
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (true by its normal form) ; calls, line 4: every run releases as many records as is said
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of noisy_max_masked: 1 x unsat
+#: SMT-LIB script 1 of noisy_max_masked: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; someone
 #| (declare-const v1 Real) ; len(q)
 #| (declare-const v2 Real) ; len(ok)
 #| ; defined, line 10: an input clause: the index is in range
 #| (assert (not (or (not (and (<= (- v0) 0) (<= (+ (- v1) v0 1) 0) (<= (+ (- v2) v0 1) 0))) (and (<= (- v0) 0) (<= (+ (- v2) v0 1) 0))))) (check-sat)
-#= SMT-LIB script 2 of noisy_max_masked: 19 x unsat
+#: SMT-LIB script 2 of noisy_max_masked: 19 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(ok)
 #| (declare-const v1 Real) ; len(q)
@@ -643,7 +643,7 @@ class UnsafeMwem(FloatMechanism):
 #| ; invariant, line 16: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v24 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of noisy_max_masked: 3 x unsat
+#: SMT-LIB script 3 of noisy_max_masked: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; len(ok)
@@ -672,7 +672,7 @@ class UnsafeMwem(FloatMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `eps` is positive
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 4 of noisy_max_masked: 1 x sat
+#: SMT-LIB script 4 of noisy_max_masked: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -706,9 +706,9 @@ class UnsafeMwem(FloatMechanism):
 #| (assert (or (<= (- v6) 0) (>= (+ (- v6) (- 1)) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v2 0) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v4 (- 1)) 0) v5 (and (<= v6 0) (<= (- v6) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0))) (assert (or (<= v6 0) (>= (+ v6 (- 1)) 0))) (check-sat)
-#= claim of mwem
+#: claim of mwem
 #| eps
-#= plan of mwem
+#: plan of mwem
 #| route acyclic
 #| invariant 1 (<= t@1 rounds)
 #| invariant 1 (<= 0 t@1)
@@ -728,7 +728,7 @@ class UnsafeMwem(FloatMechanism):
 #| group 1 / 2 /
 #| group 1 / 5 15-18 /
 #| group 5 / 1-2 4 6 /
-#= conditions of form of mwem
+#: conditions of form of mwem
 #| (true by its normal form) ; hypotheses, line 17: the sensitivity is never negative
 #| (assumed) ; fresh, line 34: `xi[t] ~ Lap(2*rounds/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 34: the output determines which variables are drawn
@@ -756,7 +756,7 @@ class UnsafeMwem(FloatMechanism):
 #| (assumed) ; invariant, line 28: `alignment_cost <= (calls of worst before the last one*eps + eps)/rounds` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 6: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of mwem: 25 x unsat
+#: SMT-LIB script 1 of mwem: 25 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; rounds
@@ -867,7 +867,7 @@ class UnsafeMwem(FloatMechanism):
 #| ; invariant, line 28: `last index of xi <= t` holds when loop 1 is reached
 #| (push 1) (assert (<= (+ (- v16) v8 2) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of mwem: 1 x unsat
+#: SMT-LIB script 2 of mwem: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; rounds
 #| (declare-const v1 Real) ; t
@@ -879,7 +879,7 @@ class UnsafeMwem(FloatMechanism):
 #| (assert (<= (+ v0 (- v1)) 0))
 #| ; cost, line 23: the alignment costs at most `eps`
 #| (assert (< (+ (* (- (/ 1 2)) v3) v0) 0)) (check-sat)
-#= SMT-LIB script 3 of mwem: 1 x unsat
+#: SMT-LIB script 3 of mwem: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v2 Real) ; calls of worst before the last one
 #| (declare-const v3 Real) ; alignment_cost
@@ -892,7 +892,7 @@ class UnsafeMwem(FloatMechanism):
 #| (assert (or (< (- v4) 0) (= (+ v5 v4) 0)))
 #| ; invariant, line 28: `alignment_cost <= (calls of worst before the last one*eps + eps)/rounds` holds when loop 1 is reached
 #| (assert (< (+ v2 (* (- (/ 1 2)) v3) (* (- (/ 1 2)) v5) (/ 3 2)) 0)) (check-sat)
-#= SMT-LIB script 4 of mwem: 3 x unsat
+#: SMT-LIB script 4 of mwem: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; rounds
 #| (declare-const v1 Real) ; eps
@@ -908,7 +908,7 @@ class UnsafeMwem(FloatMechanism):
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
 #| ; `eps` is positive
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
-#= SMT-LIB script 5 of mwem: 1 x sat
+#: SMT-LIB script 5 of mwem: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -928,5 +928,5 @@ class UnsafeMwem(FloatMechanism):
 #| (assert (or (<= (+ (- v4) 1) 0) (>= (- v4) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v2 0) (= (+ v3 (- 1)) 0) (and (<= (+ v4 (- 1)) 0) (<= (+ (- v4) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v4 (- 1)) 0) (>= (+ v4 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 97fed6e9f6e87774639384297f4424ee68ddbb1c00545a3891fc7b5030345e93
+#: digest
+#| sha256 b96e88596c5bdf628b1f65f17f1cf6d658c4093121527805fee4a47bbac9d43f

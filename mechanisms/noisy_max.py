@@ -177,13 +177,13 @@ class NoisyMax(LatticeMechanism):
         release.emit(Chosen(index=winner), query=("q", winner))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec noisy_max.dp sha256 7c1e36b21289ca022743c36b91940eec84893be8c2bb3a7cbcfd3135dd111a2c
+#: spec noisy_max.dp sha256 7c1e36b21289ca022743c36b91940eec84893be8c2bb3a7cbcfd3135dd111a2c
 #| # Report noisy max: only the index is released, not the noisy answer. Every other answer may rise by 1, so the winner must
 #| # come out 1 higher on D' than on D. Without the gap the same cost is reached with no look at the runner-up.
 #| # Source: VLDB paper, Algorithm 2 without the boxes; dissertation, Algorithm 5.
@@ -207,9 +207,9 @@ class NoisyMax(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of noisy_max
+#: claim of noisy_max
 #| eps
-#= plan of noisy_max
+#: plan of noisy_max
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -226,7 +226,7 @@ class NoisyMax(LatticeMechanism):
 #| group 4 / 2 4-5 7 /
 #| group 2 / 7 10-13 15 /
 #| group 1 / 0-1 /
-#= conditions of form of noisy_max
+#: conditions of form of noisy_max
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (assumed) ; fresh, line 16: `eta[i] ~ DLap(2/eps, 1/resolution)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 16: the output determines which variables are drawn
@@ -241,7 +241,7 @@ class NoisyMax(LatticeMechanism):
 #| (true by its normal form) ; invariant, line 15: `last index of eta < i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of noisy_max: 2 x unsat
+#: SMT-LIB script 1 of noisy_max: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -250,7 +250,7 @@ class NoisyMax(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of noisy_max: 18 x unsat
+#: SMT-LIB script 2 of noisy_max: 18 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; eps
@@ -346,7 +346,7 @@ class NoisyMax(LatticeMechanism):
 #| ; invariant, line 15: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v13 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of noisy_max: 2 x unsat
+#: SMT-LIB script 3 of noisy_max: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -363,7 +363,7 @@ class NoisyMax(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 4 of noisy_max: 4 x unsat
+#: SMT-LIB script 4 of noisy_max: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -384,7 +384,7 @@ class NoisyMax(LatticeMechanism):
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 5 of noisy_max: 1 x sat
+#: SMT-LIB script 5 of noisy_max: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -406,5 +406,5 @@ class NoisyMax(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 693e8e38273ba4af982cc7322a61c29a06cec6777117d8f3bd2479a73e058b95
+#: digest
+#| sha256 1d48d919fd2e9632725d853badc0f345627555faae1bbd73a46bf626b3295f93

@@ -198,13 +198,13 @@ class NoisyMaxDiscrete(LatticeMechanism):
         release.emit(Chosen(index=winner), query=("q", winner))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec noisy_max_discrete.dp sha256 76babc6316c1554afb1ca8a1a837089d9de319e7c09f106e3e5d60a24d72911c
+#: spec noisy_max_discrete.dp sha256 76babc6316c1554afb1ca8a1a837089d9de319e7c09f106e3e5d60a24d72911c
 #| # Noisy max on a lattice of step g, where ties have positive probability. The index alone survives them: on D' the winner is
 #| # 1 sensitivity higher than on D, the others are at most that much higher, and a tie goes to the lowest index on both.
 #| # Source: VLDB paper, Algorithm 2 without the boxes, with Theorem 2 and appendix A.2 (ties).
@@ -231,9 +231,9 @@ class NoisyMaxDiscrete(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of noisy_max_discrete
+#: claim of noisy_max_discrete
 #| eps
-#= plan of noisy_max_discrete
+#: plan of noisy_max_discrete
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -254,7 +254,7 @@ class NoisyMaxDiscrete(LatticeMechanism):
 #| group 1 / 4-6 11 13 15 17-18 4.1 /
 #| group 1 / 0-1 /
 #| group 1 / 2 4-7 9-13 17-18 4.1 4.2 10.1 12.2 /
-#= conditions of form of noisy_max_discrete
+#: conditions of form of noisy_max_discrete
 #| (assumed) ; hypotheses, line 11: the lattice's step is positive
 #| (assumed) ; fresh, line 18: `eta[i] ~ DLap(2*m*g/eps, g)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 18: the output determines which variables are drawn
@@ -269,12 +269,12 @@ class NoisyMaxDiscrete(LatticeMechanism):
 #| (true by its normal form) ; invariant, line 17: `last index of eta < i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 5: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of noisy_max_discrete: 1 x unsat
+#: SMT-LIB script 1 of noisy_max_discrete: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const p0 Real) ; g*m
 #| ; hypotheses, line 11: the sensitivity is never negative
 #| (assert (< p0 0)) (assert (> p0 0)) (check-sat)
-#= SMT-LIB script 2 of noisy_max_discrete: 14 x unsat
+#: SMT-LIB script 2 of noisy_max_discrete: 14 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; eps
@@ -338,7 +338,7 @@ class NoisyMaxDiscrete(LatticeMechanism):
 #| ; invariant, line 17: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v7 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of noisy_max_discrete: 1 x unsat
+#: SMT-LIB script 3 of noisy_max_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; other
 #| (declare-const v1 Real) ; winner
@@ -362,7 +362,7 @@ class NoisyMaxDiscrete(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v0 (- v1)) 0) (<= (+ (- v0) v1) 0))) (and (<= (+ v9 (- v10)) 0) (<= (+ (- v9) v10) 0))))
 #| ; output, line 19: `winner` comes before every other index on D' too
 #| (assert (not (or (not (and (<= (- v0) 0) (<= (+ (- v6) v0 1) 0))) (< (+ v2 (* v3 v4) (* v7 v4) (- (* v8 v4)) (- (* v4 v5)) (* v4 v9) (- (* v4 v10))) 0) (and (= (+ (- v2) (- (* v3 v4)) (- (* v7 v4)) (* v8 v4) (* v4 v5) (- (* v4 v9)) (* v4 v10)) 0) (<= (+ (- v0) v1) 0))))) (check-sat)
-#= SMT-LIB script 4 of noisy_max_discrete: 1 x unsat
+#: SMT-LIB script 4 of noisy_max_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; winner
 #| (declare-const v4 Real) ; g
@@ -392,7 +392,7 @@ class NoisyMaxDiscrete(LatticeMechanism):
 #| (assert (<= (+ (- v5) 1) 0))
 #| ; invariant, line 17: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (assert (< (+ (* (- (/ 1 2)) v11) (* v14 v4 v5) (* (- (/ 1 2)) v17)) 0)) (check-sat)
-#= SMT-LIB script 5 of noisy_max_discrete: 1 x unsat
+#: SMT-LIB script 5 of noisy_max_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; m
 #| (declare-const v1 Real) ; g
@@ -409,7 +409,7 @@ class NoisyMaxDiscrete(LatticeMechanism):
 #| (assert (< (- v2) 0))
 #| ; `g*m` is positive
 #| (assert (<= (* v1 v0) 0)) (check-sat)
-#= SMT-LIB script 6 of noisy_max_discrete: 5 x unsat
+#: SMT-LIB script 6 of noisy_max_discrete: 5 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; m
 #| (declare-const v1 Real) ; g
@@ -434,7 +434,7 @@ class NoisyMaxDiscrete(LatticeMechanism):
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| ; `m` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 7 of noisy_max_discrete: 1 x sat
+#: SMT-LIB script 7 of noisy_max_discrete: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -458,5 +458,5 @@ class NoisyMaxDiscrete(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v5 (- 1)) 0) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v4 (- 1)) 0) (and (<= v2 0) (<= (- v2) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (check-sat)
-#= digest
-#| sha256 6735829ac44cc4b293cba18f18d0f3e45b1c520f8c79f6b24cf823231b600921
+#: digest
+#| sha256 40c77a682d35b29b1ad57a3ceb7128e0eb9c5fea9160e36cf1a40af5aa82d6a5

@@ -177,13 +177,13 @@ class NoisyMaxExp(LatticeMechanism):
         release.emit(Chosen(index=winner), query=("q", winner))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec noisy_max_exp.dp sha256 fbeaabd6b9221b364eca80ca5350a286e066c320fc0e42e285c95289be45c203
+#: spec noisy_max_exp.dp sha256 fbeaabd6b9221b364eca80ca5350a286e066c320fc0e42e285c95289be45c203
 #| # One-sided noise. The shift 1 + q - q' is never negative, so that the winner's noise stays in the support, and no other
 #| # noise moves. That works for the index alone; with the gap the shift may be negative (broken/noisy_max_gap_exp.dp).
 #| # Source: dissertation, Algorithm 6 and section 5.5.2.
@@ -207,9 +207,9 @@ class NoisyMaxExp(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of noisy_max_exp
+#: claim of noisy_max_exp
 #| eps
-#= plan of noisy_max_exp
+#: plan of noisy_max_exp
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -226,7 +226,7 @@ class NoisyMaxExp(LatticeMechanism):
 #| group 4 / 2 4-5 7 /
 #| group 2 / 7 10-13 15 /
 #| group 1 / 0-1 /
-#= conditions of form of noisy_max_exp
+#: conditions of form of noisy_max_exp
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (assumed) ; fresh, line 16: `eta[i] ~ DExp(2/eps, 1/resolution)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 16: the output determines which variables are drawn
@@ -241,7 +241,7 @@ class NoisyMaxExp(LatticeMechanism):
 #| (true by its normal form) ; invariant, line 15: `last index of eta < i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of noisy_max_exp: 2 x unsat
+#: SMT-LIB script 1 of noisy_max_exp: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -250,7 +250,7 @@ class NoisyMaxExp(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of noisy_max_exp: 19 x unsat
+#: SMT-LIB script 2 of noisy_max_exp: 19 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; eps
@@ -353,7 +353,7 @@ class NoisyMaxExp(LatticeMechanism):
 #| ; invariant, line 15: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v14 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of noisy_max_exp: 2 x unsat
+#: SMT-LIB script 3 of noisy_max_exp: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -370,7 +370,7 @@ class NoisyMaxExp(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 4 of noisy_max_exp: 4 x unsat
+#: SMT-LIB script 4 of noisy_max_exp: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -391,7 +391,7 @@ class NoisyMaxExp(LatticeMechanism):
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 5 of noisy_max_exp: 1 x sat
+#: SMT-LIB script 5 of noisy_max_exp: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -413,5 +413,5 @@ class NoisyMaxExp(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 c3ccd8af9271a46893ee725f9061d244f68b0aefd064cd487dde34f6050e6702
+#: digest
+#| sha256 d1c282996e7428ac4ff037a3eeefef150bdcf398026bbf468af224419b6d022f

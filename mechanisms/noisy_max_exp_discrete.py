@@ -196,13 +196,13 @@ class NoisyMaxExpDiscrete(LatticeMechanism):
         release.emit(Chosen(index=winner), query=("q", winner))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec noisy_max_exp_discrete.dp sha256 f3eb3cf67c20fb1fdc757b6093b649878d0062703c30a009e56efc96bf612f9e
+#: spec noisy_max_exp_discrete.dp sha256 f3eb3cf67c20fb1fdc757b6093b649878d0062703c30a009e56efc96bf612f9e
 #| # Noisy max under one-sided noise on a lattice of step g, with ties: the index alone is released, as in noisy_max_discrete.dp.
 #| # Source: VLDB paper, Algorithm 2 without the boxes; dissertation, section 5.5.2, for exponential noise; the geometric noise of
 #| # appendix A.2 in steps of g.
@@ -228,9 +228,9 @@ class NoisyMaxExpDiscrete(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of noisy_max_exp_discrete
+#: claim of noisy_max_exp_discrete
 #| eps
-#= plan of noisy_max_exp_discrete
+#: plan of noisy_max_exp_discrete
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -252,7 +252,7 @@ class NoisyMaxExpDiscrete(LatticeMechanism):
 #| group 1 / 4-6 11 13 15 17-18 4.1 /
 #| group 1 / 0-1 /
 #| group 1 / 2 6-9 11-15 19-20 6.1 6.2 12.1 14.2 /
-#= conditions of form of noisy_max_exp_discrete
+#: conditions of form of noisy_max_exp_discrete
 #| (assumed) ; hypotheses, line 10: the lattice's step is positive
 #| (assumed) ; fresh, line 17: `eta[i] ~ DExp(2*m*g/eps, g)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 17: the output determines which variables are drawn
@@ -267,12 +267,12 @@ class NoisyMaxExpDiscrete(LatticeMechanism):
 #| (true by its normal form) ; invariant, line 16: `last index of eta < i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of noisy_max_exp_discrete: 1 x unsat
+#: SMT-LIB script 1 of noisy_max_exp_discrete: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const p0 Real) ; g*m
 #| ; hypotheses, line 10: the sensitivity is never negative
 #| (assert (< p0 0)) (assert (> p0 0)) (check-sat)
-#= SMT-LIB script 2 of noisy_max_exp_discrete: 14 x unsat
+#: SMT-LIB script 2 of noisy_max_exp_discrete: 14 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; eps
@@ -336,7 +336,7 @@ class NoisyMaxExpDiscrete(LatticeMechanism):
 #| ; invariant, line 16: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v7 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of noisy_max_exp_discrete: 1 x unsat
+#: SMT-LIB script 3 of noisy_max_exp_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eta[i]
 #| (declare-const v1 Real) ; (q'[i] - q[i])
@@ -352,7 +352,7 @@ class NoisyMaxExpDiscrete(LatticeMechanism):
 #| (assert (< (- v6) 0))
 #| ; support, line 22: the aligned `eta[...]` stays at or above 0
 #| (assert (< (+ v5 (* v0 v6)) 0)) (check-sat)
-#= SMT-LIB script 4 of noisy_max_exp_discrete: 1 x unsat
+#: SMT-LIB script 4 of noisy_max_exp_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v2 Real) ; m
 #| (declare-const v4 Real) ; winner
@@ -376,7 +376,7 @@ class NoisyMaxExpDiscrete(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v7 (- v4)) 0) (<= (+ (- v7) v4) 0))) (and (<= (+ v13 (- v14)) 0) (<= (+ (- v13) v14) 0))))
 #| ; output, line 18: `winner` comes before every other index on D' too
 #| (assert (not (or (not (and (<= (- v7) 0) (<= (+ (- v10) v7 1) 0))) (< (+ v8 (* v9 v6) (* v11 v6) (- (* v12 v6)) (- (* v6 v2)) (* v6 v13) (- (* v6 v14))) 0) (and (= (+ (- v8) (- (* v9 v6)) (- (* v11 v6)) (* v12 v6) (* v6 v2) (- (* v6 v13)) (* v6 v14)) 0) (<= (+ (- v7) v4) 0))))) (check-sat)
-#= SMT-LIB script 5 of noisy_max_exp_discrete: 1 x unsat
+#: SMT-LIB script 5 of noisy_max_exp_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; (q'[i] - q[i])
 #| (declare-const v2 Real) ; m
@@ -406,7 +406,7 @@ class NoisyMaxExpDiscrete(LatticeMechanism):
 #| (assert (<= (+ (- v2) 1) 0))
 #| ; invariant, line 16: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (assert (< (+ (* (- (/ 1 2)) v15) (* v17 v6 v2) (* (- (/ 1 2)) v19)) 0)) (check-sat)
-#= SMT-LIB script 6 of noisy_max_exp_discrete: 1 x unsat
+#: SMT-LIB script 6 of noisy_max_exp_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; m
 #| (declare-const v1 Real) ; g
@@ -423,7 +423,7 @@ class NoisyMaxExpDiscrete(LatticeMechanism):
 #| (assert (< (- v2) 0))
 #| ; `g*m` is positive
 #| (assert (<= (* v1 v0) 0)) (check-sat)
-#= SMT-LIB script 7 of noisy_max_exp_discrete: 5 x unsat
+#: SMT-LIB script 7 of noisy_max_exp_discrete: 5 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; m
 #| (declare-const v1 Real) ; g
@@ -448,7 +448,7 @@ class NoisyMaxExpDiscrete(LatticeMechanism):
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| ; `m` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 8 of noisy_max_exp_discrete: 1 x sat
+#: SMT-LIB script 8 of noisy_max_exp_discrete: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -472,5 +472,5 @@ class NoisyMaxExpDiscrete(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v5 (- 1)) 0) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v4 (- 1)) 0) (and (<= v2 0) (<= (- v2) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (check-sat)
-#= digest
-#| sha256 db432494bd7848881a9ce5eda7c9e299eaf045bfddae64d871ea016be4914550
+#: digest
+#| sha256 ea7272c3733945ae18b433d9eb0db912176a3e304bd2e1c6ab8b30dc4704d9b7

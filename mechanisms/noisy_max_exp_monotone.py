@@ -178,13 +178,13 @@ class NoisyMaxExpMonotone(LatticeMechanism):
         release.emit(Chosen(index=winner), query=("q", winner))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec noisy_max_exp_monotone.dp sha256 224961815c21ad96c561da38a4dedd8348e30a0c5fcf36454adc98f7c8a4097e
+#: spec noisy_max_exp_monotone.dp sha256 224961815c21ad96c561da38a4dedd8348e30a0c5fcf36454adc98f7c8a4097e
 #| # One-sided noise and counts: a shift of 1 is never negative and makes up for either direction.
 #| # Source: dissertation, Algorithm 6 and section 5.5.2, for monotone queries.
 #| mechanism noisy_max_exp_monotone
@@ -207,9 +207,9 @@ class NoisyMaxExpMonotone(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of noisy_max_exp_monotone
+#: claim of noisy_max_exp_monotone
 #| eps/2
-#= plan of noisy_max_exp_monotone
+#: plan of noisy_max_exp_monotone
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -230,7 +230,7 @@ class NoisyMaxExpMonotone(LatticeMechanism):
 #| group 1 / 8 11 /
 #| group 1 / 4-5 7-10 12 17-18 20-21 23-25 8.1 8.3 23.3 /
 #| group 1 / 0-1 /
-#= conditions of form of noisy_max_exp_monotone
+#: conditions of form of noisy_max_exp_monotone
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; fresh, line 15: `eta[i] ~ DExp(2/eps, 1/resolution)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 15: the output determines which variables are drawn
@@ -245,7 +245,7 @@ class NoisyMaxExpMonotone(LatticeMechanism):
 #| (true by its normal form) ; invariant, line 14: `last index of eta < i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of noisy_max_exp_monotone: 2 x unsat
+#: SMT-LIB script 1 of noisy_max_exp_monotone: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -254,7 +254,7 @@ class NoisyMaxExpMonotone(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of noisy_max_exp_monotone: 17 x unsat
+#: SMT-LIB script 2 of noisy_max_exp_monotone: 17 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; eps
@@ -332,7 +332,7 @@ class NoisyMaxExpMonotone(LatticeMechanism):
 #| ; invariant, line 14: `alignment_cost <= (1 if winner < i else 0)*eps/2` holds when loop 1 is reached
 #| (push 1) (assert (< v10 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of noisy_max_exp_monotone: 1 x unsat
+#: SMT-LIB script 3 of noisy_max_exp_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Bool) ; down of q
 #| (declare-const v1 Real) ; (q'[winner] - q[winner])
@@ -366,7 +366,7 @@ class NoisyMaxExpMonotone(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (<= (+ v11 (- v12)) 0) (<= (+ (- v11) v12) 0))))
 #| ; output, line 16: `winner` comes before every other index on D' too
 #| (assert (not (or (not (and (<= (- v4) 0) (<= (+ (- v8) v4 1) 0))) (< (+ (* v6 v3) v7 (- v1) v9 (- v10) v11 (- v12) (- v3)) 0) (and (= (+ (- (* v6 v3)) (- v7) v1 (- v9) v10 (- v11) v12 v3) 0) (<= (+ (- v4) v5) 0))))) (check-sat)
-#= SMT-LIB script 4 of noisy_max_exp_monotone: 2 x unsat
+#: SMT-LIB script 4 of noisy_max_exp_monotone: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -383,7 +383,7 @@ class NoisyMaxExpMonotone(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 5 of noisy_max_exp_monotone: 4 x unsat
+#: SMT-LIB script 5 of noisy_max_exp_monotone: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -408,7 +408,7 @@ class NoisyMaxExpMonotone(LatticeMechanism):
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 6 of noisy_max_exp_monotone: 1 x sat
+#: SMT-LIB script 6 of noisy_max_exp_monotone: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -435,5 +435,5 @@ class NoisyMaxExpMonotone(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v6 (- 1)) 0) (not v4) v5)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 8b8e1a69193d6e097f10b275b111a1118f8e8bdc00b2f165a944256b607b6f08
+#: digest
+#| sha256 9529e23316300e56aa6df5cf124be47b731d281fa9661d09a49a62f9518e01df

@@ -182,13 +182,13 @@ class NoisyMaxGap(RefinedMechanism):
         )
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec noisy_max_gap.dp sha256 f44bd79a19db8b28634416f98c5d3b247e2955ebcdd610a022773b5f018ddd45
+#: spec noisy_max_gap.dp sha256 f44bd79a19db8b28634416f98c5d3b247e2955ebcdd610a022773b5f018ddd45
 #| # Source: VLDB paper, Algorithm 2, equation 3 and Lemma 10.
 #| mechanism noisy_max_gap                    # Algorithm 2 of the VLDB paper
 #|   "The index of the largest noisy answer, and how far it is ahead of the runner-up."
@@ -211,9 +211,9 @@ class NoisyMaxGap(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of noisy_max_gap
+#: claim of noisy_max_gap
 #| eps
-#= plan of noisy_max_gap
+#: plan of noisy_max_gap
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -231,7 +231,7 @@ class NoisyMaxGap(RefinedMechanism):
 #| group 1 / 0 /
 #| group 1 / 0-1 /
 #| group 1 / 2 4-13 15 18-20 22 29-30 35 38 /
-#= conditions of form of noisy_max_gap
+#: conditions of form of noisy_max_gap
 #| (true by its normal form) ; hypotheses, line 6: the sensitivity is never negative
 #| (assumed) ; fresh, line 13: `eta[i] ~ Lap(2/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 13: the output determines which variables are drawn
@@ -245,7 +245,7 @@ class NoisyMaxGap(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 12: `last index of eta < i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 2: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of noisy_max_gap: 21 x unsat
+#: SMT-LIB script 1 of noisy_max_gap: 21 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; eps
@@ -380,7 +380,7 @@ class NoisyMaxGap(RefinedMechanism):
 #| ; invariant, line 12: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< (+ (* (- (/ 1 2)) v5) v20 (* (- (/ 1 2)) v23)) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of noisy_max_gap: 3 x unsat
+#: SMT-LIB script 2 of noisy_max_gap: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; len(q)
@@ -396,7 +396,7 @@ class NoisyMaxGap(RefinedMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `eps` is positive
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 3 of noisy_max_gap: 1 x sat
+#: SMT-LIB script 3 of noisy_max_gap: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -415,5 +415,5 @@ class NoisyMaxGap(RefinedMechanism):
 #| (assert (< (- v3) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (= (+ v3 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (check-sat)
-#= digest
-#| sha256 60d236606a035ce85db3acb05c2e81a04669782482aa3ffa8712e18fa22ed6b6
+#: digest
+#| sha256 d4ec53f699fd6fdbe94e9a408b7e60c225648e578cfad550961025265f1129ce

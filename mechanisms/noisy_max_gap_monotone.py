@@ -188,13 +188,13 @@ class NoisyMaxGapMonotone(RefinedMechanism):
         )
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec noisy_max_gap_monotone.dp sha256 df54e35a8e388c3677df72bbe7a7bd482973939dde12452a952e0c3bb7b7ef46
+#: spec noisy_max_gap_monotone.dp sha256 df54e35a8e388c3677df72bbe7a7bd482973939dde12452a952e0c3bb7b7ef46
 #| # The alignment is that of noisy_max_gap. The winner's fall and the runner-up's rise have opposite signs here, so that
 #| # together they are at most 1 and not 2.
 #| # Source: VLDB paper, Algorithm 2, equation 3 and Lemma 10, for monotone queries (Definition 7).
@@ -219,9 +219,9 @@ class NoisyMaxGapMonotone(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of noisy_max_gap_monotone
+#: claim of noisy_max_gap_monotone
 #| eps/2
-#= plan of noisy_max_gap_monotone
+#: plan of noisy_max_gap_monotone
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -241,7 +241,7 @@ class NoisyMaxGapMonotone(RefinedMechanism):
 #| group 1 / 0 /
 #| group 1 / 0-1 /
 #| group 1 / 2 4-15 17-18 21-23 25 27 34-35 40 43 45 /
-#= conditions of form of noisy_max_gap_monotone
+#: conditions of form of noisy_max_gap_monotone
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; fresh, line 15: `eta[i] ~ Lap(2/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 15: the output determines which variables are drawn
@@ -255,7 +255,7 @@ class NoisyMaxGapMonotone(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 14: `last index of eta < i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of noisy_max_gap_monotone: 21 x unsat
+#: SMT-LIB script 1 of noisy_max_gap_monotone: 21 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; eps
@@ -397,7 +397,7 @@ class NoisyMaxGapMonotone(RefinedMechanism):
 #| ; invariant, line 14: `alignment_cost <= (1 if winner < i else 0)*eps/2` holds when loop 1 is reached
 #| (push 1) (assert (< (+ (* (- (/ 1 2)) v5) (* (/ 1 2) v20) (* (- (/ 1 2)) v25)) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of noisy_max_gap_monotone: 3 x unsat
+#: SMT-LIB script 2 of noisy_max_gap_monotone: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; len(q)
@@ -417,7 +417,7 @@ class NoisyMaxGapMonotone(RefinedMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `eps` is positive
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 3 of noisy_max_gap_monotone: 1 x sat
+#: SMT-LIB script 3 of noisy_max_gap_monotone: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -441,5 +441,5 @@ class NoisyMaxGapMonotone(RefinedMechanism):
 #| (assert (< (- v5) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (not v3) v4 (= (+ v5 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (check-sat)
-#= digest
-#| sha256 c5ccdbc74cb10a7db481585caf9e38756d936a75198be91ed1bc1a7772147050
+#: digest
+#| sha256 526acf3b123c4bb02f47f9dfed39b4e92775d1e878c0e909ad9b930827c41cb8

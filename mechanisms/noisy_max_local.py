@@ -203,13 +203,13 @@ class NoisyMaxLocal(RefinedMechanism):
         release.emit(Chosen(item=winner), query=("s", winner))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec noisy_max_local.dp sha256 6bc5cce54518b0a92b6dc0f6971cc2971c3158e2f86a3a646131a483fa7ba60f
+#: spec noisy_max_local.dp sha256 6bc5cce54518b0a92b6dc0f6971cc2971c3158e2f86a3a646131a483fa7ba60f
 #| # The local model: one person's scores are clipped to within b of public values, and one item is released. Any two persons
 #| # are neighbours, so a clipped score may move by 2*b, up or down, and the winner must rise by as much again.
 #| # Source: VLDB paper, Algorithm 2 without the boxes, for queries of sensitivity 2*b.
@@ -236,9 +236,9 @@ class NoisyMaxLocal(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of noisy_max_local
+#: claim of noisy_max_local
 #| eps
-#= plan of noisy_max_local
+#: plan of noisy_max_local
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -260,7 +260,7 @@ class NoisyMaxLocal(RefinedMechanism):
 #| group 2 / 9 11 13 18-21 26-31 33-36 38-45 /
 #| group 1 / 0-1 /
 #| group 1 / 2 4-6 8-11 17 4.1 4.2 8.1 10.2 /
-#= conditions of form of noisy_max_local
+#: conditions of form of noisy_max_local
 #| (assumed) ; fresh, line 18: `eta[i] ~ Lap(4*b/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 18: the output determines which variables are drawn
 #| (independent true ()) ; countable, line 4: no shift contains a released number
@@ -273,13 +273,13 @@ class NoisyMaxLocal(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 17: `last index of eta < i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of noisy_max_local: 1 x unsat
+#: SMT-LIB script 1 of noisy_max_local: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; R
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 9: the range is not empty
 #| (assert (< (* 2 v0) 0)) (check-sat)
-#= SMT-LIB script 2 of noisy_max_local: 17 x unsat
+#: SMT-LIB script 2 of noisy_max_local: 17 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(centre)
 #| (declare-const v1 Real) ; len(s)
@@ -387,7 +387,7 @@ class NoisyMaxLocal(RefinedMechanism):
 #| ; invariant, line 17: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v26 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of noisy_max_local: 1 x unsat
+#: SMT-LIB script 3 of noisy_max_local: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; (1 if winner < i else 0)
@@ -412,7 +412,7 @@ class NoisyMaxLocal(RefinedMechanism):
 #| (assert (< (- v2) 0))
 #| ; invariant, line 17: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (assert (< (+ (* (- (/ 1 4)) v0) (* v5 v2) (* (- (/ 1 4)) v7)) 0)) (check-sat)
-#= SMT-LIB script 4 of noisy_max_local: 3 x unsat
+#: SMT-LIB script 4 of noisy_max_local: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; R
 #| (declare-const v1 Real) ; b
@@ -437,7 +437,7 @@ class NoisyMaxLocal(RefinedMechanism):
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| ; `eps` is positive
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
-#= SMT-LIB script 5 of noisy_max_local: 1 x sat
+#: SMT-LIB script 5 of noisy_max_local: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(s)
@@ -470,5 +470,5 @@ class NoisyMaxLocal(RefinedMechanism):
 #| (assert (< (- v2) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= v4 0) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v6 (- 1)) 0) (= (+ v7 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (assert (or (<= (+ (- v5) 1) 0) (>= (- v5) 0))) (check-sat)
-#= digest
-#| sha256 651f74df235e9ad13d479e2a9b51f63c007e53d90326e44cbbf08f83b4041981
+#: digest
+#| sha256 da901662bb4f35904b2345c4d64efdc8d3fa6994f56c0cc4e835e8ff77d4f231

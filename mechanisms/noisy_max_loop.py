@@ -170,13 +170,13 @@ class NoisyMaxLoop(LatticeMechanism):
         release.emit(Chosen(index=winner), query=("q", winner))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec noisy_max_loop.dp sha256 a00791b7ad3205e6bd4836c0042a118e702fc7d82777b0e9102da25a27d2586f
+#: spec noisy_max_loop.dp sha256 a00791b7ad3205e6bd4836c0042a118e702fc7d82777b0e9102da25a27d2586f
 #| # Noisy max in one pass with a running maximum, as CheckDP and ShadowDP write it. `>` keeps the first of equal answers.
 #| # The guard speaks of the released index, so what the loop does before, at and after it differs.
 #| # Source: dissertation, Algorithm 5, with the argmax written out.
@@ -204,9 +204,9 @@ class NoisyMaxLoop(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of noisy_max_loop
+#: claim of noisy_max_loop
 #| eps
-#= plan of noisy_max_loop
+#: plan of noisy_max_loop
 #| route acyclic
 #| invariant 1 (<= 0 winner@1)
 #| invariant 1 (<= 0 i@1)
@@ -228,7 +228,7 @@ class NoisyMaxLoop(LatticeMechanism):
 #| group 12 / 1-2 5-8 10-11 13-14 16-17 19-23 25-29 31-32 /
 #| group 2 / 0 2 4-5 8 11 16-17 /
 #| group 2 / 6-7 /
-#= conditions of form of noisy_max_loop
+#: conditions of form of noisy_max_loop
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (assumed) ; defined, line 25: `out[0].index`: there is a record with this field (on D')
 #| (assumed) ; fresh, line 18: `eta[i] ~ DLap(2/eps, 1/resolution)` draws a variable that was not drawn before
@@ -248,7 +248,7 @@ class NoisyMaxLoop(LatticeMechanism):
 #| (assumed) ; invariant, line 17: `0 <= winner` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of noisy_max_loop: 2 x unsat
+#: SMT-LIB script 1 of noisy_max_loop: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -257,7 +257,7 @@ class NoisyMaxLoop(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of noisy_max_loop: 30 x unsat
+#: SMT-LIB script 2 of noisy_max_loop: 30 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -405,7 +405,7 @@ class NoisyMaxLoop(LatticeMechanism):
 #| ; invariant, line 17: `alignment_cost <= (1 if out[0].index < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v17 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of noisy_max_loop: 2 x unsat
+#: SMT-LIB script 3 of noisy_max_loop: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -419,7 +419,7 @@ class NoisyMaxLoop(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 4 of noisy_max_loop: 4 x unsat
+#: SMT-LIB script 4 of noisy_max_loop: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -437,7 +437,7 @@ class NoisyMaxLoop(LatticeMechanism):
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 5 of noisy_max_loop: 1 x sat
+#: SMT-LIB script 5 of noisy_max_loop: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -457,5 +457,5 @@ class NoisyMaxLoop(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 4986e3b374220f0477c8de8854c627a43e3e965eefc7ce6d885968201da7dba8
+#: digest
+#| sha256 a31b657f0a80756daf55d78629e712111e2cad890b744b07eccd4ab0ded51518

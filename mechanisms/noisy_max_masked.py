@@ -211,13 +211,13 @@ class NoisyMaxMasked(LatticeMechanism):
         release.emit(Chosen(index=winner), query=("q", winner))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec noisy_max_masked.dp sha256 bc808774561bd81c28f3987c2f699b7257c52f262a26e8b225a9949e2f121137
+#: spec noisy_max_masked.dp sha256 bc808774561bd81c28f3987c2f699b7257c52f262a26e8b225a9949e2f121137
 #| # Only some items compete; which ones is public. `someone` is one of them, so that there is anyone to choose.
 #| # Noise for the others is drawn and not used, which costs nothing: their noise is not moved.
 #| # Source: VLDB paper, Algorithm 2 without the boxes, among a public subset (the selection step of MWEM works so).
@@ -243,9 +243,9 @@ class NoisyMaxMasked(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of noisy_max_masked
+#: claim of noisy_max_masked
 #| eps
-#= plan of noisy_max_masked
+#: plan of noisy_max_masked
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -266,7 +266,7 @@ class NoisyMaxMasked(LatticeMechanism):
 #| group 5 / 2 4-5 8 10 12-13 /
 #| group 2 / 10 12-13 15 19-21 23 /
 #| group 1 / 0-1 /
-#= conditions of form of noisy_max_masked
+#: conditions of form of noisy_max_masked
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (assumed) ; fresh, line 18: `eta[i] ~ DLap(2/eps, 1/resolution)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 18: the output determines which variables are drawn
@@ -281,7 +281,7 @@ class NoisyMaxMasked(LatticeMechanism):
 #| (true by its normal form) ; invariant, line 17: `last index of eta < i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of noisy_max_masked: 3 x unsat
+#: SMT-LIB script 1 of noisy_max_masked: 3 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; someone
@@ -297,7 +297,7 @@ class NoisyMaxMasked(LatticeMechanism):
 #| (pop 1)
 #| ; defined, line 11: an input clause: the index is in range
 #| (push 1) (assert (not (or (not (and (<= (- v1) 0) (<= (+ (- v2) v1 1) 0) (<= (+ (- v3) v1 1) 0))) (and (<= (- v1) 0) (<= (+ (- v3) v1 1) 0))))) (check-sat) (pop 1)
-#= SMT-LIB script 2 of noisy_max_masked: 20 x unsat
+#: SMT-LIB script 2 of noisy_max_masked: 20 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(ok)
 #| (declare-const v1 Real) ; len(q)
@@ -407,7 +407,7 @@ class NoisyMaxMasked(LatticeMechanism):
 #| ; invariant, line 17: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v20 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of noisy_max_masked: 2 x unsat
+#: SMT-LIB script 3 of noisy_max_masked: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -437,7 +437,7 @@ class NoisyMaxMasked(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 4 of noisy_max_masked: 4 x unsat
+#: SMT-LIB script 4 of noisy_max_masked: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -471,7 +471,7 @@ class NoisyMaxMasked(LatticeMechanism):
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 5 of noisy_max_masked: 1 x sat
+#: SMT-LIB script 5 of noisy_max_masked: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -508,5 +508,5 @@ class NoisyMaxMasked(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v5 (- 1)) 0) (and (<= (+ v4 (- 1)) 0) (<= (+ (- v4) 1) 0)) v6 (and (<= v7 0) (<= (- v7) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v4 (- 1)) 0) (>= (+ v4 (- 2)) 0))) (assert (or (<= (+ (- v4) 1) 0) (>= (- v4) 0))) (assert (or (<= v7 0) (>= (+ v7 (- 1)) 0))) (check-sat)
-#= digest
-#| sha256 6afc0fa32236e359318f7132947101ab4a50c62a48565fd56ee5b35f6f7a29bd
+#: digest
+#| sha256 925e44c13dd8472ad76444aa4204681b049c3dc648bcf3dbc5b52c238a404602

@@ -178,13 +178,13 @@ class NoisyMaxMonotone(LatticeMechanism):
         release.emit(Chosen(index=winner), query=("q", winner))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec noisy_max_monotone.dp sha256 8581b2acd4f5aa086567e02c8d1de8b270995f9887ba7e392947fc93a5cd473c
+#: spec noisy_max_monotone.dp sha256 8581b2acd4f5aa086567e02c8d1de8b270995f9887ba7e392947fc93a5cd473c
 #| # Counts: all rise or all fall. Where they rise, the winner must rise by 1 with them; where they fall, 1 makes up for what
 #| # it lost. So a shift of 1 serves both, and costs half of what noisy_max needs.
 #| # Source: VLDB paper, Algorithm 2 without the boxes, for monotone queries (Definition 7, Lemma 10).
@@ -208,9 +208,9 @@ class NoisyMaxMonotone(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of noisy_max_monotone
+#: claim of noisy_max_monotone
 #| eps/2
-#= plan of noisy_max_monotone
+#: plan of noisy_max_monotone
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -231,7 +231,7 @@ class NoisyMaxMonotone(LatticeMechanism):
 #| group 1 / 8 11 /
 #| group 1 / 4-5 7-10 12 17-18 20-21 23-25 8.1 8.3 23.3 /
 #| group 1 / 0-1 /
-#= conditions of form of noisy_max_monotone
+#: conditions of form of noisy_max_monotone
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (assumed) ; fresh, line 16: `eta[i] ~ DLap(2/eps, 1/resolution)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 16: the output determines which variables are drawn
@@ -246,7 +246,7 @@ class NoisyMaxMonotone(LatticeMechanism):
 #| (true by its normal form) ; invariant, line 15: `last index of eta < i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of noisy_max_monotone: 2 x unsat
+#: SMT-LIB script 1 of noisy_max_monotone: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -255,7 +255,7 @@ class NoisyMaxMonotone(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of noisy_max_monotone: 16 x unsat
+#: SMT-LIB script 2 of noisy_max_monotone: 16 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; eps
@@ -329,7 +329,7 @@ class NoisyMaxMonotone(LatticeMechanism):
 #| ; invariant, line 15: `alignment_cost <= (1 if winner < i else 0)*eps/2` holds when loop 1 is reached
 #| (push 1) (assert (< v10 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of noisy_max_monotone: 1 x unsat
+#: SMT-LIB script 3 of noisy_max_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Bool) ; down of q
 #| (declare-const v1 Real) ; (q'[winner] - q[winner])
@@ -363,7 +363,7 @@ class NoisyMaxMonotone(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))) (and (<= (+ v11 (- v12)) 0) (<= (+ (- v11) v12) 0))))
 #| ; output, line 17: `winner` comes before every other index on D' too
 #| (assert (not (or (not (and (<= (- v4) 0) (<= (+ (- v8) v4 1) 0))) (< (+ (* v6 v3) v7 (- v1) v9 (- v10) v11 (- v12) (- v3)) 0) (and (= (+ (- (* v6 v3)) (- v7) v1 (- v9) v10 (- v11) v12 v3) 0) (<= (+ (- v4) v5) 0))))) (check-sat)
-#= SMT-LIB script 4 of noisy_max_monotone: 2 x unsat
+#: SMT-LIB script 4 of noisy_max_monotone: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -380,7 +380,7 @@ class NoisyMaxMonotone(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 5 of noisy_max_monotone: 4 x unsat
+#: SMT-LIB script 5 of noisy_max_monotone: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -405,7 +405,7 @@ class NoisyMaxMonotone(LatticeMechanism):
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 6 of noisy_max_monotone: 1 x sat
+#: SMT-LIB script 6 of noisy_max_monotone: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -432,5 +432,5 @@ class NoisyMaxMonotone(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v6 (- 1)) 0) (not v4) v5)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 42284cc8bb6891fec9a1201a0267bbfe5f68bcb7f978938b6f18ef3dc8e368ce
+#: digest
+#| sha256 5579abbb091e4796aeb7d1f4386654743194afa80943959e2c3e92f45200dd31

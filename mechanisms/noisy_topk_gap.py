@@ -194,13 +194,13 @@ class NoisyTopkGap(RefinedMechanism):
                 release.emit(Chosen(index=j, gap=q[j] + eta[j] - best), query=("q", j))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec noisy_topk_gap.dp sha256 cdbdc40e38ab4e75ed3c436bed68b933b7a49cc9a67c6591347e139c688ffa29
+#: spec noisy_topk_gap.dp sha256 cdbdc40e38ab4e75ed3c436bed68b933b7a49cc9a67c6591347e139c688ffa29
 #| # Source: VLDB paper, Algorithm 3, equation 4 and Lemma 12; the maxima are over the unselected indices.
 #| mechanism noisy_topk_gap                   # Algorithm 3 of the VLDB paper
 #|   "The indices of the k largest noisy answers, each with its noisy gap to the next."
@@ -229,9 +229,9 @@ class NoisyTopkGap(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of noisy_topk_gap
+#: claim of noisy_topk_gap
 #| eps
-#= plan of noisy_topk_gap
+#: plan of noisy_topk_gap
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -258,7 +258,7 @@ class NoisyTopkGap(RefinedMechanism):
 #| group 1 / 2 4-9 12 15 21 23 25 27 29 33-34 48-49 61 64 /
 #| group 1 / 1 /
 #| group 1 / 1 /
-#= conditions of form of noisy_topk_gap
+#: conditions of form of noisy_topk_gap
 #| (true by its normal form) ; hypotheses, line 6: the sensitivity is never negative
 #| (assumed) ; fresh, line 14: `eta[i] ~ Lap(2*k/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 14: the output determines which variables are drawn
@@ -277,7 +277,7 @@ class NoisyTopkGap(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 17: `0 <= r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 2: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of noisy_topk_gap: 34 x unsat
+#: SMT-LIB script 1 of noisy_topk_gap: 34 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -464,7 +464,7 @@ class NoisyTopkGap(RefinedMechanism):
 #| ; invariant, line 17: `0 <= r` holds when loop 2 is reached
 #| (push 1) (assert (<= (+ v38 2) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of noisy_topk_gap: 1 x unsat
+#: SMT-LIB script 2 of noisy_topk_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; (number of winners before i)
@@ -477,7 +477,7 @@ class NoisyTopkGap(RefinedMechanism):
 #| (assert (or (<= (+ (- v2) v3 1) 0) (and (<= (+ (- v2) v4) 0) (<= (+ v2 (- v4)) 0))))
 #| ; cost, line 10: the alignment costs at most `eps`
 #| (assert (< (+ (* (- (/ 1 2)) v0) v2) 0)) (check-sat)
-#= SMT-LIB script 3 of noisy_topk_gap: 1 x unsat
+#: SMT-LIB script 3 of noisy_topk_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v2 Real) ; k
 #| (declare-const v3 Real) ; len(q)
@@ -487,7 +487,7 @@ class NoisyTopkGap(RefinedMechanism):
 #| (assert (or (<= (+ (- v2) v3 1) 0) (and (<= (- v5) 0) (<= (+ v5 (- v4)) 0))))
 #| ; invariant, line 13: `alignment_cost <= eps*(number of winners before i)/k` holds when loop 1 is reached
 #| (assert (< v5 0)) (check-sat)
-#= SMT-LIB script 4 of noisy_topk_gap: 1 x unsat
+#: SMT-LIB script 4 of noisy_topk_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; (number of winners before i)
@@ -536,7 +536,7 @@ class NoisyTopkGap(RefinedMechanism):
 #| (assert (<= (+ (- v25) (- 1)) 0))
 #| ; invariant, line 13: `alignment_cost <= eps*(number of winners before i)/k` holds when loop 1 is reached
 #| (assert (< (+ (* (- (/ 1 2)) v0) (* (- (/ 1 2)) v11) v13) 0)) (check-sat)
-#= SMT-LIB script 5 of noisy_topk_gap: 3 x unsat
+#: SMT-LIB script 5 of noisy_topk_gap: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; len(q)
@@ -555,7 +555,7 @@ class NoisyTopkGap(RefinedMechanism):
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
 #| ; `eps` is positive
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
-#= SMT-LIB script 6 of noisy_topk_gap: 1 x sat
+#: SMT-LIB script 6 of noisy_topk_gap: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -577,5 +577,5 @@ class NoisyTopkGap(RefinedMechanism):
 #| (assert (or (<= (+ (- v4) 1) 0) (>= (- v4) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (= (+ v3 (- 1)) 0) (and (<= (+ v4 (- 1)) 0) (<= (+ (- v4) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v4 (- 1)) 0) (>= (+ v4 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 a6e9bf636112b020c99807308df0d1882e801bee811e70d9908812ffd6b55fcc
+#: digest
+#| sha256 02c17c956aac7d90c44fbc0f73d60bde2876a227e7a6c6a31bc64654174a92a5

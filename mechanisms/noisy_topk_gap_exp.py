@@ -206,13 +206,13 @@ class NoisyTopkGapExp(RefinedMechanism):
                 release.emit(Chosen(index=j, gap=q[j] + eta[j] - best), query=("q", j))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec noisy_topk_gap_exp.dp sha256 c2f6855cdc0d467d21f1c9da5c5499bd70ac4086680b87dc79911730791ccbcc
+#: spec noisy_topk_gap_exp.dp sha256 c2f6855cdc0d467d21f1c9da5c5499bd70ac4086680b87dc79911730791ccbcc
 #| # One-sided noise may not go down. Where the Laplace version's shift lowers no winner it serves as it is. Else the winner that it
 #| # lowers most stays in place, the other winners move in step with it, and the best of the others is raised: on D, not on D'.
 #| # Source: dissertation, section 5.5.2, whose alignment (equation 5.4) raises the best of the others on D' and is not one-to-one:
@@ -248,9 +248,9 @@ class NoisyTopkGapExp(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of noisy_topk_gap_exp
+#: claim of noisy_topk_gap_exp
 #| eps
-#= plan of noisy_topk_gap_exp
+#: plan of noisy_topk_gap_exp
 #| route injective
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -279,7 +279,7 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| group 1 / 0 2-3 5-26 29-30 32 41 47 49-50 53 55-57 61-62 83 96 102 132 136 139 143 11.1 23.1 /
 #| group 1 / 1 /
 #| group 1 / 1 /
-#= conditions of form of noisy_topk_gap_exp
+#: conditions of form of noisy_topk_gap_exp
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (assumed) ; fresh, line 17: `eta[i] ~ Exp(2*k/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 17: the output determines which variables are drawn
@@ -299,7 +299,7 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 20: `0 <= r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 5: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of noisy_topk_gap_exp: 50 x unsat
+#: SMT-LIB script 1 of noisy_topk_gap_exp: 50 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -774,7 +774,7 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| ; invariant, line 20: `0 <= r` holds when loop 2 is reached
 #| (push 1) (assert (<= (+ v63 2) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of noisy_topk_gap_exp: 1 x unsat
+#: SMT-LIB script 2 of noisy_topk_gap_exp: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -810,7 +810,7 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (assert (or (not (and (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
 #| ; cost, line 13: the alignment costs at most `eps`
 #| (assert (< (+ (* (- (/ 1 2)) v2) v12) 0)) (check-sat)
-#= SMT-LIB script 3 of noisy_topk_gap_exp: 1 x unsat
+#: SMT-LIB script 3 of noisy_topk_gap_exp: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; len(q)
 #| (declare-const v5 Real) ; extremal index 0
@@ -843,7 +843,7 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (assert (or (not (and (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
 #| ; invariant, line 16: `alignment_cost <= (((1 if extremal index 0 < i else 0) - (1 if the index of extremum 0 < i else 0) if extremum 0 + extremum 1 - best < 0 else 0)*eps + eps*(number of winners before i))/k` holds when loop 1 is reached
 #| (assert (< (+ v20 v21) 0)) (check-sat)
-#= SMT-LIB script 4 of noisy_topk_gap_exp: 1 x unsat
+#: SMT-LIB script 4 of noisy_topk_gap_exp: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -929,7 +929,7 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (assert (or (not (and (<= (+ v0 (- v7)) 0) (<= (+ (- v0) v7) 0))) (= (+ v27 (- v17)) 0)))
 #| ; invariant, line 16: `alignment_cost <= (((1 if extremal index 0 < i else 0) - (1 if the index of extremum 0 < i else 0) if extremum 0 + extremum 1 - best < 0 else 0)*eps + eps*(number of winners before i))/k` holds when loop 1 is reached
 #| (assert (< (+ (* (- (/ 1 2)) v2) v25 (* (- (/ 1 2)) v31) v33) 0)) (check-sat)
-#= SMT-LIB script 5 of noisy_topk_gap_exp: 3 x unsat
+#: SMT-LIB script 5 of noisy_topk_gap_exp: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; len(q)
@@ -948,7 +948,7 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
 #| ; `eps` is positive
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
-#= SMT-LIB script 6 of noisy_topk_gap_exp: 1 x sat
+#: SMT-LIB script 6 of noisy_topk_gap_exp: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -970,5 +970,5 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (assert (or (<= (+ (- v4) 1) 0) (>= (- v4) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (= (+ v3 (- 1)) 0) (and (<= (+ v4 (- 1)) 0) (<= (+ (- v4) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v4 (- 1)) 0) (>= (+ v4 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 8e9f2613d75ba1a807e9f769f27529c9aa5fe68150778f35aef825b521507ebe
+#: digest
+#| sha256 7dce98723ea39e99ed7c9e0bd7c212b5e2b91cbc7d0e2770c243744f06231924

@@ -203,13 +203,13 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
                 release.emit(Chosen(index=j, gap=q[j] + eta[j] - best), query=("q", j))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec noisy_topk_gap_exp_monotone.dp sha256 d60b62648c319a0e9ae409d563f7b66484df4328d6e049a8e7bc8086f7a57ec9
+#: spec noisy_topk_gap_exp_monotone.dp sha256 d60b62648c319a0e9ae409d563f7b66484df4328d6e049a8e7bc8086f7a57ec9
 #| # One-sided noise and counts: all of them move one way, so that two shifts differ by at most 1, where otherwise it is 2.
 #| # Source: dissertation, section 5.5.2, for monotone queries, with the alignment of noisy_topk_gap_exp.dp.
 #| mechanism noisy_topk_gap_exp_monotone
@@ -243,9 +243,9 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of noisy_topk_gap_exp_monotone
+#: claim of noisy_topk_gap_exp_monotone
 #| eps/2
-#= plan of noisy_topk_gap_exp_monotone
+#: plan of noisy_topk_gap_exp_monotone
 #| route injective
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -276,7 +276,7 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| group 1 / 0 2-3 5-14 16 18-21 23-28 30 32-33 35 44-45 47 49-50 52-53 56 58 60 62 64 70-71 92 105 111 120 130 145 148 152 159 27.1 130.1 /
 #| group 1 / 1 /
 #| group 1 / 1 /
-#= conditions of form of noisy_topk_gap_exp_monotone
+#: conditions of form of noisy_topk_gap_exp_monotone
 #| (true by its normal form) ; hypotheses, line 7: the sensitivity is never negative
 #| (assumed) ; fresh, line 15: `eta[i] ~ Exp(2*k/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 15: the output determines which variables are drawn
@@ -296,7 +296,7 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 18: `0 <= r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of noisy_topk_gap_exp_monotone: 50 x unsat
+#: SMT-LIB script 1 of noisy_topk_gap_exp_monotone: 50 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -759,7 +759,7 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| ; invariant, line 18: `0 <= r` holds when loop 2 is reached
 #| (push 1) (assert (<= (+ v63 2) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of noisy_topk_gap_exp_monotone: 1 x unsat
+#: SMT-LIB script 2 of noisy_topk_gap_exp_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -795,7 +795,7 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (assert (or (not (and (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
 #| ; cost, line 11: the alignment costs at most `eps/2`
 #| (assert (< (+ (* (- (/ 1 2)) v2) (* (/ 1 2) v12)) 0)) (check-sat)
-#= SMT-LIB script 3 of noisy_topk_gap_exp_monotone: 1 x unsat
+#: SMT-LIB script 3 of noisy_topk_gap_exp_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; len(q)
 #| (declare-const v5 Real) ; extremal index 0
@@ -828,7 +828,7 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (assert (or (not (and (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
 #| ; invariant, line 14: `alignment_cost <= (((1 if extremal index 0 < i else 0) - (1 if the index of extremum 0 < i else 0) if extremum 0 + extremum 1 - best < 0 else 0)*eps + eps*(number of winners before i))/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (* (/ 1 2) v20) (* (/ 1 2) v21)) 0)) (check-sat)
-#= SMT-LIB script 4 of noisy_topk_gap_exp_monotone: 1 x unsat
+#: SMT-LIB script 4 of noisy_topk_gap_exp_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -930,7 +930,7 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (assert (or (not (and (<= (+ v0 (- v38)) 0) (<= (+ (- v0) v38) 0))) (= (+ v42 (- v40)) 0)))
 #| ; invariant, line 14: `alignment_cost <= (((1 if extremal index 0 < i else 0) - (1 if the index of extremum 0 < i else 0) if extremum 0 + extremum 1 - best < 0 else 0)*eps + eps*(number of winners before i))/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (* (- (/ 1 2)) v2) (* (/ 1 2) v25) (* (- (/ 1 2)) v32) (* (/ 1 2) v35)) 0)) (check-sat)
-#= SMT-LIB script 5 of noisy_topk_gap_exp_monotone: 3 x unsat
+#: SMT-LIB script 5 of noisy_topk_gap_exp_monotone: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; len(q)
@@ -952,7 +952,7 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
 #| ; `eps` is positive
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
-#= SMT-LIB script 6 of noisy_topk_gap_exp_monotone: 1 x sat
+#: SMT-LIB script 6 of noisy_topk_gap_exp_monotone: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -979,5 +979,5 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (assert (or (<= (+ (- v6) 1) 0) (>= (- v6) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (not v3) v4 (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 9ebcfe8ea588a462919ee188578a8a4cf0ae40f04cc5ce4f1bdac1dd44f40cae
+#: digest
+#| sha256 c092438da0599826c8c10ba597ed975dbf4399eb0b4634f087bafc2ad5b17cdc

@@ -198,13 +198,13 @@ class NoisyTopkGapMonotone(RefinedMechanism):
                 release.emit(Chosen(index=j, gap=q[j] + eta[j] - best), query=("q", j))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec noisy_topk_gap_monotone.dp sha256 0293e5090cf51b7a797bd91d93ff637a495f25bf6e4506cb773fc1b070743c04
+#: spec noisy_topk_gap_monotone.dp sha256 0293e5090cf51b7a797bd91d93ff637a495f25bf6e4506cb773fc1b070743c04
 #| # Each of the k winners moves by at most 1 when the queries are monotone, so all of them cost eps/2.
 #| # Source: VLDB paper, Algorithm 3, equation 4 and Lemma 12, for monotone queries (Definition 7).
 #| mechanism noisy_topk_gap_monotone
@@ -234,9 +234,9 @@ class NoisyTopkGapMonotone(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of noisy_topk_gap_monotone
+#: claim of noisy_topk_gap_monotone
 #| eps/2
-#= plan of noisy_topk_gap_monotone
+#: plan of noisy_topk_gap_monotone
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -265,7 +265,7 @@ class NoisyTopkGapMonotone(RefinedMechanism):
 #| group 1 / 2 4-11 13 15 18 24 26 28 30 32 34 38-39 53-54 66 69 71 /
 #| group 1 / 1 /
 #| group 1 / 1 /
-#= conditions of form of noisy_topk_gap_monotone
+#: conditions of form of noisy_topk_gap_monotone
 #| (true by its normal form) ; hypotheses, line 7: the sensitivity is never negative
 #| (assumed) ; fresh, line 15: `eta[i] ~ Lap(2*k/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 15: the output determines which variables are drawn
@@ -284,7 +284,7 @@ class NoisyTopkGapMonotone(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 18: `0 <= r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of noisy_topk_gap_monotone: 34 x unsat
+#: SMT-LIB script 1 of noisy_topk_gap_monotone: 34 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -471,7 +471,7 @@ class NoisyTopkGapMonotone(RefinedMechanism):
 #| ; invariant, line 18: `0 <= r` holds when loop 2 is reached
 #| (push 1) (assert (<= (+ v38 2) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of noisy_topk_gap_monotone: 1 x unsat
+#: SMT-LIB script 2 of noisy_topk_gap_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; (number of winners before i)
@@ -484,7 +484,7 @@ class NoisyTopkGapMonotone(RefinedMechanism):
 #| (assert (or (<= (+ (- v2) v3 1) 0) (and (<= (+ (- v2) v4) 0) (<= (+ v2 (- v4)) 0))))
 #| ; cost, line 11: the alignment costs at most `eps/2`
 #| (assert (< (+ (* (- (/ 1 2)) v0) (* (/ 1 2) v2)) 0)) (check-sat)
-#= SMT-LIB script 3 of noisy_topk_gap_monotone: 1 x unsat
+#: SMT-LIB script 3 of noisy_topk_gap_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v2 Real) ; k
 #| (declare-const v3 Real) ; len(q)
@@ -494,7 +494,7 @@ class NoisyTopkGapMonotone(RefinedMechanism):
 #| (assert (or (<= (+ (- v2) v3 1) 0) (and (<= (- v5) 0) (<= (+ v5 (- v4)) 0))))
 #| ; invariant, line 14: `alignment_cost <= eps*(number of winners before i)/(2*k)` holds when loop 1 is reached
 #| (assert (< v5 0)) (check-sat)
-#= SMT-LIB script 4 of noisy_topk_gap_monotone: 1 x unsat
+#: SMT-LIB script 4 of noisy_topk_gap_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; (number of winners before i)
@@ -550,7 +550,7 @@ class NoisyTopkGapMonotone(RefinedMechanism):
 #| (assert (<= (+ (- v27) (- 1)) 0))
 #| ; invariant, line 14: `alignment_cost <= eps*(number of winners before i)/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (* (- (/ 1 2)) v0) (* (- (/ 1 2)) v13) (* (/ 1 2) v15)) 0)) (check-sat)
-#= SMT-LIB script 5 of noisy_topk_gap_monotone: 3 x unsat
+#: SMT-LIB script 5 of noisy_topk_gap_monotone: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; len(q)
@@ -572,7 +572,7 @@ class NoisyTopkGapMonotone(RefinedMechanism):
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
 #| ; `eps` is positive
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
-#= SMT-LIB script 6 of noisy_topk_gap_monotone: 1 x sat
+#: SMT-LIB script 6 of noisy_topk_gap_monotone: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -599,5 +599,5 @@ class NoisyTopkGapMonotone(RefinedMechanism):
 #| (assert (or (<= (+ (- v6) 1) 0) (>= (- v6) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (not v3) v4 (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 181ac63d4ea7513cfc180aedf2d8bbd102fb3e35464df9997d21c9dcfa1b848d
+#: digest
+#| sha256 c6b00e2de315b15445345cb63e66e027320d4fd7af884b5832b1ae7cff671c8f

@@ -202,13 +202,13 @@ class NumericSparse(LatticeMechanism):
             i = i + 1
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec numeric_sparse.dp sha256 fd5a4d1325a2633457b417ab4e8252e6c08f32211e660a10e04c3634c3a0fa6e
+#: spec numeric_sparse.dp sha256 fd5a4d1325a2633457b417ab4e8252e6c08f32211e660a10e04c3634c3a0fa6e
 #| # Numeric sparse vector: above the threshold it releases the answer itself, with fresh noise.
 #| # A third of the budget each for the threshold, for the tests and for the released values.
 #| # Source: lecture 9 (NumericSparse: the noise must be fresh); the scales are those of the CheckDP and ShadowDP suites,
@@ -246,9 +246,9 @@ class NumericSparse(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of numeric_sparse
+#: claim of numeric_sparse
 #| eps
-#= plan of numeric_sparse
+#: plan of numeric_sparse
 #| route acyclic
 #| ways 0
 #| invariant 1 (<= count@1 N)
@@ -273,7 +273,7 @@ class NumericSparse(LatticeMechanism):
 #| group 1 / 2 8 9.2 /
 #| group 1 / 4 8 11 15-19 25-26 /
 #| group 1 / 4 8 11 16 24 /
-#= conditions of form of numeric_sparse
+#: conditions of form of numeric_sparse
 #| (true by its normal form) ; hypotheses, line 10: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 18: `eta ~ DLap(3/eps, 1/resolution)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 23: `xi[i] ~ DLap(6*N/eps, 1/resolution)` draws a variable that was not drawn before
@@ -300,7 +300,7 @@ class NumericSparse(LatticeMechanism):
 #| (assumed) ; invariant, line 22: `count <= N` holds when loop 1 is reached
 #| (true by its normal form) ; terminates, line 22: every round brings the loop's test nearer to its end
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of numeric_sparse: 2 x unsat
+#: SMT-LIB script 1 of numeric_sparse: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -309,7 +309,7 @@ class NumericSparse(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 10: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of numeric_sparse: 28 x unsat
+#: SMT-LIB script 2 of numeric_sparse: 28 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -426,7 +426,7 @@ class NumericSparse(LatticeMechanism):
 #| ; invariant, line 22: `last index of zeta <= i` holds when loop 1 is reached
 #| (push 1) (assert (<= (+ (- v11) v3 2) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of numeric_sparse: 1 x unsat
+#: SMT-LIB script 3 of numeric_sparse: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; N
 #| (declare-const v1 Real) ; count
@@ -436,7 +436,7 @@ class NumericSparse(LatticeMechanism):
 #| (assert (or (<= (+ (- v0) v1 1) 0) (>= (+ (- v0) v1) 0)))
 #| ; cost, line 15: the alignment costs at most `eps`
 #| (assert (< (+ (- v2) v0) 0)) (check-sat)
-#= SMT-LIB script 4 of numeric_sparse: 1 x unsat
+#: SMT-LIB script 4 of numeric_sparse: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; N
 #| (declare-const v1 Real) ; count
@@ -461,7 +461,7 @@ class NumericSparse(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v5 (- v3)) 0) (<= (+ (- v5) v3) 0))) (and (or (not v6) v7) (or (not v7) v6))))
 #| ; invariant, line 22: `alignment_cost <= (N*eps + 2*count*eps)/(3*N)` holds when loop 1 is reached
 #| (assert (< (+ (- v2) (* (- (/ 1 6)) v8) (* (/ 1 3) v0) (* (- (/ 1 3)) v11) (* (/ 2 3) v1) (/ 2 3)) 0)) (check-sat)
-#= SMT-LIB script 5 of numeric_sparse: 1 x unsat
+#: SMT-LIB script 5 of numeric_sparse: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; N
 #| (declare-const v1 Real) ; count
@@ -478,7 +478,7 @@ class NumericSparse(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v5 (- v3)) 0) (<= (+ (- v5) v3) 0))) (and (or (not v6) v7) (or (not v7) v6))))
 #| ; invariant, line 22: `alignment_cost <= (N*eps + 2*count*eps)/(3*N)` holds when loop 1 is reached
 #| (assert (< (+ (- v2) (* (- (/ 1 6)) v8) (* (/ 1 3) v0) (* (/ 2 3) v1)) 0)) (check-sat)
-#= SMT-LIB script 6 of numeric_sparse: 2 x unsat
+#: SMT-LIB script 6 of numeric_sparse: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; N
@@ -495,7 +495,7 @@ class NumericSparse(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 7 of numeric_sparse: 4 x unsat
+#: SMT-LIB script 7 of numeric_sparse: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; N
@@ -516,7 +516,7 @@ class NumericSparse(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 8 of numeric_sparse: 1 x sat
+#: SMT-LIB script 8 of numeric_sparse: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -539,5 +539,5 @@ class NumericSparse(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 16a40c46f13827aa1fd553a0876a62088e8327be324aec68021ad4f7126f7168
+#: digest
+#| sha256 600bd4c3a24d59c734cf15bd3c48547e3b2cca76e20c292789d9b1ddbdce83bc

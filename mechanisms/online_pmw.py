@@ -241,13 +241,13 @@ class OnlinePmw(LatticeMechanism):
                 break
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec online_pmw.dp sha256 5238a72404a54c84a9eb6b4cb5a21144480eab9efe205f911e66ba04e2d2ac27
+#: spec online_pmw.dp sha256 5238a72404a54c84a9eb6b4cb5a21144480eab9efe205f911e66ba04e2d2ac27
 #| # Online private multiplicative weights. `state` stands for the hypothesis (a handle that the two functions know how to
 #| # read): `answer` is its answer to query i, `update` what it becomes once a noisy answer is known.
 #| # Source: Kamath's course, lecture 9: numeric sparse vector on |<p, f> - <p^, f>|, which releases <p, f> with fresh noise;
@@ -292,9 +292,9 @@ class OnlinePmw(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of online_pmw
+#: claim of online_pmw
 #| eps
-#= plan of online_pmw
+#: plan of online_pmw
 #| route acyclic
 #| invariant 1 (< count@1 N)
 #| invariant 1 (<= 0 i@1)
@@ -321,7 +321,7 @@ class OnlinePmw(LatticeMechanism):
 #| group 1 / 2 4 8 11 13 19-23 31-32 /
 #| group 1 / 4 8 11 18-22 30-31 /
 #| group 1 / 4 8 11 18 28 /
-#= conditions of form of online_pmw
+#: conditions of form of online_pmw
 #| (true by its normal form) ; hypotheses, line 13: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 22: `eta ~ DLap(3/eps, 1/resolution)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 28: `xi[i] ~ DLap(6*N/eps, 1/resolution)` draws a variable that was not drawn before
@@ -351,7 +351,7 @@ class OnlinePmw(LatticeMechanism):
 #| (assumed) ; invariant, line 26: `count < N` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 5: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of online_pmw: 2 x unsat
+#: SMT-LIB script 1 of online_pmw: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -360,7 +360,7 @@ class OnlinePmw(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 13: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of online_pmw: 33 x unsat
+#: SMT-LIB script 2 of online_pmw: 33 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -528,7 +528,7 @@ class OnlinePmw(LatticeMechanism):
 #| ; cost, line 19: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- p7) (* (- (/ 1 6)) p8) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of online_pmw: 1 x unsat
+#: SMT-LIB script 3 of online_pmw: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; N
 #| (declare-const v1 Real) ; count
@@ -537,7 +537,7 @@ class OnlinePmw(LatticeMechanism):
 #| (assert (<= (+ v2 (* (- (/ 1 3)) v0) (* (- (/ 2 3)) v1)) 0))
 #| ; cost, line 19: the alignment costs at most `eps`
 #| (assert (< (+ (- v2) v0) 0)) (check-sat)
-#= SMT-LIB script 4 of online_pmw: 1 x unsat
+#: SMT-LIB script 4 of online_pmw: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; N
 #| (declare-const v1 Real) ; count
@@ -564,7 +564,7 @@ class OnlinePmw(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v3 (- v4)) 0) (<= (+ (- v3) v4) 0))) (and (or (not v5) v6) (or (not v6) v5))))
 #| ; cost, line 19: the alignment costs at most `eps`
 #| (assert (< (+ (- v2) (* (- (/ 1 6)) v7) v0 (* (- (/ 1 3)) v10)) 0)) (check-sat)
-#= SMT-LIB script 5 of online_pmw: 1 x unsat
+#: SMT-LIB script 5 of online_pmw: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; N
 #| (declare-const v1 Real) ; count
@@ -589,7 +589,7 @@ class OnlinePmw(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v3 (- v4)) 0) (<= (+ (- v3) v4) 0))) (and (or (not v5) v6) (or (not v6) v5))))
 #| ; invariant, line 26: `alignment_cost <= (N*eps + 2*count*eps)/(3*N)` holds when loop 1 is reached
 #| (assert (< (+ (- v2) (* (- (/ 1 6)) v7) (* (/ 1 3) v0) (* (- (/ 1 3)) v10) (* (/ 2 3) v1) (/ 2 3)) 0)) (check-sat)
-#= SMT-LIB script 6 of online_pmw: 1 x unsat
+#: SMT-LIB script 6 of online_pmw: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; N
 #| (declare-const v1 Real) ; count
@@ -606,7 +606,7 @@ class OnlinePmw(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v3 (- v4)) 0) (<= (+ (- v3) v4) 0))) (and (or (not v5) v6) (or (not v6) v5))))
 #| ; invariant, line 26: `alignment_cost <= (N*eps + 2*count*eps)/(3*N)` holds when loop 1 is reached
 #| (assert (< (+ (- v2) (* (- (/ 1 6)) v7) (* (/ 1 3) v0) (* (/ 2 3) v1)) 0)) (check-sat)
-#= SMT-LIB script 7 of online_pmw: 2 x unsat
+#: SMT-LIB script 7 of online_pmw: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; N
@@ -623,7 +623,7 @@ class OnlinePmw(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 8 of online_pmw: 4 x unsat
+#: SMT-LIB script 8 of online_pmw: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; N
@@ -644,7 +644,7 @@ class OnlinePmw(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 9 of online_pmw: 1 x sat
+#: SMT-LIB script 9 of online_pmw: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -667,5 +667,5 @@ class OnlinePmw(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 b69a9bf7e4e39480545abb8eed617a92d6882fd92bbf7b5d73b953e8d553d612
+#: digest
+#| sha256 1c8e11b2a1a4ecacd90c50c61915983d9a030f4f9b18e468abc696c414abf93a

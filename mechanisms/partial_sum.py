@@ -166,13 +166,13 @@ class PartialSum(RefinedMechanism):
         release.emit(Total(value=sum_ + eta))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec partial_sum.dp sha256 370c692c24f6c7a17dc03a255767053419dc2ae09f0cbcf93eeda0004a9491e4
+#: spec partial_sum.dp sha256 370c692c24f6c7a17dc03a255767053419dc2ae09f0cbcf93eeda0004a9491e4
 #| # The sum of all answers, one of which may move.
 #| # Source: CheckDP and ShadowDP suites, partial sum (there with five queries or a fixed eps).
 #| mechanism partial_sum
@@ -195,9 +195,9 @@ class PartialSum(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of partial_sum
+#: claim of partial_sum
 #| eps
-#= plan of partial_sum
+#: plan of partial_sum
 #| route acyclic
 #| invariant 1 (<= d:sum@1 1)
 #| invariant 1 (<= -1 d:sum@1)
@@ -209,7 +209,7 @@ class PartialSum(RefinedMechanism):
 #| group 2 / 4 / 1:0.1
 #| group 2 / 0-1 5-7 /
 #| group 3 / 0-2 4-6 /
-#= conditions of form of partial_sum
+#: conditions of form of partial_sum
 #| (true by its normal form) ; hypotheses, line 7: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 15: `eta ~ Lap(1/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 15: the output determines which variables are drawn
@@ -223,7 +223,7 @@ class PartialSum(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 14: `(the differing index < rounds so far) or ((sum' - sum) == 0)` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of partial_sum: 7 x unsat
+#: SMT-LIB script 1 of partial_sum: 7 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; (sum' - sum)
@@ -259,7 +259,7 @@ class PartialSum(RefinedMechanism):
 #| ; invariant, line 14: `(the differing index < rounds so far) or ((sum' - sum) == 0)` holds when loop 1 is reached
 #| (push 1) (assert (not (or (<= (+ (- v3) v4) 0) (= (+ v5 v1) 0)))) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of partial_sum: 2 x unsat
+#: SMT-LIB script 2 of partial_sum: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; len(q)
@@ -271,7 +271,7 @@ class PartialSum(RefinedMechanism):
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
 #| ; `1` is positive
 #| (push 1) (assert false) (check-sat) (pop 1)
-#= SMT-LIB script 3 of partial_sum: 1 x sat
+#: SMT-LIB script 3 of partial_sum: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -292,5 +292,5 @@ class PartialSum(RefinedMechanism):
 #| (assert (< (- v4) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v2 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (check-sat)
-#= digest
-#| sha256 87fe0683e36ea75ba5a58e10772f1b62335df5d115ee518f18fdad64aceea8c6
+#: digest
+#| sha256 00e3225b461c2d94317ad77f68a417a56d379d07a9a55fa761e9ea6dd069c55f

@@ -184,13 +184,13 @@ class PrefixSum(LatticeMechanism):
             yield release.emit(Prefix(value=next_), query=("q", i))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec prefix_sum.dp sha256 5658f08462654a81f7305544918c6233b5656079c40e421a31ec9ae3853bd0ef
+#: spec prefix_sum.dp sha256 5658f08462654a81f7305544918c6233b5656079c40e421a31ec9ae3853bd0ef
 #| # All prefix sums, each the one before plus the next answer and its noise: noise adds up, cost does not.
 #| # Source: ShadowDP suite, prefix sum.
 #| mechanism prefix_sum
@@ -214,9 +214,9 @@ class PrefixSum(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of prefix_sum
+#: claim of prefix_sum
 #| eps
-#= plan of prefix_sum
+#: plan of prefix_sum
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -232,7 +232,7 @@ class PrefixSum(LatticeMechanism):
 #| group 7 / 0 2-5 7-15 /
 #| group 1 / 2 4-5 /
 #| group 1 / 0-1 /
-#= conditions of form of prefix_sum
+#: conditions of form of prefix_sum
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; fresh, line 16: `eta[i] ~ DLap(1/eps, 1/resolution)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 16: the output determines which variables are drawn
@@ -246,7 +246,7 @@ class PrefixSum(LatticeMechanism):
 #| (true by its normal form) ; invariant, line 15: `last index of eta < i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of prefix_sum: 2 x unsat
+#: SMT-LIB script 1 of prefix_sum: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -255,7 +255,7 @@ class PrefixSum(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of prefix_sum: 12 x unsat
+#: SMT-LIB script 2 of prefix_sum: 12 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -320,7 +320,7 @@ class PrefixSum(LatticeMechanism):
 #| ; invariant, line 15: `alignment_cost <= (1 if the differing index < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v9 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of prefix_sum: 2 x unsat
+#: SMT-LIB script 3 of prefix_sum: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -334,7 +334,7 @@ class PrefixSum(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 4 of prefix_sum: 3 x unsat
+#: SMT-LIB script 4 of prefix_sum: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -351,7 +351,7 @@ class PrefixSum(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 5 of prefix_sum: 1 x sat
+#: SMT-LIB script 5 of prefix_sum: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -375,5 +375,5 @@ class PrefixSum(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v5 (- 1)) 0) (and (<= v4 0) (<= (- v4) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= v4 0) (>= (+ v4 (- 1)) 0))) (assert (or (<= (- v4) 0) (>= (+ (- v4) (- 1)) 0))) (check-sat)
-#= digest
-#| sha256 96ca8cb03b63038f6c26fd4ed5e33f77f5ff02435f5268a043426413936a4bfe
+#: digest
+#| sha256 1b8b0d8a269b81d20a293b285e3a5ffa7bf159317ed71a829c4b5fc2e379c44c

@@ -183,13 +183,13 @@ class RangeAlarm(LatticeMechanism):
             release.emit(Inside())
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec range_alarm.dp sha256 f932434fa5deb260aacb2c35993016d615b3922c25bab8b67215cf40b604dc63
+#: spec range_alarm.dp sha256 f932434fa5deb260aacb2c35993016d615b3922c25bab8b67215cf40b604dc63
 #| # Is a noisy answer within w of zero? The shift tests the variable's own noise: outwards on either side.
 #| # The output does not tell the side, so this is not acyclic in the sense of the lemma; but what was on the right stays on
 #| # the right and moves by a constant, likewise on the left, so no two noise values meet: the general theorem applies.
@@ -218,9 +218,9 @@ class RangeAlarm(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of range_alarm
+#: claim of range_alarm
 #| eps
-#= plan of range_alarm
+#: plan of range_alarm
 #| route injective
 #| witness 0 d:x
 #| witness 1 resolution
@@ -233,7 +233,7 @@ class RangeAlarm(LatticeMechanism):
 #| group 4 / 0-2 8-10 12-13 15 18-24 /
 #| group 1 / 6-14 /
 #| group 1 / 2 6-7 9 11 13 /
-#= conditions of form of range_alarm
+#: conditions of form of range_alarm
 #| (true by its normal form) ; hypotheses, line 10: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 17: `eta ~ DLap(1/eps, 1/resolution)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 17: the output determines which variables are drawn
@@ -241,7 +241,7 @@ class RangeAlarm(LatticeMechanism):
 #| (integral (* (+ (if (and (@ out:is:outside 0) (< (+ (/ eta# resolution) (/ x resolution)) 0)) -1 0) (if (and (@ out:is:outside 0) (< 0 (+ (/ eta# resolution) (/ x resolution)))) 1 0) (if (@ out:is:inside 0) (* -1 (/ d:x resolution)) 0)) resolution)) ; support, line 24: the aligned `eta` moves by whole steps
 #| (form: every loop runs over a finite input) ; terminates, line 5: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of range_alarm: 2 x unsat
+#: SMT-LIB script 1 of range_alarm: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -252,7 +252,7 @@ class RangeAlarm(LatticeMechanism):
 #| (pop 1)
 #| ; hypotheses, line 10: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of range_alarm: 14 x unsat
+#: SMT-LIB script 2 of range_alarm: 14 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -356,7 +356,7 @@ class RangeAlarm(LatticeMechanism):
 #| ; injective, line 24: two noise vectors with the same output and the same image are equal
 #| (push 1) (assert (not (= (+ p2 (- p5)) 0))) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of range_alarm: 2 x unsat
+#: SMT-LIB script 3 of range_alarm: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; w
@@ -369,7 +369,7 @@ class RangeAlarm(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 4 of range_alarm: 3 x unsat
+#: SMT-LIB script 4 of range_alarm: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; w
@@ -385,7 +385,7 @@ class RangeAlarm(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 5 of range_alarm: 1 x sat
+#: SMT-LIB script 5 of range_alarm: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; (x' - x)
 #| (declare-const v1 Real) ; resolution
@@ -399,5 +399,5 @@ class RangeAlarm(LatticeMechanism):
 #| (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v3 0) (= (+ v2 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (- v0) 0) (>= (+ (- v0) (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 df4f4789fd76ddaa9a51937d5ef9753db33dec45755f14475d7691faed175f74
+#: digest
+#| sha256 8fd05c0578e859aca647a370df9e3209d32aae83c6238648bbb4f62708377542

@@ -177,13 +177,13 @@ class RepeatedHistogram(LatticeMechanism):
                 t = t + 1
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec repeated_histogram.dp sha256 9981715274f981900ad9b1656feb63622bacb8cf8dc625171cb5621082e41701
+#: spec repeated_histogram.dp sha256 9981715274f981900ad9b1656feb63622bacb8cf8dc625171cb5621082e41701
 #| # The same histogram again in each of several rounds, with fresh noise: the budget is divided by the number of rounds.
 #| # Source: dissertation, Algorithm 9, with VLDB section 3, composition.
 #| mechanism repeated_histogram
@@ -210,9 +210,9 @@ class RepeatedHistogram(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of repeated_histogram
+#: claim of repeated_histogram
 #| eps
-#= plan of repeated_histogram
+#: plan of repeated_histogram
 #| route acyclic
 #| invariant 1 (<= 0 t@1)
 #| invariant 1 (<= round@1 rounds)
@@ -237,7 +237,7 @@ class RepeatedHistogram(LatticeMechanism):
 #| group 1 / 3 9-17 21 9.1 9.2 11.2 16.2 /
 #| group 1 / 0 /
 #| group 1 / 3 7 9-10 9.2 /
-#= conditions of form of repeated_histogram
+#: conditions of form of repeated_histogram
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; fresh, line 18: `eta[t] ~ DLap(rounds/eps, 1/resolution)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 18: the output determines which variables are drawn
@@ -258,7 +258,7 @@ class RepeatedHistogram(LatticeMechanism):
 #| (assumed) ; invariant, line 16: `last index of eta < t` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of repeated_histogram: 2 x unsat
+#: SMT-LIB script 1 of repeated_histogram: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -267,7 +267,7 @@ class RepeatedHistogram(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of repeated_histogram: 10 x unsat
+#: SMT-LIB script 2 of repeated_histogram: 10 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -307,7 +307,7 @@ class RepeatedHistogram(LatticeMechanism):
 #| ; invariant, line 16: `round <= rounds` holds when loop 1 is reached
 #| (push 1) (assert (<= (+ (- v4) v3) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of repeated_histogram: 1 x unsat
+#: SMT-LIB script 3 of repeated_histogram: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; round
 #| (declare-const v1 Real) ; rounds
@@ -317,7 +317,7 @@ class RepeatedHistogram(LatticeMechanism):
 #| (assert (<= (+ (- v0) v1) 0))
 #| ; cost, line 12: the alignment costs at most `eps`
 #| (assert (< (+ (- v2) v1) 0)) (check-sat)
-#= SMT-LIB script 4 of repeated_histogram: 1 x unsat
+#: SMT-LIB script 4 of repeated_histogram: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v3 Real) ; the differing index
 #| (declare-const v4 Real) ; (1 if the differing index < 0 else 0)
@@ -326,7 +326,7 @@ class RepeatedHistogram(LatticeMechanism):
 #| (assert (or (<= (- v3) 0) (and (<= (+ v4 (- 1)) 0) (<= (+ (- v4) 1) 0))))
 #| ; invariant, line 17: `alignment_cost <= (alignment_cost*rounds + (1 if the differing index < i else 0)*eps)/rounds` holds when loop 2 is reached
 #| (assert (< v4 0)) (check-sat)
-#= SMT-LIB script 5 of repeated_histogram: 1 x unsat
+#: SMT-LIB script 5 of repeated_histogram: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v2 Real) ; alignment_cost
 #| (declare-const v3 Real) ; the differing index
@@ -354,7 +354,7 @@ class RepeatedHistogram(LatticeMechanism):
 #| (assert (<= (+ (- v10) 1) 0))
 #| ; invariant, line 17: `alignment_cost <= (alignment_cost*rounds + (1 if the differing index < i else 0)*eps)/rounds` holds when loop 2 is reached
 #| (assert (< (+ v2 (- v5) v8 (- v11)) 0)) (check-sat)
-#= SMT-LIB script 6 of repeated_histogram: 1 x unsat
+#: SMT-LIB script 6 of repeated_histogram: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; round
 #| (declare-const v2 Real) ; alignment_cost
@@ -369,7 +369,7 @@ class RepeatedHistogram(LatticeMechanism):
 #| (assert (or (<= (+ v7 (- v3)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0))))
 #| ; invariant, line 16: `alignment_cost <= eps*round/rounds` holds when loop 1 is reached
 #| (assert (< (+ (- v5) v0 1) 0)) (check-sat)
-#= SMT-LIB script 7 of repeated_histogram: 2 x unsat
+#: SMT-LIB script 7 of repeated_histogram: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; rounds
@@ -386,7 +386,7 @@ class RepeatedHistogram(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 8 of repeated_histogram: 4 x unsat
+#: SMT-LIB script 8 of repeated_histogram: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; rounds
@@ -407,7 +407,7 @@ class RepeatedHistogram(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 9 of repeated_histogram: 1 x sat
+#: SMT-LIB script 9 of repeated_histogram: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -434,5 +434,5 @@ class RepeatedHistogram(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)) (= (+ v5 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 324c30fc054e4e793046e5a5d2e013fe9aef1a1b46b519cf0ecc830b38568107
+#: digest
+#| sha256 887468c1f1bd52879e584587a8f7c1c3b75248b0b99824c953d7bdfde1f0d02d

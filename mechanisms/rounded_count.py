@@ -158,13 +158,13 @@ class RoundedCount(LatticeMechanism):
         release.emit(Count(value=max(0, math.floor(noisy + Fraction(1, 2)))))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec rounded_count.dp sha256 9fdad856994ff0efc8336bd494c3343bedee7c0532354db1698471b39fbfc766
+#: spec rounded_count.dp sha256 9fdad856994ff0efc8336bd494c3343bedee7c0532354db1698471b39fbfc766
 #| # What is computed from a noisy number costs nothing: rounding, and cutting off what is below zero.
 #| # Source: VLDB paper, section 3, resilience to post-processing; VLDB Example 1 for the alignment.
 #| mechanism rounded_count
@@ -186,15 +186,15 @@ class RoundedCount(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of rounded_count
+#: claim of rounded_count
 #| eps
-#= plan of rounded_count
+#: plan of rounded_count
 #| route acyclic
 #| witness 0 d:x
 #| witness 1 eps
 #| witness 1 resolution
 #| group 7 / 0-5 / 4:0.1 5:0.1
-#= conditions of form of rounded_count
+#: conditions of form of rounded_count
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 14: `eta ~ DLap(1/eps, 1/resolution)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 14: the output determines which variables are drawn
@@ -204,7 +204,7 @@ class RoundedCount(LatticeMechanism):
 #| (true by its normal form) ; output, line 16: `count` releases the same `value` on D and D'
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of rounded_count: 5 x unsat
+#: SMT-LIB script 1 of rounded_count: 5 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -230,7 +230,7 @@ class RoundedCount(LatticeMechanism):
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
 #| ; cost, line 11: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- v3) 1) 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of rounded_count: 3 x unsat
+#: SMT-LIB script 2 of rounded_count: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -244,7 +244,7 @@ class RoundedCount(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 3 of rounded_count: 1 x sat
+#: SMT-LIB script 3 of rounded_count: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; (x' - x)
 #| (declare-const v1 Real) ; eps
@@ -258,5 +258,5 @@ class RoundedCount(LatticeMechanism):
 #| (assert (or (<= (+ (- v2) 1) 0) (>= (- v2) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (= (+ v1 (- 1)) 0) (and (<= (+ v2 (- 1)) 0) (<= (+ (- v2) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (- v0) 0) (>= (+ (- v0) (- 1)) 0))) (assert (or (<= (+ v2 (- 1)) 0) (>= (+ v2 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 1709f02251690701d4ba861530638659ab24ec60397b9fde2169a32f81edfeb1
+#: digest
+#| sha256 723035d89f149f8a4977d50dc2769c64e359c49e25e8ca57b79fe306e267dbde

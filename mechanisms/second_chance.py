@@ -171,13 +171,13 @@ class SecondChance(LatticeMechanism):
         release.emit(Answer(above=x + eta >= T or x + xi >= T))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec second_chance.dp sha256 2109b24bbb4d3c467dd63b477cc48621f00a20cf2c78f19c048ae5a66fad1de4
+#: spec second_chance.dp sha256 2109b24bbb4d3c467dd63b477cc48621f00a20cf2c78f19c048ae5a66fad1de4
 #| # A test with a second chance, whose two draws are both made at the start: the number of draws is always 2.
 #| # Source: VLDB paper, Example 2, twice; condition ii of Lemma 1 is why both are drawn. See broken/hidden_draw_count.dp.
 #| mechanism second_chance
@@ -203,9 +203,9 @@ class SecondChance(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of second_chance
+#: claim of second_chance
 #| eps
-#= plan of second_chance
+#: plan of second_chance
 #| route acyclic
 #| witness 0 d:x
 #| witness 1 resolution
@@ -214,7 +214,7 @@ class SecondChance(LatticeMechanism):
 #| group 1 /  / 0:0.1
 #| group 8 / 2-3 / 4:0.1 5:0.1 6:0.1 7:0.1
 #| group 6 / 1 6-15 /
-#= conditions of form of second_chance
+#: conditions of form of second_chance
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; defined, line 20: `out[0].above`: there is a record with this field (on D')
 #| (assumed) ; defined, line 22: `out[0].above`: there is a record with this field (on D')
@@ -230,7 +230,7 @@ class SecondChance(LatticeMechanism):
 #| (integral (* (+ (if (@ out:field:above 0) 0 -1) (if (@ out:field:above 0) 1 0)) resolution)) ; support, line 21: the aligned `xi` moves by whole steps
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of second_chance: 2 x unsat
+#: SMT-LIB script 1 of second_chance: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -241,7 +241,7 @@ class SecondChance(LatticeMechanism):
 #| (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of second_chance: 8 x unsat
+#: SMT-LIB script 2 of second_chance: 8 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -291,7 +291,7 @@ class SecondChance(LatticeMechanism):
 #| ; cost, line 12: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- v6) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of second_chance: 2 x unsat
+#: SMT-LIB script 3 of second_chance: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -302,7 +302,7 @@ class SecondChance(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 4 of second_chance: 4 x unsat
+#: SMT-LIB script 4 of second_chance: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -317,7 +317,7 @@ class SecondChance(LatticeMechanism):
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 5 of second_chance: 1 x sat
+#: SMT-LIB script 5 of second_chance: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; (x' - x)
 #| (declare-const v1 Real) ; resolution
@@ -329,5 +329,5 @@ class SecondChance(LatticeMechanism):
 #| (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (- v0) 0) (>= (+ (- v0) (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 8cb61b73691a528e4f64b0a9976099a4dd5bbf064b722e4a54faf18c4b32e2b6
+#: digest
+#| sha256 ea8cade02449fd96f28c97213b7cd5c71b7ed18bbed2c5680ab99a4fe70464ba

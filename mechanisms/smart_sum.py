@@ -208,13 +208,13 @@ class SmartSum(RefinedMechanism):
             yield release.emit(Prefix(value=next_), query=("q", i))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec smart_sum.dp sha256 39c06abb8a10841d578edf3b99c9755360bb0b6810dc1d7c6446c2d5f507347d
+#: spec smart_sum.dp sha256 39c06abb8a10841d578edf3b99c9755360bb0b6810dc1d7c6446c2d5f507347d
 #| # Smart sum: a running noisy sum that starts afresh from a noisy block sum every M answers, so that little noise adds up.
 #| # Source: CheckDP and ShadowDP suites, smart sum (after Chan, Shi and Song's two-level counter); their goal is 2*eps as well.
 #| # An answer that moves is paid for twice: once in its own prefix, once in its block's sum. At a block's end only once.
@@ -250,9 +250,9 @@ class SmartSum(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of smart_sum
+#: claim of smart_sum
 #| 2*eps
-#= plan of smart_sum
+#: plan of smart_sum
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta1@1 i@1)
@@ -272,7 +272,7 @@ class SmartSum(RefinedMechanism):
 #| group 11 / 0 2 5-7 10-13 15-25 /
 #| group 1 / 5 10-11 /
 #| group 2 / 0-1 /
-#= conditions of form of smart_sum
+#: conditions of form of smart_sum
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; fresh, line 20: `eta1[i] ~ Lap(1/eps)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 25: `eta2[i] ~ Lap(1/eps)` draws a variable that was not drawn before
@@ -292,7 +292,7 @@ class SmartSum(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 18: `last index of eta2 <= i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of smart_sum: 24 x unsat
+#: SMT-LIB script 1 of smart_sum: 24 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; M
@@ -413,7 +413,7 @@ class SmartSum(RefinedMechanism):
 #| ; invariant, line 18: `alignment_cost + abs(-(sum' - sum))*eps <= 2*(1 if the differing index < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v15 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of smart_sum: 3 x unsat
+#: SMT-LIB script 2 of smart_sum: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; M
 #| (declare-const v1 Real) ; eps
@@ -430,7 +430,7 @@ class SmartSum(RefinedMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `2*eps` is positive
 #| (push 1) (assert (<= (* 2 v1) 0)) (check-sat) (pop 1)
-#= SMT-LIB script 3 of smart_sum: 1 x sat
+#: SMT-LIB script 3 of smart_sum: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -454,5 +454,5 @@ class SmartSum(RefinedMechanism):
 #| (assert (or (<= (+ (- v5) 1) 0) (>= (- v5) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v2 0) (and (<= v3 0) (<= (- v3) 0)) (= (+ v4 (- 1)) 0) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v3 0) (>= (+ v3 (- 1)) 0))) (assert (or (<= (- v3) 0) (>= (+ (- v3) (- 1)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 55ad97ecbb0886943d1a9b0cca3b32fda4107ca3958dd16cfa5bca5be24923be
+#: digest
+#| sha256 f9cbf8842650b43f0bd4d8de8532502e21ecaf97cfc12b7d574856c3ad5de67d

@@ -222,13 +222,13 @@ class Sparse(LatticeMechanism):
                 break
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec sparse.dp sha256 e82678f0ec4104eeb72a48b272cc7a364add98b6613874901629a25e8b59ea76
+#: spec sparse.dp sha256 e82678f0ec4104eeb72a48b272cc7a364add98b6613874901629a25e8b59ea76
 #| # Sparse: AboveThreshold again and again, with a new threshold after each top, until c of them were found.
 #| # Source: lecture 9, Figure 2 and Theorem 3, the case delta = 0 (Algorithm 2 of Dwork and Roth).
 #| # The threshold drawn after the last top decides nothing any more, so it is not moved and costs nothing: that is
@@ -266,9 +266,9 @@ class Sparse(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of sparse
+#: claim of sparse
 #| eps
-#= plan of sparse
+#: plan of sparse
 #| route acyclic
 #| invariant 1 (< count@1 c)
 #| invariant 1 (<= 0 count@1)
@@ -297,7 +297,7 @@ class Sparse(LatticeMechanism):
 #| group 1 / 1 4 /
 #| group 1 / 5 9 12 14 18 20-22 25 31-32 17.2 /
 #| group 1 / 5 9 12 21 29 /
-#= conditions of form of sparse
+#: conditions of form of sparse
 #| (true by its normal form) ; hypotheses, line 10: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 20: `eta[0] ~ DLap(sigma, 1/resolution)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 23: `nu[i] ~ DLap(2*sigma, 1/resolution)` draws a variable that was not drawn before
@@ -326,7 +326,7 @@ class Sparse(LatticeMechanism):
 #| (assumed) ; invariant, line 22: `(noisy_T' - noisy_T) == 1` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 5: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of sparse: 2 x unsat
+#: SMT-LIB script 1 of sparse: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -335,7 +335,7 @@ class Sparse(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 10: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of sparse: 31 x unsat
+#: SMT-LIB script 2 of sparse: 31 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -488,7 +488,7 @@ class Sparse(LatticeMechanism):
 #| ; cost, line 15: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- p5) (* (- (/ 1 4)) p6) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of sparse: 1 x unsat
+#: SMT-LIB script 3 of sparse: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; c
 #| (declare-const v1 Real) ; count
@@ -497,7 +497,7 @@ class Sparse(LatticeMechanism):
 #| (assert (<= (+ v2 (- v1) (- (/ 1 2))) 0))
 #| ; cost, line 15: the alignment costs at most `eps`
 #| (assert (< (+ (- v2) v0) 0)) (check-sat)
-#= SMT-LIB script 4 of sparse: 1 x unsat
+#: SMT-LIB script 4 of sparse: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; c
 #| (declare-const v1 Real) ; count
@@ -525,7 +525,7 @@ class Sparse(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v3 (- v4)) 0) (<= (+ (- v3) v4) 0))) (and (or (not v5) v10) (or (not v10) v5))))
 #| ; cost, line 15: the alignment costs at most `eps`
 #| (assert (< (+ (- v2) (* (- (/ 1 2)) v6) (* (- (/ 1 4)) v11) v0) 0)) (check-sat)
-#= SMT-LIB script 5 of sparse: 1 x unsat
+#: SMT-LIB script 5 of sparse: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; c
 #| (declare-const v12 Real) ; (1 if 0 < c else 0)
@@ -533,7 +533,7 @@ class Sparse(LatticeMechanism):
 #| (assert (<= (+ (- v0) 1) 0))
 #| ; invariant, line 22: `alignment_cost <= (2*count*eps + eps)/(2*c)` holds when loop 1 is reached
 #| (assert (< (+ (* (- (/ 1 2)) v12) (/ 1 2)) 0)) (check-sat)
-#= SMT-LIB script 6 of sparse: 1 x unsat
+#: SMT-LIB script 6 of sparse: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; c
 #| (declare-const v1 Real) ; count
@@ -561,7 +561,7 @@ class Sparse(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v3 (- v4)) 0) (<= (+ (- v3) v4) 0))) (and (or (not v5) v10) (or (not v10) v5))))
 #| ; invariant, line 22: `alignment_cost <= (2*count*eps + eps)/(2*c)` holds when loop 1 is reached
 #| (assert (< (+ (- v2) (* (- (/ 1 2)) v6) (* (- (/ 1 4)) v11) v1 (/ 3 2)) 0)) (check-sat)
-#= SMT-LIB script 7 of sparse: 1 x unsat
+#: SMT-LIB script 7 of sparse: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; count
 #| (declare-const v2 Real) ; alignment_cost
@@ -577,7 +577,7 @@ class Sparse(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v3 (- v4)) 0) (<= (+ (- v3) v4) 0))) (and (or (not v5) v10) (or (not v10) v5))))
 #| ; invariant, line 22: `alignment_cost <= (2*count*eps + eps)/(2*c)` holds when loop 1 is reached
 #| (assert (< (+ (- v2) (* (- (/ 1 4)) v11) v1 (/ 1 2)) 0)) (check-sat)
-#= SMT-LIB script 8 of sparse: 2 x unsat
+#: SMT-LIB script 8 of sparse: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; c
@@ -594,7 +594,7 @@ class Sparse(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 9 of sparse: 4 x unsat
+#: SMT-LIB script 9 of sparse: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; c
@@ -615,7 +615,7 @@ class Sparse(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 10 of sparse: 1 x sat
+#: SMT-LIB script 10 of sparse: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(f)
@@ -638,5 +638,5 @@ class Sparse(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 d95bc5b958a3186c6a69050d91b9ce78ef33ee3db90f2cd2dd78eeadc4e04951
+#: digest
+#| sha256 911452d7ebe25caa34a2240cb86b4d0d214da0a2cd4dc6d03fba2b2da28f3a71

@@ -177,13 +177,13 @@ class SumAll(RefinedMechanism):
         release.emit(Total(value=sum_ + eta))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec sum_all.dp sha256 c89b45b52c9b59f4271c81498d8de2a8187ad33f2e73264e662c5cc5dc4b790c
+#: spec sum_all.dp sha256 c89b45b52c9b59f4271c81498d8de2a8187ad33f2e73264e662c5cc5dc4b790c
 #| # A sum whose terms may all move: the distance grows with the number of terms, and so does the noise.
 #| # The `invariant` line states the distance after i terms; it is proved, not trusted.
 #| # Source: CheckDP suite, partial sum, under adjacency `all`; VLDB paper, Theorem 1.
@@ -210,9 +210,9 @@ class SumAll(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of sum_all
+#: claim of sum_all
 #| eps
-#= plan of sum_all
+#: plan of sum_all
 #| route acyclic
 #| invariant 1 (<= (abs (* -1 d:sum@1)) (* Delta i@1))
 #| invariant 1 (<= 0 i@1)
@@ -235,7 +235,7 @@ class SumAll(RefinedMechanism):
 #| group 4 / 1 4-5 7-10 /
 #| group 1 / 4-7 9-10 15 9.2 /
 #| group 1 / 1 5-6 8-10 15 9.2 9.3 /
-#= conditions of form of sum_all
+#: conditions of form of sum_all
 #| (true by its normal form) ; fresh, line 19: `eta ~ Lap(max(len(q), 1)*Delta/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 19: the output determines which variables are drawn
 #| (independent true ()) ; countable, line 4: no shift contains a released number
@@ -250,13 +250,13 @@ class SumAll(RefinedMechanism):
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (assumed) ; invariant, line 17: the invariant holds whenever the loop's test is reached
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of sum_all: 1 x unsat
+#: SMT-LIB script 1 of sum_all: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; Delta
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 8: the sensitivity is never negative
 #| (assert (< v0 0)) (check-sat)
-#= SMT-LIB script 2 of sum_all: 7 x unsat
+#: SMT-LIB script 2 of sum_all: 7 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; len(q)
@@ -296,7 +296,7 @@ class SumAll(RefinedMechanism):
 #| ; invariant, line 16: `-Delta*i <= (sum' - sum)` holds when loop 1 is reached
 #| (push 1) (assert (< (+ p0 v5 v6 v4) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of sum_all: 1 x unsat
+#: SMT-LIB script 3 of sum_all: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; (1 if len(q) <= 1 else len(q))
@@ -308,7 +308,7 @@ class SumAll(RefinedMechanism):
 #| (assert (<= (- v0) 0))
 #| ; scales, line 19: the scale in `eta ~ Lap(max(len(q), 1)*Delta/eps)` is positive
 #| (assert (<= v1 0)) (check-sat)
-#= SMT-LIB script 4 of sum_all: 1 x unsat
+#: SMT-LIB script 4 of sum_all: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; (1 if len(q) <= 1 else len(q))
 #| (declare-const v2 Real) ; Delta
@@ -320,7 +320,7 @@ class SumAll(RefinedMechanism):
 #| (assert (or (< (- v3) 0) (= (+ v4 v3) 0)))
 #| ; cost, line 12: the alignment costs at most `eps`
 #| (assert (< (+ (* v1 v2) (- v4)) 0)) (check-sat)
-#= SMT-LIB script 5 of sum_all: 1 x unsat
+#: SMT-LIB script 5 of sum_all: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; (1 if len(q) <= 1 else len(q))
@@ -338,7 +338,7 @@ class SumAll(RefinedMechanism):
 #| (assert (< (- v2) 0))
 #| ; invariant, line 16: `(sum' - sum) <= (1 if len(q) <= 1 else len(q))*Delta` holds when loop 1 is reached
 #| (assert (< (+ (* v1 v2) (- v6) (- v3)) 0)) (check-sat)
-#= SMT-LIB script 6 of sum_all: 1 x unsat
+#: SMT-LIB script 6 of sum_all: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; (1 if len(q) <= 1 else len(q))
@@ -357,7 +357,7 @@ class SumAll(RefinedMechanism):
 #| (assert (< (- v2) 0))
 #| ; invariant, line 16: `-(1 if len(q) <= 1 else len(q))*Delta <= (sum' - sum)` holds when loop 1 is reached
 #| (assert (< (+ (* v1 v2) v6 v3) 0)) (check-sat)
-#= SMT-LIB script 7 of sum_all: 4 x unsat
+#: SMT-LIB script 7 of sum_all: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; Delta
 #| (declare-const v1 Real) ; eps
@@ -383,7 +383,7 @@ class SumAll(RefinedMechanism):
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
 #| ; `(1 if len(q) <= 1 else len(q))` is positive
 #| (push 1) (assert (<= v3 0)) (assert (or (<= v3 0) (>= (+ v3 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 8 of sum_all: 1 x sat
+#: SMT-LIB script 8 of sum_all: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -402,5 +402,5 @@ class SumAll(RefinedMechanism):
 #| (assert (< (- v2) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (check-sat)
-#= digest
-#| sha256 dd42ca8063dc4be23fe34354238a2ade75fc987bed372d5aa13865ff7d1ba676
+#: digest
+#| sha256 b9b76ab7719ef37cf2a486444a509762aa9485cd9f05b9ac734bc30dee33a6f5

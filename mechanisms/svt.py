@@ -213,13 +213,13 @@ class Svt(LatticeMechanism):
                 yield release.emit(Answer(above=False), query=("Q", i))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec svt.dp sha256 639cef5bbd0ab63f7049b27b4afd19789711ba2746ac78275e23451e132cee59
+#: spec svt.dp sha256 639cef5bbd0ab63f7049b27b4afd19789711ba2746ac78275e23451e132cee59
 #| # The sparse vector technique as corrected by Lyu, Su and Li: one noisy threshold, booleans out, at most N of them true.
 #| # Source: dissertation, section 4.4.3, Algorithm 11; VLDB paper, Algorithm 1 without the box, and Lemma 3.
 #| mechanism svt
@@ -253,9 +253,9 @@ class Svt(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of svt
+#: claim of svt
 #| eps
-#= plan of svt
+#: plan of svt
 #| route acyclic
 #| invariant 1 (< count@1 N)
 #| invariant 1 (<= 0 i@1)
@@ -281,7 +281,7 @@ class Svt(LatticeMechanism):
 #| group 1 / 0-2 4 6 9 12 16-18 21 24 30 /
 #| group 1 / 1 4 6 9 15-17 20 29 /
 #| group 1 / 4 6 9 18 28 /
-#= conditions of form of svt
+#: conditions of form of svt
 #| (assumed) ; hypotheses, line 8: the lattice's step is positive
 #| (true by its normal form) ; fresh, line 17: `eta1 ~ DLap(2*(Delta*gamma)/eps, gamma)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 21: `eta2[i] ~ DLap(4*N*(Delta*gamma)/eps, gamma)` draws a variable that was not drawn before
@@ -305,13 +305,13 @@ class Svt(LatticeMechanism):
 #| (assumed) ; invariant, line 20: `count < N` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of svt: 1 x unsat
+#: SMT-LIB script 1 of svt: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const p0 Real) ; Delta*gamma
 #| (assert (< (- p0) 0))
 #| ; hypotheses, line 8: the sensitivity is never negative
 #| (assert (< p0 0)) (check-sat)
-#= SMT-LIB script 2 of svt: 23 x unsat
+#: SMT-LIB script 2 of svt: 23 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; N
@@ -416,7 +416,7 @@ class Svt(LatticeMechanism):
 #| ; output, line 22: where `q + eta2[i] >= noisy_T` holds on D it holds on D'
 #| (push 1) (assert (< (+ v11 (- p5) (- v6) p2 p6 (- p3) p4) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of svt: 1 x unsat
+#: SMT-LIB script 3 of svt: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; gamma
 #| (declare-const v1 Real) ; records so far
@@ -439,7 +439,7 @@ class Svt(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v1) v2) 0))) (and (or (not v7) v8) (or (not v8) v7))))
 #| ; output, line 22: where `q + eta2[i] >= noisy_T` fails on D it fails on D'
 #| (assert (<= (+ (- v9) (* v10 v0) (- (* v3 v0)) v4 (- (* v11 v0)) (* v5 v0) (- (* v6 v0))) 0)) (check-sat)
-#= SMT-LIB script 4 of svt: 1 x unsat
+#: SMT-LIB script 4 of svt: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; gamma
 #| (declare-const v10 Real) ; Delta
@@ -455,7 +455,7 @@ class Svt(LatticeMechanism):
 #| (assert (<= (+ (- v12) 1) 0))
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (assert (< (+ (- v14) (* v10 v12 v0)) 0)) (check-sat)
-#= SMT-LIB script 5 of svt: 1 x unsat
+#: SMT-LIB script 5 of svt: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; gamma
 #| (declare-const v1 Real) ; records so far
@@ -485,7 +485,7 @@ class Svt(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v1) v2) 0))) (and (or (not v7) v8) (or (not v8) v7))))
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (assert (< (+ (- v14) (* (- (/ 1 4)) v17) (* v10 v12 v0)) 0)) (check-sat)
-#= SMT-LIB script 6 of svt: 1 x unsat
+#: SMT-LIB script 6 of svt: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; gamma
 #| (declare-const v1 Real) ; records so far
@@ -511,7 +511,7 @@ class Svt(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v1) v2) 0))) (and (or (not v7) v8) (or (not v8) v7))))
 #| ; invariant, line 20: `alignment_cost <= (Delta*count*eps*gamma + N*abs(-Delta*gamma)*eps)/(2*Delta*N*gamma)` holds when loop 1 is reached
 #| (assert (< (+ (- v14) (* (- (/ 1 4)) v17) (* (/ 1 2) v10 v13 v0) (* (/ 1 2) v10 v0) (* (/ 1 2) v12 v15)) 0)) (check-sat)
-#= SMT-LIB script 7 of svt: 1 x unsat
+#: SMT-LIB script 7 of svt: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; gamma
 #| (declare-const v1 Real) ; records so far
@@ -531,7 +531,7 @@ class Svt(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v1) v2) 0))) (and (or (not v7) v8) (or (not v8) v7))))
 #| ; invariant, line 20: `alignment_cost <= (Delta*count*eps*gamma + N*abs(-Delta*gamma)*eps)/(2*Delta*N*gamma)` holds when loop 1 is reached
 #| (assert (< (+ (- v14) (* (- (/ 1 4)) v17) (* (/ 1 2) v10 v13 v0) (* (/ 1 2) v12 v15)) 0)) (check-sat)
-#= SMT-LIB script 8 of svt: 1 x unsat
+#: SMT-LIB script 8 of svt: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; gamma
 #| (declare-const v1 Real) ; N
@@ -547,7 +547,7 @@ class Svt(LatticeMechanism):
 #| (assert (or (<= (- v4) 0) (>= (+ (- v4) (- 1)) 0)))
 #| ; `Delta*gamma` is positive
 #| (assert (<= (* v2 v0) 0)) (check-sat)
-#= SMT-LIB script 9 of svt: 6 x unsat
+#: SMT-LIB script 9 of svt: 6 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; gamma
 #| (declare-const v1 Real) ; N
@@ -573,7 +573,7 @@ class Svt(LatticeMechanism):
 #| (push 1) (assert (<= v1 0)) (assert (or (<= v1 0) (>= (+ v1 (- 1)) 0))) (check-sat) (pop 1)
 #| ; `Delta` is positive
 #| (push 1) (assert (<= v2 0)) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 10 of svt: 1 x sat
+#: SMT-LIB script 10 of svt: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(Q)
@@ -597,5 +597,5 @@ class Svt(LatticeMechanism):
 #| (assert (< (- v5) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)) (and (<= (+ v2 (- 1)) 0) (<= (+ (- v2) 1) 0)) (= (+ v4 (- 1)) 0) (and (<= v3 0) (<= (- v3) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (assert (or (<= (+ v2 (- 1)) 0) (>= (+ v2 (- 2)) 0))) (assert (or (<= (+ (- v2) 1) 0) (>= (- v2) 0))) (assert (or (<= v3 0) (>= (+ v3 (- 1)) 0))) (assert (or (<= (- v3) 0) (>= (+ (- v3) (- 1)) 0))) (check-sat)
-#= digest
-#| sha256 3ebefdb8a24cfb912310bd3be39318b1eb742ff97465fa76c7c625d6a57566d7
+#: digest
+#| sha256 77c32c70c83c1ed70819854aa43db07fe0b01e31f551ca07f7c729db38e130a2

@@ -240,13 +240,13 @@ class SvtDiscrete(LatticeMechanism):
                 yield release.emit(Bottom(), query=("q", i))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec svt_discrete.dp sha256 8c1641043755985967d1afe2af05aa7d0039165b388b5f4aa274b0822fa6c418
+#: spec svt_discrete.dp sha256 8c1641043755985967d1afe2af05aa7d0039165b388b5f4aa274b0822fa6c418
 #| # Sparse vector with gap on a lattice of step g that divides the sensitivity: exact arithmetic, no real-valued noise.
 #| # A gap can be 0 here with positive probability; the alignment keeps the gap itself, so ties stay ties.
 #| # Source: VLDB paper, Algorithm 1, with the discrete Laplace distribution of Lemma 1 (condition iii) and appendix A.2 (base gamma).
@@ -284,9 +284,9 @@ class SvtDiscrete(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of svt_discrete
+#: claim of svt_discrete
 #| eps
-#= plan of svt_discrete
+#: plan of svt_discrete
 #| route acyclic
 #| invariant 1 (< count@1 k)
 #| invariant 1 (<= 0 i@1)
@@ -314,7 +314,7 @@ class SvtDiscrete(LatticeMechanism):
 #| group 1 / 0-2 4 6 9 11 16-17 19 21 24 29-30 /
 #| group 1 / 1 4 6 9 15-16 18 20 29 /
 #| group 1 / 4 6 9 18 28 /
-#= conditions of form of svt_discrete
+#: conditions of form of svt_discrete
 #| (assumed) ; hypotheses, line 10: the lattice's step is positive
 #| (true by its normal form) ; fresh, line 20: `eta ~ DLap(2*Delta/eps, g)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 24: `nu[i] ~ DiscreteLaplace(4*k*Delta/eps, g)` draws a variable that was not drawn before
@@ -336,12 +336,12 @@ class SvtDiscrete(LatticeMechanism):
 #| (assumed) ; invariant, line 23: `count < k` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of svt_discrete: 1 x unsat
+#: SMT-LIB script 1 of svt_discrete: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const p0 Real) ; g*m
 #| ; hypotheses, line 10: the sensitivity is never negative
 #| (assert (< p0 0)) (assert (> p0 0)) (check-sat)
-#= SMT-LIB script 2 of svt_discrete: 20 x unsat
+#: SMT-LIB script 2 of svt_discrete: 20 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -426,7 +426,7 @@ class SvtDiscrete(LatticeMechanism):
 #| ; output, line 26: `top` releases the same `gap` on D and D'
 #| (push 1) (assert (not (= (+ (- v8) (- p2) p3) 0))) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of svt_discrete: 1 x unsat
+#: SMT-LIB script 3 of svt_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; g
 #| (declare-const v1 Real) ; m
@@ -449,7 +449,7 @@ class SvtDiscrete(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v2 (- v3)) 0) (<= (+ (- v2) v3) 0))) (and (or (not v8) v9) (or (not v9) v8))))
 #| ; output, line 25: where `query + nu[i] >= noisy_T` holds on D it holds on D'
 #| (assert (< (+ v10 (* v11 v0) (- (* v4 v0)) (- (* v0 v1)) (* v0 v5) (* v0 v6) (- (* v0 v7))) 0)) (check-sat)
-#= SMT-LIB script 4 of svt_discrete: 1 x unsat
+#: SMT-LIB script 4 of svt_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; g
 #| (declare-const v1 Real) ; m
@@ -473,7 +473,7 @@ class SvtDiscrete(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v2 (- v3)) 0) (<= (+ (- v2) v3) 0))) (and (or (not v8) v9) (or (not v9) v8))))
 #| ; output, line 25: where `query + nu[i] >= noisy_T` fails on D it fails on D'
 #| (assert (<= (+ (- v10) (- (* v11 v0)) (* v4 v0) (* v0 v1) (- (* v0 v5)) (- (* v0 v6)) (* v0 v7)) 0)) (check-sat)
-#= SMT-LIB script 5 of svt_discrete: 1 x unsat
+#: SMT-LIB script 5 of svt_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; g
 #| (declare-const v1 Real) ; m
@@ -496,7 +496,7 @@ class SvtDiscrete(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v2 (- v3)) 0) (<= (+ (- v2) v3) 0))) (and (or (not v8) v9) (or (not v9) v8))))
 #| ; output, line 25: where `query + nu[i] >= noisy_T` holds on D it holds on D'
 #| (assert (< (+ v10 (* v11 v0) (- (* v4 v0)) (- (* v0 v1)) (* v0 v5) (* v0 v6) (- (* v0 v7))) 0)) (check-sat)
-#= SMT-LIB script 6 of svt_discrete: 1 x unsat
+#: SMT-LIB script 6 of svt_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; g
 #| (declare-const v1 Real) ; m
@@ -512,7 +512,7 @@ class SvtDiscrete(LatticeMechanism):
 #| (assert (<= (+ (- v1) 1) 0))
 #| ; cost, line 15: the alignment costs at most `eps`
 #| (assert (< (+ (- v14) (* v0 v13 v1)) 0)) (check-sat)
-#= SMT-LIB script 7 of svt_discrete: 1 x unsat
+#: SMT-LIB script 7 of svt_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; g
 #| (declare-const v1 Real) ; m
@@ -543,7 +543,7 @@ class SvtDiscrete(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v2 (- v3)) 0) (<= (+ (- v2) v3) 0))) (and (or (not v8) v9) (or (not v9) v8))))
 #| ; cost, line 15: the alignment costs at most `eps`
 #| (assert (< (+ (- v14) (* (- (/ 1 4)) v17) (* v0 v13 v1)) 0)) (check-sat)
-#= SMT-LIB script 8 of svt_discrete: 1 x unsat
+#: SMT-LIB script 8 of svt_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; g
 #| (declare-const v1 Real) ; m
@@ -569,7 +569,7 @@ class SvtDiscrete(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v2 (- v3)) 0) (<= (+ (- v2) v3) 0))) (and (or (not v8) v9) (or (not v9) v8))))
 #| ; invariant, line 23: `alignment_cost <= (abs(-g*m)*eps*k + count*eps*g*m)/(2*g*k*m)` holds when loop 1 is reached
 #| (assert (< (+ (- v14) (* (- (/ 1 4)) v17) (* (/ 1 2) v15 v13) (* (/ 1 2) v12 v0 v1) (* (/ 1 2) v0 v1)) 0)) (check-sat)
-#= SMT-LIB script 9 of svt_discrete: 1 x unsat
+#: SMT-LIB script 9 of svt_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; g
 #| (declare-const v1 Real) ; m
@@ -589,7 +589,7 @@ class SvtDiscrete(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v2 (- v3)) 0) (<= (+ (- v2) v3) 0))) (and (or (not v8) v9) (or (not v9) v8))))
 #| ; invariant, line 23: `alignment_cost <= (abs(-g*m)*eps*k + count*eps*g*m)/(2*g*k*m)` holds when loop 1 is reached
 #| (assert (< (+ (- v14) (* (- (/ 1 4)) v17) (* (/ 1 2) v15 v13) (* (/ 1 2) v12 v0 v1)) 0)) (check-sat)
-#= SMT-LIB script 10 of svt_discrete: 1 x unsat
+#: SMT-LIB script 10 of svt_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; m
 #| (declare-const v1 Real) ; g
@@ -606,7 +606,7 @@ class SvtDiscrete(LatticeMechanism):
 #| (assert (or (<= (- v4) 0) (>= (+ (- v4) (- 1)) 0)))
 #| ; `g*m` is positive
 #| (assert (<= (* v1 v0) 0)) (check-sat)
-#= SMT-LIB script 11 of svt_discrete: 6 x unsat
+#: SMT-LIB script 11 of svt_discrete: 6 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; m
 #| (declare-const v1 Real) ; g
@@ -633,7 +633,7 @@ class SvtDiscrete(LatticeMechanism):
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
 #| ; `k` is positive
 #| (push 1) (assert (<= v2 0)) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 12 of svt_discrete: 1 x sat
+#: SMT-LIB script 12 of svt_discrete: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -658,5 +658,5 @@ class SvtDiscrete(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v6 (- 1)) 0) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0) (and (<= v2 0) (<= (- v2) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (check-sat)
-#= digest
-#| sha256 674a67256d0e058a97d49503c849854036252c24b41b593195634543f438762e
+#: digest
+#| sha256 1fb2f51e9b0778a38365429cc520519fbef4b4c6149ad9281d25a89a70e62512

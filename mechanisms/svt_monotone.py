@@ -217,13 +217,13 @@ class SvtMonotone(LatticeMechanism):
                 break
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec svt_monotone.dp sha256 3a3ad3eb5ff41c77f88abbe1bed0deb947ec49149e70d7841a9edf3679f3d8cf
+#: spec svt_monotone.dp sha256 3a3ad3eb5ff41c77f88abbe1bed0deb947ec49149e70d7841a9edf3679f3d8cf
 #| # Sparse vector for monotone queries, such as counts: half the query noise is enough.
 #| # A record comes or goes, so all answers rise or all fall. If they rise, the threshold must rise with them, and an
 #| # answer above it needs 1 + q - q', which is at most 1. If they fall, a bottom stays a bottom without help, and an
@@ -261,9 +261,9 @@ class SvtMonotone(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of svt_monotone
+#: claim of svt_monotone
 #| eps
-#= plan of svt_monotone
+#: plan of svt_monotone
 #| route acyclic
 #| invariant 1 (< count@1 N)
 #| invariant 1 (<= 0 count@1)
@@ -294,7 +294,7 @@ class SvtMonotone(LatticeMechanism):
 #| group 1 / 2-3 8 14 18-21 24-28 32-36 40 35.1 /
 #| group 1 / 5 8 10 13 17-20 23-27 31-33 39-40 /
 #| group 1 / 5 8 10 13 16 24 26 39 /
-#= conditions of form of svt_monotone
+#: conditions of form of svt_monotone
 #| (true by its normal form) ; hypotheses, line 12: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 20: `eta ~ DLap(2/eps, 1/resolution)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 24: `xi[i] ~ DLap(2*N/eps, 1/resolution)` draws a variable that was not drawn before
@@ -317,7 +317,7 @@ class SvtMonotone(LatticeMechanism):
 #| (assumed) ; invariant, line 23: `0 <= count` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 6: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of svt_monotone: 2 x unsat
+#: SMT-LIB script 1 of svt_monotone: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -326,7 +326,7 @@ class SvtMonotone(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 12: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of svt_monotone: 50 x unsat
+#: SMT-LIB script 2 of svt_monotone: 50 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -551,7 +551,7 @@ class SvtMonotone(LatticeMechanism):
 #| ; cost, line 17: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- p7) 1 (* (- (/ 1 2)) p8)) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of svt_monotone: 1 x unsat
+#: SMT-LIB script 3 of svt_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; N
 #| (declare-const v1 Real) ; count
@@ -565,7 +565,7 @@ class SvtMonotone(LatticeMechanism):
 #| (assert (<= (+ (- v0) 1) 0))
 #| ; cost, line 17: the alignment costs at most `eps`
 #| (assert (< (+ (- v2) v0) 0)) (check-sat)
-#= SMT-LIB script 4 of svt_monotone: 1 x unsat
+#: SMT-LIB script 4 of svt_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; N
 #| (declare-const v1 Real) ; count
@@ -603,7 +603,7 @@ class SvtMonotone(LatticeMechanism):
 #| (assert (<= (+ (- v7) 1) 0))
 #| ; cost, line 17: the alignment costs at most `eps`
 #| (assert (< (+ (- v2) v0 (* (- (/ 1 2)) v11)) 0)) (check-sat)
-#= SMT-LIB script 5 of svt_monotone: 1 x unsat
+#: SMT-LIB script 5 of svt_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; N
 #| (declare-const v1 Real) ; count
@@ -646,7 +646,7 @@ class SvtMonotone(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v14 (- v15)) 0) (<= (+ (- v14) v15) 0))) (and (or (not v16) v5) (or (not v5) v16))))
 #| ; invariant, line 23: `alignment_cost <= ((1 if q <= q' else 0)*N*eps + count*eps)/(2*N)` holds when loop 1 is reached
 #| (assert (< (+ (- v2) (* (/ 1 2) v3 v0) (* (- (/ 1 2)) v11) (* (/ 1 2) v1) (/ 1 2)) 0)) (check-sat)
-#= SMT-LIB script 6 of svt_monotone: 1 x unsat
+#: SMT-LIB script 6 of svt_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; N
 #| (declare-const v1 Real) ; count
@@ -675,7 +675,7 @@ class SvtMonotone(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v14 (- v15)) 0) (<= (+ (- v14) v15) 0))) (and (or (not v16) v5) (or (not v5) v16))))
 #| ; invariant, line 23: `alignment_cost <= ((1 if q <= q' else 0)*N*eps + count*eps)/(2*N)` holds when loop 1 is reached
 #| (assert (< (+ (- v2) (* (/ 1 2) v3 v0) (* (- (/ 1 2)) v11) (* (/ 1 2) v1)) 0)) (check-sat)
-#= SMT-LIB script 7 of svt_monotone: 2 x unsat
+#: SMT-LIB script 7 of svt_monotone: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; N
@@ -692,7 +692,7 @@ class SvtMonotone(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 8 of svt_monotone: 4 x unsat
+#: SMT-LIB script 8 of svt_monotone: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; N
@@ -716,7 +716,7 @@ class SvtMonotone(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 9 of svt_monotone: 1 x sat
+#: SMT-LIB script 9 of svt_monotone: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -750,5 +750,5 @@ class SvtMonotone(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v9 (- 1)) 0) (<= (+ (- v9) 1) 0)) (= (+ v8 (- 1)) 0) (not v4) v5 (not v6) v7)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v9 (- 1)) 0) (>= (+ v9 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 b0ebba2ce1a69a38f01307fadfad36087684ecc7dd8cd2b4d686897ae168c15e
+#: digest
+#| sha256 6a4db204f580ab20df16a9f79d9d46f83af5279c657014cdf712da57d0e2d92d

@@ -223,13 +223,13 @@ class SvtWithGap(LatticeMechanism):
                 break
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec svt_with_gap.dp sha256 5d2358650a13175e6971e502d7ca8bce89ac5870fd046840840f5fd9d736b5b7
+#: spec svt_with_gap.dp sha256 5d2358650a13175e6971e502d7ca8bce89ac5870fd046840840f5fd9d736b5b7
 #| # Sparse vector that also releases how far above the noisy threshold an answer is, at no further cost.
 #| # Source: VLDB paper, Algorithm 1 with the box, equation 2, Lemmas 2 and 3 (the mechanism is by Wang and others).
 #| mechanism svt_with_gap
@@ -262,9 +262,9 @@ class SvtWithGap(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of svt_with_gap
+#: claim of svt_with_gap
 #| eps
-#= plan of svt_with_gap
+#: plan of svt_with_gap
 #| route acyclic
 #| invariant 1 (< count@1 k)
 #| invariant 1 (<= 0 i@1)
@@ -289,7 +289,7 @@ class SvtWithGap(LatticeMechanism):
 #| group 1 / 2 4 6 9 11 16-18 21 27-28 /
 #| group 1 / 4 6 9 15-17 20 26-27 /
 #| group 1 / 4 6 9 18 26 /
-#= conditions of form of svt_with_gap
+#: conditions of form of svt_with_gap
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 20: `eta ~ DLap(1/e0, 1/resolution)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 23: `xi[i] ~ DLap(1/e1, 1/resolution)` draws a variable that was not drawn before
@@ -311,7 +311,7 @@ class SvtWithGap(LatticeMechanism):
 #| (assumed) ; invariant, line 22: `count < k` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of svt_with_gap: 2 x unsat
+#: SMT-LIB script 1 of svt_with_gap: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -320,7 +320,7 @@ class SvtWithGap(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of svt_with_gap: 34 x unsat
+#: SMT-LIB script 2 of svt_with_gap: 34 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -463,7 +463,7 @@ class SvtWithGap(LatticeMechanism):
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- p8) (* (- (/ 1 4)) p9) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of svt_with_gap: 1 x unsat
+#: SMT-LIB script 3 of svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; count
 #| (declare-const v1 Real) ; k
@@ -472,7 +472,7 @@ class SvtWithGap(LatticeMechanism):
 #| (assert (<= (+ v2 (* (- (/ 1 2)) v0) (* (- (/ 1 2)) v1)) 0))
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (assert (< (+ (- v2) v1) 0)) (check-sat)
-#= SMT-LIB script 4 of svt_with_gap: 1 x unsat
+#: SMT-LIB script 4 of svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; count
 #| (declare-const v1 Real) ; k
@@ -498,7 +498,7 @@ class SvtWithGap(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v3 (- v4)) 0) (<= (+ (- v3) v4) 0))) (and (or (not v5) v9) (or (not v9) v5))))
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (assert (< (+ (- v2) (* (- (/ 1 4)) v10) v1) 0)) (check-sat)
-#= SMT-LIB script 5 of svt_with_gap: 1 x unsat
+#: SMT-LIB script 5 of svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; count
 #| (declare-const v1 Real) ; k
@@ -522,7 +522,7 @@ class SvtWithGap(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v3 (- v4)) 0) (<= (+ (- v3) v4) 0))) (and (or (not v5) v9) (or (not v9) v5))))
 #| ; invariant, line 22: `alignment_cost <= (count*eps + eps*k)/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (- v2) (* (- (/ 1 4)) v10) (* (/ 1 2) v0) (* (/ 1 2) v1) (/ 1 2)) 0)) (check-sat)
-#= SMT-LIB script 6 of svt_with_gap: 1 x unsat
+#: SMT-LIB script 6 of svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; count
 #| (declare-const v1 Real) ; k
@@ -539,7 +539,7 @@ class SvtWithGap(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v3 (- v4)) 0) (<= (+ (- v3) v4) 0))) (and (or (not v5) v9) (or (not v9) v5))))
 #| ; invariant, line 22: `alignment_cost <= (count*eps + eps*k)/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (- v2) (* (- (/ 1 4)) v10) (* (/ 1 2) v0) (* (/ 1 2) v1)) 0)) (check-sat)
-#= SMT-LIB script 7 of svt_with_gap: 2 x unsat
+#: SMT-LIB script 7 of svt_with_gap: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -556,7 +556,7 @@ class SvtWithGap(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 8 of svt_with_gap: 4 x unsat
+#: SMT-LIB script 8 of svt_with_gap: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -577,7 +577,7 @@ class SvtWithGap(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 9 of svt_with_gap: 1 x sat
+#: SMT-LIB script 9 of svt_with_gap: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -600,5 +600,5 @@ class SvtWithGap(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 74559bf709dfef723a1e8eb1a7fbdea1209f0ee298bcd5d54e5644d89b6418d6
+#: digest
+#| sha256 61c00e93ede43d904186d0f36f7297557669dc9cf1bf81be0d080b5513a904da

@@ -233,13 +233,13 @@ class SvtWithGapExponential(LatticeMechanism):
                 break
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec svt_with_gap_exponential.dp sha256 76e5467d1a6be97c8dddaddb9e5d38985ef6d0997d221cee73ac18c26df2c863
+#: spec svt_with_gap_exponential.dp sha256 76e5467d1a6be97c8dddaddb9e5d38985ef6d0997d221cee73ac18c26df2c863
 #| # Sparse vector with gap under centred exponential noise.
 #| # Source: dissertation, Algorithm 17 with the changes of section 5.4.2, "Exponential noise".
 #| mechanism svt_with_gap_exponential
@@ -275,9 +275,9 @@ class SvtWithGapExponential(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of svt_with_gap_exponential
+#: claim of svt_with_gap_exponential
 #| eps
-#= plan of svt_with_gap_exponential
+#: plan of svt_with_gap_exponential
 #| route acyclic
 #| invariant 1 (<= cost@1 (/ (+ (* eps k) (* eps theta) (* -1 eps)) k))
 #| invariant 1 (<= (* eps theta) cost@1)
@@ -315,7 +315,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| group 1 / 5 26-29 /
 #| group 1 / 8 10 15 21-23 26 30-31 34-35 /
 #| group 1 / 8 10 15 24 34 /
-#= conditions of form of svt_with_gap_exponential
+#: conditions of form of svt_with_gap_exponential
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 19: `eta ~ DExp(1/e0, 1/resolution)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 23: `xi[i] ~ DExp(2/e1, 1/resolution)` draws a variable that was not drawn before
@@ -342,7 +342,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (assumed) ; invariant, line 22: `0 < cost` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of svt_with_gap_exponential: 2 x unsat
+#: SMT-LIB script 1 of svt_with_gap_exponential: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -351,7 +351,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of svt_with_gap_exponential: 39 x unsat
+#: SMT-LIB script 2 of svt_with_gap_exponential: 39 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; resolution
@@ -518,7 +518,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- p12) (* (/ 1 2) p13) (* (- (/ 1 2)) p14) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of svt_with_gap_exponential: 1 x unsat
+#: SMT-LIB script 3 of svt_with_gap_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -526,7 +526,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 23: `e1`: the divisor is not 0
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 4 of svt_with_gap_exponential: 1 x unsat
+#: SMT-LIB script 4 of svt_with_gap_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -534,7 +534,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 23: `e1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 5 of svt_with_gap_exponential: 1 x unsat
+#: SMT-LIB script 5 of svt_with_gap_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -542,7 +542,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 24: `e1`: the divisor is not 0
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 6 of svt_with_gap_exponential: 1 x unsat
+#: SMT-LIB script 6 of svt_with_gap_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -550,7 +550,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 24: `e1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 7 of svt_with_gap_exponential: 1 x unsat
+#: SMT-LIB script 7 of svt_with_gap_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -558,7 +558,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 23: `e1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 8 of svt_with_gap_exponential: 1 x unsat
+#: SMT-LIB script 8 of svt_with_gap_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -566,7 +566,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (assert (< (+ v1 (- 1)) 0))
 #| ; defined, line 24: `e1`: the divisor is not 0 (on D')
 #| (assert (= (+ (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 9 of svt_with_gap_exponential: 1 x unsat
+#: SMT-LIB script 9 of svt_with_gap_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -581,7 +581,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (assert (< (+ (- v4) v3) 0)) (check-sat)
-#= SMT-LIB script 10 of svt_with_gap_exponential: 1 x unsat
+#: SMT-LIB script 10 of svt_with_gap_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -611,7 +611,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v5 (- v6)) 0) (<= (+ (- v5) v6) 0))) (and (or (not v7) v11) (or (not v11) v7))))
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (assert (< (+ (- v4) (* (/ 1 2) v12 v1) (* (- (/ 1 2)) v12) v3) 0)) (check-sat)
-#= SMT-LIB script 11 of svt_with_gap_exponential: 1 x unsat
+#: SMT-LIB script 11 of svt_with_gap_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -622,7 +622,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 22: `cost <= (eps*k + eps*theta - eps)/k` holds when loop 1 is reached
 #| (assert (< (+ (- (* v0 v3 v1)) (* v0 v3) (* v0 v1) (- v0)) 0)) (check-sat)
-#= SMT-LIB script 12 of svt_with_gap_exponential: 1 x unsat
+#: SMT-LIB script 12 of svt_with_gap_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -634,7 +634,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 22: `eps*theta <= cost` holds when loop 1 is reached
 #| (assert (< (+ (* v2 v3) (- (* v0 v3 v1)) (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 13 of svt_with_gap_exponential: 1 x unsat
+#: SMT-LIB script 13 of svt_with_gap_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -647,7 +647,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (assert (<= (+ (- v3) 1) 0))
 #| ; invariant, line 22: `0 < cost` holds when loop 1 is reached
 #| (assert (<= (+ (* v2 v3) (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 14 of svt_with_gap_exponential: 1 x unsat
+#: SMT-LIB script 14 of svt_with_gap_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -675,7 +675,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v5 (- v6)) 0) (<= (+ (- v5) v6) 0))) (and (or (not v7) v11) (or (not v11) v7))))
 #| ; invariant, line 22: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v4 v0)) (* (/ 1 2) v12 v0 v1) (* (- (/ 1 2)) v12 v0) (* v2 v3) (- (* v0 v1)) v0) 0)) (check-sat)
-#= SMT-LIB script 15 of svt_with_gap_exponential: 1 x unsat
+#: SMT-LIB script 15 of svt_with_gap_exponential: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; theta
@@ -694,7 +694,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v5 (- v6)) 0) (<= (+ (- v5) v6) 0))) (and (or (not v7) v11) (or (not v11) v7))))
 #| ; invariant, line 22: `alignment_cost <= cost` holds when loop 1 is reached
 #| (assert (< (+ (- (* v4 v0)) (* (/ 1 2) v12 v0 v1) (* (- (/ 1 2)) v12 v0) (* v2 v3)) 0)) (check-sat)
-#= SMT-LIB script 16 of svt_with_gap_exponential: 2 x unsat
+#: SMT-LIB script 16 of svt_with_gap_exponential: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -715,7 +715,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 17 of svt_with_gap_exponential: 7 x unsat
+#: SMT-LIB script 17 of svt_with_gap_exponential: 7 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -746,7 +746,7 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (push 1) (assert (<= (+ (- (* v3 v2)) v3) 0)) (check-sat) (pop 1)
 #| ; `eps*theta*theta - eps*theta` is negative
 #| (push 1) (assert (<= (+ (- (* v3 v2 v2)) (* v3 v2)) 0)) (check-sat) (pop 1)
-#= SMT-LIB script 18 of svt_with_gap_exponential: 1 x sat
+#: SMT-LIB script 18 of svt_with_gap_exponential: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -772,5 +772,5 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)) (= (+ v5 (- (/ 1 2))) 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 a360b440d1c2513a9001994cd35290eb4a30b3541743a72c88b678c175c761e2
+#: digest
+#| sha256 e2d7effc65f9055bfd42564ae13d5f63723b2eea28e9527ba990532b730ec705

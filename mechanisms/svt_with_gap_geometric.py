@@ -209,13 +209,13 @@ class SvtWithGapGeometric(LatticeMechanism):
                 yield release.emit(Bottom(), query=("q", i))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec svt_with_gap_geometric.dp sha256 dcb90e97e7e7e1ae467f64f55fc58b472d9813e7641ecf4eb1f7b879dcedc863
+#: spec svt_with_gap_geometric.dp sha256 dcb90e97e7e7e1ae467f64f55fc58b472d9813e7641ecf4eb1f7b879dcedc863
 #| # Sparse vector with gap for integer answers, under geometric noise: the released gap is an integer.
 #| # The noise is left uncentred; centring only moves the threshold by a public number.
 #| # Source: VLDB paper, Algorithm 1 with the noise of dissertation section 5.4.2, "Geometric noise".
@@ -252,9 +252,9 @@ class SvtWithGapGeometric(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of svt_with_gap_geometric
+#: claim of svt_with_gap_geometric
 #| eps
-#= plan of svt_with_gap_geometric
+#: plan of svt_with_gap_geometric
 #| route acyclic
 #| invariant 1 (< count@1 k)
 #| invariant 1 (<= 0 i@1)
@@ -277,7 +277,7 @@ class SvtWithGapGeometric(LatticeMechanism):
 #| group 1 / 3 5 7 11 13 18-20 23 35 21.1 /
 #| group 1 / 5 7 11 17-19 22 34 20.1 /
 #| group 1 / 5 7 11 20 33 /
-#= conditions of form of svt_with_gap_geometric
+#: conditions of form of svt_with_gap_geometric
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 18: `eta ~ Geometric(1 - exp(-e0))` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 22: `xi[i] ~ Geometric(1 - exp(-e1))` draws a variable that was not drawn before
@@ -298,7 +298,7 @@ class SvtWithGapGeometric(LatticeMechanism):
 #| (assumed) ; invariant, line 21: `count < k` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of svt_with_gap_geometric: 26 x unsat
+#: SMT-LIB script 1 of svt_with_gap_geometric: 26 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; eps
@@ -421,7 +421,7 @@ class SvtWithGapGeometric(LatticeMechanism):
 #| ; scales, line 22: the scale in `xi[i] ~ Geometric(1 - exp(-e1))` is positive
 #| (push 1) (assert (<= p1 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of svt_with_gap_geometric: 1 x unsat
+#: SMT-LIB script 2 of svt_with_gap_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; count
 #| (declare-const v1 Real) ; k
@@ -430,7 +430,7 @@ class SvtWithGapGeometric(LatticeMechanism):
 #| (assert (<= (+ v2 (* (- (/ 1 2)) v0) (* (- (/ 1 2)) v1)) 0))
 #| ; cost, line 13: the alignment costs at most `eps`
 #| (assert (< (+ (- v2) v1) 0)) (check-sat)
-#= SMT-LIB script 3 of svt_with_gap_geometric: 1 x unsat
+#: SMT-LIB script 3 of svt_with_gap_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; count
 #| (declare-const v1 Real) ; k
@@ -455,7 +455,7 @@ class SvtWithGapGeometric(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v3 (- v4)) 0) (<= (+ (- v3) v4) 0))) (and (or (not v5) v8) (or (not v8) v5))))
 #| ; cost, line 13: the alignment costs at most `eps`
 #| (assert (< (+ (- v2) (* (- (/ 1 4)) v9) v1) 0)) (check-sat)
-#= SMT-LIB script 4 of svt_with_gap_geometric: 1 x unsat
+#: SMT-LIB script 4 of svt_with_gap_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; count
 #| (declare-const v1 Real) ; k
@@ -478,7 +478,7 @@ class SvtWithGapGeometric(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v3 (- v4)) 0) (<= (+ (- v3) v4) 0))) (and (or (not v5) v8) (or (not v8) v5))))
 #| ; invariant, line 21: `alignment_cost <= (count*eps + eps*k)/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (- v2) (* (- (/ 1 4)) v9) (* (/ 1 2) v0) (* (/ 1 2) v1) (/ 1 2)) 0)) (check-sat)
-#= SMT-LIB script 5 of svt_with_gap_geometric: 1 x unsat
+#: SMT-LIB script 5 of svt_with_gap_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; count
 #| (declare-const v1 Real) ; k
@@ -495,7 +495,7 @@ class SvtWithGapGeometric(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v3 (- v4)) 0) (<= (+ (- v3) v4) 0))) (and (or (not v5) v8) (or (not v8) v5))))
 #| ; invariant, line 21: `alignment_cost <= (count*eps + eps*k)/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (- v2) (* (- (/ 1 4)) v9) (* (/ 1 2) v0) (* (/ 1 2) v1)) 0)) (check-sat)
-#= SMT-LIB script 6 of svt_with_gap_geometric: 3 x unsat
+#: SMT-LIB script 6 of svt_with_gap_geometric: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; eps
@@ -518,7 +518,7 @@ class SvtWithGapGeometric(LatticeMechanism):
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
 #| ; `exp(-eps/2)` is positive
 #| (push 1) (assert (<= v3 0)) (check-sat) (pop 1)
-#= SMT-LIB script 7 of svt_with_gap_geometric: 1 x sat
+#: SMT-LIB script 7 of svt_with_gap_geometric: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -540,5 +540,5 @@ class SvtWithGapGeometric(LatticeMechanism):
 #| (assert (or (<= (+ (- v4) 1) 0) (>= (- v4) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (= (+ v3 (- 1)) 0) (and (<= (+ v4 (- 1)) 0) (<= (+ (- v4) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v4 (- 1)) 0) (>= (+ v4 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 67478ea11581d71b4bc2fbeff1403d1a8f86042a6c28a76f034a3938c25e62ec
+#: digest
+#| sha256 09cbcbb636845cfdadf206f270d402f08b21d0fa1ab116aedc70349252ba8a6e

@@ -196,13 +196,13 @@ class SvtWithGapUntagged(LatticeMechanism):
             i = i + 1
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec svt_with_gap_untagged.dp sha256 2d2cd949f83401d808224d9d381000f97aec462e6024b1593bc79fae04d8b1b9
+#: spec svt_with_gap_untagged.dp sha256 2d2cd949f83401d808224d9d381000f97aec462e6024b1593bc79fae04d8b1b9
 #| # Sparse vector with gap whose output is a list of numbers: the gap, or -1 below the threshold.
 #| # A guard of the alignment may test a released number: there are still only countably many alignments.
 #| # Source: VLDB paper, Algorithm 1 and equation 2, where the top marker is left out as redundant.
@@ -236,9 +236,9 @@ class SvtWithGapUntagged(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of svt_with_gap_untagged
+#: claim of svt_with_gap_untagged
 #| eps
-#= plan of svt_with_gap_untagged
+#: plan of svt_with_gap_untagged
 #| route acyclic
 #| ways 0
 #| invariant 1 (<= count@1 k)
@@ -261,7 +261,7 @@ class SvtWithGapUntagged(LatticeMechanism):
 #| group 1 / 2 6 7.2 /
 #| group 1 / 4 6 9 18 26 /
 #| group 1 / 6 14-16 18-19 25 / 0:2
-#= conditions of form of svt_with_gap_untagged
+#: conditions of form of svt_with_gap_untagged
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 17: `eta ~ DLap(2/eps, 1/resolution)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 21: `xi[i] ~ DLap(4*k/eps, 1/resolution)` draws a variable that was not drawn before
@@ -282,7 +282,7 @@ class SvtWithGapUntagged(LatticeMechanism):
 #| (assumed) ; invariant, line 20: `count <= k` holds when loop 1 is reached
 #| (true by its normal form) ; terminates, line 20: every round brings the loop's test nearer to its end
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of svt_with_gap_untagged: 2 x unsat
+#: SMT-LIB script 1 of svt_with_gap_untagged: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -291,7 +291,7 @@ class SvtWithGapUntagged(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of svt_with_gap_untagged: 29 x unsat
+#: SMT-LIB script 2 of svt_with_gap_untagged: 29 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -406,7 +406,7 @@ class SvtWithGapUntagged(LatticeMechanism):
 #| ; invariant, line 20: `last index of xi < i` holds when loop 1 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of svt_with_gap_untagged: 1 x unsat
+#: SMT-LIB script 3 of svt_with_gap_untagged: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; count
 #| (declare-const v1 Real) ; k
@@ -416,7 +416,7 @@ class SvtWithGapUntagged(LatticeMechanism):
 #| (assert (or (<= (+ v0 (- v1) 1) 0) (>= (+ v0 (- v1)) 0)))
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (assert (< (+ (- v2) v1) 0)) (check-sat)
-#= SMT-LIB script 4 of svt_with_gap_untagged: 1 x unsat
+#: SMT-LIB script 4 of svt_with_gap_untagged: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; count
 #| (declare-const v1 Real) ; k
@@ -433,7 +433,7 @@ class SvtWithGapUntagged(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v5 (- v3)) 0) (<= (+ (- v5) v3) 0))) (= (+ v6 (- v7)) 0)))
 #| ; invariant, line 20: `alignment_cost <= (count*eps + eps*k)/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (- v2) (* (- (/ 1 4)) v8) (* (/ 1 2) v0) (* (/ 1 2) v1)) 0)) (check-sat)
-#= SMT-LIB script 5 of svt_with_gap_untagged: 1 x unsat
+#: SMT-LIB script 5 of svt_with_gap_untagged: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; count
 #| (declare-const v1 Real) ; k
@@ -453,7 +453,7 @@ class SvtWithGapUntagged(LatticeMechanism):
 #| (assert (<= (+ (- v10) 1) 0))
 #| ; invariant, line 20: `alignment_cost <= (count*eps + eps*k)/(2*k)` holds when loop 1 is reached
 #| (assert (= (+ (- (* v12 v10)) (- v9) v10) 0)) (assert (< (+ (- v2) (* (- (/ 1 4)) v8) (* (/ 1 2) v0) (* (/ 1 2) v1) (/ 1 2)) 0)) (check-sat)
-#= SMT-LIB script 6 of svt_with_gap_untagged: 2 x unsat
+#: SMT-LIB script 6 of svt_with_gap_untagged: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -470,7 +470,7 @@ class SvtWithGapUntagged(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 7 of svt_with_gap_untagged: 4 x unsat
+#: SMT-LIB script 7 of svt_with_gap_untagged: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -491,7 +491,7 @@ class SvtWithGapUntagged(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 8 of svt_with_gap_untagged: 1 x sat
+#: SMT-LIB script 8 of svt_with_gap_untagged: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -514,5 +514,5 @@ class SvtWithGapUntagged(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 56b5cb86b4b83011f91031cf21111d2eb9bd55a49df27afa1000df845a537c67
+#: digest
+#| sha256 373d176924d58b4a0f9d34c95449c0cae514e41c3782cd0f4c07617dcceab9d3

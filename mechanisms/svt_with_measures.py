@@ -390,13 +390,13 @@ class SvtWithMeasures(LatticeMechanism):
                 done = done + 1
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec svt_with_measures.dp sha256 d956a99520e3cd3fe97fba0942e4608558e68b18cbdc0686c93fcc6a707615d4
+#: spec svt_with_measures.dp sha256 d956a99520e3cd3fe97fba0942e4608558e68b18cbdc0686c93fcc6a707615d4
 #| # A gap estimates how far above the threshold an answer is, and a measurement estimates the answer; weights by the
 #| # inverse variances combine both. What is called releases at most k answers above the threshold; `done < k` says so again.
 #| # Source: VLDB paper, section 6.2 (the variances of sums of Laplace noise: 2/rate^2 each).
@@ -432,7 +432,7 @@ class SvtWithMeasures(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= spec svt_with_gap.dp sha256 5d2358650a13175e6971e502d7ca8bce89ac5870fd046840840f5fd9d736b5b7
+#: spec svt_with_gap.dp sha256 5d2358650a13175e6971e502d7ca8bce89ac5870fd046840840f5fd9d736b5b7
 #| # Sparse vector that also releases how far above the noisy threshold an answer is, at no further cost.
 #| # Source: VLDB paper, Algorithm 1 with the box, equation 2, Lemmas 2 and 3 (the mechanism is by Wang and others).
 #| mechanism svt_with_gap
@@ -465,9 +465,9 @@ class SvtWithMeasures(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of svt_with_gap
+#: claim of svt_with_gap
 #| eps
-#= plan of svt_with_gap
+#: plan of svt_with_gap
 #| route acyclic
 #| invariant 1 (< count@1 k)
 #| invariant 1 (<= 0 i@1)
@@ -492,7 +492,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| group 1 / 2 4 6 9 11 16-18 21 27-28 /
 #| group 1 / 4 6 9 15-17 20 26-27 /
 #| group 1 / 4 6 9 18 26 /
-#= conditions of form of svt_with_gap
+#: conditions of form of svt_with_gap
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 20: `eta ~ DLap(1/e0, 1/resolution)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 23: `xi[i] ~ DLap(1/e1, 1/resolution)` draws a variable that was not drawn before
@@ -514,7 +514,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| (assumed) ; invariant, line 22: `count < k` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of svt_with_gap: 2 x unsat
+#: SMT-LIB script 1 of svt_with_gap: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -523,7 +523,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of svt_with_gap: 34 x unsat
+#: SMT-LIB script 2 of svt_with_gap: 34 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -666,7 +666,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- p8) (* (- (/ 1 4)) p9) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of svt_with_gap: 1 x unsat
+#: SMT-LIB script 3 of svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; count
 #| (declare-const v1 Real) ; k
@@ -675,7 +675,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| (assert (<= (+ v2 (* (- (/ 1 2)) v0) (* (- (/ 1 2)) v1)) 0))
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (assert (< (+ (- v2) v1) 0)) (check-sat)
-#= SMT-LIB script 4 of svt_with_gap: 1 x unsat
+#: SMT-LIB script 4 of svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; count
 #| (declare-const v1 Real) ; k
@@ -701,7 +701,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v3 (- v4)) 0) (<= (+ (- v3) v4) 0))) (and (or (not v5) v9) (or (not v9) v5))))
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (assert (< (+ (- v2) (* (- (/ 1 4)) v10) v1) 0)) (check-sat)
-#= SMT-LIB script 5 of svt_with_gap: 1 x unsat
+#: SMT-LIB script 5 of svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; count
 #| (declare-const v1 Real) ; k
@@ -725,7 +725,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v3 (- v4)) 0) (<= (+ (- v3) v4) 0))) (and (or (not v5) v9) (or (not v9) v5))))
 #| ; invariant, line 22: `alignment_cost <= (count*eps + eps*k)/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (- v2) (* (- (/ 1 4)) v10) (* (/ 1 2) v0) (* (/ 1 2) v1) (/ 1 2)) 0)) (check-sat)
-#= SMT-LIB script 6 of svt_with_gap: 1 x unsat
+#: SMT-LIB script 6 of svt_with_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; count
 #| (declare-const v1 Real) ; k
@@ -742,7 +742,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| (assert (or (not (and (<= (+ v3 (- v4)) 0) (<= (+ (- v3) v4) 0))) (and (or (not v5) v9) (or (not v9) v5))))
 #| ; invariant, line 22: `alignment_cost <= (count*eps + eps*k)/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (- v2) (* (- (/ 1 4)) v10) (* (/ 1 2) v0) (* (/ 1 2) v1)) 0)) (check-sat)
-#= SMT-LIB script 7 of svt_with_gap: 2 x unsat
+#: SMT-LIB script 7 of svt_with_gap: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -759,7 +759,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 8 of svt_with_gap: 4 x unsat
+#: SMT-LIB script 8 of svt_with_gap: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -780,7 +780,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 9 of svt_with_gap: 1 x sat
+#: SMT-LIB script 9 of svt_with_gap: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -803,9 +803,9 @@ class SvtWithMeasures(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
-#= claim of svt_with_measures
+#: claim of svt_with_measures
 #| eps
-#= plan of svt_with_measures
+#: plan of svt_with_measures
 #| route acyclic
 #| invariant 1 (<= done@1 k)
 #| invariant 1 (<= 0 i@1)
@@ -827,7 +827,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| group 1 / 1 5 /
 #| group 1 / 5 8-11 20 /
 #| group 3 / 2 4 /
-#= conditions of form of svt_with_measures
+#: conditions of form of svt_with_measures
 #| (true by its normal form) ; hypotheses, line 13: the sensitivity is never negative
 #| (assumed) ; fresh, line 27: `xi[i] ~ DLap(2*k/eps, 1/resolution)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 27: the output determines which variables are drawn
@@ -859,7 +859,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| (assumed) ; invariant, line 25: `alignment_cost <= (done*eps + eps*k)/(2*k)` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of svt_with_measures: 2 x unsat
+#: SMT-LIB script 1 of svt_with_measures: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -868,7 +868,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 13: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of svt_with_measures: 29 x unsat
+#: SMT-LIB script 2 of svt_with_measures: 29 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -967,7 +967,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| ; invariant, line 25: `last index of xi <= i` holds when loop 1 is reached
 #| (push 1) (assert (<= (+ (- v8) v7 2) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of svt_with_measures: 1 x unsat
+#: SMT-LIB script 3 of svt_with_measures: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; done
 #| (declare-const v1 Real) ; k
@@ -976,7 +976,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| (assert (<= (+ v2 (* (- (/ 1 2)) v0) (* (- (/ 1 2)) v1)) 0))
 #| ; cost, line 18: the alignment costs at most `eps`
 #| (assert (< (+ (- v2) v1) 0)) (check-sat)
-#= SMT-LIB script 4 of svt_with_measures: 1 x unsat
+#: SMT-LIB script 4 of svt_with_measures: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; done
 #| (declare-const v1 Real) ; k
@@ -992,7 +992,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| (assert (<= (+ (- v4) 1) 0))
 #| ; invariant, line 25: `alignment_cost <= (done*eps + eps*k)/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (- v2) (* (- (/ 1 2)) v5) (* (/ 1 2) v0) (* (/ 1 2) v1) (/ 1 2)) 0)) (check-sat)
-#= SMT-LIB script 5 of svt_with_measures: 2 x unsat
+#: SMT-LIB script 5 of svt_with_measures: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -1009,7 +1009,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 6 of svt_with_measures: 8 x unsat
+#: SMT-LIB script 6 of svt_with_measures: 8 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -1038,7 +1038,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| (push 1) (assert (<= (+ (* v1 v1 v1 v1) (* (/ 1 4) v1 v1)) 0)) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 7 of svt_with_measures: 1 x sat
+#: SMT-LIB script 7 of svt_with_measures: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -1061,5 +1061,5 @@ class SvtWithMeasures(LatticeMechanism):
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 36f1811984eefb3ce7333e68ada5963242c4fbf116c9517e633c5123bd480490
+#: digest
+#| sha256 bdb3dc8987902b8872bf27b2ad173a600ffdb28d7ebf05b2ffc23ca8f66e0a2c

@@ -169,13 +169,13 @@ class ThresholdSalary(LatticeMechanism):
             release.emit(Below())
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec threshold_salary.dp sha256 5cf086ff51cd5afe82a8ef305a1365df6a21f0b5c917ee446a07a6b487a1745f
+#: spec threshold_salary.dp sha256 5cf086ff51cd5afe82a8ef305a1365df6a21f0b5c917ee446a07a6b487a1745f
 #| # Is the noisy total salary at least 10,000? One bit about a sum whose records lie between 0 and 100.
 #| # Source: VLDB paper, Examples 1 to 3. There are two local alignments, one for each output.
 #| mechanism threshold_salary
@@ -200,9 +200,9 @@ class ThresholdSalary(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of threshold_salary
+#: claim of threshold_salary
 #| eps
-#= plan of threshold_salary
+#: plan of threshold_salary
 #| route acyclic
 #| witness 0 d:q
 #| witness 1 resolution
@@ -212,7 +212,7 @@ class ThresholdSalary(LatticeMechanism):
 #| group 4 / 0-1 / 2:0.1 3:0.1
 #| group 4 / 0-2 8-9 11-12 15-16 /
 #| group 4 / 0-2 8-10 13-14 17 /
-#= conditions of form of threshold_salary
+#: conditions of form of threshold_salary
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 14: `eta ~ DLap(100/eps, 100/resolution)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 14: the output determines which variables are drawn
@@ -221,7 +221,7 @@ class ThresholdSalary(LatticeMechanism):
 #| (integral (* 1/100 (+ (if (@ out:is:above 0) 100 0) (if (@ out:is:below 0) -100 0)) resolution)) ; support, line 21: the aligned `eta` moves by whole steps
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of threshold_salary: 2 x unsat
+#: SMT-LIB script 1 of threshold_salary: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
@@ -232,7 +232,7 @@ class ThresholdSalary(LatticeMechanism):
 #| (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= (* 100 p0) 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of threshold_salary: 12 x unsat
+#: SMT-LIB script 2 of threshold_salary: 12 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -290,7 +290,7 @@ class ThresholdSalary(LatticeMechanism):
 #| ; cost, line 11: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (* (- (/ 1 100)) v6) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of threshold_salary: 2 x unsat
+#: SMT-LIB script 3 of threshold_salary: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -301,7 +301,7 @@ class ThresholdSalary(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 4 of threshold_salary: 4 x unsat
+#: SMT-LIB script 4 of threshold_salary: 4 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -316,7 +316,7 @@ class ThresholdSalary(LatticeMechanism):
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 5 of threshold_salary: 1 x sat
+#: SMT-LIB script 5 of threshold_salary: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; (q' - q)
 #| (declare-const v1 Real) ; resolution
@@ -328,5 +328,5 @@ class ThresholdSalary(LatticeMechanism):
 #| (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (- v0) 0) (>= (+ (- v0) (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 08a58a5a8547a6231e9acecc6b7f043dbffeee4bf37e5778cb371af41f14b91d
+#: digest
+#| sha256 76c042797c6b1083d95c97caceb7ab3fb7a71dd7e2a511f90e8fabaeac8c5aeb

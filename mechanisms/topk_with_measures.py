@@ -371,13 +371,13 @@ class TopkWithMeasures(RefinedMechanism):
             above = above + picked[r].gap
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec topk_with_measures.dp sha256 763027851c257c555fb16fe6095d17476645777f77c7f1f4e7e714f2622a55d5
+#: spec topk_with_measures.dp sha256 763027851c257c555fb16fe6095d17476645777f77c7f1f4e7e714f2622a55d5
 #| # Source: dissertation, Theorem 5.9, for counting queries: selection and measurement both draw from Lap(2k/eps), so
 #| # the ratio of their variances is λ = 1, and the estimate the best linear unbiased one.
 #| mechanism topk_with_measures
@@ -412,7 +412,7 @@ class TopkWithMeasures(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= spec noisy_topk_gap_monotone.dp sha256 0293e5090cf51b7a797bd91d93ff637a495f25bf6e4506cb773fc1b070743c04
+#: spec noisy_topk_gap_monotone.dp sha256 0293e5090cf51b7a797bd91d93ff637a495f25bf6e4506cb773fc1b070743c04
 #| # Each of the k winners moves by at most 1 when the queries are monotone, so all of them cost eps/2.
 #| # Source: VLDB paper, Algorithm 3, equation 4 and Lemma 12, for monotone queries (Definition 7).
 #| mechanism noisy_topk_gap_monotone
@@ -442,9 +442,9 @@ class TopkWithMeasures(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of noisy_topk_gap_monotone
+#: claim of noisy_topk_gap_monotone
 #| eps/2
-#= plan of noisy_topk_gap_monotone
+#: plan of noisy_topk_gap_monotone
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -479,7 +479,7 @@ class TopkWithMeasures(RefinedMechanism):
 #| group 3 / 2-3 7 /
 #| group 3 / 2-3 7 /
 #| group 1 / 1 3 7 /
-#= conditions of form of noisy_topk_gap_monotone
+#: conditions of form of noisy_topk_gap_monotone
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; fresh, line 16: `eta[i] ~ Lap(2*k/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 16: the output determines which variables are drawn
@@ -499,7 +499,7 @@ class TopkWithMeasures(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 19: `records so far == r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of noisy_topk_gap_monotone: 44 x unsat
+#: SMT-LIB script 1 of noisy_topk_gap_monotone: 44 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -719,7 +719,7 @@ class TopkWithMeasures(RefinedMechanism):
 #| ; calls, line 3: every run releases as many records as is said
 #| (push 1) (assert (not (and (<= (+ v47 (- v1)) 0) (<= (+ (- v47) v1) 0)))) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of noisy_topk_gap_monotone: 1 x unsat
+#: SMT-LIB script 2 of noisy_topk_gap_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; (number of winners before i)
@@ -732,7 +732,7 @@ class TopkWithMeasures(RefinedMechanism):
 #| (assert (or (<= (+ (- v2) v3 1) 0) (and (<= (+ (- v2) v4) 0) (<= (+ v2 (- v4)) 0))))
 #| ; cost, line 12: the alignment costs at most `eps/2`
 #| (assert (< (+ (* (- (/ 1 2)) v0) (* (/ 1 2) v2)) 0)) (check-sat)
-#= SMT-LIB script 3 of noisy_topk_gap_monotone: 1 x unsat
+#: SMT-LIB script 3 of noisy_topk_gap_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v2 Real) ; k
 #| (declare-const v3 Real) ; len(q)
@@ -742,7 +742,7 @@ class TopkWithMeasures(RefinedMechanism):
 #| (assert (or (<= (+ (- v2) v3 1) 0) (and (<= (- v5) 0) (<= (+ v5 (- v4)) 0))))
 #| ; invariant, line 15: `alignment_cost <= eps*(number of winners before i)/(2*k)` holds when loop 1 is reached
 #| (assert (< v5 0)) (check-sat)
-#= SMT-LIB script 4 of noisy_topk_gap_monotone: 1 x unsat
+#: SMT-LIB script 4 of noisy_topk_gap_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; (number of winners before i)
@@ -798,7 +798,7 @@ class TopkWithMeasures(RefinedMechanism):
 #| (assert (<= (+ (- v27) (- 1)) 0))
 #| ; invariant, line 15: `alignment_cost <= eps*(number of winners before i)/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (* (- (/ 1 2)) v0) (* (- (/ 1 2)) v13) (* (/ 1 2) v15)) 0)) (check-sat)
-#= SMT-LIB script 5 of noisy_topk_gap_monotone: 3 x unsat
+#: SMT-LIB script 5 of noisy_topk_gap_monotone: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; len(q)
@@ -820,7 +820,7 @@ class TopkWithMeasures(RefinedMechanism):
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
 #| ; `eps` is positive
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
-#= SMT-LIB script 6 of noisy_topk_gap_monotone: 1 x sat
+#: SMT-LIB script 6 of noisy_topk_gap_monotone: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -847,9 +847,9 @@ class TopkWithMeasures(RefinedMechanism):
 #| (assert (or (<= (+ (- v6) 1) 0) (>= (- v6) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (not v3) v4 (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
-#= claim of topk_with_measures
+#: claim of topk_with_measures
 #| eps
-#= plan of topk_with_measures
+#: plan of topk_with_measures
 #| route acyclic
 #| invariant 1 (<= r@1 k)
 #| invariant 1 (<= 0 r@1)
@@ -873,7 +873,7 @@ class TopkWithMeasures(RefinedMechanism):
 #| group 3 / 0 2-4 /
 #| group 1 / 1 3 6 /
 #| group 1 / 4 12-17 19 /
-#= conditions of form of topk_with_measures
+#: conditions of form of topk_with_measures
 #| (true by its normal form) ; hypotheses, line 11: the sensitivity is never negative
 #| (assumed) ; fresh, line 20: `xi[r] ~ Lap(2*k/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 20: the output determines which variables are drawn
@@ -897,7 +897,7 @@ class TopkWithMeasures(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 25: `0 <= r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of topk_with_measures: 32 x unsat
+#: SMT-LIB script 1 of topk_with_measures: 32 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -1043,7 +1043,7 @@ class TopkWithMeasures(RefinedMechanism):
 #| ; calls, line 18: `picked = noisy_topk_gap_monotone(q = q, k = k, eps = eps)`: the `where` clause of `eps` holds
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of topk_with_measures: 1 x unsat
+#: SMT-LIB script 2 of topk_with_measures: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; r
@@ -1053,7 +1053,7 @@ class TopkWithMeasures(RefinedMechanism):
 #| (assert (<= (+ v2 (* (- (/ 1 2)) v0) (* (- (/ 1 2)) v1)) 0))
 #| ; cost, line 15: the alignment costs at most `eps`
 #| (assert (< (+ (- v2) v0) 0)) (check-sat)
-#= SMT-LIB script 3 of topk_with_measures: 1 x unsat
+#: SMT-LIB script 3 of topk_with_measures: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; r
@@ -1072,7 +1072,7 @@ class TopkWithMeasures(RefinedMechanism):
 #| (assert (or v5 v3))
 #| ; invariant, line 19: `alignment_cost <= (eps*k + eps*r)/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (- v2) (* (- (/ 1 2)) v6) (* (/ 1 2) v0) (* (/ 1 2) v1) (/ 1 2)) 0)) (check-sat)
-#= SMT-LIB script 4 of topk_with_measures: 2 x unsat
+#: SMT-LIB script 4 of topk_with_measures: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; len(q)
@@ -1092,7 +1092,7 @@ class TopkWithMeasures(RefinedMechanism):
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
 #| ; `k` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 5 of topk_with_measures: 1 x sat
+#: SMT-LIB script 5 of topk_with_measures: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -1119,5 +1119,5 @@ class TopkWithMeasures(RefinedMechanism):
 #| (assert (or (<= (+ (- v6) 1) 0) (>= (- v6) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (not v3) v4 (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 650985657a73b0565b027d1a3c55d691e63f38c7c14ec3f7c697c5e99133546c
+#: digest
+#| sha256 7611195dfe209f636637a5c7657195ac98df8a3d04e02c014eccabdb7ffa542f

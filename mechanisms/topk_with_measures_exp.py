@@ -368,13 +368,13 @@ class TopkWithMeasuresExp(RefinedMechanism):
             above = above + picked[r].gap
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec topk_with_measures_exp.dp sha256 be86bd52e0b8d04be960a3faf41a3fa2464a918f68a04600f543cf33ab4e66e7
+#: spec topk_with_measures_exp.dp sha256 be86bd52e0b8d04be960a3faf41a3fa2464a918f68a04600f543cf33ab4e66e7
 #| # As topk_with_measures.dp, but the selection draws one-sided noise: from Exp(2k/eps), and the measurements from
 #| # Lap(2k/eps), so that the ratio of their variances is λ = 1/2.
 #| # Source: dissertation, Theorem 5.9, for counting queries.
@@ -410,7 +410,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= spec noisy_topk_gap_exp_monotone.dp sha256 d60b62648c319a0e9ae409d563f7b66484df4328d6e049a8e7bc8086f7a57ec9
+#: spec noisy_topk_gap_exp_monotone.dp sha256 d60b62648c319a0e9ae409d563f7b66484df4328d6e049a8e7bc8086f7a57ec9
 #| # One-sided noise and counts: all of them move one way, so that two shifts differ by at most 1, where otherwise it is 2.
 #| # Source: dissertation, section 5.5.2, for monotone queries, with the alignment of noisy_topk_gap_exp.dp.
 #| mechanism noisy_topk_gap_exp_monotone
@@ -444,9 +444,9 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of noisy_topk_gap_exp_monotone
+#: claim of noisy_topk_gap_exp_monotone
 #| eps/2
-#= plan of noisy_topk_gap_exp_monotone
+#: plan of noisy_topk_gap_exp_monotone
 #| route injective
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -483,7 +483,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| group 3 / 2-3 7 /
 #| group 3 / 2-3 7 /
 #| group 1 / 1 3 7 /
-#= conditions of form of noisy_topk_gap_exp_monotone
+#: conditions of form of noisy_topk_gap_exp_monotone
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; fresh, line 16: `eta[i] ~ Exp(2*k/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 16: the output determines which variables are drawn
@@ -504,7 +504,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 19: `records so far == r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of noisy_topk_gap_exp_monotone: 60 x unsat
+#: SMT-LIB script 1 of noisy_topk_gap_exp_monotone: 60 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -1010,7 +1010,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| ; calls, line 3: every run releases as many records as is said
 #| (push 1) (assert (not (and (<= (+ v145 (- v1)) 0) (<= (+ (- v145) v1) 0)))) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of noisy_topk_gap_exp_monotone: 1 x unsat
+#: SMT-LIB script 2 of noisy_topk_gap_exp_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -1046,7 +1046,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (assert (or (not (and (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
 #| ; cost, line 12: the alignment costs at most `eps/2`
 #| (assert (< (+ (* (- (/ 1 2)) v2) (* (/ 1 2) v12)) 0)) (check-sat)
-#= SMT-LIB script 3 of noisy_topk_gap_exp_monotone: 1 x unsat
+#: SMT-LIB script 3 of noisy_topk_gap_exp_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; len(q)
 #| (declare-const v5 Real) ; extremal index 0
@@ -1079,7 +1079,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (assert (or (not (and (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
 #| ; invariant, line 15: `alignment_cost <= (((1 if extremal index 0 < i else 0) - (1 if the index of extremum 0 < i else 0) if extremum 0 + extremum 1 - best < 0 else 0)*eps + eps*(number of winners before i))/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (* (/ 1 2) v20) (* (/ 1 2) v21)) 0)) (check-sat)
-#= SMT-LIB script 4 of noisy_topk_gap_exp_monotone: 1 x unsat
+#: SMT-LIB script 4 of noisy_topk_gap_exp_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -1179,7 +1179,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (assert (or (not (and (<= (+ v5 (- v38)) 0) (<= (+ (- v5) v38) 0))) (= (+ v48 (- v47)) 0)))
 #| ; invariant, line 15: `alignment_cost <= (((1 if extremal index 0 < i else 0) - (1 if the index of extremum 0 < i else 0) if extremum 0 + extremum 1 - best < 0 else 0)*eps + eps*(number of winners before i))/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (* (- (/ 1 2)) v2) (* (/ 1 2) v25) (* (- (/ 1 2)) v32) (* (/ 1 2) v35)) 0)) (check-sat)
-#= SMT-LIB script 5 of noisy_topk_gap_exp_monotone: 3 x unsat
+#: SMT-LIB script 5 of noisy_topk_gap_exp_monotone: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; len(q)
@@ -1201,7 +1201,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
 #| ; `eps` is positive
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
-#= SMT-LIB script 6 of noisy_topk_gap_exp_monotone: 1 x sat
+#: SMT-LIB script 6 of noisy_topk_gap_exp_monotone: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -1228,9 +1228,9 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (assert (or (<= (+ (- v6) 1) 0) (>= (- v6) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (not v3) v4 (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
-#= claim of topk_with_measures_exp
+#: claim of topk_with_measures_exp
 #| eps
-#= plan of topk_with_measures_exp
+#: plan of topk_with_measures_exp
 #| route acyclic
 #| invariant 1 (<= r@1 k)
 #| invariant 1 (<= 0 r@1)
@@ -1254,7 +1254,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| group 3 / 0 2-4 /
 #| group 1 / 1 3 6 /
 #| group 1 / 4 12-17 19 /
-#= conditions of form of topk_with_measures_exp
+#: conditions of form of topk_with_measures_exp
 #| (true by its normal form) ; hypotheses, line 12: the sensitivity is never negative
 #| (assumed) ; fresh, line 21: `xi[r] ~ Lap(2*k/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 21: the output determines which variables are drawn
@@ -1278,7 +1278,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 26: `0 <= r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of topk_with_measures_exp: 32 x unsat
+#: SMT-LIB script 1 of topk_with_measures_exp: 32 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -1424,7 +1424,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| ; calls, line 19: `picked = noisy_topk_gap_exp_monotone(q = q, k = k, eps = ...`: the `where` clause of `eps` holds
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of topk_with_measures_exp: 1 x unsat
+#: SMT-LIB script 2 of topk_with_measures_exp: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; r
@@ -1434,7 +1434,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (assert (<= (+ v2 (* (- (/ 1 2)) v0) (* (- (/ 1 2)) v1)) 0))
 #| ; cost, line 16: the alignment costs at most `eps`
 #| (assert (< (+ (- v2) v0) 0)) (check-sat)
-#= SMT-LIB script 3 of topk_with_measures_exp: 1 x unsat
+#: SMT-LIB script 3 of topk_with_measures_exp: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; r
@@ -1453,7 +1453,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (assert (or v5 v3))
 #| ; invariant, line 20: `alignment_cost <= (eps*k + eps*r)/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (- v2) (* (- (/ 1 2)) v6) (* (/ 1 2) v0) (* (/ 1 2) v1) (/ 1 2)) 0)) (check-sat)
-#= SMT-LIB script 4 of topk_with_measures_exp: 2 x unsat
+#: SMT-LIB script 4 of topk_with_measures_exp: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; len(q)
@@ -1473,7 +1473,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
 #| ; `k` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#= SMT-LIB script 5 of topk_with_measures_exp: 1 x sat
+#: SMT-LIB script 5 of topk_with_measures_exp: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -1500,5 +1500,5 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (assert (or (<= (+ (- v6) 1) 0) (>= (- v6) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (not v3) v4 (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
-#= digest
-#| sha256 69f1f1f0f05014e81b73b6b4256bda02b61acf44c854823427e1b39f64547296
+#: digest
+#| sha256 88401079f70b74ec3c703fae87f862faf89901606dd30a251ecce82029e974f0

@@ -199,13 +199,13 @@ class TwoHistograms(RefinedMechanism):
             release.emit(Second(value=x + zeta), query=("r", i))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec two_histograms.dp sha256 e839568af10646cdeb09ff4f1c2e05706e1ff9f8237c3001270fc5f84c2d3bc2
+#: spec two_histograms.dp sha256 e839568af10646cdeb09ff4f1c2e05706e1ff9f8237c3001270fc5f84c2d3bc2
 #| # Two histograms of the same records: what a record adds to both together is bounded, so is the noise.
 #| # Source: VLDB paper, Theorem 1 (Laplace mechanism), for two lists under one L1 bound.
 #| mechanism two_histograms
@@ -232,9 +232,9 @@ class TwoHistograms(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of two_histograms
+#: claim of two_histograms
 #| eps
-#= plan of two_histograms
+#: plan of two_histograms
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:xi@1 i@1)
@@ -267,7 +267,7 @@ class TwoHistograms(RefinedMechanism):
 #| group 1 / 2 8 /
 #| group 1 / 5 /
 #| group 1 / 3 12 /
-#= conditions of form of two_histograms
+#: conditions of form of two_histograms
 #| (assumed) ; fresh, line 15: `xi[i] ~ Lap(Delta/eps)` draws a variable that was not drawn before
 #| (assumed) ; fresh, line 18: `zeta[i] ~ Lap(Delta/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 15: the output determines which variables are drawn
@@ -286,7 +286,7 @@ class TwoHistograms(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 17: `last index of zeta < i` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of two_histograms: 2 x unsat
+#: SMT-LIB script 1 of two_histograms: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; Delta
 #| (assert (< (- v0) 0))
@@ -294,7 +294,7 @@ class TwoHistograms(RefinedMechanism):
 #| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| ; hypotheses, line 7: the sensitivity is never negative
 #| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of two_histograms: 12 x unsat
+#: SMT-LIB script 2 of two_histograms: 12 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; i
@@ -337,7 +337,7 @@ class TwoHistograms(RefinedMechanism):
 #| ; invariant, line 17: `last index of zeta < i` holds when loop 2 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of two_histograms: 1 x unsat
+#: SMT-LIB script 3 of two_histograms: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; alignment_cost
@@ -353,13 +353,13 @@ class TwoHistograms(RefinedMechanism):
 #| (assert (<= (+ (- v6) v4 v5) 0))
 #| ; cost, line 11: the alignment costs at most `eps`
 #| (assert (< (+ (- v1) v6) 0)) (check-sat)
-#= SMT-LIB script 4 of two_histograms: 1 x unsat
+#: SMT-LIB script 4 of two_histograms: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v7 Real) ; sum of |p' - p| before 0
 #| (assert (= v7 0))
 #| ; invariant, line 14: `alignment_cost <= eps*sum of |p' - p| before i/Delta` holds when loop 1 is reached
 #| (assert (< v7 0)) (check-sat)
-#= SMT-LIB script 5 of two_histograms: 1 x unsat
+#: SMT-LIB script 5 of two_histograms: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v3 Real) ; sum of |p' - p| before i
@@ -369,13 +369,13 @@ class TwoHistograms(RefinedMechanism):
 #| (assert (= (+ (- v8) v9 (- v3)) 0))
 #| ; invariant, line 14: `alignment_cost <= eps*sum of |p' - p| before i/Delta` holds when loop 1 is reached
 #| (assert (< (+ (- v0) (- v8) v9) 0)) (check-sat)
-#= SMT-LIB script 6 of two_histograms: 1 x unsat
+#: SMT-LIB script 6 of two_histograms: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v10 Real) ; sum of |r' - r| before 0
 #| (assert (= v10 0))
 #| ; invariant, line 17: `alignment_cost <= (alignment_cost*Delta + eps*sum of |r' - r| before i)/Delta` holds when loop 2 is reached
 #| (assert (< v10 0)) (check-sat)
-#= SMT-LIB script 7 of two_histograms: 1 x unsat
+#: SMT-LIB script 7 of two_histograms: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
 #| (declare-const v1 Real) ; alignment_cost
@@ -386,7 +386,7 @@ class TwoHistograms(RefinedMechanism):
 #| (assert (= (+ (- v11) v12 (- v2)) 0))
 #| ; invariant, line 17: `alignment_cost <= (alignment_cost*Delta + eps*sum of |r' - r| before i)/Delta` holds when loop 2 is reached
 #| (assert (< (+ v0 (- v1) (- v11) v12) 0)) (check-sat)
-#= SMT-LIB script 8 of two_histograms: 2 x unsat
+#: SMT-LIB script 8 of two_histograms: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; Delta
 #| (declare-const v1 Real) ; eps
@@ -407,7 +407,7 @@ class TwoHistograms(RefinedMechanism):
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| ; `Delta` is positive
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 9 of two_histograms: 1 x sat
+#: SMT-LIB script 9 of two_histograms: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(p)
@@ -476,5 +476,5 @@ class TwoHistograms(RefinedMechanism):
 #| (assert (or (not (and (<= (- 1) 0) (<= 1 0))) (= (+ (- v5) v6) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= v5 0) (= v6 0) (= v7 0) (and (<= (+ v8 (- 1)) 0) (<= (+ (- v8) 1) 0)) (= v9 0) (= v11 0) (= v12 0) (= v13 0) (= (+ v14 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v8 (- 1)) 0) (>= (+ v8 (- 2)) 0))) (assert (or (<= (+ (- v8) 1) 0) (>= (- v8) 0))) (check-sat)
-#= digest
-#| sha256 4c85e5885214c0fe1ce681fa0ade02ae53ed5eeb46e0150ad73915439e2d55c2
+#: digest
+#| sha256 8865ec8356af99ca8fee13b67855ff733ac33cd1add07b4c2fc5728da5796bc6

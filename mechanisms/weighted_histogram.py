@@ -205,13 +205,13 @@ class WeightedHistogram(LatticeMechanism):
                 yield release.emit(Unknown(), query=("q", i))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| lattice
-#= spec weighted_histogram.dp sha256 d96bc97e449acefdcaeefcde7857cc71b4634c237497eebb97c4171ff5084ffb
+#: spec weighted_histogram.dp sha256 d96bc97e449acefdcaeefcde7857cc71b4634c237497eebb97c4171ff5084ffb
 #| # Every answer has a sensitivity of its own, known in advance: its noise is scaled to it.
 #| # Source: dissertation, Algorithm 9, with a sensitivity for each answer.
 #| mechanism weighted_histogram
@@ -237,9 +237,9 @@ class WeightedHistogram(LatticeMechanism):
 #|
 #| expect verified
 #|
-#= claim of weighted_histogram
+#: claim of weighted_histogram
 #| eps
-#= plan of weighted_histogram
+#: plan of weighted_histogram
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (< #latest:eta@1 i@1)
@@ -261,7 +261,7 @@ class WeightedHistogram(LatticeMechanism):
 #| group 1 / 0-1 /
 #| group 1 / 0 3-15 19-20 6.1 6.2 8.4 14.2 / 0:0.1
 #| group 4 / 0 2 4-5 10 /
-#= conditions of form of weighted_histogram
+#: conditions of form of weighted_histogram
 #| (assumed) ; defined, line 8: an input clause: the index is in range
 #| (assumed) ; hypotheses, line 9: the lattice's step is positive
 #| (assumed) ; fresh, line 17: `eta[i] ~ DLap(b[i]*gamma/eps, gamma)` draws a variable that was not drawn before
@@ -279,7 +279,7 @@ class WeightedHistogram(LatticeMechanism):
 #| (true by its normal form) ; invariant, line 15: `last index of eta <= i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of weighted_histogram: 2 x unsat
+#: SMT-LIB script 1 of weighted_histogram: 2 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(b)
 #| (declare-const v1 Real) ; len(q)
@@ -292,7 +292,7 @@ class WeightedHistogram(LatticeMechanism):
 #| (push 1) (assert (not (and (<= (- v2) 0) (<= (+ v2 (- v0) 1) 0)))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the sensitivity is never negative
 #| (push 1) (assert (< v3 0)) (check-sat) (pop 1)
-#= SMT-LIB script 2 of weighted_histogram: 14 x unsat
+#: SMT-LIB script 2 of weighted_histogram: 14 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; i
@@ -354,7 +354,7 @@ class WeightedHistogram(LatticeMechanism):
 #| ; invariant, line 15: `alignment_cost <= (1 if the differing index < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< (+ (- v8) p0) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 3 of weighted_histogram: 1 x unsat
+#: SMT-LIB script 3 of weighted_histogram: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(b)
@@ -363,7 +363,7 @@ class WeightedHistogram(LatticeMechanism):
 #| (assert (or (not (and (<= (- v0) 0) (<= (+ v0 (- v1) 1) 0))) (< (- v2) 0)))
 #| ; scales, line 17: the scale in `eta[i] ~ DLap(b[i]*gamma/eps, gamma)` is positive
 #| (assert (<= (+ v0 (- v1) 1) 0)) (assert (<= v2 0)) (check-sat)
-#= SMT-LIB script 4 of weighted_histogram: 1 x unsat
+#: SMT-LIB script 4 of weighted_histogram: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v3 Real) ; alignment_cost
@@ -377,7 +377,7 @@ class WeightedHistogram(LatticeMechanism):
 #| (assert (< (- v5) 0))
 #| ; cost, line 12: the alignment costs at most `eps`
 #| (assert (< (+ (- v3) v5) 0)) (check-sat)
-#= SMT-LIB script 5 of weighted_histogram: 1 x unsat
+#: SMT-LIB script 5 of weighted_histogram: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(b)
@@ -414,7 +414,7 @@ class WeightedHistogram(LatticeMechanism):
 #| (assert (< (- v11) 0))
 #| ; invariant, line 15: `alignment_cost <= (1 if the differing index < i else 0)*eps` holds when loop 1 is reached
 #| (assert (< (* (+ (- (* v3 v2 v11)) (* v8 v2 v5 v11) (- (* v10 v5))) r0) 0)) (assert (or (= (* v2 v11) 0) (= (* (* v2 v11) r0) 1))) (check-sat)
-#= SMT-LIB script 6 of weighted_histogram: 1 x unsat
+#: SMT-LIB script 6 of weighted_histogram: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; gamma
 #| (declare-const v1 Real) ; eps
@@ -431,7 +431,7 @@ class WeightedHistogram(LatticeMechanism):
 #| ; `-gamma` is negative
 #| ; `gamma` is positive
 #| (assert (<= v0 0)) (check-sat)
-#= SMT-LIB script 7 of weighted_histogram: 2 x unsat
+#: SMT-LIB script 7 of weighted_histogram: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; gamma
 #| (declare-const v1 Real) ; eps
@@ -450,7 +450,7 @@ class WeightedHistogram(LatticeMechanism):
 #| ; `-gamma` is negative
 #| ; `gamma` is positive
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
-#= SMT-LIB script 8 of weighted_histogram: 1 x sat
+#: SMT-LIB script 8 of weighted_histogram: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(b)
@@ -482,5 +482,5 @@ class WeightedHistogram(LatticeMechanism):
 #| (assert (< (- v7) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v7 (- 1)) 0) (= (+ v6 (- 1)) 0) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v2 (- 1)) 0) (<= (+ (- v2) 1) 0)) (and (<= v4 0) (<= (- v4) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0))) (assert (or (<= (+ v2 (- 1)) 0) (>= (+ v2 (- 2)) 0))) (assert (or (<= (+ (- v2) 1) 0) (>= (- v2) 0))) (assert (or (<= v4 0) (>= (+ v4 (- 1)) 0))) (assert (or (<= (- v4) 0) (>= (+ (- v4) (- 1)) 0))) (check-sat)
-#= digest
-#| sha256 45d519419d2898f6c5ab36708a494c4c450c1e917277e8cc9080ea90d3cbe574
+#: digest
+#| sha256 d350ed0f06dfe3aaac6378bc579af904398edd4190c5dd83cc2ce6ddd60218bf

@@ -214,13 +214,13 @@ class WindowedSum(RefinedMechanism):
         release.emit(Within(value=ln(1 / beta) / eps))
 
 
-#= certificate, format 1
+#: certificate, format 1
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
-#= made by
+#: made by
 #| aligncheck 0.1.0, Z3 5.4.1
-#= mode
+#: mode
 #| refined
-#= spec windowed_sum.dp sha256 62bf112ce7c6993c2104aa22d748dcbb4526181b19b5dd5c19754df366408fc4
+#: spec windowed_sum.dp sha256 62bf112ce7c6993c2104aa22d748dcbb4526181b19b5dd5c19754df366408fc4
 #| # The sum over a public window, with the width of its error bound: with probability 1 - beta the noise is at most ln(1/beta)/eps.
 #| # Source: CheckDP suite, partial sum, over a part of the list; lecture 9 for the tail of the Laplace distribution.
 #| mechanism windowed_sum
@@ -250,9 +250,9 @@ class WindowedSum(RefinedMechanism):
 #|
 #| expect verified
 #|
-#= claim of windowed_sum
+#: claim of windowed_sum
 #| eps
-#= plan of windowed_sum
+#: plan of windowed_sum
 #| route acyclic
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (<= d:sum@1 1)
@@ -268,7 +268,7 @@ class WindowedSum(RefinedMechanism):
 #| group 5 / 0-6 12-14 /
 #| group 4 / 1-2 8 10 12-13 /
 #| group 1 / 4 /
-#= conditions of form of windowed_sum
+#: conditions of form of windowed_sum
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 22: `eta ~ Lap(1/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 22: the output determines which variables are drawn
@@ -283,7 +283,7 @@ class WindowedSum(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 20: `(the differing index < i) or ((sum' - sum) == 0)` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#= SMT-LIB script 1 of windowed_sum: 13 x unsat
+#: SMT-LIB script 1 of windowed_sum: 13 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; beta
@@ -353,7 +353,7 @@ class WindowedSum(RefinedMechanism):
 #| ; invariant, line 20: `0 <= i` holds when loop 1 is reached
 #| (push 1) (assert (<= (+ v10 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
-#= SMT-LIB script 2 of windowed_sum: 2 x unsat
+#: SMT-LIB script 2 of windowed_sum: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; start
 #| (declare-const v1 Real) ; beta
@@ -372,7 +372,7 @@ class WindowedSum(RefinedMechanism):
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
 #| ; `1` is positive
 #| (push 1) (assert false) (check-sat) (pop 1)
-#= SMT-LIB script 3 of windowed_sum: 1 x sat
+#: SMT-LIB script 3 of windowed_sum: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -399,5 +399,5 @@ class WindowedSum(RefinedMechanism):
 #| (assert (or (<= (- v6) 0) (>= (+ (- v6) (- 1)) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v2 0) (= (+ v4 (- 1)) 0) (= (+ v5 (- (/ 1 2))) 0) (and (<= v6 0) (<= (- v6) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v6 0) (>= (+ v6 (- 1)) 0))) (check-sat)
-#= digest
-#| sha256 de8c6a1f7764ec2fc63a92955b3e9aa421c60906f725b015e034edc8a4f3b938
+#: digest
+#| sha256 1cc071f11a10239caaf94b5a9d37860bf0e47ccd539ab431dce564a7aeb01fb6

@@ -1,6 +1,6 @@
 """The text of a certificate: sections of lines that are comments to Python, at the end of a generated file.
 
-`#= TITLE` begins a section, `#| ` stands before each of its lines. The first section names the format, the
+`#: TITLE` begins a section, `#| ` stands before each of its lines. The first section names the format, the
 last one holds the digest of everything before it.
 """
 
@@ -14,7 +14,7 @@ OPENING = "certificate, format 1"
 CLOSING = "digest"
 ABOUT = ("`aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.",)
 
-_TITLE = "#= "
+_TITLE = "#: "
 _LINE = "#| "
 
 

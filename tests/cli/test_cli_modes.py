@@ -48,7 +48,7 @@ def test_a_file_says_how_it_computes(
     assert main(["compile", spec, "-o", str(out), "--mode", mode]) == 0
     text = out.read_text("utf-8")
     assert class_name in text
-    assert f"\n#= mode\n#| {mode}\n" in text
+    assert f"\n#: mode\n#| {mode}\n" in text
     capsys.readouterr()
     assert main(["check", str(out)]) == 0
     assert how in capsys.readouterr().out
@@ -59,7 +59,7 @@ def test_a_mode_is_not_edited(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main(["compile", LAPLACE, "-o", str(out), "--mode", "float"]) == 0
     text = out.read_text("utf-8")
     for other in ("lattice", "refined", "fast"):
-        out.write_text(text.replace("\n#= mode\n#| float\n", f"\n#= mode\n#| {other}\n"), "utf-8")
+        out.write_text(text.replace("\n#: mode\n#| float\n", f"\n#: mode\n#| {other}\n"), "utf-8")
         capsys.readouterr()
         assert main(["check", str(out)]) == 1
         assert "FAILED" in capsys.readouterr().out

@@ -31,7 +31,7 @@ def test_a_module_is_in_step_with_its_spec(name: str) -> None:
     """Everything in it is derived again and compared; deciding its scripts is the solvers' test."""
     text = (MECHANISMS / f"{name}.py").read_text("utf-8")
     spec = (SPECS / f"{name}.dp").read_text("utf-8").rstrip("\n").split("\n")
-    embedded = text.partition(f"\n#= spec {name}.dp sha256 ")[2].split("\n")[1:]
+    embedded = text.partition(f"\n#: spec {name}.dp sha256 ")[2].split("\n")[1:]
     assert [line.removeprefix("#|").removeprefix(" ") for line in embedded[: len(spec)]] == spec
     checked = check_file(text, [], emit_python)
     assert checked.faults == ()

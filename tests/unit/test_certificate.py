@@ -218,7 +218,7 @@ def test_mechanisms_of_one_name_in_two_files_are_certified(tmp_path: Path) -> No
     text = compiled(tmp_path / "third.dp", Mode.FLOAT)
     assert [s.title for s in detached(text).sections].count("plan of one") == 2
     assert checked(text).faults == ()
-    later = text.rindex("#= plan of one")
+    later = text.rindex("#: plan of one")
     edited = text[:later] + text[later:].replace("#| route acyclic", "#| route injective", 1)
     assert parts_named(edited) != []
 
@@ -243,17 +243,17 @@ def test_a_changed_byte_in_any_line_is_found(name: str, step: int) -> None:
     [
         ("noise.laplace", "noise.Laplace", "code"),
         ("#| privacy eps", "#| privacy eps/2", "spec partial_sum.dp"),
-        ("#= claim of partial_sum\n#| eps", "#= claim of partial_sum\n#| eps/2", "claim of partial_sum"),
+        ("#: claim of partial_sum\n#| eps", "#: claim of partial_sum\n#| eps/2", "claim of partial_sum"),
         ("#| route acyclic", "#| route injective", "conditions of form"),
         ("#| invariant 1 ", "#| invariant 2 ", "plan of partial_sum"),
         ("#| (assert ", "#| (assert true) (assert ", "SMT-LIB script 1 of partial_sum"),
         (" (check-sat)", " (check-sat) ", "SMT-LIB script 1 of partial_sum"),
-        ("#= conditions of form of", "#= conditions of", "conditions of partial_sum"),
+        ("#: conditions of form of", "#: conditions of", "conditions of partial_sum"),
         (" ; fresh, line", " ; fresh, lime", "conditions of form of partial_sum"),
         ("made by\n#| aligncheck 0", "made by\n#| aligncheck 1", "digest"),
         ("made by\n#| aligncheck", "made by\n#| alligncheck", "made by"),
-        ("#= digest\n#| sha256 ", "#= digest\n#| sha256 0", "digest"),
-        ("#= certificate, format 1", "#= certificate, format 2", "certificate"),
+        ("#: digest\n#| sha256 ", "#: digest\n#| sha256 0", "digest"),
+        ("#: certificate, format 1", "#: certificate, format 2", "certificate"),
         ("decides all of this", "decides most of this", "certificate"),
     ],
 )
@@ -272,7 +272,7 @@ def test_the_line_that_was_edited_is_named() -> None:
     assert fault.line == line
 
 
-@pytest.mark.parametrize("text", ["", "print('mine')\n", "\n\n\n#= certificate, format 1\n"])
+@pytest.mark.parametrize("text", ["", "print('mine')\n", "\n\n\n#: certificate, format 1\n"])
 def test_a_file_without_a_certificate_fails(text: str) -> None:
     assert parts_named(text) == ["certificate"]
 
