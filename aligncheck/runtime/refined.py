@@ -99,7 +99,10 @@ class RefinedNumber:
     def rounded_down(self, step: Fraction) -> Fraction:
         """The greatest multiple of a positive step that is not above the number."""
         top, bottom = self.unit.numerator * step.denominator, self.unit.denominator * step.numerator
-        for count in _COUNTS:
+        # Without digits it is only known to be in an open interval, which, if longer than a step, has a
+        # multiple of the step inside.
+        open_anyway = top * sum(map(abs, self.terms.values())) > bottom
+        for count in _COUNTS[1:] if open_anyway else _COUNTS:
             low, high = self.bounds(count)
             least, most = low * top // (bottom << count), (high * top - 1) // (bottom << count)
             if least == most:

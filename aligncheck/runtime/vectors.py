@@ -36,7 +36,7 @@ class ExactVector(Sequence[Any]):
     Entries are `Fraction`s, or `RefinedNumber`s where there are terms. Vectors are not changed once made.
     """
 
-    __slots__ = ("steps", "terms", "unit")
+    __slots__ = ("_last", "steps", "terms", "unit")
     __array_ufunc__ = None  # NumPy leaves operators to this class
     __hash__ = None  # type: ignore[assignment]
 
@@ -47,6 +47,7 @@ class ExactVector(Sequence[Any]):
         self.steps = steps
         self.unit = unit
         self.terms = terms or {}
+        self._last: tuple[object, Any] = (None, None)
 
     # --- as a sequence ------------------------------------------------------------------------------------
 
@@ -54,8 +55,16 @@ class ExactVector(Sequence[Any]):
         return len(self.steps)
 
     def __getitem__(self, index: Any) -> Any:
+        last, entry = self._last  # gaps to the next one read each entry twice in a row
+        if last == index and type(last) is type(index):
+            return entry
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
+        entry = self._entry(index)
+        self._last = index, entry
+        return entry
+
+    def _entry(self, index: Any) -> Any:
         place = operator.index(index)
         step = self.steps.item(place)
         if not self.terms:
