@@ -246,7 +246,7 @@ class FloatMechanism(Mechanism):
             f"`{type(self).__name__}` computes in floating point, which its proof does not cover: it is for "
             "experiments, not for the release of sensitive data",
             UnsafeFloatWarning,
-            stacklevel=3,
+            stacklevel=4,  # past the constructors and `_Fixed`: where the object is made
         )
 
     def _noise(self) -> Noise:

@@ -118,9 +118,10 @@ def test_noise_from_elsewhere_is_not_vouched_for(adaptive: Any) -> None:
 
 
 def test_floating_point_is_not_private() -> None:
-    with pytest.warns(UnsafeFloatWarning):
+    with pytest.warns(UnsafeFloatWarning) as warned:
         result = cls("adaptive_svt", Mode.FLOAT)(T=1, k=1, eps=1)([3])
     assert not result.private
+    assert [w.filename for w in warned] == [__file__], "it points to where the object is made"
 
 
 def test_a_copied_budget_is_the_same_budget(adaptive: Any) -> None:
