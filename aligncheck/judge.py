@@ -103,7 +103,10 @@ def _judged(
     are added to `proven`. Without `search` for a violation, what is not proved is UNKNOWN.
     """
     mechanism = with_proved_callees(mechanism, source, deadline, {}, proven, search)
-    _refuse_contradiction(mechanism, source)
+    try:
+        _refuse_contradiction(mechanism, source)
+    except UnsupportedError as error:
+        return replace(_unsupported(mechanism, error), help=_CLAUSE_HELP), None
     if has_densities(mechanism.body):
         return _by_densities(mechanism, source, deadline, explain, search)
     try:
@@ -380,6 +383,8 @@ def _density_advice(
 
     return density_advice(mechanism, source, findings, deadline)
 
+
+_CLAUSE_HELP = "a declaration takes no set: state it of each answer, `q[i]`, or of `len(q)`"
 
 _TOO_DIFFERENT = {
     Condition.COST: "an output exists whose density on D and on D' differs by more than the claim allows",

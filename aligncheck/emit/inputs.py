@@ -9,10 +9,10 @@ from aligncheck.emit.expressions import Writer
 from aligncheck.emit.kinds import Kind, Kinds, kind_of_sort
 from aligncheck.emit.layout import Brackets, Item, bracket_lines, call, quoted
 from aligncheck.emit.names import fresh
-from aligncheck.forms import rounds
+from aligncheck.forms import of_lengths, rounds
 from aligncheck.syntax import nodes
 from aligncheck.syntax.unparse import unparse_expr
-from aligncheck.syntax.walk import lists_per_answer, names_in, parts_of, subexpressions
+from aligncheck.syntax.walk import lists_per_answer, names_in, subexpressions
 
 GIVEN = {nodes.Sort.REAL: "RealLike", nodes.Sort.INT: "IntLike", nodes.Sort.BOOL: "bool"}
 """The type of a parameter as it is given."""
@@ -128,7 +128,7 @@ class Inputs:
         """What is declared of how many answers there are: checked before anything is drawn."""
         for item in self.mechanism.inputs:
             for condition in _conditions(item.where, self.private):
-                if not _of_lengths(condition, self.private):
+                if not of_lengths(condition, self.private):
                     continue
                 if isinstance(item, nodes.Queries):
                     yield from self._require_answers(item.names[0], condition, writer, indent)
@@ -139,7 +139,7 @@ class Inputs:
         """What is declared of the answers' values: only `check` looks at that."""
         for item in self.mechanism.inputs:
             for condition in _conditions(item.where, self.private):
-                if not _of_lengths(condition, self.private):
+                if not of_lengths(condition, self.private):
                     names = item.names if isinstance(item, nodes.Queries) else (item.name,)
                     for name in names:
                         yield from self._require_answers(name, condition, writer, indent)
@@ -225,26 +225,12 @@ class Inputs:
     def restricts(self, name: str) -> bool:
         """Whether a `where` clause says something of the values of these answers."""
         clauses = (c for each in self.mechanism.inputs for c in _conditions(each.where, self.private))
-        return any(name in names_in(c) and not _of_lengths(c, self.private) for c in clauses)
+        return any(name in names_in(c) and not of_lengths(c, self.private) for c in clauses)
 
 
 def is_exact(item: nodes.Queries) -> bool:
     """Whether answers must stay as they are: rounding them down could take neighbours further apart."""
     return item.lattice is not None or not rounds(item)
-
-
-def _of_lengths(condition: nodes.Expr, private: set[str]) -> bool:
-    """Whether a condition speaks of answers by their number only."""
-    lengths = {nodes.Call("len", (nodes.Name(name),)) for name in private}
-    if condition in lengths:
-        return True
-    match condition:
-        case nodes.Name(ident=name) | nodes.Index(base=name) if name in private:
-            return False
-        case nodes.Gather(over=nodes.Indices(base=name)) if name in private:
-            return False
-        case _:
-            return all(_of_lengths(part, private) for part in parts_of(condition))
 
 
 def _conditions(where: nodes.Expr | None, private: set[str]) -> tuple[nodes.Expr, ...]:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 from aligncheck.check import check
 from aligncheck.diagnostics import SpecError
-from aligncheck.forms.clauses import speaks_of_values, without_values
+from aligncheck.forms.clauses import of_lengths, speaks_of_values, without_values
 from aligncheck.forms.lattice import (
     Lattice,
     on_lattice,
@@ -47,7 +47,7 @@ from aligncheck.syntax.parse import parse
 from aligncheck.syntax.unparse import unparse
 from aligncheck.syntax.walk import statements_in
 
-__all__ = ["Form", "NoFormError", "form_of", "rate_of", "rounded_down", "rounds", "units_of"]
+__all__ = ["Form", "NoFormError", "form_of", "of_lengths", "rate_of", "rounded_down", "rounds", "units_of"]
 
 
 @dataclass(frozen=True, slots=True)

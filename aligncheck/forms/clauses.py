@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from aligncheck.syntax import nodes
 from aligncheck.syntax.nodes import Expr, Mechanism
-from aligncheck.syntax.walk import subexpressions
+from aligncheck.syntax.walk import parts_of
 
 
 def speaks_of_values(mechanism: Mechanism) -> bool:
@@ -38,22 +38,23 @@ def _parts(where: Expr | None) -> tuple[Expr, ...]:
 def _public(where: Expr | None, mechanism: Mechanism) -> tuple[Expr, ...]:
     """The parts of a clause that speak of public things alone."""
     answers = {n for each in mechanism.inputs if isinstance(each, nodes.Queries) for n in each.names}
-    return tuple(part for part in _parts(where) if not _reads(part, answers))
+    return tuple(part for part in _parts(where) if of_lengths(part, answers))
 
 
-def _reads(expr: Expr, answers: set[str]) -> bool:
-    sizes = {
-        id(part)
-        for e in subexpressions(expr)
-        if isinstance(e, nodes.Call) and e.function == "len"
-        for part in e.args
-    }
-    return any(
-        isinstance(e, nodes.Name | nodes.Index)
-        and id(e) not in sizes
-        and (e.ident if isinstance(e, nodes.Name) else e.base) in answers
-        for e in subexpressions(expr)
-    )
+def of_lengths(condition: Expr, private: set[str]) -> bool:
+    """Whether a condition speaks of answers by `len` only, or not at all: such are checked in a run, so that
+    its form may assume them.
+    """
+    lengths = {nodes.Call("len", (nodes.Name(name),)) for name in private}
+    if condition in lengths:
+        return True
+    match condition:
+        case nodes.Name(ident=name) | nodes.Index(base=name) if name in private:
+            return False
+        case nodes.Gather(over=nodes.Indices(base=name)) if name in private:
+            return False
+        case _:
+            return all(of_lengths(part, private) for part in parts_of(condition))
 
 
 def _all_of(parts: tuple[Expr, ...]) -> Expr | None:

@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
-from math import gcd
 
 from aligncheck.forms.names import NoFormError, chain, constant, fresh, names_of
 from aligncheck.forms.rational import IRRATIONAL
+from aligncheck.runtime.refined import common_step
 from aligncheck.syntax import nodes, rewrite
 from aligncheck.syntax.nodes import Adjacency, Expr, Family, Mechanism, Sort
 from aligncheck.syntax.unparse import unparse_expr
@@ -115,7 +115,7 @@ class Lattice:
             where = nodes.Compare(">", nodes.Name(name), nodes.Number(Fraction(0)))
             return cls(nodes.Name(name), nodes.Parameter(name, Sort.REAL, where), counted)
         where = nodes.Compare(">=", nodes.Name(name), nodes.Number(Fraction(1)))
-        step = nodes.Binary("/", nodes.Number(reduce(_common, constants)), nodes.Name(name))
+        step = nodes.Binary("/", nodes.Number(reduce(common_step, constants)), nodes.Name(name))
         return cls(step, nodes.Parameter(name, Sort.INT, where), counted)
 
     def in_steps(self, expr: Expr) -> Expr:
@@ -151,13 +151,6 @@ class Lattice:
                 return replace(statement, arguments=(*arguments, passed))
             case _:
                 return statement
-
-
-def _common(a: Fraction, b: Fraction) -> Fraction:
-    """The greatest number of which both are multiples."""
-    return Fraction(
-        gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator
-    )
 
 
 def refuse_logistic_noise(mechanism: Mechanism) -> None:

@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from aligncheck.check import check
-from aligncheck.forms import Form, NoFormError, form_of, rate_of, rounded_down, rounds, units_of
+from aligncheck.forms import (
+    Form,
+    NoFormError,
+    form_of,
+    of_lengths,
+    rate_of,
+    rounded_down,
+    rounds,
+    units_of,
+)
 from aligncheck.judge import judge_in_full
 from aligncheck.modes import Mode
 from aligncheck.runtime import rationals
@@ -18,7 +27,7 @@ from aligncheck.syntax import nodes
 from aligncheck.syntax.parse import parse
 from aligncheck.syntax.read import read_source
 from aligncheck.syntax.unparse import unparse_expr
-from aligncheck.verdict import Verified
+from aligncheck.verdict import Unknown, Verified
 
 SPECS = Path(__file__).parents[2] / "specs"
 ONE_ANSWER = "eta ~ Lap(1/eps)\nemit noisy(q[0] + eta)", "eta += q[0] - q'[0]"
@@ -351,3 +360,29 @@ def test_what_has_no_continuous_noise_runs_as_it_is(name: str) -> None:
 def test_logistic_noise_has_no_exact_form(mode: Mode) -> None:
     with pytest.raises(NoFormError, match="logistic"):
         of_spec("exponential_mechanism_gap.dp", mode)
+
+
+@pytest.mark.parametrize(
+    ("clause", "of_lengths_only"),
+    [
+        ("len(q) >= 2", True),
+        ("len(q) >= 2 or len(r) > 1", True),
+        ("eps > 1", True),
+        ("q[i] > 0", False),
+        ("len(q) > 1 or q[i] > 0", False),
+        ("sum(1 for j in q) >= 2", False),  # as many as there are, but no run asks for it
+    ],
+)
+def test_a_form_assumes_what_a_run_checks(clause: str, of_lengths_only: bool) -> None:
+    inputs = f"q : queries, sensitivity 1 where {clause}\nr : queries, sensitivity 1"
+    (queries, *_) = parse(written("emit nothing", "", inputs)).inputs
+    assert queries.where is not None
+    assert of_lengths(queries.where, {"q", "r"}) is of_lengths_only
+
+
+def test_a_set_in_a_declaration_has_no_rule() -> None:
+    source = written("emit nothing", "", "q : queries, sensitivity 1 where sum(1 for j in q) >= 2")
+    verdict, _ = judge_in_full(check(source, parse(source)), source, time.monotonic() + 30)
+    assert isinstance(verdict, Unknown)
+    assert verdict.help is not None
+    assert "a declaration takes no set" in verdict.help
