@@ -314,7 +314,8 @@ def _unsupported(mechanism: Mechanism, error: UnsupportedError) -> Unknown:
         Label(error.span),
         (),
         None,
-        help="give the maximum or the selection an assignment of its own, at the top level of the program",
+        help=error.advice
+        or "give the maximum or the selection an assignment of its own, at the top level of the program",
     )
 
 
@@ -343,7 +344,7 @@ def _by_densities(
     try:
         findings = establish_densities(mechanism, source, deadline)
     except UnsupportedError as error:
-        return replace(_unsupported(mechanism, error), help=_DENSITY_HELP), None
+        return replace(_unsupported(mechanism, error), help=error.advice or _DENSITY_HELP), None
     _refuse_bad_clause(findings, source)
     parts = density_parts(findings) if explain else ()
     claim = spell(canonical(findings.theory.claim))

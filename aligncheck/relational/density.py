@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import TypeAlias
 
 from aligncheck.relational.evaluate import Evaluator, Partial
-from aligncheck.relational.selection import BINDER, Gathered, UnsupportedError
+from aligncheck.relational.selection import BINDER, Gathered, UnsupportedError, needs_no_arguments
 from aligncheck.relational.terms import (
     TRUE,
     And,
@@ -152,8 +152,11 @@ class Wholes:
 
     meanings: dict[Sym, Whole] = field(default_factory=dict)
 
-    def symbol(self, function: str, meaning: Gathered) -> Sym:
-        """The symbol for a function of the body over the set; one for each meaning."""
+    def symbol(self, function: str, meaning: Gathered, span: Span) -> Sym:
+        """The symbol for a function of the body over the set; one for each meaning. Raises
+        UnsupportedError.
+        """
+        needs_no_arguments(meaning, span)
         whole = Whole(function, meaning)
         for symbol, known in self.meanings.items():
             if known == whole:
@@ -293,8 +296,8 @@ class _Walk:
                 draw,
                 symbol,
                 Pair(left.value(symbol), right.value(symbol)),
-                Pair(*(self.wholes.symbol(nodes.LOG_SUM, s) for s in sides)),
-                Pair(*(self.wholes.symbol(nodes.LOG_SUM, s) for s in others)),
+                Pair(*(self.wholes.symbol(nodes.LOG_SUM, s, draw.span) for s in sides)),
+                Pair(*(self.wholes.symbol(nodes.LOG_SUM, s, draw.span) for s in others)),
                 Pair(left.inside(symbol), right.inside(symbol)),
                 Pair(left.inside(generic), right.inside(generic)),
                 Pair(*enough),
@@ -357,13 +360,11 @@ def _joined(arms: list[tuple[Pair, dict[str, Pair]]]) -> dict[str, Pair]:
 def _plain(theory: Theory, meaning: Gathered, span: Span) -> Gathered:
     """The set with a binder that depends on nothing but the form of the set, its candidates added.
 
-    Raises UnsupportedError for a set inside a set whose index it reads.
+    Raises UnsupportedError for a set inside a set whose index it reads: its new binder might be that index.
     """
+    needs_no_arguments(meaning, span)
     binder = Sym(f"j{BINDER}", Sort.INT, Kind.GHOST)
     parts = (meaning.low, meaning.high, meaning.where, meaning.body)
-    free = {a for a in atoms(parts) if isinstance(a, Sym) and a.name.endswith(BINDER)} - {meaning.binder}
-    if free:
-        raise UnsupportedError(span, "a sum over a set that depends on the index of another set")
     renamed = [substitute(part, {meaning.binder: binder}) for part in parts]
     low, high, where, body = renamed
     # A minimum is kept as the maximum of the negated body: here it is the body again.
@@ -412,4 +413,4 @@ class _Scope:
         plain = _plain(self.inputs.theory, meaning, expr.span)
         if expr.function not in (nodes.LOG_SUM, "max", "min"):
             raise UnsupportedError(expr.span, f"`{expr.function}` in a mechanism with stated densities")
-        return self.wholes.symbol(expr.function, plain), plain.enough()
+        return self.wholes.symbol(expr.function, plain, expr.span), plain.enough()

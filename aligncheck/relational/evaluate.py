@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from aligncheck.relational.selection import BINDER, Gathered
+from aligncheck.relational.selection import BINDER, Gathered, UnsupportedError
 from aligncheck.relational.terms import (
     FALSE,
     ONE,
@@ -21,6 +21,7 @@ from aligncheck.relational.terms import (
     Truth,
     add,
     and_,
+    atoms,
     compare,
     const,
     div,
@@ -166,14 +167,16 @@ class Evaluator:
                 high = self.scope.length(base)
             case OverRange(low=start, high=end):
                 low, high = self.term(start), self.term(end)
+        count = self.term(expr.count) if expr.count is not None else None
         binder = Sym(f"{expr.index}{BINDER}", Sort.INT, Kind.GHOST)
+        if binder in atoms((low, high, *(() if count is None else (count,)))):
+            raise UnsupportedError(expr.span, f"a set that brings `{expr.index}` inside one that does so")
         within = and_((le(low, binder), lt(binder, high)))
         inner = Evaluator(BoundScope(self.scope, expr.index, binder), _guards=[*self._guards, within])
         where = inner.term(expr.where) if expr.where is not None else TRUE
         with inner._given(where):
             body = inner.term(expr.body)
         self.partial += inner.partial
-        count = self.term(expr.count) if expr.count is not None else None
         sign = -1 if expr.function in ("min", "argmin") else 1
         partial = expr.function == "upto"
         return Gathered(count, binder, low, high, where, scaled(body, sign), sign, partial)

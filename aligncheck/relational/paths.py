@@ -43,7 +43,6 @@ from aligncheck.relational.selection import (
     concrete_facts,
     concrete_ranks,
     extremum,
-    is_binder,
     member,
     pick,
     size_of,
@@ -1362,10 +1361,6 @@ class ProgramScope:
         return self.theory.applied(function, args)
 
     def gathered(self, expr: Gather, meaning: Gathered) -> tuple[Term, Term]:
-        if any(is_binder(a) and a != meaning.binder for a in atoms((meaning.body, meaning.where))):
-            raise UnsupportedError(expr.span, "a set that depends on the index of a set around it")
-        if not self.theory.is_concrete and meaning.changes:
-            raise UnsupportedError(expr.span, "a set whose values change from round to round of a loop")
         if expr.function == "sum":
             whole = isinstance(meaning.low, Const) and isinstance(meaning.high, Const)
             return (concrete_sum(meaning) if whole else self.theory.sums.symbol(meaning)), TRUE
@@ -1374,7 +1369,7 @@ class ProgramScope:
         if self.theory.is_concrete:
             return concrete_extremum(meaning)
         meaning = self.theory.with_candidates(meaning)
-        return self.theory.registry.anonymous(meaning), meaning.enough()
+        return self.theory.registry.anonymous(meaning, expr.span), meaning.enough()
 
     def ordered(self, left: str, op: str) -> Term | None:
         return self.theory.ordered(left, op)
@@ -1477,7 +1472,7 @@ class _DrawScope(ProgramScope):
             ranks, some = concrete_ranks(meaning, 1)
             return ranks[0], some
         meaning = self.theory.with_candidates(meaning)
-        return self.theory.registry.anonymous_index(meaning), meaning.enough()
+        return self.theory.registry.anonymous_index(meaning, expr.span), meaning.enough()
 
     def _foreseen(self, name: str, expr: Gather, primed: bool) -> Term:
         """What a variable will hold later in the complete run: a part of ω, or a symbol that counts as

@@ -54,10 +54,10 @@ _FEW = 5
 
 
 class UnsupportedError(Exception):
-    """The proof has no rule for what stands at `span`: the verdict is UNKNOWN."""
+    """The proof has no rule for what stands at `span`: the verdict is UNKNOWN. `advice` says what may do."""
 
-    def __init__(self, span: Span, what: str) -> None:
-        self.span = span
+    def __init__(self, span: Span, what: str, advice: str | None = None) -> None:
+        self.span, self.advice = span, advice
         super().__init__(what)
 
 
@@ -96,10 +96,10 @@ class Gathered:
         return or_((lt(b, a), and_((eq(a, b), le(one, other)))))
 
     @property
-    def changes(self) -> bool:
-        """Whether the set or its values depend on where a loop stands: then no one symbol stands for it."""
-        terms = [self.low, self.high, self.where, self.body]
-        return any("@" in a.name for a in atoms([*terms, *([] if self.count is None else [self.count])]))
+    def free(self) -> list[Sym | App]:
+        """The symbols and applications on which the set or its values depend, but for its own index."""
+        around = atoms((self.low, self.high, *(() if self.count is None else (self.count,))))
+        return [*around, *(a for a in atoms((self.where, self.body)) if a != self.binder and a not in around)]
 
     @property
     def is_noisy(self) -> bool:
@@ -212,11 +212,6 @@ def selection_of(atom: Sym | App) -> str | None:
     return name if tells and atom.kind is Kind.OMEGA else None
 
 
-def is_binder(atom: Term) -> bool:
-    """Whether an atom is the index that a set ranges over."""
-    return isinstance(atom, Sym) and atom.name.endswith(BINDER)
-
-
 def is_extremum(atom: Term) -> bool:
     """Whether an atom stands for a maximum or a minimum."""
     return isinstance(atom, Sym) and atom.name.startswith(_VALUE)
@@ -227,10 +222,31 @@ def is_anonymous(atom: Term) -> bool:
     return isinstance(atom, Sym) and atom.name.startswith((f"{_VALUE}#", f"{_INDEX}#"))
 
 
+def needs_no_arguments(meaning: Gathered, span: Span) -> None:
+    """What a set is must be one thing throughout a run wherever a symbol without arguments stands for it.
+
+    Why needed: such a symbol is one number to the proof. An index of a set around it, a generic index, or
+    what changes from round to round of a loop would make it several (substitution and renaming cannot reach
+    into it). Every symbol of a run that is no index is fixed: parameters, answers, scalar noise, parts of ω.
+    Raises UnsupportedError.
+    """
+    for symbol in (a for a in meaning.free if isinstance(a, Sym)):
+        if "@" in symbol.name:
+            raise UnsupportedError(span, "a set whose values change from round to round of a loop")
+        if symbol.kind is Kind.GHOST and ":" not in symbol.name:
+            index = symbol.name.removesuffix(BINDER)
+            raise UnsupportedError(
+                span,
+                f"a set that depends on the index of a set around it: here on `{index}`",
+                "only sums are proved inside other sets; of a maximum say what it is, without a set",
+            )
+
+
 @dataclass
 class Registry:
     """The definitions of one mechanism's symbols. A symbol that is given two definitions has none: nothing is
-    then assumed of it.
+    then assumed of it. No symbol gets a definition that depends on an index (`needs_no_arguments`), but for
+    what an assignment at the top level gives a name: it is evaluated once, so that one value is all it has.
     """
 
     extrema: dict[Sym, Gathered | None] = field(default_factory=dict)
@@ -250,8 +266,9 @@ class Registry:
         if table.setdefault(name, meaning) != meaning:
             table[name] = None
 
-    def anonymous(self, meaning: Gathered) -> Sym:
-        """The symbol of a maximum that has no name: one for each meaning."""
+    def anonymous(self, meaning: Gathered, span: Span) -> Sym:
+        """The symbol of a maximum that has no name: one for each meaning. Raises UnsupportedError."""
+        needs_no_arguments(meaning, span)
         for symbol, known in self.extrema.items():
             if known == meaning:
                 return symbol
@@ -260,8 +277,11 @@ class Registry:
         self.extrema[symbol] = meaning
         return symbol
 
-    def anonymous_index(self, meaning: Gathered) -> Sym:
-        """The symbol of an index at which a maximum is taken; it depends on noise, so it counts as noise."""
+    def anonymous_index(self, meaning: Gathered, span: Span) -> Sym:
+        """The symbol of an index at which a maximum is taken; it depends on noise, so it counts as noise.
+        Raises UnsupportedError.
+        """
+        needs_no_arguments(meaning, span)
         for symbol, known in self.indices.items():
             if known == meaning:
                 return symbol

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from aligncheck.expect import compare, expectation_of
 from aligncheck.pipeline import Options, verify_file
 from aligncheck.verdict import Unknown, Verified
 
@@ -19,7 +20,10 @@ def test_there_are_some() -> None:
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_is_never_verified(path: Path) -> None:
-    verdict = verify_file(str(path), Options(timeout=20, explain=False)).verdict
+    result = verify_file(str(path), Options(timeout=20, explain=False))
+    verdict = result.verdict
     assert not isinstance(verdict, Verified)
     if isinstance(verdict, Unknown):
         assert verdict.condition is not None, verdict.message
+    if expectation_of(result) is not None:
+        assert compare(result).agrees, compare(result)

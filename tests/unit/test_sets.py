@@ -1,0 +1,108 @@
+"""Symbols for sets: none stands for several numbers, and sums are functions of all that they depend on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from aligncheck.relational.density import Wholes
+from aligncheck.relational.selection import BINDER, Gathered, Registry, UnsupportedError
+from aligncheck.relational.sums import Sums
+from aligncheck.relational.terms import (
+    ONE,
+    TRUE,
+    ZERO,
+    App,
+    Kind,
+    Sort,
+    Sym,
+    Term,
+    add,
+    const,
+    le,
+    mul,
+    substitute,
+)
+from aligncheck.source import Span
+
+HERE = Span(0, 1)
+OWN = Sym(f"j{BINDER}", Sort.INT, Kind.GHOST)
+AROUND = Sym(f"i{BINDER}", Sort.INT, Kind.GHOST)
+N = Sym("len(q)", Sort.INT, Kind.PARAMETER)
+
+
+def answer(index: Term) -> App:
+    return App("q", (index,), Sort.REAL, Kind.DATA)
+
+
+PLAIN = Gathered(None, OWN, ZERO, N, TRUE, answer(OWN))
+OPEN = [
+    AROUND,
+    Sym("one", Sort.INT, Kind.GHOST),
+    Sym("entry", Sort.INT, Kind.GHOST),
+    Sym("i@1", Sort.INT, Kind.COUNTER),
+    Sym("s@2", Sort.REAL, Kind.STATE),
+    App("eta", (Sym("i@1", Sort.INT, Kind.COUNTER),), Sort.REAL, Kind.NOISE),
+    answer(AROUND),
+]
+
+
+def with_(symbol: Term) -> dict[str, Gathered]:
+    """The plain set with a symbol in each of its parts."""
+    return {
+        "low": replace(PLAIN, low=symbol),
+        "high": replace(PLAIN, high=add(symbol, ONE)),
+        "where": replace(PLAIN, where=le(OWN, symbol)),
+        "body": replace(PLAIN, body=mul(symbol, answer(OWN))),
+        "count": replace(PLAIN, count=symbol),
+    }
+
+
+@pytest.mark.parametrize("part", ["low", "high", "where", "body", "count"])
+@pytest.mark.parametrize("symbol", OPEN, ids=str)
+def test_no_symbol_without_arguments_depends_on_an_index_or_a_round(symbol: Term, part: str) -> None:
+    meaning = with_(symbol)[part]
+    for make in (
+        lambda: Registry().anonymous(meaning, HERE),
+        lambda: Registry().anonymous_index(meaning, HERE),
+        lambda: Wholes().symbol("max", meaning, HERE),
+    ):
+        with pytest.raises(UnsupportedError):
+            make()
+
+
+def test_its_own_index_and_what_is_fixed_throughout_a_run_may_stand_in_a_set() -> None:
+    fixed = [
+        N,
+        Sym("a", Sort.REAL, Kind.DATA),
+        Sym("eta", Sort.REAL, Kind.NOISE),
+        Sym("place:one:q", Sort.INT, Kind.GHOST),
+        answer(ONE),
+    ]
+    for symbol in fixed:
+        for meaning in with_(symbol).values():
+            registry = Registry()
+            assert registry.meaning_of(registry.anonymous(meaning, HERE)) == meaning
+
+
+@pytest.mark.parametrize("part", ["low", "high", "where", "body"])
+def test_a_sum_at_an_index_is_the_sum_with_the_index_put_into_it(part: str) -> None:
+    for symbol in (AROUND, answer(AROUND)):
+        sums = Sums()
+        for other in (ZERO, const(3), add(N, ONE), Sym("i@1", Sort.INT, Kind.COUNTER)):
+            outside = substitute(sums.symbol(with_(symbol)[part]), {AROUND: other})
+            assert isinstance(outside, App)
+            assert other in outside.args or answer(other) in outside.args
+            assert len(outside.args) == len(sums.symbol(with_(symbol)[part]).args)  # type: ignore[union-attr]
+
+
+def test_two_sums_of_one_form_take_as_many_arguments() -> None:
+    sums = Sums()
+    inner = sums.symbol(with_(answer(AROUND))["body"])
+    other = sums.symbol(with_(answer(const(3)))["body"])
+    assert isinstance(inner, App)
+    assert isinstance(other, App)
+    assert inner.name == other.name
+    assert len(inner.args) == len(other.args)
+    assert substitute(inner, {AROUND: const(3)}) == other
