@@ -8,7 +8,7 @@ a draw needs its own value: that violates `acyclic`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias, assert_never
 
@@ -17,12 +17,14 @@ from aligncheck.conditions import Condition
 from aligncheck.exact import ZERO, Number, Undecided, Value
 from aligncheck.interpreter import (
     Assigned,
+    CallSite,
     Deferred,
     Draw,
     DrawSite,
     Fault,
     Finished,
     Input,
+    Invoked,
     Machine,
     NoiseKey,
     Origin,
@@ -38,16 +40,26 @@ from aligncheck.interpreter import (
     integer_of,
     number_of,
     rate_of,
+    released,
     selects,
     state_of,
     truth_of,
     value_text,
     variable_text,
 )
-from aligncheck.scenario import Scenario
+from aligncheck.scenario import (
+    CallNoise,
+    Scenario,
+    ScenarioError,
+    call_source,
+    check_scenario,
+    execute,
+    impossible_noise,
+    numbers_of,
+)
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
-from aligncheck.syntax.walk import gathered_in_full, shifts_in, statements_in
+from aligncheck.syntax.walk import gathered_in_full, has_densities, shifts_in, statements_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +69,58 @@ class Violation:
     condition: Condition
     span: Span
     message: str
+
+
+def run_on_d(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tuple[Run, Machine]:
+    """The run on D, with the callees executed. Raises `ScenarioError` and `Undecided` as `replay` does."""
+    reasons = check_scenario(mechanism, scenario)
+    if has_densities(mechanism.body):
+        reasons = ["the mechanism draws by densities: it has no alignment to replay"]
+    if reasons:
+        raise ScenarioError(reasons)
+    given = numbers_of(scenario.noise)
+    machine = Machine(
+        mechanism,
+        {**dict(scenario.parameters), **dict(scenario.data)},
+        lambda site: given.get(site.key, ZERO),
+        limit,
+        call_source=call_source(scenario.calls, limit),
+        functions=scenario.applied(mechanism),
+    )
+    run = machine.run()
+    if impossible := impossible_noise(run):
+        raise ScenarioError(impossible)
+    return run, machine
+
+
+def called_pair(on_d: Invoked, on_d_prime: CallSite | Invoked, callee: nodes.Mechanism) -> Scenario:
+    """What a callee gets on D and on D', without its noise. Raises `ScenarioError` where public inputs
+    differ.
+    """
+    private = {name for item in callee.inputs if isinstance(item, nodes.Queries) for name in item.names}
+    others = dict(on_d_prime.given)
+    public = tuple((name, value) for name, value in on_d.given if name not in private)
+    for name, value in public:
+        if value != others[name]:
+            text = f"`{name}` is {_input_text(value)} on D, {_input_text(others[name])} on D'"
+            raise ScenarioError([f"`{on_d.mechanism}` is called where {text}"])
+    data = tuple((name, value) for name, value in on_d.given if name in private)
+    return Scenario(public, data, tuple((name, others[name]) for name, _ in data))
+
+
+def not_covered(on_d: Invoked, on_d_prime: CallSite | Invoked, callee: nodes.Mechanism) -> str | None:
+    """Why the theorem of a callee says nothing of what it gets on D and on D', or None."""
+    try:
+        reasons = check_scenario(callee, called_pair(on_d, on_d_prime, callee))
+    except ScenarioError as differing:
+        return differing.reasons[0]
+    if not reasons:
+        return None
+    return f"`{on_d.mechanism}` is called with what its proof does not cover: {reasons[0]}"
+
+
+def _input_text(value: Input) -> str:
+    return f"[{', '.join(map(value_text, value))}]" if isinstance(value, tuple) else value_text(value)
 
 
 # --- what names mean --------------------------------------------------------------------------------------
@@ -169,6 +233,9 @@ class Alignment:
     being aligned. An output that shows the selection fixes it for both runs: that of D is then used, and
     `unsettled` tells afterwards where the run on D' selects something else.
 
+    Callees are executed on D' too, with the noise to which their own alignments take their noise on D, where
+    their theorems cover what they get. Elsewhere, and where they draw by densities, they keep that noise.
+
     `shifts` are those worked out so far, `reads` the noise that each of them read, on D or aligned.
     """
 
@@ -180,7 +247,10 @@ class Alignment:
         self._inputs: dict[str, Input] = {**dict(scenario.parameters), **dict(scenario.data)}
         self._inputs_prime: dict[str, Input] = {**dict(scenario.parameters), **dict(scenario.data_prime)}
         self._parameters = frozenset(name for name, _ in scenario.parameters)
-        self._given = noise_on_d(scenario)
+        self._given = numbers_of(scenario.noise)
+        self._limit = limit
+        self._calls_on_d = {step.key: step for step in run_d.steps if isinstance(step, Invoked)}
+        self._call_noise = dict(scenario.calls)
         self._noise_names = frozenset(
             statement.name
             for statement in statements_in(mechanism.body)
@@ -211,7 +281,7 @@ class Alignment:
             self._source,
             limit,
             self._at_round,
-            scenario.releases(),
+            self._released,
             self._functions,
         )
         self._rounds = {(one.statement.span, one.loop): one for one in run_d.rounds}
@@ -262,6 +332,26 @@ class Alignment:
                 )
                 span = self._mechanism.body[self._gathers[name]].span
                 yield Violation(Condition.ACYCLIC, span, message)
+
+    def _released(self, site: CallSite) -> tuple[Record, ...]:
+        """What a callee releases on D'.
+
+        Raises `Undecided` where it releases something else than on D although its theorem covers the call: by
+        that theorem the noise for which this happens has probability 0 (ties).
+        """
+        on_d, callee = self._calls_on_d.get(site.key), site.contract.mechanism
+        noise = self._call_noise.get(site.key, CallNoise())
+        if on_d is None or not_covered(on_d, site, callee) is not None:
+            return execute(site, noise, self._limit)
+        if has_densities(callee.body):
+            records = execute(site, noise, self._limit)
+        else:
+            pair = replace(called_pair(on_d, site, callee), noise=noise.noise, calls=noise.calls)
+            ones, machine = run_on_d(callee, pair, self._limit)
+            records = released(site, Alignment(callee, pair, ones, machine, self._limit).run())
+        if records != on_d.returned.records:
+            raise Undecided(f"`{callee.name}` releases something else with its aligned noise")
+        return records
 
     # --- aligned noise ------------------------------------------------------------------------------------
 
@@ -531,11 +621,6 @@ def _cycle_in(reads: Mapping[NoiseKey, Collection[Reading]]) -> tuple[NoiseKey, 
                     following.of if isinstance(following, Origin) else reads.get(following, ())
                 )
     return ()
-
-
-def noise_on_d(scenario: Scenario) -> dict[NoiseKey, Number]:
-    """The noise of the run on D, as far as a scenario lists it."""
-    return {key: value for key, value in scenario.noise if not isinstance(value, bool)}
 
 
 def draw_cost(draw: Draw, shift: Number) -> Number:

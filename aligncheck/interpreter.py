@@ -23,6 +23,8 @@ from aligncheck.syntax.contract import Contract, contract_of
 
 NoiseKey: TypeAlias = tuple[str, int | None]
 """A noise variable: its name and the index of the draw (None for scalar noise)."""
+CallKey: TypeAlias = tuple[str, int]
+"""One execution of a call: the name that its records get, and the execution's number, from 0."""
 Input: TypeAlias = Value | tuple[Value, ...]
 _V = TypeVar("_V")
 Inputs: TypeAlias = tuple[tuple[str, Input], ...]
@@ -141,6 +143,11 @@ class Invoked:
     spent: Number
     span: Span
     loop: Loop
+
+    @property
+    def key(self) -> CallKey:
+        """The name and the number of this execution."""
+        return self.name, self.returned.number
 
 
 Step: TypeAlias = Draw | Decision | Assigned | Invoked | Emitted
@@ -689,9 +696,27 @@ class CallSite:
     given: Inputs
     span: Span
 
+    @property
+    def key(self) -> CallKey:
+        """The name and the number."""
+        return self.name, self.number
+
 
 CallSource: TypeAlias = Callable[[CallSite], tuple[Record, ...]]
 """What a called mechanism releases."""
+
+
+def released(site: CallSite, done: Run) -> tuple[Record, ...]:
+    """What the run of a callee released; one that did not come to its end ends the run of its caller."""
+    match done.ended:
+        case Finished():
+            return done.output
+        case StepLimit():
+            raise Stopped(done.ended)
+        case Fault(reason=reason):
+            raise Stopped(Fault(Condition.CALLS, site.span, f"`{site.contract.mechanism.name}`: {reason}"))
+        case _:
+            assert_never(done.ended)
 
 
 def run(
@@ -866,11 +891,8 @@ class Machine:
 
     def _run_callee(self, site: CallSite) -> tuple[Record, ...]:
         """Runs the callee with noise from the same source."""
-        done = Machine(site.contract.mechanism, dict(site.given), self._noise_source, self._limit).run()
-        if not isinstance(done.ended, Finished):
-            reason = done.ended.reason if isinstance(done.ended, Fault) else "it takes too long"
-            raise Stopped(Fault(Condition.CALLS, site.span, f"`{site.contract.mechanism.name}`: {reason}"))
-        return done.output
+        callee = site.contract.mechanism
+        return released(site, Machine(callee, dict(site.given), self._noise_source, self._limit).run())
 
     def _note_origin(self, name: str, value: nodes.Expr) -> None:
         if self.scope.read and not selects(value):

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from aligncheck import exact
-from aligncheck.alignment import Alignment, Violation, draw_cost, noise_on_d
+from aligncheck.alignment import Alignment, Violation, draw_cost, not_covered, run_on_d
 from aligncheck.conditions import Condition
 from aligncheck.exact import ZERO, Irrational, Number, Undecided, Value
 from aligncheck.interpreter import (
@@ -29,11 +29,8 @@ from aligncheck.interpreter import (
     Emitted,
     Fault,
     Finished,
-    Input,
     Invoked,
-    Machine,
     NoiseKey,
-    NoiseSource,
     Record,
     Run,
     Step,
@@ -48,7 +45,6 @@ from aligncheck.scenario import Scenario, ScenarioError, check_scenario
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
 from aligncheck.syntax.contract import contract_of
-from aligncheck.syntax.walk import has_densities
 
 __all__ = [
     "Assigned",
@@ -170,7 +166,7 @@ def _beside(scenario: Scenario, run_d: Run) -> Iterator[Scenario]:
 
 def _replayed(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tuple[Replay, bool]:
     """The replay as it is, and whether a selection had a tie to break."""
-    run_d, machine_d = _run_on_d(mechanism, scenario, limit)
+    run_d, machine_d = run_on_d(mechanism, scenario, limit)
     alignment = Alignment(mechanism, scenario, run_d, machine_d, limit)
     run_d_prime = alignment.run()
     steps = side_by_side(run_d, run_d_prime, alignment.shifts)
@@ -196,33 +192,6 @@ def _replayed(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tup
         None if isinstance(most, Violation) else most,
     )
     return done, run_d.tied or run_d_prime.tied or alignment.tied
-
-
-def _run_on_d(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tuple[Run, Machine]:
-    reasons = check_scenario(mechanism, scenario)
-    if has_densities(mechanism.body):
-        reasons = ["the mechanism draws by densities: it has no alignment to replay"]
-    if reasons:
-        raise ScenarioError(reasons)
-    given = noise_on_d(scenario)
-    source: NoiseSource = lambda site: given.get(site.key, ZERO)  # noqa: E731 - one expression, typed
-    machine = Machine(
-        mechanism,
-        {**dict(scenario.parameters), **dict(scenario.data)},
-        source,
-        limit,
-        call_source=scenario.releases(),
-        functions=scenario.applied(mechanism),
-    )
-    run_d = machine.run()
-    impossible = [
-        f"`{variable_text(draw.key)}` on D: {reason}"
-        for draw in run_d.draws
-        if (reason := outside_support(draw.family, draw.args, draw.value)) is not None
-    ]
-    if impossible:
-        raise ScenarioError(impossible)
-    return run_d, machine
 
 
 def _value(of_output: Callable[[], T]) -> T | Violation:
@@ -350,24 +319,9 @@ def _call_violations(pair: _Pair) -> Iterator[Violation]:
         if not isinstance(left, Invoked) or not isinstance(right, Invoked):
             continue
         use = next(use for use in pair.mechanism.uses if use.name == left.mechanism)
-        callee = contract_of(use).mechanism
-        private = {name for item in callee.inputs if isinstance(item, nodes.Queries) for name in item.names}
-        ones, others = dict(left.given), dict(right.given)
-        public = tuple((name, value) for name, value in left.given if name not in private)
-        for name, value in public:
-            if value != others[name]:
-                text = f"`{name}` is {_input_text(value)} on D, {_input_text(others[name])} on D'"
-                yield Violation(Condition.CALLS, left.span, f"`{left.mechanism}` is called where {text}")
-                return
-        data, prime = (tuple((n, given[n]) for n in ones if n in private) for given in (ones, others))
-        reasons = check_scenario(callee, Scenario(public, data, prime))
-        if reasons:
-            message = f"`{left.mechanism}` is called with what its proof does not cover: {reasons[0]}"
-            yield Violation(Condition.CALLS, left.span, message)
-
-
-def _input_text(value: Input) -> str:
-    return f"[{', '.join(map(value_text, value))}]" if isinstance(value, tuple) else value_text(value)
+        reason = not_covered(left, right, contract_of(use).mechanism)
+        if reason is not None:
+            yield Violation(Condition.CALLS, left.span, reason)
 
 
 def _draw_violations(pair: _Pair, together: bool) -> Iterator[Violation]:

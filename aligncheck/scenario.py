@@ -5,31 +5,57 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 from aligncheck import exact
-from aligncheck.exact import Number, Value
+from aligncheck.exact import ONE, ZERO, Number, Value
 from aligncheck.interpreter import (
+    STEP_LIMIT,
+    ByDensity,
+    CallKey,
     CallSite,
     CallSource,
+    DensitySource,
     Fault,
     Function,
     Input,
     Inputs,
+    Machine,
     NoiseKey,
     Record,
+    Run,
     Scope,
     Stopped,
+    at_each_index,
     number_of,
+    outside_support,
+    released,
     truth_of,
     undefined,
     variable_text,
 )
 from aligncheck.syntax import nodes
-from aligncheck.syntax.walk import names_in, statements_in
+from aligncheck.syntax.walk import names_in
 
-Returns: TypeAlias = tuple[tuple[str, tuple[tuple[str, Value], ...]], ...]
-"""Records that a call releases: their tags and fields."""
+
+@dataclass(frozen=True, slots=True)
+class CallNoise:
+    """The noise of one execution of a call, on D. `noise` gives draws of the callee, 0 where they are not
+    listed; `drawn` its draws by densities, in order, and their values (after these, the simplest possible
+    ones); `calls` the noise of what it calls itself.
+    """
+
+    noise: tuple[tuple[NoiseKey, Value], ...] = ()
+    drawn: tuple[tuple[str, Number], ...] = ()
+    calls: tuple[tuple[CallKey, CallNoise], ...] = ()
+
+
+def _noise_of_calls(calls: Iterable[tuple[CallKey, CallNoise]], within: str) -> Iterator[tuple[str, Value]]:
+    for (name, number), noise in calls:
+        prefix = f"{within}{name}({number + 1})." if number else f"{within}{name}."
+        yield from ((prefix + variable_text(key), value) for key, value in noise.noise)
+        yield from ((prefix + drawn, value) for drawn, value in noise.drawn)
+        yield from _noise_of_calls(noise.calls, prefix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,32 +63,28 @@ class Scenario:
     """One concrete pair of databases and the noise of the run on D.
 
     `parameters` gives every public input, `data` every query input on D and `data_prime` on D'. `noise` gives
-    draws of the run on D; a draw that is not listed is 0. `returned` gives the records that each execution of
-    a call releases, `functions` values of public functions.
+    draws of the run on D; a draw that is not listed is 0. `calls` gives the noise of what each execution of
+    a call runs on D (what is not listed draws 0), `functions` values of public functions.
     """
 
     parameters: Inputs
     data: Inputs
     data_prime: Inputs
     noise: tuple[tuple[NoiseKey, Value], ...] = ()
-    returned: tuple[tuple[tuple[str, int], Returns], ...] = ()
+    calls: tuple[tuple[CallKey, CallNoise], ...] = ()
     functions: tuple[tuple[str, tuple[Value, ...], Value], ...] = ()
 
-    def releases(self) -> CallSource:
-        """What the calls release, in both runs alike: no records where nothing is listed."""
-        table = dict(self.returned)
-
-        def source(site: CallSite) -> tuple[Record, ...]:
-            body = site.contract.mechanism.body
-            emits = {s.tag: s for s in statements_in(body) if isinstance(s, nodes.Emit)}
-            return tuple(
-                Record(tag, fields, emits[tag]) for tag, fields in table.get((site.name, site.number), ())
-            )
-
-        return source
+    def all_noise(self) -> Iterator[tuple[str, Value]]:
+        """The noise on D, that of callees included, by names such as `xi[0]`, `found.eta` and, in the second
+        execution of a call, `found(2).eta`.
+        """
+        yield from ((variable_text(key), value) for key, value in self.noise)
+        yield from _noise_of_calls(self.calls, "")
 
     def applied(self, mechanism: nodes.Mechanism) -> dict[str, Function]:
-        """The public functions of a mechanism: 0 or false where nothing is listed."""
+        """The public functions of a mechanism: 0 or false where nothing is listed. They may be any functions,
+        so this is one of the choices that there are.
+        """
 
         def function(declared: nodes.Function) -> Function:
             other: Value = False if declared.result is nodes.Sort.BOOL else Fraction(0)
@@ -80,15 +102,107 @@ class ScenarioError(Exception):
         super().__init__("; ".join(self.reasons))
 
 
+# --- what a called mechanism does -------------------------------------------------------------------------
+
+
+def call_source(calls: Iterable[tuple[CallKey, CallNoise]], limit: int = STEP_LIMIT) -> CallSource:
+    """Runs the callees, each execution with its noise among `calls`."""
+    listed = dict(calls)
+    return lambda site: execute(site, listed.get(site.key, CallNoise()), limit)
+
+
+def execute(
+    site: CallSite, noise: CallNoise, limit: int = STEP_LIMIT, inner: CallSource | None = None
+) -> tuple[Record, ...]:
+    """What a callee releases, run exactly on what the call gives it. `inner`, if given, says what the
+    mechanisms release that it calls itself.
+
+    Raises `Stopped` where it does not come to its end, `ScenarioError` for noise that is impossible there and
+    `Undecided` where exact arithmetic cannot decide.
+    """
+    listed = numbers_of(noise.noise)
+    done = Machine(
+        site.contract.mechanism,
+        dict(site.given),
+        lambda draw: listed.get(draw.key, ZERO),
+        limit,
+        call_source=inner or call_source(noise.calls, limit),
+        densities=_drawn(value for _, value in noise.drawn),
+    ).run()
+    if impossible := impossible_noise(done):
+        raise ScenarioError(impossible)
+    return released(site, done)
+
+
+def _drawn(values: Iterable[Number]) -> DensitySource:
+    left = iter(values)
+
+    def source(statement: ByDensity, scope: Scope) -> Number:
+        value = next(left, None)
+        if value is None:
+            return simplest(statement, scope)
+        if not possible(statement, value, scope):
+            raise ScenarioError([f"`{statement.name}` cannot be {value}"])
+        return value
+
+    return source
+
+
+def possible(statement: ByDensity, value: Number, scope: Scope) -> bool:
+    """Whether a draw by a density can be this value."""
+    match statement:
+        case nodes.Choose(weights=weights):
+            return any(value == index for index, _ in at_each_index(weights, scope))
+        case nodes.Logistic(low=None):
+            return True
+        case nodes.Logistic(low=low):
+            return low is None or exact.compare(value, number_of(low, scope)) > 0
+        case _:
+            assert_never(statement)
+
+
+def simplest(statement: ByDensity, scope: Scope) -> Number:
+    """A value that a draw by a density can have: the first index, or a number above the bound."""
+    match statement:
+        case nodes.Choose(weights=weights):
+            found = at_each_index(weights, scope)
+            if not found:
+                undefined(weights, "there is nothing to choose from")
+            return Fraction(found[0][0])
+        case nodes.Logistic(low=low):
+            return ZERO if low is None else exact.add(number_of(low, scope), ONE)
+        case _:
+            assert_never(statement)
+
+
+def numbers_of(noise: Iterable[tuple[NoiseKey, Value]]) -> dict[NoiseKey, Number]:
+    """Noise by its variables."""
+    return {key: value for key, value in noise if not isinstance(value, bool)}
+
+
+def impossible_noise(done: Run) -> list[str]:
+    """The draws of a run whose values their distributions cannot take, and why."""
+    return [
+        f"`{variable_text(draw.key)}` on D: {reason}"
+        for draw in done.draws
+        if (reason := outside_support(draw.family, draw.args, draw.value)) is not None
+    ]
+
+
+# --- which scenarios are legal ----------------------------------------------------------------------------
+
+
 def check_scenario(mechanism: nodes.Mechanism, scenario: Scenario) -> list[str]:
     """Why `scenario` is no legal pair of databases for `mechanism`; empty if it is one.
 
-    Parameters must satisfy their `where` clauses, answers their sort, lattice and range, and D and D' must be
-    adjacent as declared, over all names of a group together. Raises `Undecided`.
+    Parameters must satisfy their `where` clauses, answers their sort, lattice and range, public functions
+    give one value of their sort to each choice of arguments, and D and D' must be adjacent as declared, over
+    all names of a group together. Raises `Undecided`.
     """
     parameters, on_d, on_d_prime = dict(scenario.parameters), dict(scenario.data), dict(scenario.data_prime)
     try:
         shapes = [*_public_shapes(mechanism, parameters), *_private_shapes(mechanism, on_d, on_d_prime)]
+        shapes += _no_functions(mechanism, scenario)
         if shapes:
             return shapes
         reasons: list[str] = []
@@ -114,6 +228,15 @@ def _public_shapes(mechanism: nodes.Mechanism, parameters: Mapping[str, Input]) 
         if not isinstance(declared, nodes.Queries):
             vector = isinstance(declared, nodes.PublicVector)
             yield from _wrong_shape(declared.name, declared.sort, vector, parameters.get(declared.name))
+
+
+def _no_functions(mechanism: nodes.Mechanism, scenario: Scenario) -> Iterator[str]:
+    results = {declared.name: declared.result for declared in mechanism.functions}
+    values: dict[tuple[str, tuple[Value, ...]], Value] = {}
+    for name, args, value in scenario.functions:
+        yield from _wrong_shape(f"{name}(...)", results[name], False, value)
+        if values.setdefault((name, args), value) != value:
+            yield f"`{name}` has two values for the same arguments"
 
 
 def _private_shapes(

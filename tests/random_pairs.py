@@ -6,12 +6,28 @@ The interpreter shares no code with the checker: what is VERIFIED but violated o
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 from aligncheck.exact import Number, Undecided, Value
-from aligncheck.interpreter import DrawSite, Input, NoiseKey, run
+from aligncheck.interpreter import (
+    ByDensity,
+    CallKey,
+    CallSite,
+    DrawSite,
+    Function,
+    Input,
+    Machine,
+    NoiseKey,
+    Record,
+    Run,
+    Scope,
+    at_each_index,
+    released,
+)
 from aligncheck.replay import Replay, Scenario, check_scenario, replay
+from aligncheck.scenario import CallNoise, simplest
 from aligncheck.syntax import nodes
 
 F = Fraction
@@ -74,24 +90,57 @@ def private(declared: nodes.Queries, size: int, chance: random.Random) -> dict[s
 
 
 def with_noise(mechanism: nodes.Mechanism, legal: Scenario, chance: random.Random) -> Scenario:
-    """Draw noise where the run on D asks for it, within its support."""
-    drawn: dict[NoiseKey, Number] = {}
+    """Draw noise where the run on D asks for it, within its support, in what is called as well."""
+    inputs = {**dict(legal.parameters), **dict(legal.data)}
+    drawn, _ = noise_of_run(mechanism, inputs, legal.applied(mechanism), chance)
+    return replace(legal, noise=drawn.noise, calls=drawn.calls)
+
+
+def noise_of_run(
+    mechanism: nodes.Mechanism,
+    inputs: Mapping[str, Input],
+    functions: Mapping[str, Function],
+    chance: random.Random,
+) -> tuple[CallNoise, Run]:
+    """One run with random noise, and that noise."""
+    drawn: dict[NoiseKey, Value] = {}
+    chosen: list[tuple[str, Number]] = []
+    calls: dict[CallKey, CallNoise] = {}
 
     def source(site: DrawSite) -> Number:
-        size = chance.choice([0, 0, 1, 2, 50, 300])
-        match site.family:
-            case nodes.Family.EXPONENTIAL | nodes.Family.GEOMETRIC:
-                drawn[site.key] = F(size)
-            case nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_EXPONENTIAL:
-                step = site.args[1]
-                assert isinstance(step, Fraction)
-                drawn[site.key] = step * size * (1 if site.family.one_sided else chance.choice([1, -1]))
-            case _:
-                drawn[site.key] = F(size, 2) * chance.choice([1, -1])
-        return drawn[site.key]
+        value = random_noise(site, chance)
+        drawn[site.key] = value
+        return value
 
-    run(mechanism, legal.parameters, legal.data, source, LIMIT)
-    return Scenario(legal.parameters, legal.data, legal.data_prime, tuple(drawn.items()))
+    def densities(statement: ByDensity, scope: Scope) -> Number:
+        if isinstance(statement, nodes.Choose):
+            value: Number = F(chance.choice([index for index, _ in at_each_index(statement.weights, scope)]))
+        else:
+            value = simplest(statement, scope)
+        chosen.append((statement.name, value))
+        return value
+
+    def call(site: CallSite) -> tuple[Record, ...]:
+        calls[site.key], done = noise_of_run(site.contract.mechanism, dict(site.given), {}, chance)
+        return released(site, done)
+
+    run = Machine(
+        mechanism, inputs, source, LIMIT, call_source=call, functions=functions, densities=densities
+    ).run()
+    return CallNoise(tuple(drawn.items()), tuple(chosen), tuple(calls.items())), run
+
+
+def random_noise(site: DrawSite, chance: random.Random) -> Number:
+    size = chance.choice([0, 0, 1, 2, 50, 300])
+    match site.family:
+        case nodes.Family.EXPONENTIAL | nodes.Family.GEOMETRIC:
+            return F(size)
+        case nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_EXPONENTIAL:
+            step = site.args[1]
+            assert isinstance(step, Fraction)
+            return step * size * (1 if site.family.one_sided else chance.choice([1, -1]))
+        case nodes.Family.LAPLACE:
+            return F(size, 2) * chance.choice([1, -1])
 
 
 def replays(mechanism: nodes.Mechanism, seed: int) -> Iterator[Replay]:

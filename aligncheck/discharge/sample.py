@@ -13,10 +13,11 @@ from functools import partial
 from random import Random
 
 from aligncheck.exact import Value
-from aligncheck.interpreter import Inputs, NoiseKey
+from aligncheck.interpreter import CallKey, Inputs, NoiseKey
 from aligncheck.relational.theory import Ground
-from aligncheck.scenario import Scenario
+from aligncheck.scenario import CallNoise, Scenario
 from aligncheck.syntax import nodes
+from aligncheck.syntax.contract import contract_of
 from aligncheck.syntax.walk import statements_in
 
 _VALUES = (0, 0, 1, -1, 2, -2)
@@ -45,12 +46,17 @@ def scenarios(
                         right = [value + random.choice(moves) for value in left]
                         data.append((name, tuple(left) if item.vector else left[0]))
                         prime.append((name, tuple(right) if item.vector else right[0]))
-        noise = _noise(mechanism, max(lengths.values(), default=0), random)
-        yield Scenario(tuple(public), tuple(data), tuple(prime), noise)
+        length = max(lengths.values(), default=0)
+        noise, calls = _noise(mechanism, length, random), _calls(mechanism, length, random)
+        yield Scenario(tuple(public), tuple(data), tuple(prime), noise, calls)
 
 
 def simpler_scenarios(scenario: Scenario) -> Iterator[Callable[[Scenario], Scenario]]:
-    """Steps that each make one number simpler: a draw is 0, an answer does not move, an answer is 0 on D."""
+    """Steps that each make one number simpler: a draw is 0 (all those of a call), an answer does not move, an
+    answer is 0 on D.
+    """
+    for call, _ in scenario.calls:
+        yield partial(_quiet, call=call)
     for key, _ in scenario.noise:
         yield partial(_without, key=key)
     for place, (_, values) in enumerate(scenario.data):
@@ -61,6 +67,10 @@ def simpler_scenarios(scenario: Scenario) -> Iterator[Callable[[Scenario], Scena
 
 def _without(scenario: Scenario, key: NoiseKey) -> Scenario:
     return replace(scenario, noise=tuple(n for n in scenario.noise if n[0] != key))
+
+
+def _quiet(scenario: Scenario, call: CallKey) -> Scenario:
+    return replace(scenario, calls=tuple(c for c in scenario.calls if c[0] != call))
 
 
 def _unmoved(scenario: Scenario, place: int, index: int) -> Scenario:
@@ -106,3 +116,15 @@ def _noise(mechanism: nodes.Mechanism, length: int, random: Random) -> tuple[tup
                 value = random.choice(_VALUES)
                 found[draw.name, index] = Fraction(abs(value) if draw.family.one_sided else value)
     return tuple(found.items())
+
+
+def _calls(mechanism: nodes.Mechanism, length: int, random: Random) -> tuple[tuple[CallKey, CallNoise], ...]:
+    """Noise of what is called, in each of as many executions as a loop over the answers may make."""
+    callees = {use.name: contract_of(use).mechanism for use in mechanism.uses}
+    calls = [s for s in statements_in(mechanism.body) if isinstance(s, nodes.Invoke)]
+    return tuple(
+        ((call.name, number), CallNoise(_noise(callee, length, random), (), _calls(callee, length, random)))
+        for call in calls
+        for callee in (callees[call.mechanism],)
+        for number in range(length + 1)
+    )

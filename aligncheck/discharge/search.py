@@ -16,13 +16,12 @@ from random import Random
 
 from aligncheck.conditions import Condition
 from aligncheck.discharge.algebra import canonical
-from aligncheck.discharge.realise import can_release
+from aligncheck.discharge.realise import Unrealised, realised, wishes
 from aligncheck.discharge.sample import scenarios, simpler_scenarios
 from aligncheck.discharge.smt import Answer, Smt
 from aligncheck.discharge.values import near, value_of
 from aligncheck.interpreter import Invoked
 from aligncheck.obligations import obligations_of, one_to_one
-from aligncheck.obligations.calls import called_in
 from aligncheck.obligations.obligation import (
     Impossible,
     Independent,
@@ -73,10 +72,8 @@ from aligncheck.replay import (
     replay,
     same_output,
 )
-from aligncheck.scenario import Returns
 from aligncheck.source import Source, Span
 from aligncheck.syntax import nodes
-from aligncheck.syntax.contract import contract_of
 from aligncheck.syntax.nodes import Mechanism, Parameter, PublicVector, Queries
 from aligncheck.verdict import Counterexample
 
@@ -364,8 +361,6 @@ class _Search:
                 case _:
                     pass
             replayed = replay(self.theory.mechanism, scenario)
-            if not self._can_happen(replayed):
-                return None
             for violation in replayed.violations:
                 if violation.condition is self.condition:
                     shown = Counterexample(scenario, replayed)
@@ -376,12 +371,6 @@ class _Search:
             return None
         return None
 
-    def _can_happen(self, replayed: Replay) -> bool:
-        """Whether the called mechanisms can release what they are said to release."""
-        calls = [step for step in replayed.run_d.steps if isinstance(step, Invoked)]
-        callees = {u.name: contract_of(u).mechanism for u in self.theory.mechanism.uses}
-        return all(can_release(callees[call.mechanism], call, self.until) for call in calls)
-
     def _two_with_one_image(self, scenario: Scenario, model: _Numbers, path: Path) -> Violation | None:
         """Both noise vectors give the same output on D and have the same image."""
         other = self._scenario(model, path, _twin_noise(path))
@@ -390,7 +379,7 @@ class _Search:
         first, second = (replay(self.theory.mechanism, s) for s in (scenario, other))
         if not same_output(first.run_d, second.run_d) or dict(scenario.noise) == dict(other.noise):
             return None
-        if aligned(first) != aligned(second):
+        if aligned(first) != aligned(second) or _calls(first) != _calls(second):
             return None
         moved = next((e for e in path.drawings() if e.lines), None)
         span = moved.lines[0] if moved is not None else self.theory.mechanism.span
@@ -522,7 +511,6 @@ class _Search:
                 )
                 for e in path.drawings()
             )
-            returned = tuple(self._returned(e, lambda t: number(t, {})) for e in called_in(path))
             functions = tuple(
                 (a.name.removeprefix("fun:"), tuple(number(x, {}) for x in a.args), number(a, {}))
                 for a in atoms(_spoken(path))
@@ -531,23 +519,20 @@ class _Search:
         except (ArithmeticError, ValueError):
             return None
         given = tuple(parameters), tuple(data), tuple(prime)
-        return Scenario(*given, noise, returned, functions)  # type: ignore[arg-type]
-
-    def _returned(
-        self, event: Called, number: Callable[[Term], Fraction | bool]
-    ) -> tuple[tuple[str, int], Returns]:
-        """The records of a model that a call releases."""
-        records = self.theory.records(event)
-        found: list[tuple[str, tuple[tuple[str, Fraction | bool], ...]]] = []
-        for place in range(int(number(records.how_many()))):
-            tags = records.tags
-            tag = next((t for t in tags if number(records.has(t, const(place))) is True), tags[0])
-            fields = records.fields(tag)
-            found.append((tag, tuple((f, number(records.value(f, const(place)))) for f in fields)))
-        return (event.name, int(number(event.number))), tuple(found)
+        scenario = Scenario(*given, noise, (), functions)  # type: ignore[arg-type]
+        try:
+            return realised(theory.mechanism, scenario, wishes(theory, path, model), self.until)
+        except (Unrealised, ScenarioError, Undecided):
+            return None
 
 
 # --- small functions --------------------------------------------------------------------------------------
+
+
+def _calls(replayed: Replay) -> list[Invoked]:
+    """Every execution of a callee in both runs: what it was given and released."""
+    steps = (*replayed.run_d.steps, *replayed.run_d_prime.steps)
+    return [step for step in steps if isinstance(step, Invoked)]
 
 
 def _spoken(path: Path) -> Iterator[Term]:

@@ -211,7 +211,7 @@ def _scenario(scenario: Scenario) -> Json:
         "parameters": inputs_document(scenario.parameters),
         "data": inputs_document(scenario.data),
         "data_prime": inputs_document(scenario.data_prime),
-        "noise": {variable_text(key): value_text(value) for key, value in scenario.noise},
+        "noise": {name: value_text(value) for name, value in scenario.all_noise()},
     }
 
 

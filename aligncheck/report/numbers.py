@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from aligncheck.exact import ZERO, Irrational, Value, decimal
-from aligncheck.interpreter import Input, NoiseKey, Record, value_text, variable_text
+from aligncheck.interpreter import Input, Record, value_text
 from aligncheck.scenario import Scenario
 
 _MOST_ENTRIES = 12
@@ -53,9 +51,9 @@ def inputs_text(scenario: Scenario) -> str:
     return ", ".join(parts)
 
 
-def noise_text(noise: Mapping[NoiseKey, Value]) -> str:
-    """`eta = 1, xi[0] = 2, the rest 0`."""
-    moved = [f"{variable_text(key)} = {shown(value)}" for key, value in noise.items() if value != ZERO]
+def noise_text(scenario: Scenario) -> str:
+    """`eta = 1, xi[0] = 2, found.eta = 1, the rest 0`."""
+    moved = [f"{name} = {shown(value)}" for name, value in scenario.all_noise() if value != ZERO]
     if not moved:
         return "all 0"
     more = ["…"] if len(moved) > _MOST_ENTRIES else []

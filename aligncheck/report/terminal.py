@@ -389,9 +389,9 @@ def _model(counterexample: Counterexample, condition: Condition) -> Iterator[tup
     scenario, second = counterexample.scenario, counterexample.second
     if inputs := inputs_text(scenario):
         yield "fails for", inputs
-    yield "noise on D", f"{noise_text(dict(scenario.noise))}   (replayed)"
+    yield "noise on D", f"{noise_text(scenario)}   (replayed)"
     if second is not None:
-        yield "second noise", f"{noise_text(dict(second.noise))}   (replayed)"
+        yield "second noise", f"{noise_text(second)}   (replayed)"
     for violation in counterexample.replay.violations:
         if violation.condition is condition:
             yield "then", violation.message
