@@ -14,17 +14,24 @@ from typing import Any, TypeAlias
 
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
+from aligncheck.internal import InternalError
 from aligncheck.relational.terms import (
     ZERO,
     Add,
+    And,
     App,
+    Cmp,
     Const,
     Div,
     Fn,
+    IsInt,
     Ite,
     Mul,
+    Not,
+    Or,
     Sym,
     Term,
+    Truth,
     add,
     and_,
     children,
@@ -66,7 +73,7 @@ def canonical(term: Term) -> Term:
         case App() | Fn() | Ite():
             inner = rebuilt(term, canonical)
             return inner if isinstance(inner, App | Fn | Ite) else canonical(inner)
-        case _:
+        case Truth() | Add() | Mul() | Div() | Cmp() | Not() | And() | Or() | IsInt():
             parts, constant = summands(term)
             if all(isinstance(part, Sym | App) for part, _ in parts):  # linear: its own normal form
                 return add(Const(constant), *(scaled(canonical(part), factor) for part, factor in parts))
@@ -91,7 +98,7 @@ def _inner(term: Term) -> Term:
     match term:
         case Add() | Mul() | Div():
             return rebuilt(term, _inner)
-        case _:
+        case Const() | Truth() | Sym() | App() | Fn() | Ite() | Cmp() | Not() | And() | Or() | IsInt():
             return canonical(term)
 
 
@@ -101,7 +108,7 @@ def _atoms(term: Term) -> set[Term]:
             return set()
         case Add() | Mul() | Div():
             return set().union(*(_atoms(c) for c in children(term)))
-        case _:
+        case Truth() | Sym() | App() | Fn() | Ite() | Cmp() | Not() | And() | Or() | IsInt():
             return {term}
 
 
@@ -131,7 +138,7 @@ def _fraction(term: Term, generators: dict[Term, Poly], one: Poly) -> tuple[Poly
             if c == 0:
                 return one, one * 0
             return a * d, b * c
-        case _:
+        case Truth() | Sym() | App() | Fn() | Ite() | Cmp() | Not() | And() | Or() | IsInt():
             return generators[term], one
 
 
@@ -236,7 +243,8 @@ def common_unit(terms: Iterable[Term]) -> Term | None:
     for top, bottom in zip(tops, bottoms, strict=True):
         scaled_top = top * (whole / bottom)
         common = scaled_top if common is None else common.gcd(scaled_top)
-    assert common is not None
+    if common is None:
+        raise InternalError("a quotient without a denominator")
     return Div(polynomial_term(common, atoms), polynomial_term(whole, atoms))
 
 
@@ -303,7 +311,7 @@ def value_dependencies(term: Term) -> frozenset[Term]:
             case App():
                 found.add(t)
                 stack.extend(children(t))
-            case _:
+            case Const() | Truth() | Add() | Mul() | Div() | Fn() | Cmp() | Not() | And() | Or() | IsInt():
                 stack.extend(children(t))
     return frozenset(found)
 

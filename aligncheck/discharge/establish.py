@@ -21,6 +21,7 @@ from aligncheck.discharge.whole import (
     clauses_of,
     prepared,
 )
+from aligncheck.internal import InternalError
 from aligncheck.obligations import obligations_of, one_to_one
 from aligncheck.obligations.alignment import within_claim
 from aligncheck.obligations.obligation import Impossible, Invariants, Obligation
@@ -166,7 +167,8 @@ def _termination(
 
 
 def _undecided_end(cut: Cut) -> Open:
-    assert cut.loop is not None
+    if cut.loop is None:
+        raise InternalError("a cut that is no loop")
     obligation = Obligation(
         Condition.TERMINATES,
         (),

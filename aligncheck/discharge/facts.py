@@ -15,13 +15,22 @@ from aligncheck.relational.terms import (
     ONE,
     TRUE,
     ZERO,
+    Add,
     And,
     App,
+    Cmp,
+    Const,
+    Div,
     Fn,
+    IsInt,
     Ite,
+    Mul,
+    Not,
+    Or,
     Sort,
     Sym,
     Term,
+    Truth,
     add,
     and_,
     eq,
@@ -99,20 +108,22 @@ class Facts:
         """The facts about one atom."""
         known = self._of_atom.get(atom)
         if known is None:
-            match atom:
-                case Sym() | App():
-                    raw: tuple[Term, ...] = self.theory.facts(atom)
-                case Fn():
-                    raw = function_facts(atom)
-                case Ite() if sort_of(atom) is not Sort.BOOL:
-                    raw = (
-                        implies(atom.test, eq(atom, atom.then)),
-                        or_((atom.test, eq(atom, atom.otherwise))),
-                    )
-                case _:
-                    raw = ()
-            known = self._of_atom[atom] = _conjuncts(raw)
+            known = self._of_atom[atom] = _conjuncts(self._about(atom))
         return known
+
+    def _about(self, atom: Term) -> tuple[Term, ...]:
+        """Of what is no atom there are no facts."""
+        match atom:
+            case Sym() | App():
+                return self.theory.facts(atom)
+            case Fn():
+                return function_facts(atom)
+            case Ite(test, then, otherwise):
+                if sort_of(atom) is Sort.BOOL:
+                    return ()
+                return implies(test, eq(atom, then)), or_((test, eq(atom, otherwise)))
+            case Const() | Truth() | Add() | Mul() | Div() | Cmp() | Not() | And() | Or() | IsInt():
+                return ()
 
     def _chosen(self, atoms: Iterable[Term]) -> tuple[Term, ...]:
         """What maxima and selections over sets mean, at the indices that occur."""

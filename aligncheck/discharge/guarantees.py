@@ -83,7 +83,7 @@ def numbers(theory: Theory) -> Iterator[Expr]:
                 yield from (Call("len", (Name(n),)) for n in names)
             case PublicVector(name=name):
                 yield Call("len", (Name(name),))
-            case _:
+            case Parameter() | Queries():
                 pass
     yield from (Name(i.name) for i in inputs if isinstance(i, Parameter) and i.sort is nodes.Sort.INT)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.smt import Answer, Smt
+from aligncheck.internal import InternalError
 from aligncheck.obligations.inductive import end_values, premises
 from aligncheck.obligations.obligation import Invariants, known_at
 from aligncheck.relational.candidates import LIMIT, Pool
@@ -70,7 +71,8 @@ class Houdini:
             pass
 
     def _drop(self, path: Path) -> bool:
-        assert path.target is not None
+        if path.target is None:
+            raise InternalError("a path that ends at no cut")
         hypotheses, table = self._hypotheses(path), end_values(self.analysis, path)
         claims = {c: canonical(substitute(c, table)) for c in self.kept[path.target]}
         assumed = {canonical(h) for h in hypotheses}
@@ -107,7 +109,8 @@ class Houdini:
         dropped. `nonlinear` collects what the linear abstraction did not show: it will not when less is
         assumed.
         """
-        assert path.target is not None
+        if path.target is None:
+            raise InternalError("a path that ends at no cut")
         settled = self.settled.get(path.target, set())
         new = [c for c in self.kept[path.target] if c not in settled]
         if not new:

@@ -14,7 +14,13 @@ from typing import TypeAlias
 from aligncheck.discharge.algebra import dependencies, is_integral, leaves, value_dependencies
 from aligncheck.discharge.smt import Answer, Smt
 from aligncheck.obligations.obligation import Impossible, Independent, Integral, Obligation
-from aligncheck.relational.terms import FALSE, Term, Truth, and_, implies
+from aligncheck.relational.terms import (
+    FALSE,
+    Term,
+    Truth,
+    and_,
+    implies,
+)
 
 MILLISECONDS = 2_000
 """How long the solver may think about one obligation."""
@@ -46,22 +52,27 @@ Outcome: TypeAlias = Proved | Open
 def decide(obligation: Obligation, smt: Smt) -> Outcome:
     """Proves an obligation, or leaves it open."""
     start = time.perf_counter()
-    match obligation.goal:
-        case Impossible(holds=holds, why=why):
-            how, proved, refuted = why, holds, not holds
-        case Independent(term=term, of=of, value_only=value_only):
-            found = value_dependencies(term) if value_only else dependencies(term)
-            how, proved, refuted = "normal form", not (found & of), True
-        case Integral(term=term):
-            how, proved, refuted = "integer polynomial", _integral(term, obligation.hypotheses, smt), False
-        case Truth(value=True):
-            how, proved, refuted = "identity", True, False
-        case goal:
-            reply = smt.implied(obligation.hypotheses, goal, MILLISECONDS)
-            how, proved = "Z3", reply.answer is Answer.VALID
-            refuted = reply.answer is Answer.INVALID
+    how, proved, refuted = _decided(obligation, smt)
     seconds = time.perf_counter() - start
     return Proved(obligation, how, seconds) if proved else Open(obligation, refuted, seconds)
+
+
+def _decided(obligation: Obligation, smt: Smt) -> tuple[str, bool, bool]:
+    """How, whether the goal is proved, and whether it is known to fail."""
+    goal = obligation.goal
+    if isinstance(goal, Term):
+        if goal == Truth(True):
+            return "identity", True, False
+        answer = smt.implied(obligation.hypotheses, goal, MILLISECONDS).answer
+        return "Z3", answer is Answer.VALID, answer is Answer.INVALID
+    match goal:
+        case Impossible(holds=holds, why=why):
+            return why, holds, not holds
+        case Independent(term=term, of=of, value_only=value_only):
+            found = value_dependencies(term) if value_only else dependencies(term)
+            return "normal form", not (found & of), True
+        case Integral(term=term):
+            return "integer polynomial", _integral(term, obligation.hypotheses, smt), False
 
 
 def decide_all(obligations: Iterable[Obligation], smt: Smt) -> list[Outcome]:

@@ -13,6 +13,7 @@ from functools import partial
 from random import Random
 
 from aligncheck.exact import Value
+from aligncheck.internal import InternalError
 from aligncheck.interpreter import CallKey, Inputs, NoiseKey
 from aligncheck.relational.theory import Ground
 from aligncheck.scenario import CallNoise, Scenario
@@ -92,7 +93,8 @@ def _from_zero(scenario: Scenario, place: int, index: int) -> Scenario:
 def _answer(inputs: Inputs, place: int, index: int) -> Fraction:
     values = inputs[place][1]
     value = values[index] if isinstance(values, tuple) else values
-    assert isinstance(value, Fraction), "as they were drawn"
+    if not isinstance(value, Fraction):
+        raise InternalError("a value that was not drawn")
     return value
 
 

@@ -33,9 +33,15 @@ from aligncheck.obligations.obligation import (
 from aligncheck.relational.calls import Called
 from aligncheck.relational.paths import (
     Analysis,
+    Applied,
+    Assumed,
     Claimed,
+    Decision,
     Drawing,
+    Emission,
     Path,
+    Required,
+    Selected,
     TooManyPathsError,
     Unroll,
     unrolled,
@@ -303,17 +309,16 @@ class _Search:
     def _questions(self, path: Path, analysis: Analysis) -> Iterator[tuple[Term, ...]]:
         """Conjunctions whose models are candidate violations on one path."""
         alone = replace(analysis, paths=(path,))
-        match self.condition:
-            case Condition.ACYCLIC | Condition.INJECTIVE:
-                wanted = one_to_one(analysis, {}, self.source, path)
-            case Condition.COUNTABLE:
-                yield from self._moved_by_output(path)
-                return
-            case Condition.INVARIANT:
-                yield from _false_claims(path)
-                return
-            case _:
-                wanted = obligations_of(alone, self.theory.claim, {}, self.source)
+        if self.condition is Condition.COUNTABLE:
+            yield from self._moved_by_output(path)
+            return
+        if self.condition is Condition.INVARIANT:
+            yield from _false_claims(path)
+            return
+        if self.condition in (Condition.ACYCLIC, Condition.INJECTIVE):
+            wanted = one_to_one(analysis, {}, self.source, path)
+        else:
+            wanted = obligations_of(alone, self.theory.claim, {}, self.source)
         asked = [o for o in wanted if self._concerns(o)]
         groups: dict[tuple[Term, ...], list[Term]] = {}
         for o in asked:
@@ -353,13 +358,10 @@ class _Search:
         if scenario is None:
             return None
         try:
-            match self.condition:
-                case Condition.ACYCLIC | Condition.INJECTIVE:
-                    return self._two_with_one_image(scenario, model, path)
-                case Condition.COUNTABLE:
-                    return self._uncountable(scenario, path)
-                case _:
-                    pass
+            if self.condition in (Condition.ACYCLIC, Condition.INJECTIVE):
+                return self._two_with_one_image(scenario, model, path)
+            if self.condition is Condition.COUNTABLE:
+                return self._uncountable(scenario, path)
             replayed = replay(self.theory.mechanism, scenario)
             for violation in replayed.violations:
                 if violation.condition is self.condition:
@@ -544,20 +546,21 @@ def _spoken(path: Path) -> Iterator[Term]:
                 yield from (t for a in event.args for t in (a.left, a.right))
             case Called():
                 yield from (t for v in event.values.values() for t in (v.left, v.right))
-            case _:
+            case Decision() | Applied() | Selected() | Emission() | Required() | Assumed() | Claimed():
                 pass
     yield from run_on_d(path)
     yield from (t for e in path.emissions() for _, pair, _ in e.fields for t in (pair.left, pair.right))
 
 
 def _negated(obligation: Obligation) -> Term | None:
-    match obligation.goal:
+    goal = obligation.goal
+    if isinstance(goal, Term):
+        return None if canonical(goal) == Truth(True) else not_(goal)
+    match goal:
         case Impossible() | Independent():
             return None
         case Integral(term=term):
             return not_(IsInt(term))
-        case goal:
-            return None if canonical(goal) == Truth(True) else not_(goal)
 
 
 def _looks_ahead(shift: Term) -> bool:

@@ -23,11 +23,16 @@ from aligncheck.discharge.algebra import (
     quotient,
     split_monomials,
 )
+from aligncheck.internal import InternalError
 from aligncheck.relational.terms import (
     ONE,
+    Add,
     And,
     App,
     Cmp,
+    Const,
+    Div,
+    Fn,
     IsInt,
     Ite,
     Kind,
@@ -111,8 +116,8 @@ class Translator:
                 return self.build.is_integer(self._cleared(quotient(arg)))
             case Sym() | App():
                 return self.variable(term)
-            case _:
-                raise AssertionError(f"not a truth: {term}")
+            case Const() | Add() | Mul() | Div() | Fn() | IsInt():
+                raise InternalError(f"not a truth: {term}")
 
     def _comparison(self, term: Cmp) -> Any:
         left, right, op = term.left, term.right, term.op
@@ -178,7 +183,8 @@ class Translator:
     def _opaque(self, coefficient: Term | None, product: Term | None) -> Any:
         if coefficient is None and product is None:
             return None
-        assert product is None or is_number(product), "a truth stands where a number is wanted"
+        if product is not None and not is_number(product):
+            raise InternalError("a truth stands where a number is wanted")
         if coefficient is None and isinstance(product, Sym | App):
             return self.variable(product)
         if product is None and isinstance(coefficient, Sym):
@@ -231,7 +237,8 @@ class Translator:
         return self.build.total(total)
 
     def _number(self, atom: Term) -> Any:
-        assert is_number(atom), "a truth stands where a number is wanted"
+        if not is_number(atom):
+            raise InternalError("a truth stands where a number is wanted")
         variable = self.variable(atom)
         return self.build.to_real(variable) if self.whole and sort_of(atom) is Sort.INT else variable
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from aligncheck.conditions import Condition
 from aligncheck.discharge.algebra import canonical, common_unit
 from aligncheck.discharge.smt import Smt
+from aligncheck.internal import InternalError
 from aligncheck.obligations import obligations_of, one_to_one
 from aligncheck.obligations.inductive import inductive
 from aligncheck.obligations.obligation import Impossible, Invariants, Obligation, known_at
@@ -130,7 +131,8 @@ def author_obligations(
             term = canonical(line)
             wanted = Obligation(Condition.INVARIANT, known, term, text, span, "Houdini")
             found.append((wanted, (number, term)))
-        assert cut.loop is not None
+        if cut.loop is None:
+            raise InternalError("a cut that is no loop")
         scope = at_head(analysis.theory, cut.loop, cut.env, cut.counter)
         for expr in cut.loop.invariants:
             evaluator = Evaluator(scope)

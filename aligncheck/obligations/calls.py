@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from aligncheck.conditions import Condition
+from aligncheck.internal import InternalError
 from aligncheck.obligations.obligation import (
     Goal,
     Impossible,
@@ -251,13 +252,12 @@ class _Call:
                 continue
             match group.adjacency:
                 case Adjacency.ONE:
-                    goal = implies(and_((legal, apart, not_(eq(one, ZERO)))), eq(other, ZERO))
+                    yield implies(and_((legal, apart, not_(eq(one, ZERO)))), eq(other, ZERO)), text
                 case Adjacency.MONOTONE:
-                    goal = implies(and_((legal, lt(ZERO, one))), le(ZERO, other))
-                case _:
+                    yield implies(and_((legal, lt(ZERO, one))), le(ZERO, other)), text
+                case Adjacency.MOVED:
                     both = [and_((lt(ZERO, one), lt(ZERO, other))), and_((lt(one, ZERO), lt(other, ZERO)))]
-                    goal = implies(and_((legal, apart)), and_(not_(x) for x in both))
-            yield goal, text
+                    yield implies(and_((legal, apart)), and_(not_(x) for x in both)), text
 
     def _total(self, group: Queries) -> Goal:
         """Adjacency `l1` speaks of a sum over all answers: passed on only from a whole group of inputs of
@@ -270,7 +270,8 @@ class _Call:
         passed = len(names) == len(group.names) == len(set(names)) and len(own) == 1
         if not passed or not isinstance(mine, Queries) or mine.sensitivity is None:
             return Impossible(False, "only a whole group of inputs can be passed on")
-        assert group.sensitivity is not None
+        if group.sensitivity is None:
+            raise InternalError("answers without a sensitivity")
         if mine.adjacency is Adjacency.L1:
             total = self.analysis.theory.input_term(mine.sensitivity, None)
             return le(total, self._at(False, _I).term(group.sensitivity))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from aligncheck.conditions import Condition
+from aligncheck.internal import InternalError
 from aligncheck.obligations.lemmas import (
     choice_makes_up_for_the_cut,
     choice_moves,
@@ -204,7 +205,8 @@ def same_support(densities: Densities) -> Iterator[Obligation]:
                 text = f"`{draw.draw.name}` is chosen from the same indices on D and D'"
                 yield _obligation(densities, Condition.SUPPORT, goal, text, draw.draw.weights.span, rule)
             case Released(low=Pair() as low):
-                assert draw.draw.low is not None
+                if draw.draw.low is None:
+                    raise InternalError("a draw that is cut off nowhere")
                 text = f"`{draw.draw.name}` is cut off at the same bound on D and D'"
                 goal = eq(low.left, low.right)
                 yield _obligation(densities, Condition.SUPPORT, goal, text, draw.draw.low.span, rule)

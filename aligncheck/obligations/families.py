@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from aligncheck.conditions import Condition
+from aligncheck.internal import InternalError
 from aligncheck.obligations.obligation import (
     Impossible,
     Independent,
@@ -70,7 +71,8 @@ def two_levels(
     found = []
     for atom in sorted(ahead, key=order_key):
         meaning = meaning_of(analysis, atom)
-        assert meaning is not None
+        if meaning is None:
+            raise InternalError("a set without a meaning")
         index = Sym("other", Sort.INT, Kind.GHOST)
         body = meaning.value(index)
         where = substitute(meaning.where, {meaning.binder: index})
@@ -291,13 +293,11 @@ def _all_facts(registry: Registry, terms: list[Term]) -> list[Term]:
 
 def _twin(term: Term) -> Term:
     """A term in the second run: its own noise, the same answers and the same output."""
-    match term:
-        case Sym(name, sort, Kind.NOISE):
-            return Sym(f"{name}~", sort, Kind.NOISE)
-        case App(name, args, sort, Kind.NOISE):
-            return App(f"{name}~", tuple(_twin(a) for a in args), sort, Kind.NOISE)
-        case _:
-            return rebuilt(term, _twin)
+    if isinstance(term, Sym) and term.kind is Kind.NOISE:
+        return Sym(f"{term.name}~", term.sort, Kind.NOISE)
+    if isinstance(term, App) and term.kind is Kind.NOISE:
+        return App(f"{term.name}~", tuple(_twin(a) for a in term.args), term.sort, Kind.NOISE)
+    return rebuilt(term, _twin)
 
 
 def _twin_of(registry: Registry) -> Registry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from aligncheck.conditions import Condition
+from aligncheck.internal import InternalError
 from aligncheck.obligations.obligation import Invariants, Obligation, context, run_on_d, run_on_d_prime
 from aligncheck.relational.paths import Analysis, Path
 from aligncheck.relational.spell import spell
@@ -32,7 +33,8 @@ def inductive_by_invariant(
         if path.target is None:
             continue
         cut = analysis.cuts[path.target]
-        assert cut.loop is not None
+        if cut.loop is None:
+            raise InternalError("a cut that is no loop")
         shared, hypotheses = premises(analysis, path, invariants)
         table = end_values(analysis, path)
         for term in invariants.get(cut.number, ()):
@@ -56,7 +58,8 @@ def premises(analysis: Analysis, path: Path, invariants: Invariants) -> tuple[in
 
 def end_values(analysis: Analysis, path: Path) -> dict[Term, Term]:
     """What each loop-head symbol of the path's target is at the end of the path."""
-    assert path.target is not None
+    if path.target is None:
+        raise InternalError("a path that ends at no cut")
     table: dict[Term, Term] = {}
     for name, pair in analysis.cuts[path.target].fresh.items():
         value = path.env[name]

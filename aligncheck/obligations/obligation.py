@@ -7,7 +7,20 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from aligncheck.conditions import Condition
-from aligncheck.relational.paths import Analysis, Assumed, Cut, Decision, Drawing, Emission, Path
+from aligncheck.relational.calls import Called
+from aligncheck.relational.paths import (
+    Analysis,
+    Applied,
+    Assumed,
+    Claimed,
+    Cut,
+    Decision,
+    Drawing,
+    Emission,
+    Path,
+    Required,
+    Selected,
+)
 from aligncheck.relational.terms import App, Pair, Sort, Sym, Term, eq, iff, sort_of
 from aligncheck.source import Span
 
@@ -91,7 +104,7 @@ def run_on_d(path: Path, stop: int | None = None) -> tuple[Term, ...]:
                 found += event.left.support
             case Assumed(fact):
                 found.append(fact)
-            case _:
+            case Called() | Applied() | Selected() | Emission() | Required() | Claimed():
                 pass
     return tuple(found)
 
@@ -108,7 +121,16 @@ def run_on_d_prime(path: Path, stop: int | None = None) -> tuple[Term, ...]:
                 found.append(event.holds(True))
             case Emission(fields=fields):
                 found += [same_value(pair) for _, pair, _ in fields if pair.left != pair.right]
-            case _:
+            case (
+                Decision()
+                | Drawing()
+                | Called()
+                | Applied()
+                | Selected()
+                | Required()
+                | Assumed()
+                | Claimed()
+            ):
                 pass
     return tuple(found)
 

@@ -11,7 +11,19 @@ from aligncheck.obligations.obligation import (
     run_on_d_prime,
     same_value,
 )
-from aligncheck.relational.paths import Analysis, Decision, Emission, Path
+from aligncheck.relational.calls import Called
+from aligncheck.relational.paths import (
+    Analysis,
+    Applied,
+    Assumed,
+    Claimed,
+    Decision,
+    Drawing,
+    Emission,
+    Path,
+    Required,
+    Selected,
+)
 from aligncheck.relational.terms import Term, eq
 from aligncheck.source import Source, Span
 
@@ -39,7 +51,16 @@ def same_arms_and_records(analysis: Analysis, invariants: Invariants, source: So
                 case Emission():
                     hypotheses = (*known, *run_on_d_prime(path, place))
                     found += _record(event, hypotheses, len(known))
-                case _:
+                case (
+                    Decision()
+                    | Drawing()
+                    | Called()
+                    | Applied()
+                    | Selected()
+                    | Required()
+                    | Assumed()
+                    | Claimed()
+                ):
                     pass
         found += _shared(analysis, path, (*known, *run_on_d_prime(path)), len(known))
     return found

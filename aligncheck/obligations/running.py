@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from aligncheck.conditions import Condition
+from aligncheck.internal import InternalError
 from aligncheck.obligations.obligation import (
     Impossible,
     Invariants,
@@ -172,7 +173,8 @@ def _counts_down(
     `rounds` are all paths into the loop's head from anywhere inside the loop. The measure is `b - a` for a
     conjunct `a < b` or `a <= b` of the loop's own test, so it is not negative in a round.
     """
-    assert cut.loop is not None
+    if cut.loop is None:
+        raise InternalError("a cut that is no loop")
     return [
         Obligation(
             Condition.TERMINATES,
@@ -208,7 +210,8 @@ def _leaves_with_some_probability(
     Breaks if a test's other numbers, or the scale, change from round to round: then the probabilities may
     tend to 0.
     """
-    assert cut.loop is not None
+    if cut.loop is None:
+        raise InternalError("a cut that is no loop")
     changing = _changing_symbols(cut)
     whole = [p for p in analysis.paths if p.origin == cut.number and _decided_by_noise(p, cut, changing)]
     if measure is None:
@@ -236,7 +239,8 @@ def _certain_tests(analysis: Analysis, cut: Cut, path: Path, invariants: Invaria
     """The path's tests without fresh noise hold whenever they are reached; and one that noise decides is
     named.
     """
-    assert cut.loop is not None
+    if cut.loop is None:
+        raise InternalError("a cut that is no loop")
     found = [
         Obligation(
             Condition.TERMINATES,

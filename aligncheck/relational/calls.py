@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from aligncheck.check.sorts import called_fields
 from aligncheck.check.symbols import symbols_of
+from aligncheck.internal import InternalError
 from aligncheck.relational.evaluate import Evaluator
 from aligncheck.relational.selection import Gathered
 from aligncheck.relational.terms import (
@@ -110,7 +111,8 @@ class GivenScope:
 
     def name(self, ident: str, primed: bool, span: Span) -> Term:
         if ident == "i" and ident not in self.values:
-            assert self.index is not None
+            if self.index is None:
+                raise InternalError("an entry without its index")
             return self.index
         value = self.values[ident]
         return value.right if primed or self.primed else value.left
@@ -126,16 +128,16 @@ class GivenScope:
         return None
 
     def omega(self, expr: OutIs | OutField | OutCount, index: Term | None) -> tuple[Term, Term]:
-        raise AssertionError("an input clause cannot mention the output")
+        raise InternalError("an input clause cannot mention the output")
 
     def applied(self, function: str, args: list[Term]) -> Term:
-        raise AssertionError("an input clause applies no functions of one's own")
+        raise InternalError("an input clause applies no functions of one's own")
 
     def member(self, selection: str, index: Term) -> Term:
-        raise AssertionError("an input clause cannot mention a selection")
+        raise InternalError("an input clause cannot mention a selection")
 
     def gathered(self, expr: Gather, meaning: Gathered) -> tuple[Term, Term]:
-        raise AssertionError("an input clause has no maximum over a set: the callee was verified")
+        raise InternalError("an input clause has no maximum over a set: the callee was verified")
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,24 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
 
+from aligncheck.internal import InternalError
 from aligncheck.relational.calls import Called
 from aligncheck.relational.evaluate import Evaluator
 from aligncheck.relational.paths import (
     COST,
     OUT,
     Analysis,
+    Applied,
     Assumed,
+    Claimed,
     Cut,
     Decision,
     Drawing,
+    Emission,
     Path,
     ProgramScope,
+    Required,
+    Selected,
 )
 from aligncheck.relational.selection import chosen, is_extremum, passed, witness_of
 from aligncheck.relational.terms import (
@@ -36,7 +42,9 @@ from aligncheck.relational.terms import (
     App,
     Cmp,
     Const,
+    Div,
     Fn,
+    IsInt,
     Ite,
     Kind,
     Mul,
@@ -72,7 +80,16 @@ from aligncheck.relational.terms import (
     subterms,
 )
 from aligncheck.relational.theory import prefix
-from aligncheck.syntax.nodes import Adjacency, Expr, If, Index, Name, Queries, Sample, While
+from aligncheck.syntax.nodes import (
+    Adjacency,
+    Expr,
+    If,
+    Index,
+    Name,
+    Queries,
+    Sample,
+    While,
+)
 from aligncheck.syntax.walk import names_in, statements_in, subexpressions
 
 LIMIT = 400
@@ -370,7 +387,7 @@ class Pool:
                     found += [le(size, _flag_sum(passed, b)) for b in self._bounds]
                 case Adjacency.L1:
                     found.append(le(size, prefix(q, t)))
-                case _:
+                case Adjacency.ALL | Adjacency.MONOTONE | Adjacency.ANY:
                     pass
         sums = [prefix(q, t) for g, q, t in self._groups() if g.adjacency is Adjacency.L1]
         return [*found, le(size, add(*sums))] if len(sums) > 1 else found
@@ -398,13 +415,9 @@ class Pool:
         noise = {s.name for s in statements_in(self.analysis.theory.mechanism.body) if isinstance(s, Sample)}
         known = {*self.cut.env, *self.analysis.theory.inputs}
         for stmt in statements_in(self.analysis.theory.mechanism.body):
-            match stmt:
-                case If(branches=branches):
-                    tests = [b.test for b in branches]
-                case While(test=test):
-                    tests = [test]
-                case _:
-                    continue
+            tests = [b.test for b in stmt.branches] if isinstance(stmt, If) else []
+            if isinstance(stmt, While):
+                tests = [stmt.test]
             for test in tests:
                 names = names_in(test)
                 if names <= known and not names & noise and not _indexes(test):
@@ -414,13 +427,11 @@ class Pool:
         found: list[Term] = []
         for test in self._guards:
             found.append(test)
-            match test:
-                case Cmp("<", left, right):
-                    found.append(le(left, right))
-                case Cmp("==", left, right):
-                    found += [le(left, right), lt(left, right), le(right, left), lt(right, left)]
-                case _:
-                    pass
+            if isinstance(test, Cmp) and test.op == "<":
+                found.append(le(test.left, test.right))
+            if isinstance(test, Cmp) and test.op == "==":
+                left, right = test.left, test.right
+                found += [le(left, right), lt(left, right), le(right, left), lt(right, left)]
         found += self._limits()
         for name, symbol in self._numbers():
             start = self._start(name)
@@ -758,7 +769,7 @@ class Pool:
                     found += [_flag_sum(passed, amount) for amount in _distinct(paid)]
                 case Adjacency.L1:
                     found += [mul(rate, prefix(q, t)) for rate in self._sums_of_rates()]
-                case _:
+                case Adjacency.ALL | Adjacency.MONOTONE | Adjacency.ANY:
                     pass
         return [*found, *self._selected_costs()]
 
@@ -779,7 +790,8 @@ class Pool:
         in its place.
         """
         registry = self.analysis.theory.registry
-        assert self.cut.counter is not None
+        if self.cut.counter is None:
+            raise InternalError("a loop without a counter")
         at = self.cut.counter
         shifts = [d.shift for p in self.rounds for d in p.drawings()]
         spoken = atoms(shifts)
@@ -890,7 +902,7 @@ def _decided(path: Path) -> dict[Term, Term]:
                 table[atom] = value
             case Assumed(fact):
                 table[fact] = TRUE
-            case _:
+            case Drawing() | Called() | Applied() | Selected() | Emission() | Required() | Claimed():
                 pass
     return table
 
@@ -898,15 +910,12 @@ def _decided(path: Path) -> dict[Term, Term]:
 def _implied_parts(test: Term) -> Iterable[Term]:
     """A test that holds, and what holds with it: operands of a conjunction or of a denied disjunction."""
     yield test
-    match test:
-        case And(args):
-            for arg in args:
-                yield from _implied_parts(arg)
-        case Not(Or(args)):
-            for arg in args:
-                yield from _implied_parts(not_(arg))
-        case _:
-            pass
+    if isinstance(test, And):
+        for arg in test.args:
+            yield from _implied_parts(arg)
+    if isinstance(test, Not) and isinstance(test.arg, Or):
+        for arg in test.arg.args:
+            yield from _implied_parts(not_(arg))
 
 
 def _simplified(term: Term) -> Term:
@@ -955,7 +964,7 @@ def _unsigned(term: Term) -> Term:
             return add(Const(abs(constant)), *(scaled(_unsigned(t), abs(k)) for t, k in parts))
         case Mul(args):
             return mul(*(_unsigned(a) for a in args))
-        case _:
+        case Truth() | Sym() | App() | Div() | Fn() | Ite() | Cmp() | Not() | And() | Or() | IsInt():
             return term
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TypeAlias
 
+from aligncheck.internal import InternalError
 from aligncheck.relational.evaluate import Evaluator, Partial
 from aligncheck.relational.selection import BINDER, Gathered, UnsupportedError, needs_no_arguments
 from aligncheck.relational.terms import (
@@ -41,6 +42,7 @@ from aligncheck.relational.terms import (
 from aligncheck.relational.theory import InputScope, Theory
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
+from aligncheck.syntax.nodes import Break, For, Invoke, Sample, While
 from aligncheck.syntax.weights import log_of
 
 _LARGEST = 4_000
@@ -184,13 +186,11 @@ def _conjuncts(meaning: Gathered) -> frozenset[Term]:
 
 def _in_order(condition: Term) -> Term:
     """The condition, the sides of an equality in a fixed order."""
-    match condition:
-        case Not(arg):
-            return not_(_in_order(arg))
-        case Cmp("==", left, right) if order_key(right) < order_key(left):
-            return eq(right, left)
-        case _:
-            return condition
+    if isinstance(condition, Not):
+        return not_(_in_order(condition.arg))
+    if isinstance(condition, Cmp) and condition.op == "==":
+        return eq(*sorted((condition.left, condition.right), key=order_key))
+    return condition
 
 
 def densities_of(theory: Theory) -> Densities:
@@ -253,7 +253,7 @@ class _Walk:
                 self._if(statement)
             case nodes.Pass():
                 pass
-            case _:
+            case Invoke() | Sample() | For() | While() | Break():
                 raise UnsupportedError(statement.span, "this statement in a mechanism with stated densities")
 
     def _if(self, statement: nodes.If) -> None:
@@ -407,7 +407,7 @@ class _Scope:
         return self.inputs.theory.applied(function, args)
 
     def member(self, selection: str, index: Term) -> Term:
-        raise AssertionError("`top` is refused where it is assigned")
+        raise InternalError("`top` is refused where it is assigned")
 
     def gathered(self, expr: nodes.Gather, meaning: Gathered) -> tuple[Term, Term]:
         plain = _plain(self.inputs.theory, meaning, expr.span)

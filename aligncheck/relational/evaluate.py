@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from aligncheck.internal import InternalError
 from aligncheck.relational.selection import BINDER, Gathered, UnsupportedError
 from aligncheck.relational.terms import (
     FALSE,
@@ -159,14 +160,16 @@ class Evaluator:
                 self._require(there, expr.span, "there are enough indices to choose from")
                 return found
 
+    def _ends(self, over: Indices | OverRange) -> tuple[Term, Term]:
+        match over:
+            case Indices(base=base):
+                return ZERO, self.scope.length(base)
+            case OverRange(low=start, high=end):
+                return self.term(start), self.term(end)
+
     def gathered(self, expr: Gather) -> Gathered:
         """What a `max`, `argmax` or `top` over a set of indices ranges over, with the index left open."""
-        match expr.over:
-            case Indices(base=base):
-                low: Term = ZERO
-                high = self.scope.length(base)
-            case OverRange(low=start, high=end):
-                low, high = self.term(start), self.term(end)
+        low, high = self._ends(expr.over)
         count = self.term(expr.count) if expr.count is not None else None
         binder = Sym(f"{expr.index}{BINDER}", Sort.INT, Kind.GHOST)
         if binder in atoms((low, high, *(() if count is None else (count,)))):
@@ -242,16 +245,20 @@ class Evaluator:
 
     def _power(self, base: Term, exponent: Term) -> Term:
         """Syntax admits only small natural exponents."""
-        assert isinstance(exponent, Const)
-        assert exponent.value.denominator == 1
+        if not isinstance(exponent, Const):
+            raise InternalError("`exponent` is no `Const`")
+        if exponent.value.denominator != 1:
+            raise InternalError("`exponent.value.denominator` is not `1`")
         count = int(exponent.value)
-        assert count >= 0
+        if count < 0:
+            raise InternalError("`count` is below 0")
         return mul(*([base] * count)) if count else ONE
 
     def _call(self, expr: Call) -> Term:
         if expr.function == "len":
             arg = expr.args[0]
-            assert isinstance(arg, Name)
+            if not isinstance(arg, Name):
+                raise InternalError("the length of what has no name")
             return self.scope.length(arg.ident)
         args = [self.term(a) for a in expr.args]
         if expr.function not in FUNCTIONS:
@@ -317,5 +324,6 @@ def _fold(args: list[Term], join: Callable[[Term, Term], Term]) -> Term:
 
 def as_truth(value: Term) -> Term:
     """The term, which must be bool: a static check has seen to it."""
-    assert sort_of(value) is Sort.BOOL or value in (TRUE, FALSE)
+    if not (sort_of(value) is Sort.BOOL or value in (TRUE, FALSE)):
+        raise InternalError("a number stands where a truth is wanted")
     return value

@@ -6,16 +6,27 @@ from dataclasses import replace
 
 from aligncheck.syntax.nodes import (
     Assign,
+    Binary,
+    Boolean,
+    Call,
+    Compare,
     Conditional,
     Emit,
     Expr,
     Gather,
     If,
+    Index,
     Logic,
     Mechanism,
+    Member,
     Name,
+    Number,
+    OutCount,
+    OutField,
+    OutIs,
     Sample,
     Stmt,
+    Unary,
 )
 from aligncheck.syntax.walk import (
     expressions_in,
@@ -64,7 +75,20 @@ def _always_selected(expr: Expr) -> list[Gather]:
             return [expr]
         case Gather() | Conditional() | Logic():
             return []
-        case _:
+        case (
+            Number()
+            | Boolean()
+            | Name()
+            | Index()
+            | Call()
+            | Unary()
+            | Binary()
+            | Compare()
+            | OutIs()
+            | OutField()
+            | OutCount()
+            | Member()
+        ):
             return [g for part in parts_of(expr) for g in _always_selected(part)]
 
 

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from aligncheck.internal import InternalError
 from aligncheck.relational import noise
 from aligncheck.relational.alignment import shift_of
 from aligncheck.relational.calls import (
@@ -85,8 +86,13 @@ from aligncheck.syntax import nodes
 from aligncheck.syntax.contract import contract_of
 from aligncheck.syntax.nodes import (
     Assign,
+    Binary,
+    Boolean,
     Break,
+    Call,
     Choose,
+    Compare,
+    Conditional,
     Emit,
     Expr,
     Family,
@@ -96,7 +102,11 @@ from aligncheck.syntax.nodes import (
     Index,
     Indices,
     Invoke,
+    Logic,
     Logistic,
+    Member,
+    Name,
+    Number,
     OutCount,
     OutField,
     OutIs,
@@ -105,6 +115,7 @@ from aligncheck.syntax.nodes import (
     Pass,
     Sample,
     Stmt,
+    Unary,
     While,
 )
 from aligncheck.syntax.walk import (
@@ -384,7 +395,8 @@ def _check_names(analysis: Analysis) -> None:
         for atom in atoms([*values, *facts, *(d.test.right for d in path.decisions())]):
             known = meaning.setdefault(atom.name, atom)
             alike = (type(known), known.sort, known.kind) == (type(atom), atom.sort, atom.kind)
-            assert alike, f"two symbols are called {atom.name}"
+            if not alike:
+                raise InternalError(f"two symbols are called {atom.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,7 +485,7 @@ def _read_later(mechanism: nodes.Mechanism) -> frozenset[str]:
                     complete.update(_drawn_in_every_round(stmt))
                     changed, _, _ = changed_in((stmt,))
                     drawn -= {d for d in drawn if d[1] is not None and changed & names_in(d[1])}
-                case _:
+                case Invoke() | Choose() | Logistic() | Emit() | Break() | Pass():
                     pass
 
     visit(mechanism.body, set())
@@ -522,7 +534,7 @@ def changed_in(body: tuple[Stmt, ...]) -> tuple[frozenset[str], frozenset[str], 
                 assigned |= {over.item} if isinstance(over, OverQueries) else set()
             case Emit():
                 emits = True
-            case _:
+            case Invoke() | Choose() | Logistic() | If() | While() | Break() | Pass():
                 pass
     return frozenset(assigned), frozenset(drawn), emits
 
@@ -631,7 +643,7 @@ class _Machine:
                 self.broken[-1].extend(states)
                 return []
             case Choose() | Logistic():
-                raise AssertionError("draws by densities have a proof rule of their own")
+                raise InternalError("draws by densities have a proof rule of their own")
             case Pass():
                 return states
 
@@ -829,7 +841,8 @@ class _Machine:
             length = same(self.theory.length(value.ident))
             sides = [self.theory.entry(value.ident, binder, primed) for primed in (False, True)]
             return Listed(length, binder, Pair(sides[0], sides[1]))
-        assert isinstance(value, Gather)
+        if not isinstance(value, Gather):
+            raise InternalError("a list that no set gives")
         bodies: list[Term] = []
         lengths: list[Term] = []
         for primed in (False, True):
@@ -966,7 +979,8 @@ class _Machine:
         self.around.append(number)
         head = _State(number, dict(cut.env), [])
         if isinstance(stmt, For):
-            assert cut.counter is not None
+            if cut.counter is None:
+                raise InternalError("a loop without a counter")
             within = Pair(lt(cut.counter, head.env["#high"].left), lt(cut.counter, head.env["#high"].right))
             inside, outside = self.split(within, stmt.span, head, number)
             if inside is not None:
@@ -1077,7 +1091,8 @@ class _Machine:
             state.events.append(Claimed(fact, expr.span))
 
     def _rounds_while(self, stmt: While, states: list[_State]) -> list[_State]:
-        assert self.unroll is not None
+        if self.unroll is None:
+            raise InternalError("only concrete runs are unrolled")
         leaving: list[_State] = []
         current = states
         self.broken.append([])
@@ -1155,7 +1170,7 @@ def _established(state: _State) -> tuple[Term, ...]:
                 facts.append(fact)
             case Drawing(left=left):
                 facts += [*left.support, *left.valid]
-            case _:
+            case Called() | Applied() | Selected() | Emission() | Required() | Claimed():
                 pass
     return tuple(dict.fromkeys(facts))
 
@@ -1166,7 +1181,8 @@ def _is_primed(event: Event) -> bool:
 
 def _guarded(event: Event, condition: Term) -> Event:
     """A requirement inside an arm holds only where that arm is taken."""
-    assert isinstance(event, Required)
+    if not isinstance(event, Required):
+        raise InternalError("only requirements are guarded")
     partial = replace(event.partial, condition=implies(condition, event.partial.condition))
     return replace(event, partial=partial)
 
@@ -1262,7 +1278,20 @@ def _omega_labels(mechanism: nodes.Mechanism) -> set[str]:
                 found |= {f"out:is:{tag}" for tag in tags_with(mechanism, name)}
             case OutCount(tag=tag):
                 found.add("out:len" if tag is None else f"out:count:{tag}")
-            case _:
+            case (
+                Number()
+                | Boolean()
+                | Name()
+                | Index()
+                | Call()
+                | Unary()
+                | Binary()
+                | Compare()
+                | Logic()
+                | Conditional()
+                | Gather()
+                | Member()
+            ):
                 pass
     return found | ({"out:len"} if found else set())
 
@@ -1389,7 +1418,8 @@ class ProgramScope:
         released.learn(records.length(), records.facts())
         if isinstance(expr, OutCount):
             return self._length_of(records) if expr.tag is None else records.count(expr.tag), TRUE
-        assert place is not None
+        if place is None:
+            raise InternalError("a record without its number")
         for tag in records.tags:
             released.learn(records.has(tag, place), records.facts_at(place))
         if isinstance(expr, OutIs):
@@ -1408,10 +1438,12 @@ class ProgramScope:
             return self._released(expr, index)
         match expr:
             case OutIs(tag=tag):
-                assert index is not None
+                if index is None:
+                    raise InternalError("a record without its number")
                 return App(f"out:is:{tag}", (index,), Sort.BOOL, Kind.OMEGA), TRUE
             case OutField(field=name):
-                assert index is not None
+                if index is None:
+                    raise InternalError("a record without its number")
                 sort = Sort.BOOL if name in self.theory.truth_fields else Sort.REAL
                 tags = tags_with(self.theory.mechanism, name)
                 there = or_(App(f"out:is:{t}", (index,), Sort.BOOL, Kind.OMEGA) for t in tags)
@@ -1491,4 +1523,4 @@ class _DrawScope(ProgramScope):
                 args = tuple(ONE for _ in stmt.args)
                 value = noise.draw(stmt.family, name, index, args).value
                 return add(value, _unsettled(name)) if primed else value
-        raise AssertionError(f"{name} is no variable")
+        raise InternalError(f"{name} is no variable")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from aligncheck.internal import InternalError
 from aligncheck.relational.terms import (
     FALSE,
     ONE,
@@ -161,16 +162,15 @@ class Gathered:
         return le(wanted, room)
 
     def _excluded(self, conjunct: Term) -> Term | None:
-        match conjunct:
-            case _ if conjunct == TRUE:
-                return ZERO
-            case Not(Cmp("==", left, right)) if self.binder in (left, right):
-                other = right if left == self.binder else left
-                return ONE if self.binder not in atoms((other,)) else None
-            case Not(App(name, (index,))) if name.startswith(_IN) and index == self.binder:
-                return size_of(name.removeprefix(_IN))
-            case _:
-                return None
+        if conjunct == TRUE:
+            return ZERO
+        denied = conjunct.arg if isinstance(conjunct, Not) else None
+        if isinstance(denied, Cmp) and denied.op == "==" and self.binder in (denied.left, denied.right):
+            other = denied.right if denied.left == self.binder else denied.left
+            return ONE if self.binder not in atoms((other,)) else None
+        if isinstance(denied, App) and denied.name.startswith(_IN) and denied.args == (self.binder,):
+            return size_of(denied.name.removeprefix(_IN))
+        return None
 
 
 def size_of(name: str) -> Sym:
@@ -410,7 +410,8 @@ def _argmax_facts(symbol: Sym, meaning: Gathered, indices: list[Term]) -> Iterat
 
 
 def _top_facts(name: str, meaning: Gathered, indices: list[Term], present: list[Sym | App]) -> Iterator[Term]:
-    assert meaning.count is not None
+    if meaning.count is None:
+        raise InternalError("a selection without a count")
     count, some = meaning.count, meaning.enough()
     size = size_of(name)
     if meaning.partial:

@@ -236,7 +236,7 @@ def _factored(term: Term) -> tuple[Fraction, Term | None]:
         case Add(parts, constant):
             common = lcm(*(k.denominator for _, k in parts), constant.denominator)
             return Fraction(1, common), scaled(term, common)
-        case _:
+        case Truth() | Sym() | App() | Mul() | Div() | Fn() | Ite() | Cmp() | Not() | And() | Or() | IsInt():
             return Fraction(1), term
 
 

@@ -13,6 +13,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakValueDictionary
 
+from aligncheck.internal import InternalError
+
 
 class Sort(Enum):
     """What values a term takes."""
@@ -232,16 +234,14 @@ _NONE, _UNIT = Fraction(0), Fraction(1)
 
 def summands(term: Term) -> tuple[tuple[tuple[Term, Fraction], ...], Fraction]:
     """A number as a sum of terms with rational factors, plus a constant."""
-    match term:
-        case Const(value):
-            return (), value
-        case Add(parts, constant):
-            return parts, constant
-        case Mul(args) if isinstance(args[0], Const):
-            rest = args[1:]
-            return (((rest[0] if len(rest) == 1 else Mul(rest)), args[0].value),), _NONE
-        case _:
-            return ((term, _UNIT),), _NONE
+    if isinstance(term, Const):
+        return (), term.value
+    if isinstance(term, Add):
+        return term.parts, term.constant
+    if isinstance(term, Mul) and isinstance(factor := term.args[0], Const):
+        rest = term.args[1:]
+        return (((rest[0] if len(rest) == 1 else Mul(rest)), factor.value),), _NONE
+    return ((term, _UNIT),), _NONE
 
 
 def order_key(term: Term) -> str:
@@ -270,7 +270,7 @@ def _spelled(term: Term) -> str:
             return f"{name}!({','.join(order_key(a) for a in args)})"
         case Cmp(op, left, right):
             return f"({op} {order_key(left)} {order_key(right)})"
-        case _:
+        case Mul() | Div() | Ite() | Not() | And() | Or() | IsInt():
             return f"({type(term).__name__} {' '.join(order_key(c) for c in children(term))})"
 
 
@@ -303,17 +303,14 @@ def scaled(term: Term, factor: Fraction | int) -> Term:
         return ZERO
     if factor == 1:
         return term
-    match term:
-        case Const(value):
-            return Const(value * factor)
-        case Add(parts, constant):
-            return Add(tuple((t, k * factor) for t, k in parts), constant * factor)
-        case Mul(args) if isinstance(args[0], Const):
-            return scaled(args[1] if len(args) == 2 else Mul(args[1:]), args[0].value * factor)
-        case Mul(args):
-            return Mul((Const(factor), *args))
-        case _:
-            return Mul((Const(factor), term))
+    if isinstance(term, Const):
+        return Const(term.value * factor)
+    if isinstance(term, Add):
+        return Add(tuple((t, k * factor) for t, k in term.parts), term.constant * factor)
+    args = term.args if isinstance(term, Mul) else (term,)
+    if isinstance(first := args[0], Const):
+        return scaled(args[1] if len(args) == 2 else Mul(args[1:]), first.value * factor)
+    return Mul((Const(factor), *args))
 
 
 def neg(term: Term) -> Term:
@@ -331,17 +328,11 @@ def mul(*terms: Term) -> Term:
     factor = Fraction(1)
     rest: list[Term] = []
     for term in terms:
-        match term:
-            case Const(value):
-                factor *= value
-            case Mul(args):
-                for a in args:
-                    if isinstance(a, Const):
-                        factor *= a.value
-                    else:
-                        rest.append(a)
-            case _:
-                rest.append(term)
+        for a in term.args if isinstance(term, Mul) else (term,):
+            if isinstance(a, Const):
+                factor *= a.value
+            else:
+                rest.append(a)
     if not factor:
         return ZERO
     quotients = [t for t in rest if isinstance(t, Div)]
@@ -486,7 +477,8 @@ def compare(op: str, left: Term, right: Term) -> Term:
         return compare("<" if op == ">" else "<=", right, left)
     if op == "!=":
         return not_(compare("==", left, right))
-    assert is_number(left) == is_number(right), "a truth is compared with a number"
+    if is_number(left) != is_number(right):
+        raise InternalError("a truth is compared with a number")
     if not is_number(left):
         return iff(left, right)
     if left == right:
@@ -513,17 +505,13 @@ def eq(left: Term, right: Term) -> Term:
 
 def not_(arg: Term) -> Term:
     """Negation."""
-    match arg:
-        case Truth(value):
-            return Truth(not value)
-        case Not(inner):
-            return inner
-        case Cmp("<", left, right):
-            return compare("<=", right, left)
-        case Cmp("<=", left, right):
-            return compare("<", right, left)
-        case _:
-            return Not(arg)
+    if isinstance(arg, Truth):
+        return Truth(not arg.value)
+    if isinstance(arg, Not):
+        return arg.arg
+    if isinstance(arg, Cmp) and arg.op != "==":
+        return compare("<=" if arg.op == "<" else "<", arg.right, arg.left)
+    return Not(arg)
 
 
 def and_(args: Iterable[Term]) -> Term:

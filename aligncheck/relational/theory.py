@@ -13,6 +13,7 @@ from functools import cached_property
 
 from aligncheck.check.sorts import sorts_of
 from aligncheck.check.symbols import symbols_of
+from aligncheck.internal import InternalError
 from aligncheck.relational.calls import Called, Records, Released, sorts_released
 from aligncheck.relational.evaluate import Evaluator, Partial
 from aligncheck.relational.selection import Gathered, Registry, UnsupportedError
@@ -101,6 +102,13 @@ class Theory:
         """The public functions of which nothing is known."""
         return {f.name: f for f in self.mechanism.functions}
 
+    def _group_of(self, name: str) -> Queries:
+        """The declaration of an answer."""
+        group = self.inputs[name]
+        if not isinstance(group, Queries):
+            raise InternalError("an answer that no group declares")
+        return group
+
     def is_private(self, name: str) -> bool:
         """Whether an input is one of the answers."""
         return isinstance(self.inputs.get(name), Queries)
@@ -108,7 +116,8 @@ class Theory:
     def parameter(self, name: str) -> Term:
         """A public scalar."""
         item = self.inputs[name]
-        assert isinstance(item, Parameter)
+        if not isinstance(item, Parameter):
+            raise InternalError("an input that is no parameter")
         ground = self.grounding.parameters.get(name)
         if ground is not None:
             return Truth(ground) if isinstance(ground, bool) else const(ground)
@@ -130,8 +139,7 @@ class Theory:
 
     def _scaled(self, name: str, index: Term | None, label: str, kind: Kind) -> Term:
         """On a lattice the symbol is the number of steps."""
-        group = self.inputs[name]
-        assert isinstance(group, Queries)
+        group = self._group_of(name)
         whole = group.sort is nodes.Sort.INT or group.lattice is not None
         sort = Sort.INT if whole else Sort.REAL
         symbol: Term = Sym(label, sort, kind) if index is None else App(label, (index,), sort, kind)
@@ -313,7 +321,8 @@ class Theory:
         """How far one answer may move: the sensitivity, or (adjacency `any`) the width of the range."""
         if group.sensitivity is not None:
             return self.input_term(group.sensitivity, index)
-        assert group.range is not None
+        if group.range is None:
+            raise InternalError("answers without a range")
         low, high = (self.input_term(e, index) for e in group.range)
         return add(high, neg(low))
 
@@ -326,11 +335,12 @@ class Theory:
                 first, second = self._place(group, "down"), self._place(group, "up")
                 return [not_(and_(eq(a, b) for a, b in zip(first, second, strict=True)))]
             case Adjacency.L1:
-                assert group.sensitivity is not None
+                if group.sensitivity is None:
+                    raise InternalError("answers without a sensitivity")
                 totals = [_total(name) for name in group.names]
                 bound = self.input_term(group.sensitivity, None)
                 return [le(add(*totals), bound), *(le(ZERO, t) for t in totals)]
-            case _:
+            case Adjacency.ALL | Adjacency.ONE | Adjacency.ANY:
                 return []
 
     def _place(self, group: Queries, label: str) -> tuple[Term, Term]:
@@ -347,14 +357,13 @@ class Theory:
 
     def place(self, name: str) -> tuple[Term, ...]:
         """The ghost indices at which `name` may differ, for adjacency `one` and `moved`."""
-        group = self.inputs[name]
-        assert isinstance(group, Queries)
+        group = self._group_of(name)
         match group.adjacency:
             case Adjacency.ONE:
                 return (self._place(group, "one")[1],)
             case Adjacency.MOVED:
                 return (self._place(group, "down")[1], self._place(group, "up")[1])
-            case _:
+            case Adjacency.ALL | Adjacency.MONOTONE | Adjacency.L1 | Adjacency.ANY:
                 return ()
 
     def facts(self, atom: Sym | App) -> tuple[Term, ...]:
@@ -384,7 +393,17 @@ class Theory:
                     implies(eq(index, ZERO), eq(atom, ZERO)),
                     le(atom, _total(atom.name.removeprefix("prefix:"))),
                 )
-            case _:
+            case (
+                Kind.PARAMETER
+                | Kind.DATA
+                | Kind.DISTANCE
+                | Kind.NOISE
+                | Kind.STATE
+                | Kind.PRIMED
+                | Kind.COUNTER
+                | Kind.GHOST
+                | Kind.OMEGA
+            ):
                 return ()
 
     def _entry_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
@@ -402,8 +421,7 @@ class Theory:
         return and_((le(ZERO, index), lt(index, self.length(name))))
 
     def _range_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
-        group = self.inputs[name]
-        assert isinstance(group, Queries)
+        group = self._group_of(name)
         found: list[Term] = []
         legal = self._legal(name, index)
         if group.range is not None:
@@ -423,8 +441,7 @@ class Theory:
         guard.
         """
         facts = self._adjacency_facts(name, index)
-        group = self.inputs[name]
-        assert isinstance(group, Queries)
+        group = self._group_of(name)
         clauses = (group.sensitivity, group.lattice, *(group.range or ()))
         if not any(c is not None and _mentions_index(c, self.inputs) for c in clauses):
             return facts
@@ -433,33 +450,16 @@ class Theory:
 
     def _adjacency_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
         """D ~ D' at one answer. Each fact is the definition of the adjacency, instantiated at `index`."""
-        group = self.inputs[name]
-        assert isinstance(group, Queries)
+        group = self._group_of(name)
         d = self.distance(name, index)
         ranges = self._range_facts(name, index)
         if group.adjacency is Adjacency.ANY:
             return ranges
-        assert group.sensitivity is not None
+        if group.sensitivity is None:
+            raise InternalError("answers without a sensitivity")
         bound = self.input_term(group.sensitivity, index)
         within = (le(neg(bound), d), le(d, bound))
-        unmoved = eq(d, ZERO)
-        match group.adjacency:
-            case Adjacency.ALL:
-                extra: tuple[Term, ...] = ()
-            case Adjacency.ONE:
-                extra = (or_((unmoved, self._at(group, "one", name, index))),)
-            case Adjacency.MONOTONE:
-                up, down = self.directions(group)
-                extra = (implies(up, le(ZERO, d)), implies(down, le(d, ZERO)))
-            case Adjacency.MOVED:
-                down_at, up_at = (self._at(group, label, name, index) for label in ("down", "up"))
-                extra = (
-                    or_((unmoved, down_at, up_at)),
-                    implies(down_at, le(d, ZERO)),
-                    implies(up_at, le(ZERO, d)),
-                )
-            case Adjacency.L1:
-                extra = self._l1_facts(name, index, d)
+        extra = self._joint_facts(group, name, index, d)
         flags: tuple[Term, ...] = ()
         if group.vector and name in self._compared:
             flags = (
@@ -467,6 +467,27 @@ class Theory:
                 implies(_order_flag(name, ">="), le(d, ZERO)),
             )
         return (*within, *extra, *flags, *ranges)
+
+    def _joint_facts(self, group: Queries, name: str, index: Term | None, d: Term) -> tuple[Term, ...]:
+        """What the adjacency says beyond the bound on each answer."""
+        unmoved = eq(d, ZERO)
+        match group.adjacency:
+            case Adjacency.ALL | Adjacency.ANY:
+                return ()
+            case Adjacency.ONE:
+                return (or_((unmoved, self._at(group, "one", name, index))),)
+            case Adjacency.MONOTONE:
+                up, down = self.directions(group)
+                return implies(up, le(ZERO, d)), implies(down, le(d, ZERO))
+            case Adjacency.MOVED:
+                down_at, up_at = (self._at(group, label, name, index) for label in ("down", "up"))
+                return (
+                    or_((unmoved, down_at, up_at)),
+                    implies(down_at, le(d, ZERO)),
+                    implies(up_at, le(ZERO, d)),
+                )
+            case Adjacency.L1:
+                return self._l1_facts(name, index, d)
 
     def _at(self, group: Queries, label: str, name: str, index: Term | None) -> Term:
         which, where = self._place(group, label)
@@ -486,8 +507,7 @@ class Theory:
     def _order_facts(self, label: str) -> tuple[Term, ...]:
         """If not every answer goes up, a monotone pair goes down, and conversely."""
         name = label[3:]
-        group = self.inputs[name]
-        assert isinstance(group, Queries)
+        group = self._group_of(name)
         if group.adjacency is not Adjacency.MONOTONE:
             return ()
         up, down = self.directions(group)
@@ -558,7 +578,8 @@ class InputScope:
     def name(self, ident: str, primed: bool, span: Span) -> Term:
         item = self.theory.inputs.get(ident)
         if item is None:
-            assert ident == "i"
+            if ident != "i":
+                raise InternalError("an input clause cannot mention this name")
             return self.index if self.index is not None else Sym("i", Sort.INT, Kind.GHOST)
         if isinstance(item, Queries):
             return self.theory.answer(ident, None, primed or self.side)
@@ -578,14 +599,15 @@ class InputScope:
         self, expr: nodes.OutIs | nodes.OutField | nodes.OutCount, index: Term | None
     ) -> tuple[Term, Term]:
         """Only the claim speaks of the output, by counts."""
-        assert isinstance(expr, nodes.OutCount)
+        if not isinstance(expr, nodes.OutCount):
+            raise InternalError("an input clause cannot mention what records hold")
         return count_of(expr.tag), TRUE
 
     def applied(self, function: str, args: list[Term]) -> Term:
         return self.theory.applied(function, args)
 
     def member(self, selection: str, index: Term) -> Term:
-        raise AssertionError("an input clause cannot mention a selection")
+        raise InternalError("an input clause cannot mention a selection")
 
     def gathered(self, expr: nodes.Gather, meaning: Gathered) -> tuple[Term, Term]:
         raise UnsupportedError(expr.span, "a maximum over a set in an input clause")

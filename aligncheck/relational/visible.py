@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from aligncheck.internal import InternalError
 from aligncheck.relational.calls import Called
 from aligncheck.relational.paths import OUT, Analysis, Assumed, Cut, Drawing, Emission, Path
 from aligncheck.relational.selection import selection_of, size_of
@@ -118,7 +119,8 @@ def _indexed_fields(analysis: Analysis, cut: Cut) -> dict[str, set[str]]:
     """For each tag of which the alignment speaks: the fields that carry this loop's index in all its
     records.
     """
-    assert cut.counter is not None
+    if cut.counter is None:
+        raise InternalError("a loop without a counter")
     found: dict[str, set[str]] = {}
     strange: set[str] = set()
     for path in analysis.paths:
@@ -136,7 +138,8 @@ def _indexed_fields(analysis: Analysis, cut: Cut) -> dict[str, set[str]]:
 
 def _informed(path: Path, cut: Cut, fields: dict[str, set[str]]) -> Path:
     place = path.env[OUT].left
-    assert cut.counter is not None
+    if cut.counter is None:
+        raise InternalError("a loop without a counter")
     facts = tuple(
         Assumed(
             implies(

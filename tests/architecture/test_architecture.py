@@ -21,6 +21,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # Each part may import the parts above it in this list, and itself.
 ORDER = (
     "source",
+    "internal",
     "conditions",
     "diagnostics",
     "modes",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from small_specs import mechanism, only, paths_of, symbol, ways
 
+from aligncheck.internal import InternalError
 from aligncheck.obligations.obligation import run_on_d, run_on_d_prime
 from aligncheck.relational import noise
 from aligncheck.relational import paths as module
@@ -310,7 +311,7 @@ def test_two_symbols_never_share_a_name(monkeypatch: pytest.MonkeyPatch) -> None
     program = "a = x\neta ~ Lap(1/eps)\nemit value(a + eta)"
     paths_of(program, "", ONE_ANSWER)
     monkeypatch.setattr(noise, "symbol", lambda name, index, family: Sym("x", Sort.REAL, Kind.NOISE))
-    with pytest.raises(AssertionError, match="two symbols are called x"):
+    with pytest.raises(InternalError, match="two symbols are called x"):
         paths_of(program, "", ONE_ANSWER)
 
 
