@@ -1,4 +1,5 @@
-"""What may be assumed of the atoms of a question: the theory's facts, and theorems about functions.
+"""What may be assumed of the atoms of a question: the theory's facts, and theorems about functions
+(`relational.operations`).
 
 Trusted. Everything that is no polynomial (roots, exponentials, absolute values, conditionals, symbols at an
 index) is an atom: to the solver a variable of its own, with the facts given here, which define or bound it.
@@ -11,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from aligncheck.discharge.algebra import canonical
+from aligncheck.relational.operations import function_facts
 from aligncheck.relational.terms import (
     ONE,
     TRUE,
-    ZERO,
     Add,
     And,
     App,
@@ -38,12 +39,9 @@ from aligncheck.relational.terms import (
     implies,
     le,
     lt,
-    mul,
-    neg,
     or_,
     order_key,
     sort_of,
-    sub,
     subterms,
 )
 from aligncheck.relational.theory import Theory
@@ -174,66 +172,3 @@ def _conjuncts(facts: Iterable[Term]) -> tuple[Term, ...]:
         whole = canonical(fact)
         found.extend(whole.args if isinstance(whole, And) else (whole,))
     return tuple(f for f in found if f != TRUE)
-
-
-def function_facts(atom: Fn) -> tuple[Term, ...]:
-    """What is known of a function that is no polynomial, at one argument.
-
-    abs, sqrt, floor and mod are defined by these facts (up to integrality); exp, ln and log2 only bounded:
-    the sign facts and the tangent at the fixed point, `exp x >= 1 + x` and `ln x <= x - 1`. Each is a theorem
-    of elementary analysis, so assuming it is sound.
-    """
-    x = atom.args[0]
-    match atom.name:
-        case "abs":
-            return (
-                implies(le(ZERO, x), eq(atom, x)),
-                implies(le(x, ZERO), eq(atom, neg(x))),
-            )
-        case "sqrt":
-            return (implies(le(ZERO, x), and_((le(ZERO, atom), eq(mul(atom, atom), x)))),)
-        case "exp":
-            return (
-                lt(ZERO, atom),
-                iff(lt(ZERO, x), lt(ONE, atom)),
-                iff(lt(x, ZERO), lt(atom, ONE)),
-                le(add(ONE, x), atom),
-            )
-        case "ln":
-            return (
-                implies(
-                    lt(ZERO, x),
-                    and_(
-                        (
-                            iff(lt(ONE, x), lt(ZERO, atom)),
-                            iff(lt(x, ONE), lt(atom, ZERO)),
-                            le(atom, sub(x, ONE)),
-                        )
-                    ),
-                ),
-            )
-        case "log2":
-            return (
-                implies(
-                    lt(ZERO, x),
-                    and_((iff(lt(ONE, x), lt(ZERO, atom)), iff(lt(x, ONE), lt(atom, ZERO)))),
-                ),
-            )
-        case "floor":
-            return (le(atom, x), lt(x, add(atom, ONE)))
-        case "mod":
-            m = atom.args[1]
-            return (
-                implies(
-                    lt(ZERO, m),
-                    and_(
-                        (
-                            le(ZERO, atom),
-                            lt(atom, m),
-                            implies(and_((le(ZERO, x), lt(x, m))), eq(atom, x)),
-                        )
-                    ),
-                ),
-            )
-        case _:
-            return ()

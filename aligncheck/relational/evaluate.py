@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from aligncheck.internal import InternalError
+from aligncheck.relational.operations import OPERATIONS
 from aligncheck.relational.selection import BINDER, Gathered, UnsupportedError
 from aligncheck.relational.terms import (
     FALSE,
@@ -26,7 +27,6 @@ from aligncheck.relational.terms import (
     compare,
     const,
     div,
-    eq,
     fn,
     implies,
     ite,
@@ -197,6 +197,12 @@ class Evaluator:
         if needed != TRUE:
             self.partial.append(Partial(needed, span, what))
 
+    def _demand(self, operation: str, whole: Expr, parts: tuple[Expr, ...], *args: Term) -> None:
+        """What an operation demands of its arguments."""
+        row = OPERATIONS[operation]
+        culprit = whole if row.culprit is None else parts[row.culprit]
+        self._require(row.demand(*args), culprit.span, row.what)
+
     def _entry(self, base: str, index: Term, primed: bool, span: Span) -> Term:
         value, legal = self.scope.entry(base, index, primed, span)
         self._require(legal, span, "the index is in range")
@@ -235,10 +241,10 @@ class Evaluator:
             case "*":
                 return mul(left, right)
             case "/":
-                self._require(not_(eq(right, ZERO)), expr.right.span, "the divisor is not 0")
+                self._demand("/", expr, (expr.left, expr.right), left, right)
                 return div(left, right)
             case "%":
-                self._require(lt(ZERO, right), expr.right.span, "the modulus is positive")
+                self._demand("mod", expr, (expr.left, expr.right), left, right)
                 return fn("mod", left, right)
             case _:
                 return self._power(left, right)
@@ -263,22 +269,16 @@ class Evaluator:
         args = [self.term(a) for a in expr.args]
         if expr.function not in FUNCTIONS:
             return self.scope.applied(expr.function, args)
-        span = expr.args[0].span
         match expr.function:
             case "min":
                 return _fold(args, lambda a, b: ite(le(a, b), a, b))
             case "max":
                 return _fold(args, lambda a, b: ite(le(a, b), b, a))
-            case "clip":
-                x, low, high = args
-                self._require(le(low, high), expr.span, "the lower bound is at most the upper one")
-                return ite(lt(x, low), low, ite(lt(high, x), high, x))
-            case "sqrt":
-                self._require(le(ZERO, args[0]), span, "the root's argument is not negative")
-            case "ln" | "log2":
-                self._require(lt(ZERO, args[0]), span, "the logarithm's argument is positive")
             case _:
-                pass
+                self._demand(expr.function, expr, expr.args, *args)
+        if expr.function == "clip":
+            x, low, high = args
+            return ite(lt(x, low), low, ite(lt(high, x), high, x))
         return fn(expr.function, *args)
 
 

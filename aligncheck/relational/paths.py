@@ -1342,7 +1342,7 @@ class ProgramScope:
                 return (drawn.right if right else drawn.left), and_((eq(index, place), le(ZERO, place)))
             return (cell.right if right else cell.left), TRUE
         size = self.theory.length(base)
-        legal = and_((le(ZERO, index), lt(index, size)))
+        legal = self.theory.legal(base, index)
         if self.theory.is_concrete and isinstance(size, Const) and _is_released(index):
             return self._entry_among(base, index, int(size.value), right), legal
         return self.theory.entry(base, index, right), legal

@@ -133,14 +133,15 @@ class Gathered:
         return atom == self.binder or given
 
     def enough(self) -> Term:
-        """A condition under which the set has an index at all (for `top`: at least `count`).
+        """What is demanded of the set, and under which alone `Registry.facts` says what is taken from it:
+        that it has an index; for `top` that `count` is not negative and that it has as many.
 
         Sound: the set is [low, high) less the indices that its `where` excludes one by one (`j != x`, at most
         one each; `j not in w`, as many as `w` has). Where another condition stands it must be shown of one of
         the `candidates` that it is inside.
         """
         if self.count is not None:
-            return le(ZERO, self.count) if self.partial else self._room_enough()
+            return and_((le(ZERO, self.count), TRUE if self.partial else self._room_enough()))
         selected = [
             pick(c.name.removeprefix(_IN), ZERO)
             for c in (self.where.args if isinstance(self.where, And) else (self.where,))

@@ -269,7 +269,7 @@ class Theory:
         for lists, clause in clauses:
             evaluator = Evaluator(InputScope(self, generic))
             evaluator.term(clause)
-            ways: list[tuple[Term, ...]] = [(self._legal(n, generic),) for n in lists] or [()]
+            ways: list[tuple[Term, ...]] = [(self.legal(n, generic),) for n in lists] or [()]
             found += [(legal, p) for legal in ways for p in evaluator.partial]
         return tuple(found)
 
@@ -284,7 +284,7 @@ class Theory:
             if not isinstance(item, Queries):
                 continue
             for name in item.names:
-                legal = (self._legal(name, generic),)
+                legal = (self.legal(name, generic),)
                 found += [(legal, *rest) for rest in self._sensible_clauses(item, generic)]
         return tuple(found)
 
@@ -410,11 +410,11 @@ class Theory:
         where = self.inputs[name].where
         if where is None or not _mentions_index(where, self.inputs):
             return ()
-        return (implies(self._legal(name, index), self.input_term(where, index)),)
+        return (implies(self.legal(name, index), self.input_term(where, index)),)
 
-    def _legal(self, name: str, index: Term | None) -> Term:
-        """That an index is one of the list: a clause about entries says nothing of an entry that is not
-        there.
+    def legal(self, name: str, index: Term | None) -> Term:
+        """That an index is one of the list: what reading an entry demands, and where a clause about entries
+        says something.
         """
         if index is None or not self.is_vector(name):
             return TRUE
@@ -423,14 +423,14 @@ class Theory:
     def _range_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
         group = self._group_of(name)
         found: list[Term] = []
-        legal = self._legal(name, index)
+        legal = self.legal(name, index)
         if group.range is not None:
             low, high = (self.input_term(e, index) for e in group.range)
             for primed in (False, True):
                 value = self.answer(name, index, primed)
                 found += [implies(legal, le(low, value)), implies(legal, le(value, high))]
         if group.where is not None and _mentions_index(group.where, self.inputs):
-            legal = self._legal(name, index)
+            legal = self.legal(name, index)
             found += [implies(legal, self.input_term(group.where, index, primed)) for primed in (False, True)]
         return tuple(found)
 
@@ -445,7 +445,7 @@ class Theory:
         clauses = (group.sensitivity, group.lattice, *(group.range or ()))
         if not any(c is not None and _mentions_index(c, self.inputs) for c in clauses):
             return facts
-        legal = self._legal(name, index)
+        legal = self.legal(name, index)
         return tuple(implies(legal, f) for f in facts)
 
     def _adjacency_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
@@ -586,8 +586,7 @@ class InputScope:
         return self.theory.parameter(ident)
 
     def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
-        legal = and_((le(ZERO, index), lt(index, self.theory.length(base))))
-        return self.theory.entry(base, index, primed or self.side), legal
+        return self.theory.entry(base, index, primed or self.side), self.theory.legal(base, index)
 
     def length(self, base: str) -> Term:
         return self.theory.length(base)

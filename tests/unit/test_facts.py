@@ -9,7 +9,8 @@ import pytest
 from random_terms import A, B, K, N, P, UndefinedError, World, X, Y, meaning, world_of
 from small_specs import mechanism
 
-from aligncheck.discharge.facts import Facts, function_facts
+from aligncheck.discharge.facts import Facts
+from aligncheck.relational.operations import function_facts
 from aligncheck.relational.terms import (
     ONE,
     ZERO,

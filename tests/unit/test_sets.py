@@ -63,17 +63,16 @@ def with_(symbol: Term) -> dict[str, Gathered]:
 @pytest.mark.parametrize("symbol", OPEN, ids=str)
 def test_no_symbol_without_arguments_depends_on_an_index_or_a_round(symbol: Term, part: str) -> None:
     meaning = with_(symbol)[part]
-    for make in (
-        lambda: Registry().anonymous(meaning, HERE),
-        lambda: Registry().anonymous_index(meaning, HERE),
-        lambda: Wholes().symbol("max", meaning, HERE),
-    ):
-        with pytest.raises(UnsupportedError):
-            make()
+    with pytest.raises(UnsupportedError):
+        Registry().anonymous(meaning, HERE)
+    with pytest.raises(UnsupportedError):
+        Registry().anonymous_index(meaning, HERE)
+    with pytest.raises(UnsupportedError):
+        Wholes().symbol("max", meaning, HERE)
 
 
 def test_its_own_index_and_what_is_fixed_throughout_a_run_may_stand_in_a_set() -> None:
-    fixed = [
+    fixed: list[Term] = [
         N,
         Sym("a", Sort.REAL, Kind.DATA),
         Sym("eta", Sort.REAL, Kind.NOISE),
