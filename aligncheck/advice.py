@@ -146,12 +146,14 @@ def _continuous(mechanism: Mechanism) -> Mechanism:
     """The mechanism with continuous noise and real answers in place of those on a lattice."""
 
     def statement(s: Stmt) -> Stmt:
-        match s:
-            case Sample(family=Family.DISCRETE_LAPLACE, args=args):
-                return replace(s, family=Family.LAPLACE, args=args[:1])
-            case Sample(family=Family.DISCRETE_EXPONENTIAL, args=args):
-                return replace(s, family=Family.EXPONENTIAL, args=args[:1])
-            case _:
+        if not isinstance(s, Sample):
+            return s
+        match s.family:
+            case Family.DISCRETE_LAPLACE:
+                return replace(s, family=Family.LAPLACE, args=s.args[:1])
+            case Family.DISCRETE_EXPONENTIAL:
+                return replace(s, family=Family.EXPONENTIAL, args=s.args[:1])
+            case Family.LAPLACE | Family.EXPONENTIAL | Family.GEOMETRIC:
                 return s
 
     inputs = tuple(

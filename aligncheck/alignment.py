@@ -15,6 +15,7 @@ from typing import TypeAlias, assert_never
 from aligncheck import exact
 from aligncheck.conditions import Condition
 from aligncheck.exact import ZERO, Number, Undecided, Value
+from aligncheck.internal import InternalError
 from aligncheck.interpreter import (
     Assigned,
     CallSite,
@@ -398,7 +399,8 @@ class Alignment:
         if not isinstance(key, int):
             return variable_text(key)
         statement = self._mechanism.body[key]
-        assert isinstance(statement, nodes.Assign), "only assignments are evaluated ahead"
+        if not isinstance(statement, nodes.Assign):
+            raise InternalError("this statement is not evaluated ahead")
         return statement.name
 
     # --- the state of the run on D' -----------------------------------------------------------------------
@@ -453,10 +455,12 @@ class Alignment:
     def _value_ahead(self, number: int) -> _Held:
         """The value that assignment `number` of the program gives on D', whether or not D' has come to it."""
         statement = self._mechanism.body[number]
-        assert isinstance(statement, nodes.Assign), "blocks are not evaluated ahead"
+        if not isinstance(statement, nodes.Assign):
+            raise InternalError("a block is not evaluated ahead")
         if number < self._machine.reached and statement.name in self._gathers:
             now = self._held_now(statement.name)
-            assert now is not None, "an assignment that was passed"
+            if now is None:
+                raise InternalError("an assignment that was passed has a value")
             return now
         if number not in self._ahead:
             if number in self._open:
@@ -582,13 +586,23 @@ def _written(body: tuple[nodes.Stmt, ...]) -> frozenset[str]:
             case nodes.For(index=index, over=over):
                 found |= {index} if index is not None else set()
                 found |= {over.item} if isinstance(over, nodes.OverQueries) else set()
-            case _:
+            case (
+                nodes.Sample()
+                | nodes.Choose()
+                | nodes.Logistic()
+                | nodes.If()
+                | nodes.While()
+                | nodes.Emit()
+                | nodes.Break()
+                | nodes.Pass()
+            ):
                 pass
     return frozenset(found)
 
 
 def _known(value: Number | None) -> Number:
-    assert value is not None, "a draw that D' makes has a value"
+    if value is None:
+        raise InternalError("a draw that D' makes has a value")
     return value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from aligncheck.diagnostics import Diagnostic
 from aligncheck.refute.result import Refutation, Unfinished, name_of
 from aligncheck.refute.violation import NoViolation, Violation
 from aligncheck.syntax.nodes import Expectation, Mechanism
@@ -75,7 +76,7 @@ def _why_refuted(refutation: Refutation) -> str:
             return f"{tried} probabilities were computed"
         case Unfinished(message=message):
             return message
-        case diagnostic:
+        case Diagnostic() as diagnostic:
             return diagnostic.message
 
 
@@ -93,7 +94,7 @@ def expectation_of(result: Result) -> Expectation | None:
             return mechanism.expect
         case Unknown(mechanism=mechanism) if mechanism is not None:
             return mechanism.expect
-        case _:
+        case Unknown() | Error():
             return expectation_in(result.text or _text_of(result.path))
 
 

@@ -17,6 +17,7 @@ from typing import NoReturn, TypeAlias, TypeVar, assert_never
 from aligncheck import exact
 from aligncheck.conditions import Condition
 from aligncheck.exact import ONE, Number, Undecided, Value
+from aligncheck.internal import InternalError
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
 from aligncheck.syntax.contract import Contract, contract_of
@@ -537,7 +538,8 @@ def _gathered(expr: nodes.Gather, scope: Scope) -> Number:
 
 def _top(expr: nodes.Gather, scope: Scope) -> Selected:
     function = f"`{expr.function}`"
-    assert expr.count is not None, f"{function} without a count"
+    if expr.count is None:
+        raise InternalError(f"{function} without a count")
     wanted = integer_of(expr.count, scope, f"the number of indices that {function} selects")
     if wanted < 0:
         undefined(expr, f"{function} is asked for {wanted} indices")
@@ -819,7 +821,8 @@ class Machine:
     def _draw(self, made: _Drawing) -> Draw:
         site = made.site
         value = self.scope.drawn(site.key)
-        assert value is not None, "a draw that was made"
+        if value is None:
+            raise InternalError("a draw that was made has a value")
         return Draw(
             *site.key, value, site.family, site.args, site.span, made.loop, environment=site.environment
         )

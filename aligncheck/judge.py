@@ -330,7 +330,16 @@ def _help(condition: Condition) -> str:
             return "an `invariant` line at the head of the loop may supply the missing fact"
         case Condition.INVARIANT:
             return "strengthen the invariant until every round preserves it, or remove it"
-        case _:
+        case (
+            Condition.DRAWS
+            | Condition.FRESH
+            | Condition.SUPPORT
+            | Condition.ACYCLIC
+            | Condition.INJECTIVE
+            | Condition.COUNTABLE
+            | Condition.HYPOTHESES
+            | Condition.CALLS
+        ):
             return "simplify the alignment, or allow more time with `--timeout`"
 
 

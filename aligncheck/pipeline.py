@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aligncheck.diagnostics import SpecError
-from aligncheck.verdict import Error, Result, Unknown, Verdict, Verified
+from aligncheck.verdict import AlignmentFails, Error, Result, Unknown, Verdict, Verified
 
 if TYPE_CHECKING:
     from aligncheck.certificate.text import Section
@@ -84,17 +84,14 @@ def _certify_file(path: str, options: Options, mode: Mode) -> Certification:
 
     start = time.perf_counter()
     deadline = time.monotonic() + options.timeout
-    text = ""
-    verdict: Verdict
-    proven: tuple[Proven, ...] = ()
     try:
         source = read_source(path)
-        text = source.text
         mechanism = check(source, parse(source))
         verdict, proven = judge_in_full(mechanism, source, deadline)
     except SpecError as error:
-        verdict, text = Error(error.diagnostic), error.source.text
-    done = Certification(Result(path, verdict, time.perf_counter() - start, text))
+        seconds = time.perf_counter() - start
+        return Certification(Result(path, Error(error.diagnostic), seconds, error.source.text))
+    done = Certification(Result(path, verdict, time.perf_counter() - start, source.text))
     if isinstance(verdict, Verified):
         done = _certified(verdict, source, proven, mode, deadline, done)
     return replace(done, result=replace(done.result, seconds=time.perf_counter() - start))
@@ -140,7 +137,7 @@ def _problem(verdict: Verdict, form: Form) -> str:
             return f"{message} (`{' '.join(form.source.text_of(label.span).split())}`)"
         case Unknown(message=message):
             return message
-        case _:
+        case Verified() | AlignmentFails() | Error():
             return "it is not proved"
 
 

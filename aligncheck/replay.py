@@ -19,6 +19,7 @@ from aligncheck import exact
 from aligncheck.alignment import Alignment, Violation, draw_cost, not_covered, run_on_d
 from aligncheck.conditions import Condition
 from aligncheck.exact import ZERO, Irrational, Number, Undecided, Value
+from aligncheck.internal import InternalError
 from aligncheck.interpreter import (
     STEP_LIMIT,
     Assigned,
@@ -307,7 +308,8 @@ def _bound_violation(
     if isinstance(most, Violation):
         yield most
     elif most is not None and not isinstance(claim, Violation | None) and exact.compare(claim, most) > 0:
-        assert mechanism.most is not None, "a bound has a value"
+        if mechanism.most is None:
+            raise InternalError("a bound without a value")
         message = f"for this output the claim is {claim}, more than its bound {most}"
         yield Violation(Condition.COST, mechanism.most.span, message)
 
@@ -358,7 +360,8 @@ def _count_violation(pair: _Pair) -> Iterator[Violation]:
     if on_d == on_d_prime or pair.parted is None:
         return
     step = pair.steps[pair.parted].on_d or pair.steps[pair.parted].on_d_prime
-    assert step is not None
+    if step is None:
+        raise InternalError("no draw that only one run makes")
     message = f"the same output comes with {on_d} draws on D and {on_d_prime} on D'"
     yield Violation(Condition.DRAWS, step.span, message)
 

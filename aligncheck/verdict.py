@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from aligncheck.conditions import Condition
 from aligncheck.diagnostics import Diagnostic, Label
+from aligncheck.internal import InternalError
 from aligncheck.source import Span
 
 if TYPE_CHECKING:
@@ -223,5 +224,6 @@ class Result:
             case Unknown(mechanism=None):
                 return None
             case Verified(mechanism=m) | AlignmentFails(mechanism=m) | Unknown(mechanism=m):
-                assert m is not None
+                if m is None:
+                    raise InternalError("a verdict without its mechanism")
                 return m.name

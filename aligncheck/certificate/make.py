@@ -29,6 +29,7 @@ from aligncheck.discharge.density import DensityFindings
 from aligncheck.discharge.establish import Findings
 from aligncheck.discharge.smt import Smt
 from aligncheck.discharge.whole import Choices
+from aligncheck.internal import InternalError
 from aligncheck.obligations.inductive import inductive, inductive_by_invariant
 from aligncheck.obligations.obligation import Invariants, Obligation
 from aligncheck.relational.terms import Const, Term, Truth, eq, iff
@@ -201,7 +202,8 @@ def _parts(terms: Sequence[Term], needed: Core) -> tuple[Part, ...]:
 
 def _used(subject: Subject, plan: Plan, needs: Needs) -> Invariants:
     """The invariants on which the proof rests, directly or by way of other ones."""
-    assert subject.paths is not None
+    if subject.paths is None:
+        raise InternalError("a subject without paths")
     invariants = plan.choices.invariants
     bearers: dict[Term, list[tuple[int, Term]]] = {}
     for number, terms in invariants.items():

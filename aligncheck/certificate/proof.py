@@ -19,6 +19,7 @@ from aligncheck.discharge.prove import Proved, decide
 from aligncheck.discharge.smt import Smt
 from aligncheck.discharge.values import near, value_of
 from aligncheck.discharge.whole import Choices, clauses_of, obligations_with, prepared
+from aligncheck.internal import InternalError
 from aligncheck.obligations.density import conditions_of, factors_of, joins, privacy_holds
 from aligncheck.obligations.obligation import (
     Impossible,
@@ -201,7 +202,8 @@ class Subject:
     def _of_program(self, plan: Plan) -> list[Obligation]:
         if self.paths is not None:
             return obligations_with(self.paths, plan.choices, self.source)
-        assert self.densities is not None
+        if self.densities is None:
+            raise InternalError("a proof by densities without densities")
         if plan.choices.route != "density" or plan.choices.ways or plan.choices.invariants:
             raise LookupError("a mechanism that draws by densities has another kind of proof")
         pairs = [self._pair(*names) for names in plan.joined]
@@ -215,7 +217,8 @@ class Subject:
         ]
 
     def _pair(self, chosen: str, number: str) -> tuple[Choice, Released]:
-        assert self.densities is not None
+        if self.densities is None:
+            raise InternalError("a proof by densities without densities")
         draws = self.densities.draws
         choice = next((d for d in draws if isinstance(d, Choice) and d.draw.name == chosen), None)
         released = next((d for d in draws if isinstance(d, Released) and d.draw.name == number), None)
@@ -237,13 +240,15 @@ class Subject:
     def _length(self, plan: Plan, length: Expr) -> list[Obligation]:
         if self.paths is not None:
             return length_holds(self.paths, plan.choices.invariants, length)
-        assert self.densities is not None
+        if self.densities is None:
+            raise InternalError("a proof by densities without densities")
         return length_is_fixed(self.densities, length)
 
     def _bound(self, plan: Plan, bound: Bound) -> list[Obligation]:
         if self.paths is not None:
             return bound_holds(self.paths, plan.choices.invariants, bound)
-        assert self.densities is not None
+        if self.densities is None:
+            raise InternalError("a proof by densities without densities")
         return bound_is_fixed(self.densities, bound)
 
 
@@ -291,7 +296,11 @@ def sorted_out(subject: Subject, plan: Plan) -> Sorted:
 
 def sorted_one(obligation: Obligation, smt: Smt, text: str) -> Iterator[Side | Question]:
     """What is to be decided of one obligation."""
-    match obligation.goal:
+    goal = obligation.goal
+    if isinstance(goal, Term):
+        yield from _asked(smt, obligation.hypotheses, goal, text, obligation.shared)
+        return
+    match goal:
         case Impossible(holds=holds, why=why):
             yield Side(text, f"(form: {why})", holds)
         case Independent(term=term, of=of, value_only=value_only):
@@ -307,8 +316,6 @@ def sorted_one(obligation: Obligation, smt: Smt, text: str) -> Iterator[Side | Q
                     hypotheses = (*obligation.hypotheses, given)
                     what = f"{text} (`{write(value)}` does not occur)"
                     yield from _asked(smt, hypotheses, FALSE, what, obligation.shared)
-        case goal:
-            yield from _asked(smt, obligation.hypotheses, goal, text, obligation.shared)
 
 
 def _asked(

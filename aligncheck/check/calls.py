@@ -6,6 +6,7 @@ from typing import Any, Never
 
 from aligncheck.check.symbols import Symbols, listed
 from aligncheck.diagnostics import Label, fault
+from aligncheck.internal import InternalError
 from aligncheck.source import Source, Span
 from aligncheck.syntax import nodes as n
 from aligncheck.syntax.faults import nearest
@@ -56,7 +57,8 @@ class _Calls:
                 or f'name its file above the inputs: `use {call.mechanism} from "{call.mechanism}.dp"`',
             )
         callee = self._symbols.callee(call.name)
-        assert callee is not None, "the file has been read"
+        if callee is None:
+            raise InternalError("the called file has not been read")
         if callee.functions:
             self.fail(
                 "bad-call",
@@ -109,10 +111,10 @@ class _Calls:
 
 def _only_lengths(value: n.Expr, name: str) -> bool:
     """Whether an expression reads nothing of a list but its length."""
-    match value:
-        case n.Call("len", (n.Name(),)):
-            return True
-        case n.Name(ident) | n.Index(base=ident) if ident == name:
-            return False
-        case _:
-            return all(_only_lengths(part, name) for part in parts_of(value))
+    if isinstance(value, n.Call) and value.function == "len":
+        return True
+    if isinstance(value, n.Name):
+        return value.ident != name
+    if isinstance(value, n.Index) and value.base == name:
+        return False
+    return all(_only_lengths(part, name) for part in parts_of(value))

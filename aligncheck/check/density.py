@@ -113,5 +113,15 @@ def _at_top_level(source: Source, mechanism: n.Mechanism) -> None:
                     statement.span,
                     help="sets take the place of loops: `max(E for j in q)`",
                 )
-            case _:
+            case (
+                n.Assign()
+                | n.Invoke()
+                | n.Sample()
+                | n.Choose()
+                | n.Logistic()
+                | n.If()
+                | n.Emit()
+                | n.Break()
+                | n.Pass()
+            ):
                 pass

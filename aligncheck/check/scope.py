@@ -36,7 +36,21 @@ def check_privacy(source: Source, mechanism: n.Mechanism) -> None:
                         mechanism.privacy.span,
                         help="say the most that any output costs: `privacy eps * len(out) / k at most eps`",
                     )
-                case _:
+                case (
+                    n.Number()
+                    | n.Boolean()
+                    | n.Name()
+                    | n.Index()
+                    | n.Call()
+                    | n.Unary()
+                    | n.Binary()
+                    | n.Compare()
+                    | n.Logic()
+                    | n.Conditional()
+                    | n.OutCount()
+                    | n.Gather()
+                    | n.Member()
+                ):
                     pass
 
 
@@ -85,7 +99,7 @@ def _assigned_from(body: tuple[n.Stmt, ...], noisy: set[str], *, under_noise: bo
                 yield from _assigned_from(otherwise, noisy, under_noise=inside)
             case n.For(body=inner) | n.While(body=inner):
                 yield from _assigned_from(inner, noisy, under_noise=under_noise)
-            case _:
+            case n.Invoke() | n.Sample() | n.Choose() | n.Logistic() | n.Emit() | n.Break() | n.Pass():
                 pass
 
 
@@ -100,6 +114,17 @@ def _breaks(body: tuple[n.Stmt, ...], noisy: set[str], *, under_noise: bool) -> 
                 arms = [*(branch.body for branch in branches), otherwise]
                 if any(_breaks(arm, noisy, under_noise=inside) for arm in arms):
                     return True
-            case _:
+            case (
+                n.Assign()
+                | n.Invoke()
+                | n.Sample()
+                | n.Choose()
+                | n.Logistic()
+                | n.For()
+                | n.While()
+                | n.Emit()
+                | n.Break()
+                | n.Pass()
+            ):
                 pass
     return False

@@ -11,9 +11,12 @@ from typing import Any, Never, assert_never
 
 from aligncheck.check.symbols import ALIGNMENT_COST, ANSWER_INDEX, Symbols, symbols_of
 from aligncheck.diagnostics import Label, fault
+from aligncheck.internal import InternalError
 from aligncheck.source import Source, Span
 from aligncheck.syntax import nodes as n
-from aligncheck.syntax.nodes import Sort
+from aligncheck.syntax.nodes import (
+    Sort,
+)
 from aligncheck.syntax.walk import own_expressions, statements_in
 
 _WHOLE = ("abs", "min", "max", "clip")
@@ -122,7 +125,7 @@ class _Table:
                 return Sort.INT
             case n.Family.DISCRETE_LAPLACE | n.Family.DISCRETE_EXPONENTIAL:
                 return self.sort(args[1])
-            case _:
+            case n.Family.LAPLACE | n.Family.EXPONENTIAL:
                 return Sort.REAL
 
     def sort(self, expr: n.Expr, indices: frozenset[str] = frozenset()) -> Sort | None:
@@ -263,7 +266,8 @@ class _Checker:
     def _arguments(self, call: n.Invoke) -> None:
         """Whether each argument is of the kind of its input (`check_calls` has matched them)."""
         callee = self._symbols.callee(call.name)
-        assert callee is not None, "the file has been read"
+        if callee is None:
+            raise InternalError("the called file has not been read")
         declared = {
             name: item
             for item in callee.inputs
@@ -283,22 +287,19 @@ class _Checker:
     def _list_argument(self, argument: n.Argument, item: n.PublicVector | n.Queries) -> None:
         value = argument.value
         found: Sort | None = None
-        match value:
-            case n.Gather(function=n.LISTING):
-                if value.where is not None:
-                    self._fail(
-                        "bad-arguments",
-                        "`list` gives a value for each index: it cannot leave out any by `where`",
-                        value.where.span,
-                        help="leave the `where` out; what is left out can be told by a public list of truths",
-                    )
-                found = self._gather(value, _Scope())
-            case n.Name(ident) if self._symbols.is_list(ident):
-                given = self._symbols.inputs[ident]
-                if isinstance(given, n.PublicVector) is isinstance(item, n.PublicVector):
-                    found = given.sort
-            case _:
-                pass
+        if isinstance(value, n.Gather) and value.function == n.LISTING:
+            if value.where is not None:
+                self._fail(
+                    "bad-arguments",
+                    "`list` gives a value for each index: it cannot leave out any by `where`",
+                    value.where.span,
+                    help="leave the `where` out; what is left out can be told by a public list of truths",
+                )
+            found = self._gather(value, _Scope())
+        if isinstance(value, n.Name) and self._symbols.is_list(value.ident):
+            given = self._symbols.inputs[value.ident]
+            if isinstance(given, n.PublicVector) is isinstance(item, n.PublicVector):
+                found = given.sort
         wanted = "a list of queries" if isinstance(item, n.Queries) else "a public list"
         if found is None:
             self._fail(
@@ -544,8 +545,8 @@ class _Checker:
 
     def _lists(self, expr: n.Compare) -> None:
         """`q <= q'`: the same list on D and on D'."""
-        assert isinstance(expr.left, n.Name)
-        assert isinstance(expr.right, n.Name)
+        if not (isinstance(expr.left, n.Name) and isinstance(expr.right, n.Name)):
+            raise InternalError("lists are compared by their names")
         same = expr.left.ident == expr.right.ident and expr.left.primed != expr.right.primed
         if not same or expr.op not in ("<=", ">="):
             name = expr.left.ident

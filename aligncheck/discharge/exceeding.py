@@ -22,7 +22,6 @@ from aligncheck.interpreter import Input, Record, Scope, Stopped, number_of
 from aligncheck.relational.theory import Theory
 from aligncheck.scenario import Scenario, check_scenario
 from aligncheck.syntax import nodes
-from aligncheck.syntax.nodes import Assign, Break, Emit, For, If, Invoke, Pass, Sample, While
 from aligncheck.syntax.walk import statements_in
 from aligncheck.verdict import DensityExample
 
@@ -142,7 +141,17 @@ def _drawn(mechanism: nodes.Mechanism, scenario: Scenario, few: bool) -> Iterato
                 pools[name] = tuple(Fraction(i) for i in range(1 if few else longest))
             case nodes.Logistic(name=name):
                 pools[name] = _NUMBERS[:3] if few else _NUMBERS
-            case Assign() | Invoke() | Sample() | If() | For() | While() | Emit() | Break() | Pass():
+            case (
+                nodes.Assign()
+                | nodes.Invoke()
+                | nodes.Sample()
+                | nodes.If()
+                | nodes.For()
+                | nodes.While()
+                | nodes.Emit()
+                | nodes.Break()
+                | nodes.Pass()
+            ):
                 pass
     for values in product(*pools.values()):
         yield dict(zip(pools, values, strict=True))

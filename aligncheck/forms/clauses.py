@@ -10,7 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aligncheck.syntax import nodes
-from aligncheck.syntax.nodes import Expr, Mechanism
+from aligncheck.syntax.nodes import (
+    Expr,
+    Mechanism,
+)
 from aligncheck.syntax.walk import parts_of
 
 
@@ -26,13 +29,11 @@ def without_values(mechanism: Mechanism) -> Mechanism:
 
 
 def _parts(where: Expr | None) -> tuple[Expr, ...]:
-    match where:
-        case None:
-            return ()
-        case nodes.Logic(op="and", args=args):
-            return tuple(part for arg in args for part in _parts(arg))
-        case _:
-            return (where,)
+    if where is None:
+        return ()
+    if isinstance(where, nodes.Logic) and where.op == "and":
+        return tuple(part for arg in where.args for part in _parts(arg))
+    return (where,)
 
 
 def _public(where: Expr | None, mechanism: Mechanism) -> tuple[Expr, ...]:
@@ -48,13 +49,14 @@ def of_lengths(condition: Expr, private: set[str]) -> bool:
     lengths = {nodes.Call("len", (nodes.Name(name),)) for name in private}
     if condition in lengths:
         return True
-    match condition:
-        case nodes.Name(ident=name) | nodes.Index(base=name) if name in private:
-            return False
-        case nodes.Gather(over=nodes.Indices(base=name)) if name in private:
-            return False
-        case _:
-            return all(of_lengths(part, private) for part in parts_of(condition))
+    if isinstance(condition, nodes.Name):
+        return condition.ident not in private
+    if isinstance(condition, nodes.Index) and condition.base in private:
+        return False
+    over = condition.over if isinstance(condition, nodes.Gather) else None
+    if isinstance(over, nodes.Indices) and over.base in private:
+        return False
+    return all(of_lengths(part, private) for part in parts_of(condition))
 
 
 def _all_of(parts: tuple[Expr, ...]) -> Expr | None:

@@ -25,11 +25,16 @@ from aligncheck.forms.names import NoFormError, chain, constant, fresh, names_of
 from aligncheck.forms.rational import IRRATIONAL
 from aligncheck.runtime.refined import common_step
 from aligncheck.syntax import nodes, rewrite
-from aligncheck.syntax.nodes import Adjacency, Expr, Family, Mechanism, Sort
+from aligncheck.syntax.nodes import (
+    Adjacency,
+    Expr,
+    Family,
+    Mechanism,
+    Sort,
+)
 from aligncheck.syntax.unparse import unparse_expr
 from aligncheck.syntax.walk import names_in, parts_of, statements_in, subexpressions, with_parts
 
-_ON_LATTICE = {Family.LAPLACE: Family.DISCRETE_LAPLACE, Family.EXPONENTIAL: Family.DISCRETE_EXPONENTIAL}
 _ROUNDED = (Adjacency.ALL, Adjacency.ONE, Adjacency.MONOTONE, Adjacency.MOVED, Adjacency.ANY)
 
 
@@ -137,20 +142,31 @@ class Lattice:
                 return replace(changed, lattice=self.step)
             case nodes.Parameter(name=name) | nodes.PublicVector(name=name) if name in self.counted:
                 return replace(changed, sort=Sort.INT)
-            case _:
+            case nodes.Parameter() | nodes.PublicVector() | nodes.Queries():
                 return changed
 
     def drawn(self, statement: nodes.Stmt) -> nodes.Stmt:
         """The statement with discrete noise in place of continuous noise."""
-        match statement:
-            case nodes.Sample(family=family, args=(scale,)) if family in _ON_LATTICE:
-                return replace(statement, family=_ON_LATTICE[family], args=(scale, self.step))
-            case nodes.Invoke(arguments=arguments):
-                name = self.parameter.name
-                passed = nodes.Argument(name, nodes.Name(name, span=statement.span), span=statement.span)
-                return replace(statement, arguments=(*arguments, passed))
-            case _:
-                return statement
+        if isinstance(statement, nodes.Sample):
+            family = _on_lattice(statement.family)
+            args = statement.args if family is statement.family else (*statement.args, self.step)
+            return replace(statement, family=family, args=args)
+        if isinstance(statement, nodes.Invoke):
+            name = self.parameter.name
+            passed = nodes.Argument(name, nodes.Name(name, span=statement.span), span=statement.span)
+            return replace(statement, arguments=(*statement.arguments, passed))
+        return statement
+
+
+def _on_lattice(family: Family) -> Family:
+    """The family on a lattice: the step is one argument more."""
+    match family:
+        case Family.LAPLACE:
+            return Family.DISCRETE_LAPLACE
+        case Family.EXPONENTIAL:
+            return Family.DISCRETE_EXPONENTIAL
+        case Family.GEOMETRIC | Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL:
+            return family
 
 
 def refuse_logistic_noise(mechanism: Mechanism) -> None:
@@ -166,13 +182,11 @@ def on_lattice(mechanism: Mechanism, lattice: Lattice) -> Mechanism:
     Raises NoFormError where something in it has no form there.
     """
     for statement in statements_in(mechanism.body):
-        match statement:
-            case nodes.Assign(name=name) | nodes.For(over=nodes.OverQueries(base=name)) if (
-                name in lattice.counted
-            ):
-                raise NoFormError(f"`{name}` counts steps, but is assigned or iterated", statement.span)
-            case _:
-                pass
+        name = statement.name if isinstance(statement, nodes.Assign) else None
+        if isinstance(statement, nodes.For) and isinstance(statement.over, nodes.OverQueries):
+            name = statement.over.base
+        if name in lattice.counted:
+            raise NoFormError(f"`{name}` counts steps, but is assigned or iterated", statement.span)
     moved = rewrite.everywhere(mechanism, lattice.in_steps)
     return replace(
         moved,

@@ -9,7 +9,10 @@ from fractions import Fraction
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
 from aligncheck.syntax.contract import contract_of
-from aligncheck.syntax.nodes import Expr, Mechanism
+from aligncheck.syntax.nodes import (
+    Expr,
+    Mechanism,
+)
 from aligncheck.syntax.walk import expressions_in, names_in, statements_in, subexpressions
 
 
@@ -46,7 +49,7 @@ def names_of(mechanism: Mechanism) -> frozenset[str]:
             case nodes.For(index=index, over=over):
                 found.update({index} - {None})  # type: ignore[arg-type]
                 found.update({over.item} if isinstance(over, nodes.OverQueries) else ())
-            case _:
+            case nodes.If() | nodes.While() | nodes.Emit() | nodes.Break() | nodes.Pass():
                 pass
     return frozenset(found)
 
@@ -61,19 +64,17 @@ def fresh(wanted: str, taken: frozenset[str]) -> str:
 
 def constant(expr: Expr) -> Fraction | None:
     """The value of an expression without names; None where it has one, or where it has no value."""
-    match expr:
-        case nodes.Number(value=value):
-            return value
-        case nodes.Unary(op="-", operand=operand):
-            value_ = constant(operand)
-            return None if value_ is None else -value_
-        case nodes.Binary(op="+" | "-" | "*" | "/" as op, left=left, right=right):
-            pair = constant(left), constant(right)
-            if pair[0] is None or pair[1] is None or (op == "/" and pair[1] == 0):
-                return None
-            return _ARITHMETIC[op](pair[0], pair[1])
-        case _:
+    if isinstance(expr, nodes.Number):
+        return expr.value
+    if isinstance(expr, nodes.Unary) and expr.op == "-":
+        value_ = constant(expr.operand)
+        return None if value_ is None else -value_
+    if isinstance(expr, nodes.Binary) and expr.op in _ARITHMETIC:
+        pair = constant(expr.left), constant(expr.right)
+        if pair[0] is None or pair[1] is None or (expr.op == "/" and pair[1] == 0):
             return None
+        return _ARITHMETIC[expr.op](pair[0], pair[1])
+    return None
 
 
 _ARITHMETIC: dict[str, Callable[[Fraction, Fraction], Fraction]] = {

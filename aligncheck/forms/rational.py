@@ -19,7 +19,12 @@ from aligncheck.forms.names import NoFormError, constant, fresh, names_of
 from aligncheck.runtime import rationals
 from aligncheck.runtime.errors import NumericError
 from aligncheck.syntax import nodes, rewrite
-from aligncheck.syntax.nodes import Expr, Family, Mechanism, Sort
+from aligncheck.syntax.nodes import (
+    Expr,
+    Family,
+    Mechanism,
+    Sort,
+)
 from aligncheck.syntax.walk import own_expressions, parts_of, statements_in, with_parts
 
 IRRATIONAL = ("sqrt", "exp", "ln", "log2")
@@ -50,11 +55,10 @@ def refuse_irrational_clauses(mechanism: Mechanism) -> None:
 
 def rounded_down(expr: Expr) -> tuple[str, Expr] | None:
     """The function and its argument, for `floor(log2(x))` and `floor(sqrt(x))`: computed exactly."""
-    match expr:
-        case nodes.Call("floor", (nodes.Call("log2" | "sqrt" as function, (x,)),)):
-            return function, x
-        case _:
-            return None
+    inner = expr.args[0] if isinstance(expr, nodes.Call) and expr.function == "floor" else None
+    if isinstance(inner, nodes.Call) and inner.function in ("log2", "sqrt"):
+        return inner.function, inner.args[0]
+    return None
 
 
 def _calls(expr: Expr) -> Iterator[nodes.Call]:
@@ -84,33 +88,41 @@ def _evaluated(statement: nodes.Stmt) -> Iterator[Expr]:
             pass
         case nodes.While(test=test):
             yield test
-        case _:
+        case (
+            nodes.Assign()
+            | nodes.Invoke()
+            | nodes.Sample()
+            | nodes.Logistic()
+            | nodes.If()
+            | nodes.Emit()
+            | nodes.Break()
+            | nodes.Pass()
+        ):
             yield from own_expressions(statement)
 
 
 def rate_of(p: Expr) -> Expr | None:
     """x, for a success probability that is written `1 - exp(-x)`."""
-    match p:
-        case nodes.Binary("-", nodes.Number(one), nodes.Call("exp", (nodes.Unary("-", x),))) if one == 1:
-            return x
-        case nodes.Binary("-", nodes.Number(one), nodes.Call("exp", (x,))) if one == 1:
-            return nodes.Unary("-", x, span=x.span)
-        case _:
-            return None
+    if not (isinstance(p, nodes.Binary) and p.op == "-" and p.left == nodes.Number(Fraction(1))):
+        return None
+    power = p.right
+    if not (isinstance(power, nodes.Call) and power.function == "exp"):
+        return None
+    (x,) = power.args
+    return x.operand if isinstance(x, nodes.Unary) and x.op == "-" else nodes.Unary("-", x, span=x.span)
 
 
 def _factors(weight: Expr) -> Iterator[Expr]:
     """The factors and divisors of a weight."""
-    match weight:
-        case nodes.Binary("*" | "/", left, right):
-            yield from _factors(left)
-            yield from _factors(right)
-        case nodes.Conditional(test, then, otherwise):
-            yield test
-            yield from _factors(then)
-            yield from _factors(otherwise)
-        case _:
-            yield weight
+    if isinstance(weight, nodes.Binary) and weight.op in ("*", "/"):
+        yield from _factors(weight.left)
+        yield from _factors(weight.right)
+    elif isinstance(weight, nodes.Conditional):
+        yield weight.test
+        yield from _factors(weight.then)
+        yield from _factors(weight.otherwise)
+    else:
+        yield weight
 
 
 def with_rational_numbers(mechanism: Mechanism) -> Mechanism:

@@ -10,10 +10,14 @@ from dataclasses import dataclass, field
 from aligncheck.forms.names import NoFormError
 from aligncheck.syntax import nodes
 from aligncheck.syntax.contract import contract_of
-from aligncheck.syntax.nodes import LISTING, LOG_SUM, Expr, Family, Mechanism
+from aligncheck.syntax.nodes import (
+    LISTING,
+    LOG_SUM,
+    Expr,
+    Mechanism,
+)
 from aligncheck.syntax.walk import own_expressions, parts_of, statements_in
 
-_CONTINUOUS = (Family.LAPLACE, Family.EXPONENTIAL)
 _SUMS = ("abs", "min", "max", "clip")
 
 
@@ -39,7 +43,16 @@ def _public(statement: nodes.Stmt) -> Iterator[Expr]:
             yield weights.body
         case nodes.Invoke(arguments=arguments):
             yield from (each.value for each in arguments)
-        case _:
+        case (
+            nodes.Assign()
+            | nodes.Logistic()
+            | nodes.If()
+            | nodes.For()
+            | nodes.While()
+            | nodes.Emit()
+            | nodes.Break()
+            | nodes.Pass()
+        ):
             pass
 
 
@@ -54,7 +67,7 @@ class _Noisy:
         noisy = cls()
         callees = {use.name: contract_of(use).mechanism for use in mechanism.uses}
         for statement in statements_in(mechanism.body):
-            if isinstance(statement, nodes.Sample) and statement.family in _CONTINUOUS:
+            if isinstance(statement, nodes.Sample) and not statement.family.discrete:
                 noisy.names.add(statement.name)
             if isinstance(statement, nodes.Invoke):
                 released = _released(callees[statement.mechanism])
@@ -82,27 +95,52 @@ class _Noisy:
                 return self.carries(then) or self.carries(otherwise)
             case nodes.Gather(function=function, body=body) if function in ("max", "min", "sum", LISTING):
                 return self.carries(body)
-            case _:
+            case (
+                nodes.Number()
+                | nodes.Boolean()
+                | nodes.Unary()
+                | nodes.Compare()
+                | nodes.Logic()
+                | nodes.OutIs()
+                | nodes.OutCount()
+                | nodes.Gather()
+                | nodes.Member()
+            ):
+                return False
+
+    def _needs_all(self, expr: Expr) -> bool:
+        match expr:
+            case nodes.Binary(op="*", left=left, right=right):
+                return self.carries(left) and self.carries(right)
+            case nodes.Binary(op="/", right=right):
+                return self.carries(right)
+            case nodes.Binary(op=op):
+                return op not in ("+", "-") and self.carries(expr)
+            case nodes.Call(function=function, args=args):
+                return function not in (*_SUMS, "floor", "len") and any(map(self.carries, args))
+            case nodes.Gather(function=function, body=body):
+                return function == LOG_SUM and self.carries(body)
+            case (
+                nodes.Number()
+                | nodes.Boolean()
+                | nodes.Name()
+                | nodes.Index()
+                | nodes.Unary()
+                | nodes.Compare()
+                | nodes.Logic()
+                | nodes.Conditional()
+                | nodes.OutIs()
+                | nodes.OutField()
+                | nodes.OutCount()
+                | nodes.Member()
+            ):
                 return False
 
     def check(self, expr: Expr) -> None:
         """Raises NoFormError at the first operation that needs the whole value of a noisy number."""
         for part in parts_of(expr):
             self.check(part)
-        match expr:
-            case nodes.Binary(op="*", left=left, right=right):
-                bad = self.carries(left) and self.carries(right)
-            case nodes.Binary(op="/", right=right):
-                bad = self.carries(right)
-            case nodes.Binary(op="%" | "**"):
-                bad = self.carries(expr)
-            case nodes.Call(function=function, args=args):
-                bad = function not in (*_SUMS, "floor", "len") and any(map(self.carries, args))
-            case nodes.Gather(function=function, body=body) if function == LOG_SUM:
-                bad = self.carries(body)
-            case _:
-                bad = False
-        if bad:
+        if self._needs_all(expr):
             raise NoFormError("noisy numbers are multiplied, or given to a function", expr.span)
 
 

@@ -42,7 +42,6 @@ from aligncheck.relational.terms import (
 from aligncheck.relational.theory import InputScope, Theory
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
-from aligncheck.syntax.nodes import Break, For, Invoke, Sample, While
 from aligncheck.syntax.weights import log_of
 
 _LARGEST = 4_000
@@ -253,7 +252,7 @@ class _Walk:
                 self._if(statement)
             case nodes.Pass():
                 pass
-            case Invoke() | Sample() | For() | While() | Break():
+            case nodes.Invoke() | nodes.Sample() | nodes.For() | nodes.While() | nodes.Break():
                 raise UnsupportedError(statement.span, "this statement in a mechanism with stated densities")
 
     def _if(self, statement: nodes.If) -> None:

@@ -86,13 +86,8 @@ from aligncheck.syntax import nodes
 from aligncheck.syntax.contract import contract_of
 from aligncheck.syntax.nodes import (
     Assign,
-    Binary,
-    Boolean,
     Break,
-    Call,
     Choose,
-    Compare,
-    Conditional,
     Emit,
     Expr,
     Family,
@@ -102,11 +97,7 @@ from aligncheck.syntax.nodes import (
     Index,
     Indices,
     Invoke,
-    Logic,
     Logistic,
-    Member,
-    Name,
-    Number,
     OutCount,
     OutField,
     OutIs,
@@ -115,7 +106,6 @@ from aligncheck.syntax.nodes import (
     Pass,
     Sample,
     Stmt,
-    Unary,
     While,
 )
 from aligncheck.syntax.walk import (
@@ -1279,18 +1269,18 @@ def _omega_labels(mechanism: nodes.Mechanism) -> set[str]:
             case OutCount(tag=tag):
                 found.add("out:len" if tag is None else f"out:count:{tag}")
             case (
-                Number()
-                | Boolean()
-                | Name()
+                nodes.Number()
+                | nodes.Boolean()
+                | nodes.Name()
                 | Index()
-                | Call()
-                | Unary()
-                | Binary()
-                | Compare()
-                | Logic()
-                | Conditional()
+                | nodes.Call()
+                | nodes.Unary()
+                | nodes.Binary()
+                | nodes.Compare()
+                | nodes.Logic()
+                | nodes.Conditional()
                 | Gather()
-                | Member()
+                | nodes.Member()
             ):
                 pass
     return found | ({"out:len"} if found else set())

@@ -495,18 +495,15 @@ class Builder:
         if "location" not in given:
             self._raise("bad-arguments", "`Logistic` needs its location", span, help=usage)
         low: n.Expr | None = None
-        match clause:
-            case None:
-                pass
-            case n.Compare(op=">", left=n.Name(ident=ident, primed=False), right=low) if ident == name.text:
-                pass
-            case _:
-                self._raise(
-                    "bad-truncation",
-                    f"a draw is cut off below by one bound: `{name.text} > E`",
-                    clause.span,
-                    help=f"write `where {name.text} > 0`",
-                )
+        if isinstance(clause, n.Compare) and clause.op == ">" and clause.left == n.Name(name.text):
+            low = clause.right
+        elif clause is not None:
+            self._raise(
+                "bad-truncation",
+                f"a draw is cut off below by one bound: `{name.text} > E`",
+                clause.span,
+                help=f"write `where {name.text} > 0`",
+            )
         scale = given.get("scale", n.Number(Fraction(1), span=span))
         return n.Logistic(name.text, given["location"], scale, low, span=span)
 

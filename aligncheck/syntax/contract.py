@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from aligncheck.internal import InternalError
 from aligncheck.source import Source
 from aligncheck.syntax.nodes import Expr, Mechanism, Use
 
@@ -39,7 +40,8 @@ class Contract:
 
 def contract_of(use: Use) -> Contract:
     """What is known of a callee whose file has been read."""
-    assert use.contract is not None, "the file has been read"
+    if use.contract is None:
+        raise InternalError("the called file has not been read")
     return use.contract
 
 

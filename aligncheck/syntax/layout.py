@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from aligncheck.diagnostics import Label, SpecError, fault
+from aligncheck.internal import InternalError
 from aligncheck.source import Source, Span
 
 MAX_BRACKETS = 40
@@ -210,7 +211,8 @@ class _Scanner:
                 self._not_too_many(match)
                 continue
             self._begin_line(match)
-            assert kind is not None
+            if kind is None:
+                raise InternalError("a token of no kind")
             if kind == "word" and self._opens_expectation(match):
                 offset = self._expectation(match)
                 continue
@@ -445,7 +447,8 @@ class _Scanner:
         """`expect` takes the rest of its line as it stands: condition ids and codes are no expressions."""
         self._add("NAME", "expect", match.start(), match.end())
         rest = re.compile(r"[ \t]*([^\n#]*)").match(self.text, match.end())
-        assert rest is not None
+        if rest is None:
+            raise InternalError("a line that no pattern matches")
         phrase = rest.group(1).rstrip()
         if phrase:
             self._add("PHRASE", phrase, rest.start(1), rest.start(1) + len(phrase))

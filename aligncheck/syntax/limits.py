@@ -56,11 +56,9 @@ def check_limits(source: Source, mechanism: n.Mechanism) -> None:
 
 def _expressions(mechanism: n.Mechanism, statements: list[n.Stmt]) -> Iterator[n.Expr]:
     for item in mechanism.inputs:
-        match item:
-            case n.Queries():
-                attributes = (item.sensitivity, item.lattice, *(item.range or ()), item.where)
-            case _:
-                attributes = (item.where,)
+        attributes = [item.where]
+        if isinstance(item, n.Queries):
+            attributes = [item.sensitivity, item.lattice, *(item.range or ()), item.where]
         yield from (each for each in attributes if each is not None)
     yield mechanism.privacy
     if mechanism.most is not None:
@@ -137,7 +135,7 @@ def _check_growth(source: Source, body: tuple[n.Stmt, ...], sizes: dict[str, _Si
                 for expr in own_expressions(statement):
                     _size_of(source, expr, sizes)
                 _check_growth(source, inner, sizes)
-            case _:
+            case n.Invoke() | n.Sample() | n.Choose() | n.Logistic() | n.Emit() | n.Break() | n.Pass():
                 for expr in own_expressions(statement):
                     _size_of(source, expr, sizes)
     return sizes

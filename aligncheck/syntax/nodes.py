@@ -333,17 +333,29 @@ class Family(Enum):
     @property
     def one_sided(self) -> bool:
         """Whether it is never negative."""
-        return self in (Family.EXPONENTIAL, Family.GEOMETRIC, Family.DISCRETE_EXPONENTIAL)
+        match self:
+            case Family.EXPONENTIAL | Family.GEOMETRIC | Family.DISCRETE_EXPONENTIAL:
+                return True
+            case Family.LAPLACE | Family.DISCRETE_LAPLACE:
+                return False
 
     @property
     def stepped(self) -> bool:
         """Whether its second argument is a step of which it is a multiple."""
-        return self in (Family.DISCRETE_LAPLACE, Family.DISCRETE_EXPONENTIAL)
+        match self:
+            case Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL:
+                return True
+            case Family.LAPLACE | Family.EXPONENTIAL | Family.GEOMETRIC:
+                return False
 
     @property
     def discrete(self) -> bool:
         """Whether it is a multiple of a step, or an integer."""
-        return self.stepped or self is Family.GEOMETRIC
+        match self:
+            case Family.GEOMETRIC | Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL:
+                return True
+            case Family.LAPLACE | Family.EXPONENTIAL:
+                return False
 
 
 @dataclass(frozen=True, slots=True)

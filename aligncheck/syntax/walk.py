@@ -9,6 +9,7 @@ from aligncheck.syntax.nodes import (
     AlignItem,
     Assign,
     Binary,
+    Boolean,
     Break,
     Call,
     CaseSplit,
@@ -28,6 +29,7 @@ from aligncheck.syntax.nodes import (
     Mechanism,
     Member,
     Name,
+    Number,
     OutCount,
     OutField,
     OutIs,
@@ -61,7 +63,7 @@ def parts_of(expr: Expr) -> tuple[Expr, ...]:
         case Gather(count=count, body=body, over=over, where=where):
             ends = (over.low, over.high) if isinstance(over, OverRange) else ()
             return (*(e for e in (count, body, where) if e is not None), *ends)
-        case _:
+        case Number() | Boolean() | Name() | OutCount():
             return ()
 
 
@@ -90,7 +92,7 @@ def with_parts(expr: Expr, parts: tuple[Expr, ...]) -> Expr:
             if isinstance(over, OverRange):
                 over = replace(over, low=next(given), high=next(given))
             return replace(expr, count=count, body=body, over=over, where=where)
-        case _:
+        case Number() | Boolean() | Name() | OutCount():
             return expr
 
 
@@ -125,7 +127,19 @@ def names_in(expr: Expr) -> frozenset[str]:
                 bound.add(index)
                 if isinstance(over, Indices):
                     found.add(over.base)
-            case _:
+            case (
+                Number()
+                | Boolean()
+                | Call()
+                | Unary()
+                | Binary()
+                | Compare()
+                | Logic()
+                | Conditional()
+                | OutIs()
+                | OutField()
+                | OutCount()
+            ):
                 pass
     return frozenset(found - bound)
 
@@ -143,7 +157,7 @@ def gathered_in_full(body: tuple[Stmt, ...]) -> dict[str, Gather]:
             case For(index=index, over=over):
                 given += [index] if index is not None else []
                 given += [over.item] if isinstance(over, OverQueries) else []
-            case _:
+            case Invoke() | Sample() | Choose() | Logistic() | If() | While() | Emit() | Break() | Pass():
                 pass
     return {
         stmt.name: stmt.value
@@ -176,7 +190,7 @@ def statements_in(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
                 yield from statements_in(otherwise)
             case For(body=inner) | While(body=inner):
                 yield from statements_in(inner)
-            case _:
+            case Assign() | Invoke() | Sample() | Choose() | Logistic() | Emit() | Break() | Pass():
                 pass
 
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
-from aligncheck.syntax.nodes import Binary, Call, Conditional, Expr, Number
+from aligncheck.syntax.nodes import (
+    Binary,
+    Call,
+    Conditional,
+    Expr,
+    Number,
+)
 
 
 def log_of(weight: Expr) -> Expr:
@@ -12,19 +19,16 @@ def log_of(weight: Expr) -> Expr:
 
     It is undefined where a factor is not positive, also where the weight is positive all the same.
     """
-    match weight:
-        case Call(function="exp", args=(exponent,)):
-            return exponent
-        case Number(value=value) if value == 1:
-            return Number(Fraction(0), span=weight.span)
-        case Binary(op="*", left=left, right=right):
-            return Binary("+", log_of(left), log_of(right), span=weight.span)
-        case Binary(op="/", left=left, right=right):
-            return Binary("-", log_of(left), log_of(right), span=weight.span)
-        case Conditional(test=test, then=then, otherwise=otherwise):
-            return Conditional(test, log_of(then), log_of(otherwise), span=weight.span)
-        case _:
-            return Call("ln", (weight,), span=weight.span)
+    if isinstance(weight, Call) and weight.function == "exp":
+        return weight.args[0]
+    if isinstance(weight, Number) and weight.value == 1:
+        return Number(Fraction(0), span=weight.span)
+    if isinstance(weight, Binary) and weight.op in ("*", "/"):
+        op = "+" if weight.op == "*" else "-"
+        return Binary(op, log_of(weight.left), log_of(weight.right), span=weight.span)
+    if isinstance(weight, Conditional):
+        return replace(weight, then=log_of(weight.then), otherwise=log_of(weight.otherwise))
+    return Call("ln", (weight,), span=weight.span)
 
 
 def factor_and_log(log: Expr) -> tuple[Expr | None, Expr | None]:
@@ -32,19 +36,18 @@ def factor_and_log(log: Expr) -> tuple[Expr | None, Expr | None]:
 
     None stands for the factor 1, or the logarithm 0.
     """
-    match log:
-        case Call(function="ln", args=(weight,)):
-            return weight, None
-        case Binary(op="+" | "-" as op, left=left, right=right):
-            (factor, first), (other, second) = factor_and_log(left), factor_and_log(right)
-            if factor is None and other is None:
-                return None, log
-            times = "*" if op == "+" else "/"
-            return _joined(times, factor, other, Number(Fraction(1))), _joined(
-                op, first, second, Number(Fraction(0))
-            )
-        case _:
+    if isinstance(log, Call) and log.function == "ln":
+        return log.args[0], None
+    if isinstance(log, Binary) and log.op in ("+", "-"):
+        op = log.op
+        (factor, first), (other, second) = factor_and_log(log.left), factor_and_log(log.right)
+        if factor is None and other is None:
             return None, log
+        times = "*" if op == "+" else "/"
+        return _joined(times, factor, other, Number(Fraction(1))), _joined(
+            op, first, second, Number(Fraction(0))
+        )
+    return None, log
 
 
 def _joined(op: str, left: Expr | None, right: Expr | None, neutral: Number) -> Expr | None:
