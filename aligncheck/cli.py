@@ -11,6 +11,7 @@ import sys
 
 from aligncheck import __version__
 from aligncheck.commands import CommandError
+from aligncheck.commands.telling import tell
 
 TYPE_CHECKING = False  # as `typing` has it, whose import would be a tenth of the start-up time
 if TYPE_CHECKING:
@@ -47,10 +48,10 @@ def main(arguments: list[str] | None = None) -> int:
             status = exit_.code if isinstance(exit_.code, int) else 2
         sys.stdout.flush()
     except CommandError as error:
-        print(f"aligncheck: error: {error}", file=sys.stderr)
+        tell(f"aligncheck: error: {error}", *([] if error.help is None else [error.help]), error=True)
         return 2
     except KeyboardInterrupt:
-        print("aligncheck: interrupted", file=sys.stderr)
+        tell("aligncheck: interrupted", error=True)
         return _INTERRUPTED
     except BrokenPipeError:
         _abandon_standard_output()
@@ -58,14 +59,17 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         # Commands turn what they cannot read into CommandErrors: this is standard output, full or gone.
         _abandon_standard_output()
-        print(f"aligncheck: error: cannot write the output: {error.strerror or error}", file=sys.stderr)
+        tell(f"aligncheck: error: cannot write the output: {error.strerror or error}", error=True)
         return 2
     except Exception as error:
         if os.environ.get("ALIGNCHECK_TRACEBACK"):
             raise
         kind, text = type(error).__name__, " ".join(str(error).split())
-        print(f"aligncheck: internal error: {kind}: {text} (this is a bug in aligncheck)", file=sys.stderr)
-        print("Set ALIGNCHECK_TRACEBACK=1 to see where it happened.", file=sys.stderr)
+        tell(
+            f"aligncheck: internal error: {kind}: {text} (this is a bug in aligncheck)",
+            "Set ALIGNCHECK_TRACEBACK=1 to see where it happened.",
+            error=True,
+        )
         return 3
     return status
 
@@ -121,10 +125,19 @@ def _run(args: argparse.Namespace) -> int:
                 as_json=args.json,
             )
         case "compile":
-            from aligncheck.commands.compile import compile_spec
+            from aligncheck.commands.compile import compare_compiled, compile_spec
 
+            if args.output is not None and args.out is not None:
+                raise CommandError(f"two modules are named: `{args.out}` and, by `-o`, `{args.output}`")
+            module = args.output if args.out is None else args.out
+            if args.check:
+                if module is None:
+                    raise CommandError("`--check` compares a module with its spec: name it as well")
+                if args.smt is not None:
+                    raise CommandError("`--check` writes nothing, so there is nothing for `--smt`")
+                return compare_compiled(args.file, module, timeout=args.timeout, mode=args.mode)
             return compile_spec(
-                args.file, args.output, timeout=args.timeout, force=args.force, mode=args.mode, smt=args.smt
+                args.file, module, timeout=args.timeout, force=args.force, mode=args.mode, smt=args.smt
             )
         case "check":
             from aligncheck.commands.check import check
@@ -145,6 +158,7 @@ def _run(args: argparse.Namespace) -> int:
                 gamma=args.gamma,
                 as_json=args.json,
                 timeout=args.timeout,
+                deciding=args.check,
             )
         case "test":
             from aligncheck.commands.test import Options, test
@@ -239,7 +253,7 @@ class _Parser(argparse.ArgumentParser):
     """Errors as the rest of the program prints them, with a pointer to the help instead of the usage."""
 
     def error(self, message: str) -> NoReturn:
-        print(f"aligncheck: error: {message}\nSee `{self.prog} --help`.", file=sys.stderr)
+        tell(f"aligncheck: error: {message}", f"See `{self.prog} --help`.", error=True)
         sys.exit(2)
 
     def print_help(self, file: object = None) -> None:
@@ -299,19 +313,29 @@ aligncheck's small runtime. The module runs on exact numbers: the spec's form on
 a lattice is verified too. It carries a certificate of that: see `aligncheck
 check`. A spec that is not VERIFIED is refused, with the reason and the
 verdict's exit status; so is one whose form is not, with what can be done
-instead."""
+instead.
+
+With --check nothing is written: OUT.py is compared with what would be written
+now. A module that was compiled before its spec was changed passes `aligncheck
+check`, which looks at the module alone, but not this."""
 
 _COMPILE_EXAMPLES = """\
 examples:
   aligncheck compile specs/adaptive_svt.dp -o adaptive_svt.py
   aligncheck compile specs/svt.dp       prints the module
-  aligncheck compile specs/noisy_topk_gap_exp.dp --mode refined"""
+  aligncheck compile specs/noisy_topk_gap_exp.dp --mode refined
+  aligncheck compile --check specs/adaptive_svt.dp adaptive_svt.py
+
+With --check the exit status is 1 also where OUT.py is not what would be written
+now; what has changed is printed."""
 
 _CHECK_ABOUT = """\
 Checks a module that `aligncheck compile` wrote, and believes nothing in it: the
 obligations are derived again from the spec in its certificate, each is decided
 afresh by a solver from its SMT-LIB text, and the code is generated again and
-compared. Whatever was edited is named with its line."""
+compared. Whatever was edited is named with its line. What is proved is printed
+in full. The digest at the end of a module finds accidents only; this finds
+intent."""
 
 _CHECK_EXAMPLES = """\
 examples:
@@ -331,7 +355,12 @@ Runs a spec (verified first) or a module made by `aligncheck compile` on the
 numbers of a CSV column, and prints the released records and the privacy that
 they cost. Beside a record that says which answer it is about stands the name of
 that item, from the first column of text, or the one that `--label` names: the
-names of the items are taken to be public."""
+names of the items are taken to be public.
+
+A module runs only if its digest is that of its text, which is compared before
+anything in it is executed. That finds accidents (a slip, a broken copy) and not
+intent: whoever edits a module can make its digest fit. Only --check, or
+`aligncheck check`, finds that; without it the output says `not checked`."""
 
 _RUN_EXAMPLES = """\
 examples:
@@ -340,7 +369,14 @@ examples:
   aligncheck run specs/noisy_topk_gap.dp --data counts.csv --label item \\
       --set k=5 --set eps=1
   aligncheck run adaptive_svt.py --data counts.csv --set T=1000 --set k=5 \\
-      --set eps=1/2 --json
+      --set eps=1/2 --check
+
+exit status:
+  0  the mechanism ran
+  1  not run: the alignment of the spec fails, or the module fails --check
+  2  error: the run cannot be carried out; the module was changed since it was
+     compiled
+  3  not run: the spec's verdict is unknown, or no form of it can run
 
 Numbers are exact: 0.1 is 1/10. With --seed the noise can be repeated, so the
 output is not private: for tests and examples only."""
@@ -481,14 +517,17 @@ def _declare_compile(commands: _Commands) -> None:
         epilog=f"{_COMPILE_EXAMPLES}\n\n{STATUSES}",
     )
     parser.add_argument("file", metavar="FILE", help="the spec")
-    parser.add_argument("-o", "--output", metavar="OUT.py", help="where to write (default: print it)")
+    parser.add_argument("out", nargs="?", metavar="OUT.py", help="where to write (default: print it)")
+    parser.add_argument("-o", "--output", metavar="OUT.py", help="the same")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing: is OUT.py what would be written now?"
+    )
     parser.add_argument("--force", action="store_true", help="overwrite also what was not generated")
     parser.add_argument(
         "--mode",
         choices=("lattice", "refined", "float"),
-        default="lattice",
         help="how it computes: on a lattice; with real-valued noise, drawn as finely as needed; in floating "
-        "point, which is unsafe (default: %(default)s)",
+        "point, which is unsafe (default: lattice; with --check as OUT.py does)",
     )
     parser.add_argument("--smt", metavar="DIR", help="also write the proof as SMT-LIB 2 files")
     _add_timeout(parser)
@@ -515,7 +554,7 @@ def _declare_run(commands: _Commands) -> None:
         "run",
         summary="run a verified mechanism on a column of a CSV file",
         about=_RUN_ABOUT,
-        epilog=f"{_RUN_EXAMPLES}\n\n{STATUSES}",
+        epilog=_RUN_EXAMPLES,
     )
     parser.add_argument("file", metavar="FILE", help="a spec (.dp) or a generated module (.py)")
     parser.add_argument("--data", metavar="CSV", help="the private data: a CSV file with a header")
@@ -543,6 +582,12 @@ def _declare_run(commands: _Commands) -> None:
         "--gamma",
         metavar="G",
         help="the step of the lattice, which must divide the sensitivities (default: at most 1/1024)",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="decide a module's proof first and compare its code, as `aligncheck check` does; of a spec the "
+        "proof is always decided",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
     _add_timeout(parser)

@@ -13,18 +13,18 @@ from aligncheck.certificate.proof import ProofError, Subject
 from aligncheck.certificate.scripts import Script
 from aligncheck.certificate.solvers import Reply, ScriptError, Solver, answers
 from aligncheck.certificate.text import (
+    MAKER,
+    MODE,
     Attached,
     FormatError,
     Section,
     detached,
     digest,
     first_difference,
+    spec_named,
 )
 from aligncheck.certificate.whole import (
-    MAKER,
-    MODE,
     PLAN,
-    SPEC,
     Certified,
     File,
     derived,
@@ -36,7 +36,6 @@ from aligncheck.modes import Mode
 from aligncheck.source import Source
 from aligncheck.syntax.contract import contract_of, with_contract
 from aligncheck.syntax.nodes import Mechanism
-from aligncheck.syntax.unparse import unparse_claim
 from aligncheck.verdict import NAMES, Proof, Verified
 
 Emit = Callable[[Verified, Mode], str]
@@ -63,12 +62,13 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What became of a check. `mode` is how the code computes; `questions` were decided by each of the
-    solvers, `sides` by form; `seconds` is what all of this took.
+    """What became of a check. `spec` is what the file says it was made of and `form` is what was proved and
+    runs, None where they could not be read; `mode` is how the code computes; `questions` were decided by each
+    of the solvers, `sides` by form; `seconds` is what all of this took.
     """
 
-    mechanism: str | None
-    claim: str | None
+    spec: Mechanism | None
+    form: Mechanism | None
     mode: Mode | None
     questions: int
     sides: int
@@ -111,16 +111,22 @@ class _Checking:
         self.disagreements: list[Disagreement] = []
         self.questions = self.sides = 0
         self.mechanism: Mechanism | None = None
+        self.form: Mechanism | None = None
         self.mode: Mode | None = None
 
     def result(self, seconds: float) -> Checked:
-        known = self.mechanism
-        name, claim = (None, None) if known is None else (known.name, unparse_claim(known))
         faults = tuple(self.faults)
         if not faults and not self.parts.intact:
             faults = (Fault("digest", None, "the digest is not that of the file"),)
         return Checked(
-            name, claim, self.mode, self.questions, self.sides, seconds, faults, tuple(self.disagreements)
+            self.mechanism,
+            self.form,
+            self.mode,
+            self.questions,
+            self.sides,
+            seconds,
+            faults,
+            tuple(self.disagreements),
         )
 
     def run(self) -> None:
@@ -128,12 +134,12 @@ class _Checking:
         self.mode = mode
         try:
             self.mechanism, _ = read_again(files)
-            form, source = form_again(files, mode)
+            self.form, source = form_again(files, mode)
         except SpecError as error:
             raise self._bad_spec(error) from None
         except ProofError as error:
             raise _HopelessError(MODE, None, str(error)) from None
-        certified = list(self._proofs(form, source))
+        certified = list(self._proofs(self.form, source))
         wanted = [
             maker,
             Section(MODE, (mode.value,)),
@@ -162,24 +168,23 @@ class _Checking:
             )
         files: list[File] = []
         for section in rest[1:]:
-            match = re.fullmatch(rf"{SPEC} (\S+) sha256 ([0-9a-f]{{64}})", section.title)
-            if match is None:
+            named = spec_named(section.title)
+            if named is None:
                 break
-            file = File(match[1], section.text)
-            if digest(file.text) != match[2]:
-                part, message = f"{SPEC} {file.path}", "the spec's text does not have the digest in its title"
+            file = File(named[0], section.text)
+            if digest(file.text) != named[1]:
+                part, message = f"spec {file.path}", "the spec's text does not have the digest in its title"
                 self.faults.append(Fault(part, section.line, message))
             files.append(file)
         if not files:
-            raise _HopelessError("certificate", first.line, f"there is no section `{SPEC} … sha256 …`")
+            raise _HopelessError("certificate", first.line, "there is no section `spec … sha256 …`")
         return Section(MAKER, first.lines), modes[rest[0].text], files
 
     def _bad_spec(self, error: SpecError) -> _HopelessError:
         path, place = error.source.path, error.diagnostic.primary.span.start
-        title = f"{SPEC} {path} "
-        section = next((s for s in self.parts.sections if s.title.startswith(title)), None)
+        section = next((s for s in self.parts.sections if (spec_named(s.title) or "?")[0] == path), None)
         line = None if section is None else section.line + error.source.position(place)[0]
-        return _HopelessError(f"{SPEC} {path}", line, error.diagnostic.message)
+        return _HopelessError(f"spec {path}", line, error.diagnostic.message)
 
     # --- proofs -------------------------------------------------------------------------------------------
 

@@ -7,11 +7,15 @@ last one holds the digest of everything before it.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote, unquote
 
 OPENING = "certificate, format 1"
 CLOSING = "digest"
+MAKER = "made by"
+MODE = "mode"
 ABOUT = ("`aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.",)
 
 _TITLE = "#: "
@@ -42,6 +46,20 @@ class Section:
 def digest(text: str) -> str:
     """SHA-256, in hexadecimal, of a text in UTF-8."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_SPEC = re.compile(r"spec (\S+) sha256 ([0-9a-f]{64})")
+
+
+def spec_title(path: str, text: str) -> str:
+    """The title of the section that holds a spec. A path is written as in a URL: none may end the line."""
+    return f"spec {quote(path, errors='surrogateescape')} sha256 {digest(text)}"
+
+
+def spec_named(title: str) -> tuple[str, str] | None:
+    """The path and the digest in such a title; None where it is another one."""
+    match = _SPEC.fullmatch(title)
+    return None if match is None else (unquote(match[1], errors="surrogateescape"), match[2])
 
 
 def attached(code: str, sections: Iterable[Section]) -> str:

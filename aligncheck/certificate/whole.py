@@ -12,7 +12,7 @@ from aligncheck.certificate.plans import plan_from, written
 from aligncheck.certificate.proof import Plan, ProofError, Rendered, Subject, rendered
 from aligncheck.certificate.scripts import Script
 from aligncheck.certificate.solvers import Solver, answers, versions
-from aligncheck.certificate.text import SCRIPT, Section, digest
+from aligncheck.certificate.text import MAKER, MODE, SCRIPT, Section, spec_title
 from aligncheck.check import check
 from aligncheck.diagnostics import fault
 from aligncheck.forms import Form, NoFormError, form_of
@@ -27,9 +27,6 @@ from aligncheck.syntax.parse import parse
 from aligncheck.syntax.unparse import unparse_claim
 from aligncheck.verdict import NAMES, Verified
 
-MAKER = "made by"
-MODE = "mode"
-SPEC = "spec"
 CLAIM = "claim"
 PLAN = "plan"
 FORM = "conditions of form"
@@ -45,7 +42,7 @@ class File:
     @property
     def section(self) -> Section:
         lines = self.text.split("\n")
-        return Section(f"{SPEC} {self.path} sha256 {digest(self.text)}", tuple(lines))
+        return Section(spec_title(self.path, self.text), tuple(lines))
 
 
 @dataclass(frozen=True)

@@ -2,4 +2,8 @@
 
 
 class CommandError(Exception):
-    """The command cannot be carried out; the message is for the user. Exit status 2."""
+    """The command cannot be carried out; the message is for the user, and so is `help`. Exit status 2."""
+
+    def __init__(self, message: str, help_: str | None = None) -> None:
+        super().__init__(message)
+        self.help = help_

@@ -1,4 +1,4 @@
-"""`aligncheck check`: a generated module against its certificate."""
+"""`aligncheck check`: a generated module against its certificate; `run --check` asks the same."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aligncheck.commands import CommandError
-from aligncheck.commands.checking import BUG, GRACE, MEMORY, one_file
-from aligncheck.modes import Mode
+from aligncheck.commands.checking import BUG, GRACE, MEMORY, one_file, text_of
+from aligncheck.commands.telling import tell
 from aligncheck.workers import Died, Done, Raised, Supervision, TimedOut
 
 if TYPE_CHECKING:
@@ -16,14 +16,6 @@ if TYPE_CHECKING:
 DISAGREE = 4
 """The exit status where two solvers contradict each other."""
 
-_HOW = {
-    Mode.LATTICE: "proved and run on a lattice, in exact arithmetic",
-    Mode.REFINED: "proved for real-valued noise, which is drawn as finely as each decision needs, exactly",
-    Mode.FLOAT: "proved for real-valued noise, but run in floating point, which no proof covers: UNSAFE",
-    None: "",
-}
-
-_LARGEST = 16 << 20
 _MISSING = "SolverMissingError"
 
 
@@ -32,7 +24,21 @@ def check(path: str, *, solver: str, timeout: float) -> int:
 
     Raises CommandError where there is nothing to check, or a solver is not installed.
     """
-    job = (_text(one_file(path)), ("z3", "cvc5") if solver == "both" else (solver,))
+    text = text_of(one_file(path))
+    solvers = ("z3", "cvc5") if solver == "both" else (solver,)
+    checked = decided(text, solvers, timeout)
+    status = tell_faults(path, checked)
+    if status == 0 and not isinstance(checked, str):
+        _tell_what_was_proved(path, checked, " and ".join(solvers))
+    return status
+
+
+def decided(text: str, solvers: Sequence[str], timeout: float) -> Checked | str:
+    """What became of the check of a module's text; where it did not come to an end, why.
+
+    Raises CommandError where a solver is not installed.
+    """
+    job = (text, solvers)
     work: Supervision[tuple[str, Sequence[str]], Checked] = Supervision(
         _check, [job], deadline=timeout + GRACE, jobs=1, memory=MEMORY
     )
@@ -40,28 +46,17 @@ def check(path: str, *, solver: str, timeout: float) -> int:
         ((_, outcome),) = outcomes
     match outcome:
         case Done(value=checked):
-            return _told(path, checked, " and ".join(job[1]))
+            return checked
         case TimedOut(seconds=seconds):
-            return _failed(path, f"stopped after {seconds:.1f} s; allow more time with `--timeout`")
+            return f"stopped after {seconds:.1f} s; allow more time with `--timeout`"
         case Raised(error=error) if error.partition(":")[0].endswith(_MISSING):
             raise CommandError(error.partition(": ")[2])
         case Raised(error=error) if error.startswith("MemoryError"):
-            return _failed(path, "the check ran out of memory")
+            return "the check ran out of memory"
         case Raised(error=error):
-            return _failed(path, f"internal error: {error} ({BUG})")
+            return f"internal error: {error} ({BUG})"
         case Died(how=how):
-            return _failed(path, f"internal error: the process that checked this file died: {how} ({BUG})")
-
-
-def _text(path: str) -> str:
-    try:
-        with open(path, "rb") as file:
-            data = file.read(_LARGEST + 1)
-    except OSError as error:
-        raise CommandError(f"cannot read `{path}`: {error.strerror}") from error
-    if len(data) > _LARGEST:
-        raise CommandError(f"`{path}` is too large to be a generated module")
-    return data.decode("utf-8", "surrogateescape")
+            return f"internal error: the process that checked this file died: {how} ({BUG})"
 
 
 def _check(job: tuple[str, Sequence[str]]) -> Checked:
@@ -74,24 +69,32 @@ def _check(job: tuple[str, Sequence[str]]) -> Checked:
     return check_file(text, [Solver(name) for name in solvers], emit_python)
 
 
-def _told(path: str, checked: Checked, solvers: str) -> int:
+def tell_faults(path: str, checked: Checked | str, *, error: bool = False) -> int:
+    """Prints a line for each fault. Returns 0 where there is none, 1, or `DISAGREE`."""
+    if isinstance(checked, str):
+        tell(f"FAILED  {path}: {checked}", error=error)
+        return 1
     for disagreement in checked.disagreements:
         replies = ", ".join(f"{r.solver.value} says {r.answer}" for r in disagreement.replies)
-        print(f"SOLVERS DISAGREE  {path}: {disagreement.part}: {replies}: {disagreement.question}")
+        tell(
+            f"SOLVERS DISAGREE  {path}: {disagreement.part}: {replies}: {disagreement.question}", error=error
+        )
     for fault in checked.faults:
         place = path if fault.line is None else f"{path}:{fault.line}"
-        print(f"FAILED  {place}: {fault.part}: {fault.message}")
-    if checked.disagreements:
-        return DISAGREE
-    if checked.faults:
-        return 1
-    print(f"CHECKED  {path}: `{checked.mechanism}` is `{checked.claim}`-differentially private")
-    print(f"  {_HOW[checked.mode]}")
-    decided = f"{checked.questions} questions decided by {solvers}, {checked.sides} conditions by their form"
-    print(f"  {decided}, in {checked.seconds:.2f} s; spec, claim, proof and code belong together")
-    return 0
+        tell(f"FAILED  {place}: {fault.part}: {fault.message}", error=error)
+    return DISAGREE if checked.disagreements else 1 if checked.faults else 0
 
 
-def _failed(path: str, message: str) -> int:
-    print(f"FAILED  {path}: {message}")
-    return 1
+def _tell_what_was_proved(path: str, checked: Checked, solvers: str) -> None:
+    from aligncheck.report.statement import statement
+    from aligncheck.syntax.unparse import unparse_claim
+
+    spec, form, mode = checked.spec, checked.form, checked.mode
+    if spec is None or form is None or mode is None:
+        raise RuntimeError("a check without faults has read everything")
+    tell(
+        f"CHECKED  {path}: `{spec.name}` is `{unparse_claim(spec)}`-differentially private",
+        *statement(spec, form, mode),
+        f"  {checked.questions} questions decided by {solvers}, {checked.sides} conditions by their form, "
+        f"in {checked.seconds:.2f} s; spec, claim, proof and code belong together",
+    )

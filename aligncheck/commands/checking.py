@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from aligncheck.commands import CommandError
+from aligncheck.commands.telling import tell
 from aligncheck.workers import Died, Done, Outcome, Raised, Supervision, TimedOut, in_order
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ GRACE = 5.0
 
 MEMORY = 4 << 30
 """Bytes of address space for each check."""
+
+_LARGEST = 16 << 20
 
 BUG = "this is a bug in aligncheck"
 
@@ -47,6 +50,18 @@ def one_file(path: str) -> str:
     if not os.path.exists(path):
         raise CommandError(f"no such file: `{path}`")
     return path
+
+
+def text_of(path: str) -> str:
+    """The text of a file that may be a generated module. Raises CommandError."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise CommandError(f"cannot read `{path}`: {error.strerror}") from error
+    if len(data) > _LARGEST:
+        raise CommandError(f"`{path}` is too large to be a generated module")
+    return data.decode("utf-8", "surrogateescape")
 
 
 def _specs_under(folder: str) -> list[str]:
@@ -111,7 +126,7 @@ class Checking:
             finished = iter(_with_progress_bar(finished, len(self._files)))
         for index, outcome in in_order(finished):
             if self._verbose and isinstance(outcome, Raised):
-                print(outcome.trace, file=sys.stderr)
+                tell(*outcome.trace.split("\n"), error=True)
             yield result_of(self._files[index], outcome)
 
 

@@ -7,9 +7,11 @@ import sys
 from collections.abc import Sequence
 
 from aligncheck.commands import CommandError
+from aligncheck.commands.check import decided, tell_faults
 from aligncheck.commands.checking import certified, one_file
 from aligncheck.commands.screen import Screen, report_result
-from aligncheck.execute import Checked, NoSafeMode, NotVerified, RunError, run_file
+from aligncheck.commands.telling import tell
+from aligncheck.execute import Checked, NoSafeMode, NotChecked, NotVerified, RunError, run_file
 from aligncheck.modes import Mode
 from aligncheck.report.release import execution_document, render_execution
 from aligncheck.verdict import Result, Verified, exit_status
@@ -34,12 +36,14 @@ def run(
     gamma: str | None = None,
     as_json: bool,
     timeout: float,
+    deciding: bool = False,
 ) -> int:
     """Prints what a run released. Returns 0, or the verdict's exit status where a spec is not verified; that
-    of UNKNOWN where it is, but in no form that can run.
+    of UNKNOWN where it is, but in no form that can run; that of `check` where a module fails its check.
 
-    `mode` is how it computes; None: on a lattice if that is proved, else refined. `gamma` is the step of the
-    lattice; None: what the mechanism takes if nothing is said.
+    `deciding`: the proof of a module is decided first, as that of a spec always is. `mode` is how it
+    computes; None: on a lattice if that is proved, else refined. `gamma` is the step of the lattice; None:
+    what the mechanism takes if nothing is said.
 
     Raises CommandError where the run cannot be carried out.
     """
@@ -56,6 +60,10 @@ def run(
             problems.append(f"{_SAFE.get(each, 'cannot run')} ({done.problem})")
         return Checked(checked[0].verdict, None, ", and ".join(problems))
 
+    def decide(text: str) -> None:
+        if tell_faults(path, decided(text, ("z3",), timeout), error=True):
+            raise NotChecked(path)
+
     try:
         execution = run_file(
             one_file(path),
@@ -64,6 +72,7 @@ def run(
             _assigned("--set", settings, "NAME=VALUE"),
             seed,
             check=check,
+            decide=decide if deciding else None,
             mode=how,
             gamma=gamma,
             label=label,
@@ -71,15 +80,16 @@ def run(
         )
     except NotVerified as error:
         report_result(Screen(error=True), checked[0], verbose=False)
-        print(f"aligncheck: not run: {error.message}", file=sys.stderr)
+        tell(f"aligncheck: not run: {error.message}", error=True)
         return exit_status(error.verdict)
     except NoSafeMode as error:
-        print(f"aligncheck: not run: {error.message}\n  {error.help}", file=sys.stderr)
+        tell(f"aligncheck: not run: {error.message}", f"  {error.help}", error=True)
+        return error.exit_status
+    except NotChecked as error:
+        tell(f"aligncheck: not run: {error.message}", error=True)
         return error.exit_status
     except RunError as error:
-        raise CommandError(
-            error.message if error.help is None else f"{error.message}\n{error.help}"
-        ) from None
+        raise CommandError(error.message, error.help) from None
     if as_json:
         json.dump(execution_document(execution), sys.stdout, indent=2)
         sys.stdout.write("\n")

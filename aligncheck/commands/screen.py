@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 from aligncheck.expect import Comparison
+from aligncheck.printable import printable
 from aligncheck.refute.result import Refutation
 from aligncheck.source import Source
 from aligncheck.verdict import Result
@@ -17,6 +19,15 @@ class _Console(Console):
     def on_broken_pipe(self) -> None:
         """Leaves a closed pipe to `main`; the original exits with status 1, which is a verdict's."""
         raise BrokenPipeError
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Whatever a report took over from a file without `printable` (which it needs where widths count)."""
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                lines = segment.text.split("\n")
+                yield segment._replace(text="\n".join(map(printable, lines)))
 
 
 class Screen:

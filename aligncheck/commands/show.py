@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 from aligncheck.commands.checking import one_file
 from aligncheck.commands.screen import Screen
+from aligncheck.commands.telling import tell
 from aligncheck.diagnostics import SpecError
 from aligncheck.modes import Mode
 from aligncheck.syntax.parse import parse, read_source
@@ -41,9 +40,7 @@ def _form(path: str, mode: Mode) -> int:
         form = form_of(check(source, parse(source)), source, mode)
     except NoFormError as error:
         line, _ = source.position(error.span.start)
-        print(
-            f"aligncheck: `{path}` has no form for `{mode.value}`: line {line}: {error.why}", file=sys.stderr
-        )
+        tell(f"aligncheck: `{path}` has no form for `{mode.value}`: line {line}: {error.why}", error=True)
         return 3
-    sys.stdout.write(form.source.text)
+    tell(*form.source.text.removesuffix("\n").split("\n"))
     return 0

@@ -59,17 +59,15 @@ def test(options: Options) -> int:
     for library in _NEEDED:
         if find_spec(library) is None:
             raise CommandError(
-                f"`aligncheck test` needs {library}, which is not installed:\n"
-                "pip install 'aligncheck[statistics]'"
+                f"`aligncheck test` needs {library}, which is not installed:",
+                "pip install 'aligncheck[statistics]'",
             )
     from aligncheck.statistical.errors import CannotTest
 
     try:
         return _tested(options)
     except CannotTest as error:
-        raise CommandError(
-            error.message if error.advice is None else f"{error.message}\n{error.advice}"
-        ) from None
+        raise CommandError(error.message, error.advice) from None
 
 
 def _tested(options: Options) -> int:

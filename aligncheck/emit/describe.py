@@ -52,6 +52,11 @@ _VALUES = (
 )
 
 
+def guarantee(mechanism: nodes.Mechanism) -> list[str]:
+    """What is claimed of one run, and for each private input which data are neighbours: sentences."""
+    return [_claim(mechanism), *_neighbours(mechanism)]
+
+
 def docstring(paragraphs: list[str], indent: str) -> list[str]:
     """The lines of a docstring; the paragraphs are laid out already, without indentation."""
     lines = [escaped(text.rstrip()) for paragraph in paragraphs for text in [*paragraph.split("\n"), ""]]
@@ -89,8 +94,8 @@ def of_class(verified: Verified, names: Mapping[str, str], indent: str, mode: Mo
     mechanism, width = verified.mechanism, _WIDTH - len(indent)
     route = _ROUTES.get(verified.proof.route, verified.proof.route)
     proved = "Guarantee" if mode is not Mode.FLOAT else "Guarantee in real arithmetic"
-    guarantee = f"{proved}: {_claim(mechanism)} {' '.join(_neighbours(mechanism))} Proved by {route}."
-    said = (guarantee, _COMPUTES[mode]) if mode is not Mode.FLOAT else (_COMPUTES[mode], guarantee)
+    claimed = f"{proved}: {' '.join(guarantee(mechanism))} Proved by {route}."
+    said = (claimed, _COMPUTES[mode]) if mode is not Mode.FLOAT else (_COMPUTES[mode], claimed)
     arguments = [_hanging(f"{names[n]}: {text}", width) for n, text in _parameters(mechanism)]
     arguments += [_hanging(text, width) for text in _settings(mechanism, mode)]
     raises = ["ParameterError: an argument has the wrong type or is out of range."]

@@ -33,6 +33,17 @@ class NotVerified(RunError):  # noqa: N818 - named for what the verdict is
         self.verdict = verdict
 
 
+class NotChecked(RunError):  # noqa: N818 - named for what it is not
+    """The proof of a generated module was decided anew, and does not hold, or does not belong to its code.
+    Exit status 1, as that of `aligncheck check`.
+    """
+
+    exit_status = 1
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"`{path}` fails its check; nothing of it was executed")
+
+
 class NoSafeMode(RunError):  # noqa: N818 - named for what is missing
     """The spec is VERIFIED, but in no form that runs as it was proved. Exit status 3."""
 

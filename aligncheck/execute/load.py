@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from aligncheck.certificate.text import FormatError, detached, spec_named
 from aligncheck.emit.python import emit_python
 from aligncheck.execute.errors import NoSafeMode, NotVerified, RunError
 from aligncheck.modes import Mode
@@ -28,22 +29,35 @@ class Checked:
 Check = Callable[[str], Checked]
 """Checks the spec in a file, and the forms of it that can run."""
 
+Decide = Callable[[str], None]
+"""Decides the proof that the text of a generated module carries, and compares its code; raises RunError where
+anything of it fails.
+"""
+
 _MODULE = "aligncheck generated mechanism"
 """No importable name, so that a generated file can never stand in for another module."""
 
 
-def load(path: str, check: Check, mode: Mode | None = None) -> type[Mechanism]:
+def load(path: str, check: Check, mode: Mode | None = None, decide: Decide | None = None) -> type[Mechanism]:
     """The mechanism in a spec (`.dp`, which is checked first) or in a generated module (`.py`).
 
     `mode` is how it must compute, None: in a way that the proof covers, but a generated module as it is.
+    Nothing of a module is executed before its digest was compared, which finds accidents, and before
+    `decide`, if it is given, has decided its proof, which finds intent. What is compared and decided is the
+    very text that is executed.
 
     Raises:
         NotVerified: the spec is not verified.
         NoSafeMode: it is, but not in a form that can run.
-        RunError: the file cannot be read, holds no mechanism, or was compiled for another mode.
+        RunError: the file cannot be read, holds no mechanism, was changed since, or was compiled for another
+            mode.
     """
     if path.endswith(".py"):
-        found = _class_in(path, _text_of(path))
+        text = _text_of(path)
+        _refuse_accidents(path, text)
+        if decide is not None:
+            decide(text)
+        found = _class_in(path, text)
         if mode is not None and found.mode != mode.value:
             raise RunError(
                 f"`{path}` was compiled with `--mode {found.mode}`", f"compile it with `--mode {mode.value}`"
@@ -60,12 +74,33 @@ def load(path: str, check: Check, mode: Mode | None = None) -> type[Mechanism]:
 
 def _text_of(path: str) -> str:
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", newline="") as file:  # as it is: the digest is that of every byte
             return file.read()
     except OSError as error:
         raise RunError(f"cannot read `{path}`: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise RunError(f"`{path}` is no Python file: it is not UTF-8 text") from None
+
+
+def _refuse_accidents(path: str, text: str) -> None:
+    """Raises RunError for what is not, byte for byte, what was written when it was compiled."""
+    try:
+        parts = detached(text)
+    except FormatError as error:
+        place = path if error.line is None else f"{path}:{error.line}"
+        raise RunError(
+            f"{place}: {error}: this is not as `aligncheck compile` wrote it", _anew(path, None)
+        ) from None
+    if not parts.intact:
+        spec = next((named for s in parts.sections if (named := spec_named(s.title)) is not None), None)
+        raise RunError(
+            f"`{path}` was changed after it was compiled: its digest is not that of its text",
+            _anew(path, spec[0] if spec is not None else None),
+        )
+
+
+def _anew(path: str, spec: str | None) -> str:
+    return f"compile it again: `aligncheck compile {spec or 'SPEC.dp'} -o {path}`"
 
 
 def _class_in(path: str, text: str) -> type[Mechanism]:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from aligncheck.execute.errors import RunError
 from aligncheck.execute.functions import functions_of
-from aligncheck.execute.load import Check, load
+from aligncheck.execute.load import Check, Decide, load
 from aligncheck.execute.settings import check_names, needed, value_of
 from aligncheck.execute.table import Table, read_table
 from aligncheck.modes import Mode
@@ -57,6 +57,8 @@ class Execution:
         gamma: the step of the lattice; None in floating point.
         private: False where the noise was seeded.
         notes: what a reader must know: the floating-point build, seeded noise.
+        decided: whether the proof was decided in this run, and that what ran follows from it. A compiled
+            module that was not checked is only known to be free of accidents.
         bound: the most that any output costs, as the spec writes it and its value; None where the claim
             does not depend on the output.
     """
@@ -72,6 +74,7 @@ class Execution:
     gamma: Fraction | None
     private: bool
     notes: tuple[str, ...]
+    decided: bool
     bound: tuple[str, Real] | None = None
 
     @property
@@ -88,6 +91,7 @@ def run_file(
     seed: int | None,
     *,
     check: Check,
+    decide: Decide | None = None,
     mode: Mode | None = None,
     gamma: str | None = None,
     label: str | None = None,
@@ -96,13 +100,16 @@ def run_file(
     """Runs the mechanism in a spec or a generated module once.
 
     Args:
-        path: a `.dp` file, which runs only if `check` says that it is verified, or a generated `.py` file.
+        path: a `.dp` file, which runs only if `check` says that it is verified, or a generated `.py` file,
+            which runs only if it is as it was written.
         data_path: a CSV file with a header; may be None where every private input has a setting.
         column: the answers' column, or `p=first,r=second` for several private inputs. None: the column called
             like the input, else the only numeric one.
         settings: values of parameters by their name in the spec, as text; also of private inputs, for trials.
         seed: None for the operating system's randomness; an int makes the run repeatable and not private.
         check: checks the spec in a file; not called for generated modules.
+        decide: decides the proof of a generated module before it is executed; not called for specs. None: a
+            module's proof is not decided.
         mode: how the mechanism must compute; see `load`.
         gamma: the step of the lattice, as text; None: the mechanism's default.
         label: the column that names the items. None: see `Table.label_column`.
@@ -111,7 +118,7 @@ def run_file(
     Raises:
         RunError: the run cannot be carried out (exit status 2); nothing was released.
     """
-    cls = load(path, check, mode)
+    cls = load(path, check, mode, decide)
     spec = cls.spec
     public = functions_of(spec, functions or {})
     check_names(spec, settings)
@@ -127,7 +134,8 @@ def run_file(
     if gamma is not None and cls.mode == Mode.FLOAT.value:
         raise RunError("`--gamma` is the step of a lattice, and there is none in floating point")
     mechanism = _constructed(cls, settings, public, seed, gamma)
-    return _execution(mechanism, given, columns)
+    decided = decide is not None or not path.endswith(".py")
+    return _execution(mechanism, given, columns, decided)
 
 
 def _constructed(
@@ -150,7 +158,9 @@ def _constructed(
         raise RunError(f"the parameters cannot be checked: {error}", needed(cls.spec)) from None
 
 
-def _execution(mechanism: Any, given: Mapping[str, Any], columns: Mapping[str, str]) -> Execution:
+def _execution(
+    mechanism: Any, given: Mapping[str, Any], columns: Mapping[str, str], decided: bool
+) -> Execution:
     spec = mechanism.spec
     try:
         result = mechanism(*(given[q.name] for q in spec.queries))
@@ -173,6 +183,7 @@ def _execution(mechanism: Any, given: Mapping[str, Any], columns: Mapping[str, s
         gamma=result.gamma,
         private=result.private,
         notes=result.notes,
+        decided=decided,
         bound=None if spec.bound is None else (spec.bound, result.bound),
     )
 

@@ -9,7 +9,8 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from aligncheck.diagnostics import Label
-from aligncheck.report.lines import Canvas, expanded, printable, prose
+from aligncheck.printable import printable
+from aligncheck.report.lines import Canvas, expanded, prose
 from aligncheck.source import Source
 
 _RULE = "blue"

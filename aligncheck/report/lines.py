@@ -13,6 +13,8 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from aligncheck.printable import printable
+
 _CODE = re.compile(r"`[^`\n]+`")
 _NARROWEST = 40
 
@@ -58,19 +60,6 @@ def prose(text: str, style: str = "") -> Text:
     for found in _CODE.finditer(result.plain):
         result.stylize("bold cyan", found.start(), found.end())
     return result
-
-
-def printable(text: str) -> str:
-    """The text with whatever would move the cursor or reorder the line made visible."""
-    return "".join(
-        character if _is_harmless(character) else "\N{REPLACEMENT CHARACTER}" for character in text
-    )
-
-
-def _is_harmless(character: str) -> bool:
-    from unicodedata import category
-
-    return category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def expanded(line: str, tab: int = 4) -> str:

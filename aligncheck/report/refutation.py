@@ -16,12 +16,13 @@ from aligncheck.diagnostics import Diagnostic
 from aligncheck.exact import Number, decimal
 from aligncheck.expect import Comparison
 from aligncheck.interpreter import value_text, variable_text
+from aligncheck.printable import printable
 from aligncheck.refute.events import describe
 from aligncheck.refute.probability import Ball
 from aligncheck.refute.result import Refutation, Unfinished, exit_status, name_of
 from aligncheck.refute.violation import Kind, NoViolation, Trace, Violation
 from aligncheck.replay import side_by_side
-from aligncheck.report.lines import Canvas, Lines, printable, prose
+from aligncheck.report.lines import Canvas, Lines, prose
 from aligncheck.report.machine import diagnostic_document, inputs_document, step_document
 from aligncheck.report.numbers import listed
 from aligncheck.report.sidebyside import Table, table_lines

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from aligncheck import __version__
 from aligncheck.execute import Execution, Released
-from aligncheck.report.lines import printable
+from aligncheck.printable import printable
 
 _LARGEST_DENOMINATOR = 100
 """Fractions with a larger one are shown as decimals; JSON has them exactly."""
@@ -40,6 +40,7 @@ def render_execution(execution: Execution) -> RenderableType:
         Text(),
         *map(Text, _spent(execution)),
         *map(Text, _computed(execution)),
+        Text(_checked(execution)),
         *(Text(f"note: {note}") for note in execution.notes),
     )
 
@@ -67,11 +68,13 @@ def execution_document(execution: Execution) -> dict[str, Any]:
         "gamma": _json(execution.gamma),
         "private": execution.private,
         "notes": list(execution.notes),
+        "checked": execution.decided,
     }
 
 
 def _spent(execution: Execution) -> Iterator[str]:
-    yield f"privacy spent: {execution.claim} = {_shown(execution.spent)}"
+    doubt = "" if execution.decided else " (not checked)"
+    yield f"privacy spent: {execution.claim} = {_shown(execution.spent)}{doubt}"
     if execution.bound is not None:
         text, most = execution.bound
         yield f"left of the bound {text} = {_shown(most)}: {_shown(most - execution.spent)}"
@@ -85,6 +88,17 @@ def _computed(execution: Execution) -> Iterator[str]:
         case "refined":
             rounded = f"rounded down to multiples of {execution.gamma}"
             yield f"computed exactly, with real-valued noise, and {rounded}"
+
+
+def _checked(execution: Execution) -> str:
+    if execution.decided and execution.mode == "float":
+        return "checked: the proof was decided in this run; it does not cover floating point"
+    if execution.decided:
+        return "checked: the proof was decided in this run"
+    return (
+        "not checked: the module's digest fits, which finds accidents, not intent: whoever edits a module "
+        "can make it fit; with `--check` its proof is decided first, as `aligncheck check` does"
+    )
 
 
 def _bound(execution: Execution) -> dict[str, Any] | None:

@@ -13,9 +13,10 @@ from aligncheck.conditions import Condition
 from aligncheck.density import Weighed
 from aligncheck.diagnostics import Diagnostic
 from aligncheck.exact import absolute, decimal, subtract
+from aligncheck.printable import printable
 from aligncheck.replay import Replay, ScenarioError, Undecided, replay, side_by_side
 from aligncheck.report.frame import Frame, frame_lines
-from aligncheck.report.lines import Canvas, Lines, columns, printable, prose
+from aligncheck.report.lines import Canvas, Lines, columns, prose
 from aligncheck.report.numbers import inputs_text, noise_text, recorded, shown
 from aligncheck.report.sidebyside import Table, table_lines
 from aligncheck.source import Source

@@ -27,9 +27,66 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_was_compiled_is_accepted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(folder / "out.py")]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith(f"CHECKED  {folder / 'out.py'}: `second_chance` is `eps`-differentially private\n")
-    assert "questions decided by z3" in out
+    lines = out.splitlines()
+    assert lines[0] == f"CHECKED  {folder / 'out.py'}: `second_chance` is `eps`-differentially private"
+    assert "questions decided by z3" in lines[-1]
     assert err == ""
+    for said in (
+        "  claim   one run is `eps`-differentially private, for every number of answers and every value of",
+        "          Neighbouring data: `x` differs by at most `1` (adjacency `all`).",
+        "  inputs  x : query, sensitivity 1, adjacency all",
+        "          eps : real where eps > 0",
+        "  mode    lattice: discrete noise, in exact arithmetic; proved in this form, for every step",
+        "  form    resolution : int where resolution >= 1",
+    ):
+        assert any(line.startswith(said) for line in lines), said
+
+
+def test_the_statement_has_every_declaration_and_public_function() -> None:
+    from aligncheck.check import check as checked
+    from aligncheck.modes import Mode
+    from aligncheck.report.statement import statement
+    from aligncheck.source import Source
+    from aligncheck.syntax.parse import parse
+
+    text = """\
+mechanism odd
+  "A title
+   of two lines."
+
+fun step(real, int) : real
+
+input
+  p, r : int queries, sensitivity 2*Delta, adjacency l1, lattice 2, range [0, 6] where len(p) == len(r)
+  w : bool vector
+  Delta : int where Delta >= 1
+  eps : real where eps > 0
+
+privacy len(out)*eps/2 at most eps
+
+program
+  eta ~ Lap(1/eps)
+  emit a(eta)
+
+align
+"""
+    source = Source("odd.dp", text)
+    spec = checked(source, parse(source))
+    lines = list(statement(spec, spec, Mode.FLOAT))
+    assert lines[0] == "  title   A title of two lines."
+    said = "\n".join(lines)
+    for part in (
+        "one run is `eps`-differentially private",
+        "an output `out` spends `len(out)*eps/2`",
+        "differ by at most `2*Delta` in all (adjacency `l1`)",
+        "p, r : int queries, sensitivity 2*Delta, adjacency l1, lattice 2, range [0, 6]"
+        " where len(p) == len(r)",
+        "w : bool vector",
+        "Delta : int where Delta >= 1",
+        "fun step(real, int) : real",
+        "which no proof covers: UNSAFE",
+    ):
+        assert part in said, part
 
 
 def test_an_edited_file_fails_and_the_line_is_named(
@@ -69,7 +126,7 @@ def test_solvers_that_disagree_have_a_status_of_their_own(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     replies = (Reply(Solver.Z3, "x > 0", "unsat"), Reply(Solver.CVC5, "x > 0", "sat"))
-    found = Checked("m", "eps", None, 1, 0, 0.1, (), (Disagreement("script 1", "x > 0", replies),))
+    found = Checked(None, None, None, 1, 0, 0.1, (), (Disagreement("script 1", "x > 0", replies),))
     monkeypatch.setattr(check, "_check", lambda job: found)
     assert main(["check", str(folder / "out.py"), "--solver", "both"]) == check.DISAGREE
     out = capsys.readouterr().out

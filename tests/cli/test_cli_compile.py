@@ -130,6 +130,53 @@ def test_where_it_cannot_be_written(
     assert capsys.readouterr().err == f"aligncheck: error: {message}\n"
 
 
+def test_a_module_that_is_not_what_would_be_compiled_now(
+    spec: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def compared(*options: str) -> tuple[int, str]:
+        status = main(["compile", "--check", spec, "noisy.py", *options])
+        return status, capsys.readouterr().out
+
+    assert main(["compile", spec, "noisy.py", "--mode", "refined"]) == 0
+    module = Path("noisy.py").read_text()
+    assert compared() == (0, "CURRENT  noisy.py: what is compiled from noisy.dp\n")
+    assert main(["check", "noisy.py"]) == 0
+    capsys.readouterr()
+
+    Path(spec).write_text(SPEC.replace("1/eps", "2/eps"))
+    assert main(["check", "noisy.py"]) == 0, "nothing in the module is wrong"
+    capsys.readouterr()
+    stale = "STALE  noisy.dp:11: now `eta ~ Lap(2/eps)`, compiled from `eta ~ Lap(1/eps)`\n"
+    assert compared() == (1, stale)
+    Path(spec).write_text(SPEC.replace("1/eps", "1/(2*eps)"))
+    status, out = compared()
+    assert (status, out) == (1, stale.replace("2/eps", "1/(2*eps)")), "no longer VERIFIED either"
+
+    Path(spec).write_text(SPEC)
+    status, out = compared("--mode", "lattice")
+    assert (status, out.startswith("STALE  noisy.py:")) == (1, True)
+    Path("noisy.py").write_text(module.replace("1 / eps", "0 / eps"))
+    assert compared()[0] == 1
+    assert Path("noisy.py").read_text() == module.replace("1 / eps", "0 / eps"), "nothing is written"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["noisy.dp"], "`--check` compares a module with its spec: name it as well"),
+        (["noisy.dp", "a.py", "-o", "b.py"], "two modules are named: `a.py` and, by `-o`, `b.py`"),
+        (["noisy.dp", "a.py"], "no such file: `a.py`"),
+        (["noisy.dp", "a.py", "--smt", "d"], "`--check` writes nothing, so there is nothing for `--smt`"),
+    ],
+)
+@pytest.mark.usefixtures("spec")
+def test_what_cannot_be_compared(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(["compile", "--check", *arguments]) == 2
+    assert capsys.readouterr().err == f"aligncheck: error: {message}\n"
+
+
 MECHANISM = parse(Source("noisy.dp", SPEC))
 HERE = Label(Span(0, 9), "here")
 

@@ -38,13 +38,14 @@ def test_a_table_and_the_privacy_spent(capsys: pytest.CaptureFixture[str]) -> No
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "adaptive_svt_with_gap on 870 answers (column `count`): T = 1000, k = 5, eps = 1"
     assert lines[2].split() == ["#", "item", "released", "used", "gap"]
-    assert all(re.match(r" *\d+(-\d+)?  \d+( … \d+)? +(top|mid|below)", line) for line in lines[3:-4])
-    assert lines[-3:] == [
+    assert all(re.match(r" *\d+(-\d+)?  \d+( … \d+)? +(top|mid|below)", line) for line in lines[3:-5])
+    assert lines[-4:] == [
         "privacy spent: eps = 1",
         "computed exactly, with noise on the multiples of 1/1024",
+        "checked: the proof was decided in this run",
         "note: not private (seeded)",
     ]
-    gaps = [line.split()[-1] for line in lines[3:-4] if "below" not in line]
+    gaps = [line.split()[-1] for line in lines[3:-5] if "below" not in line]
     assert all(re.fullmatch(r"\d+(\.\d+)?", gap) for gap in gaps), "fractions are shown as decimals"
 
 
@@ -105,9 +106,52 @@ def test_a_generated_module_runs_as_its_spec_does(capsys: pytest.CaptureFixture[
     capsys.readouterr()
     outputs = []
     for file in (SPEC, module):
-        main(["run", file, "--data", COUNTS, *SETTINGS, "--seed", "7"])
-        outputs.append(capsys.readouterr().out)
+        main(["run", file, "--data", COUNTS, *SETTINGS, "--seed", "7", "--json"])
+        outputs.append(json.loads(capsys.readouterr().out))
+    assert [output.pop("checked") for output in outputs] == [True, False]
     assert outputs[0] == outputs[1]
+
+
+def test_a_module_that_was_changed_is_not_executed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, install_checker: Callable[[Any], None]
+) -> None:
+    """By accident: the digest tells. By intent, with a digest that fits: only deciding the proof tells."""
+    from aligncheck.certificate.text import CLOSING, digest
+
+    mark = tmp_path / "executed"
+    text = (PROJECT / "mechanisms" / "svt.py").read_text("utf-8")
+    spy = f"open({str(mark)!r}, 'w').close()\n"
+    edited = text.replace("\nfrom collections", f"\n{spy}from collections", 1)
+    accident = edited.replace("(self.gamma", "(0*self.gamma")
+    before = accident.partition(f"#: {CLOSING}\n")[0]
+    intent = f"{before}#: {CLOSING}\n#| sha256 {digest(before)}\n"
+    module = tmp_path / "svt.py"
+    arguments = ["run", str(module), "--set", "Q=1,2", "--set", "T=1", "--set", "N=1", "--set", "Delta=1"]
+    arguments += ["--set", "eps=1"]
+
+    module.write_text(text, "utf-8")
+    assert main([*arguments, "--check"]) == 0
+    assert "checked: the proof was decided in this run" in capsys.readouterr().out.splitlines()
+
+    for changed in (accident, accident.replace("\n", "\r\n"), accident[:-2], spy):
+        module.write_bytes(changed.encode())
+        for options in ([], ["--check"]):
+            assert main([*arguments, *options]) == 2
+            out, err = capsys.readouterr()
+            assert (out, str(module) in err, mark.exists()) == ("", True, False)
+            assert "compile it again: `aligncheck compile S" in err or "aligncheck compile svt.dp -o" in err
+
+    module.write_text(intent, "utf-8")
+    assert main([*arguments, "--check"]) == 1
+    out, err = capsys.readouterr()
+    assert (out, mark.exists()) == ("", False)
+    assert err.startswith(f"FAILED  {module}:")
+    assert "not run" in err
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert mark.exists()
+    assert "privacy spent: eps = 1 (not checked)" in out
+    assert "not checked: the module's digest fits, which finds accidents, not intent" in out
 
 
 @pytest.mark.parametrize("mode", ["lattice", "refined", "float"])
@@ -230,6 +274,7 @@ def released(*records: tuple[str, str | None, dict[str, Any]]) -> Execution:
         gamma=Fraction(1, 8),
         private=True,
         notes=("a note",),
+        decided=True,
     )
 
 
@@ -256,6 +301,7 @@ def test_equal_records_in_a_row_take_one_line() -> None:
         "",
         "privacy spent: eps = 1/3",
         "computed exactly, with real-valued noise, and rounded down to multiples of 1/8",
+        "checked: the proof was decided in this run",
         "note: a note",
     ]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from oracle import as_if_verified
 
+from aligncheck.certificate.text import attached
 from aligncheck.check import check
 from aligncheck.conditions import Condition
 from aligncheck.diagnostics import Label
@@ -91,8 +93,8 @@ def test_a_run_says_how_it_computed(mode: Mode, tmp_path: Path, recwarn: pytest.
     assert execution.mode == mode.value
     assert any("not for the release" in note for note in execution.notes) is (mode is Mode.FLOAT)
     out = tmp_path / "out.py"
-    out.write_text(emit_python(verified(ADAPTIVE), mode), "utf-8")
-    assert run(str(out)) == run(str(out), mode) == execution
+    out.write_text(attached(emit_python(verified(ADAPTIVE), mode), []), "utf-8")
+    assert run(str(out)) == run(str(out), mode) == replace(execution, decided=False)
     other = next(each for each in Mode if each is not mode)
     with pytest.raises(RunError, match=f"was compiled with `--mode {mode.value}`"):
         run(str(out), other)
@@ -109,11 +111,11 @@ def test_a_generated_file_runs_without_being_verified_again(tmp_path: Path) -> N
     out = (
         tmp_path / "random.py"
     )  # a name that would hide a module of the standard library, were it importable
-    out.write_text(emit_python(verified(ADAPTIVE)), "utf-8")
+    out.write_text(attached(emit_python(verified(ADAPTIVE)), []), "utf-8")
     modules, path = set(sys.modules), list(sys.path)
     data = str(DATA / "groceries_counts.csv")
     execution = run_file(str(out), data, None, SETTINGS, 1, check=refusing)
-    assert execution == adaptive(data)
+    assert replace(execution, decided=True) == adaptive(data)
     assert (set(sys.modules), sys.path) == (modules, path)
 
 
@@ -136,7 +138,7 @@ def test_unverified_specs_do_not_run() -> None:
 )
 def test_files_that_hold_no_mechanism(tmp_path: Path, text: str, message: str) -> None:
     out = tmp_path / "out.py"
-    out.write_text(text)
+    out.write_text(attached(text + "\n", []))
     with pytest.raises(RunError, match=message):
         run_file(str(out), None, None, {}, None, check=trusting)
 

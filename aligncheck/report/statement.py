@@ -1,0 +1,46 @@
+"""The whole statement that a compiled module's proof is about, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from aligncheck.emit.describe import guarantee
+from aligncheck.modes import Mode
+from aligncheck.syntax.nodes import Mechanism
+from aligncheck.syntax.unparse import unparse_expr, unparse_input
+
+_HOW = {
+    Mode.LATTICE: "lattice: discrete noise, in exact arithmetic; proved in this form, for every step",
+    Mode.REFINED: "refined: real-valued noise, drawn as finely as each decision needs, exactly",
+    Mode.FLOAT: "float: proved for real-valued noise, run in floating point, which no proof covers: UNSAFE",
+}
+_FIXED = "lattice: discrete noise, in exact arithmetic; proved on the lattice that is declared"
+
+
+def statement(spec: Mechanism, form: Mechanism, mode: Mode) -> Iterator[str]:
+    """What was proved: the claim, what it holds for, which data are neighbours, and how the code computes.
+
+    `spec` is what the author wrote, `form` what was proved and runs. Inputs stand as specs declare them, with
+    sensitivity, adjacency, lattice, range and `where` clause.
+    """
+    yield from _part("title", [" ".join(spec.doc.split())] if spec.doc else [])
+    yield from _part("claim", guarantee(spec))
+    yield from _part("inputs", _inputs(spec))
+    stepped = any(item not in spec.inputs for item in form.inputs)
+    yield from _part("mode", [_FIXED if mode is Mode.LATTICE and not stepped else _HOW[mode]])
+    if form.inputs != spec.inputs or form.privacy != spec.privacy or form.most != spec.most:
+        bound = "" if form.most is None else f" at most {unparse_expr(form.most)}"
+        yield from _part("form", [*_inputs(form), f"privacy {unparse_expr(form.privacy)}{bound}"])
+
+
+def _part(title: str, lines: list[str]) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        yield f"  {title if number == 0 else '':<8}{line}"
+
+
+def _inputs(mechanism: Mechanism) -> list[str]:
+    functions = [
+        f"fun {function.name}({', '.join(sort.value for sort in function.args)}) : {function.result.value}"
+        for function in mechanism.functions
+    ]
+    return [*map(unparse_input, mechanism.inputs), *functions] or ["none"]
