@@ -10,11 +10,11 @@ from aligncheck.syntax.nodes import Mechanism
 from aligncheck.syntax.unparse import unparse_expr, unparse_input
 
 _HOW = {
-    Mode.LATTICE: "lattice: discrete noise, in exact arithmetic; proved in this form, for every step",
+    Mode.LATTICE: "lattice: proved and run on a lattice, in exact arithmetic, in this form, for every step",
     Mode.REFINED: "refined: real-valued noise, drawn as finely as each decision needs, exactly",
     Mode.FLOAT: "float: proved for real-valued noise, run in floating point, which no proof covers: UNSAFE",
 }
-_FIXED = "lattice: discrete noise, in exact arithmetic; proved on the lattice that is declared"
+_FIXED = "lattice: proved and run on a lattice, in exact arithmetic; it is the declared one"
 
 
 def statement(spec: Mechanism, form: Mechanism, mode: Mode) -> Iterator[str]:

@@ -36,7 +36,7 @@ def test_what_was_compiled_is_accepted(folder: Path, capsys: pytest.CaptureFixtu
         "          Neighbouring data: `x` differs by at most `1` (adjacency `all`).",
         "  inputs  x : query, sensitivity 1, adjacency all",
         "          eps : real where eps > 0",
-        "  mode    lattice: discrete noise, in exact arithmetic; proved in this form, for every step",
+        "  mode    lattice: proved and run on a lattice, in exact arithmetic, in this form, for every step",
         "  form    resolution : int where resolution >= 1",
     ):
         assert any(line.startswith(said) for line in lines), said
