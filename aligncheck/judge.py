@@ -497,10 +497,10 @@ def _tells(term: Term) -> bool:
 
 def _rank(term: Term) -> int:
     """Invariants that tell most come first: costs, then distances, then the rest."""
-    kinds = {(a.kind, a.name.startswith("#cost")) for a in atoms((term,))}
-    if (Kind.GHOST, True) in kinds:
+    found = atoms((term,))
+    if any(a.kind is Kind.LEDGER and a.name.startswith("#cost") for a in found):
         return 0
-    return 1 if any(kind is Kind.DISTANCE for kind, _ in kinds) else 2
+    return 1 if any(a.kind in (Kind.DISTANCE, Kind.DRIFT) for a in found) else 2
 
 
 def _path_text(findings: Findings, index: int, source: Source) -> str:

@@ -33,6 +33,7 @@ from aligncheck.relational.density import Choice, Densities, Released, densities
 from aligncheck.relational.paths import Analysis
 from aligncheck.relational.selection import Gathered, chosen, member, passed, pick, size_of, witness_of
 from aligncheck.relational.terms import (
+    AT_A_LOOP_HEAD,
     FALSE,
     TRUE,
     ZERO,
@@ -145,13 +146,11 @@ class Subject:
         """Whether a maximum or a selection is over numbers that no round of a loop changes."""
         if meaning is None:
             return False
-        parts = [meaning.low, meaning.high, meaning.where, meaning.body]
-        changing = (Kind.STATE, Kind.PRIMED, Kind.COUNTER)
         return not any(
-            "@" in a.name
-            or (isinstance(a, Sym) and a.kind in changing and a != meaning.binder)
+            a.kind in AT_A_LOOP_HEAD
             or (isinstance(a, Sym) and a.kind is Kind.NOISE and a not in self._drawn_outside_loops)
-            for a in atoms([*parts, *([] if meaning.count is None else [meaning.count])])
+            or (isinstance(a, Sym) and self.theory.registry.is_noisy(a))
+            for a in atoms([*meaning.parts, *([] if meaning.count is None else [meaning.count])])
         )
 
     @cached_property

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from aligncheck.discharge.algebra import dependencies, is_integral, leaves, value_dependencies
+from aligncheck.discharge.algebra import canonical, dependencies, is_integral, leaves, value_dependencies
 from aligncheck.discharge.smt import Answer, Smt
 from aligncheck.obligations.obligation import Impossible, Independent, Integral, Obligation
 from aligncheck.relational.terms import (
@@ -70,7 +70,7 @@ def _decided(obligation: Obligation, smt: Smt) -> tuple[str, bool, bool]:
             return why, holds, not holds
         case Independent(term=term, of=of, value_only=value_only):
             found = value_dependencies(term) if value_only else dependencies(term)
-            return "normal form", not (found & of), True
+            return "normal form", not (found & {canonical(a) for a in of}), True
         case Integral(term=term):
             return "integer polynomial", _integral(term, obligation.hypotheses, smt), False
 

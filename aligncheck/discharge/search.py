@@ -46,7 +46,7 @@ from aligncheck.relational.paths import (
     Unroll,
     unrolled,
 )
-from aligncheck.relational.selection import UnsupportedError, is_extremum, selection_of
+from aligncheck.relational.selection import UnsupportedError, selection_of
 from aligncheck.relational.terms import (
     FALSE,
     App,
@@ -565,7 +565,7 @@ def _negated(obligation: Obligation) -> Term | None:
 
 def _looks_ahead(shift: Term) -> bool:
     """Whether a shift speaks of what a set gives in the complete run, or of aligned noise."""
-    return any(is_extremum(a) or a.name.startswith("d:unsettled:") for a in atoms((shift,)))
+    return any(a.kind in (Kind.EXTREMUM, Kind.UNSETTLED) for a in atoms((shift,)))
 
 
 def _false_claims(path: Path) -> Iterator[tuple[Term, ...]]:
@@ -576,12 +576,15 @@ def _false_claims(path: Path) -> Iterator[tuple[Term, ...]]:
 
 def _twin_noise(path: Path) -> dict[Term, Term]:
     """The noise of a second run on the same database."""
-    return _renaming(path, (Kind.NOISE,))
+    return _renaming(path, _OF_NOISE)
 
 
 def _twin(path: Path) -> dict[Term, Term]:
     """The noise and the answers of a second run."""
-    return _renaming(path, (Kind.NOISE, Kind.DATA))
+    return _renaming(path, (*_OF_NOISE, Kind.DATA))
+
+
+_OF_NOISE = (Kind.NOISE, Kind.EXTREMUM, Kind.PLACE, Kind.SUM, Kind.UNSETTLED)
 
 
 def _renaming(path: Path, kinds: tuple[Kind, ...]) -> dict[Term, Term]:

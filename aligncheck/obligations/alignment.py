@@ -23,7 +23,9 @@ from aligncheck.obligations.obligation import (
 from aligncheck.obligations.output import quoted
 from aligncheck.relational.paths import COST, Analysis, Assumed, Drawing, Path
 from aligncheck.relational.selection import is_anonymous
+from aligncheck.relational.settled import FREE, copied, is_settled, open_in
 from aligncheck.relational.terms import (
+    AT_A_LOOP_HEAD,
     App,
     Cmp,
     Kind,
@@ -39,7 +41,6 @@ from aligncheck.relational.terms import (
     le,
     or_,
     sort_of,
-    substitute,
     subterms,
 )
 from aligncheck.relational.theory import Theory
@@ -96,9 +97,8 @@ def in_order(analysis: Analysis, source: Source) -> list[Obligation]:
     """
     found = []
     for path in analysis.paths:
-        events = path.drawings()
-        for place, event in enumerate(events):
-            ahead = _not_before(event, events[:place])
+        for event in path.drawings():
+            ahead = ahead_in(analysis, event)
             if ahead and all(meaning_of(analysis, a) is not None for a in ahead):
                 found += two_levels(analysis, event, ahead, known=_of_output(path))
             elif ahead:
@@ -134,13 +134,11 @@ def _of_output(path: Path) -> tuple[Term, ...]:
     )
 
 
-def _not_before(event: Drawing, earlier: tuple[Drawing, ...]) -> frozenset[Term]:
-    """The noise symbols of a shift that are not drawn earlier on this path, or on the way to it
-    (`event.seen`).
+def ahead_in(analysis: Analysis, event: Drawing) -> frozenset[Sym | App]:
+    """The symbols of a shift that rest on noise which is not fixed when its draw is made, the draw itself
+    among it.
     """
-    done = {own_symbol(e) for e in earlier} | event.seen
-    own = own_symbol(event)
-    return frozenset(a for a in atoms((event.shift,)) if a.kind is Kind.NOISE and (a == own or a not in done))
+    return open_in((event.shift,), analysis.theory.hidden_in, event.made)
 
 
 def one_to_one(
@@ -153,32 +151,38 @@ def one_to_one(
     Why sound: the proof also holds of the mechanism that releases its visible path besides its records, which
     both runs share (`same_arms_and_records`); so it is enough that φ is one-to-one for each output and
     visible path. By induction over the cut points the image determines all noise: earlier draws first, then
-    those of this path. Two vectors with the same visible arms may still take different hidden arms, so every
-    pair of paths that differ in hidden arms only is compared. Where every shift is, in every case, free of
-    the path's draws outside its tests, φ is piecewise a translation and |det J| = 1 (`_unit_jacobian`).
+    those of this path. The two vectors share what is fixed at the path's start, since no shift looks further
+    ahead than its own path (`_no_foreign`), and nothing else: maxima, sums and all else that the path's noise
+    may enter has a copy (`copied`). Two vectors with the same visible arms may still take different hidden
+    arms, so every pair of paths that differ in hidden arms only is compared. Where every shift is, in every
+    case, free of the path's noise outside its tests, φ is piecewise a translation and |det J| = 1
+    (`_unit_jacobian`). Where some shift looks at a maximum over noise of other paths, no induction over paths
+    holds, and all noise is compared at once (`families_one_to_one`).
     Source: section 8, conditions 2 and 4, Theorem 4. (`first` asks for the pairs of one path only, in a
     search, in which loops are unrolled: paths with different draws or records have different outputs there.)
     """
-    found = []
-    for path in analysis.paths if first is None else (first,):
-        events = path.drawings()
-        ahead = frozenset[Term]().union(*(_not_before(e, events[:i]) for i, e in enumerate(events)))
-        if not ahead:
+    paths = [p for p in (analysis.paths if first is None else (first,)) if p.drawings()]
+    looking = [(p, frozenset(a for e in p.drawings() for a in ahead_in(analysis, e))) for p in paths]
+    if any(meaning_of(analysis, a) is not None for _, ahead in looking for a in ahead):
+        return families_one_to_one(analysis)
+    pairs = [_of_path(analysis, p, ahead, invariants, first is None) for p, ahead in looking if ahead]
+    return [o for found in pairs for o in found]
+
+
+def _of_path(
+    analysis: Analysis, path: Path, ahead: frozenset[Sym | App], invariants: Invariants, unbounded: bool
+) -> list[Obligation]:
+    events = path.drawings()
+    foreign = ahead - {own_symbol(e) for e in events}
+    found = [_no_foreign(e, foreign) for e in events if foreign & atoms((e.shift,))]
+    for other in analysis.paths:
+        if not _same_visible_arms(path, other):
             continue
-        if any(meaning_of(analysis, a) is not None for a in ahead):
-            found += families_one_to_one(analysis, path)
-            continue
-        foreign = ahead - {own_symbol(e) for e in events}
-        found += [_no_foreign(e, foreign) for e in events if foreign & atoms((e.shift,))]
-        for other in analysis.paths:
-            if not _same_visible_arms(path, other):
-                continue
-            if _same_shape(path, other):
-                found.append(_injective(analysis, path, other, invariants))
-            elif first is None:
-                found.append(_different_shapes(path))
-        found += _unit_jacobian(events)
-    return found
+        if _same_shape(path, other):
+            found.append(_injective(analysis, path, other, invariants))
+        elif unbounded:
+            found.append(_different_shapes(path))
+    return found + _unit_jacobian(analysis, path)
 
 
 def _same_visible_arms(p: Path, q: Path) -> bool:
@@ -226,18 +230,10 @@ def _no_foreign(event: Drawing, foreign: frozenset[Term]) -> Obligation:
 def _injective(analysis: Analysis, path: Path, second: Path, invariants: Invariants) -> Obligation:
     """One noise vector takes `path`, the other, with its own symbols, takes `second`."""
     events = path.drawings()
-    table: dict[Term, Term] = {}
-    for event in events:
-        own = own_symbol(event)
-        name = f"{own.name}~"
-        table[own] = (
-            Sym(name, own.sort, Kind.NOISE)
-            if isinstance(own, Sym)
-            else App(name, own.args, own.sort, Kind.NOISE)
-        )
+    start = analysis.cuts[path.origin].made
 
     def other(term: Term) -> Term:
-        return substitute(term, table)
+        return copied(term, analysis.theory.hidden_in, start)
 
     pairs = list(zip(events, second.drawings(), strict=True))
     released = tuple(
@@ -246,7 +242,7 @@ def _injective(analysis: Analysis, path: Path, second: Path, invariants: Invaria
         for (_, a, _), (_, b, _) in zip(e.fields, f.fields, strict=True)
     )
     images = tuple(eq(add(a.left.value, a.shift), other(add(b.left.value, b.shift))) for a, b in pairs)
-    line = next((e for i, e in enumerate(events) if _not_before(e, events[:i])), events[0])
+    line = next((e for e in events if ahead_in(analysis, e)), events[0])
     return Obligation(
         Condition.INJECTIVE,
         (
@@ -264,18 +260,25 @@ def _injective(analysis: Analysis, path: Path, second: Path, invariants: Invaria
     )
 
 
-def _unit_jacobian(events: tuple[Drawing, ...]) -> list[Obligation]:
+def _unit_jacobian(analysis: Analysis, path: Path) -> list[Obligation]:
     """Condition 4 of the general theorem: the alignment is piecewise a translation, so |det J| = 1.
 
-    Lattice noise needs none: on a countable set the sum is merely reordered (b = 1 in the proof of Theorem
-    4).
+    Outside of its tests no shift speaks of a continuous draw of the path, nor of anything that the path's
+    noise may enter. Lattice noise needs none: on a countable set the sum is merely reordered (b = 1 in the
+    proof of Theorem 4).
     """
-    continuous = frozenset(own_symbol(e) for e in events if e.left.step is None)
+    events = path.drawings()
+    whole = {own_symbol(e) for e in events if e.left.step is not None}
+    start = analysis.cuts[path.origin].made
     return [
         Obligation(
             Condition.INJECTIVE,
             (),
-            Independent(event.shift, continuous, value_only=True),
+            Independent(
+                event.shift,
+                open_in((event.shift,), analysis.theory.hidden_in, start) - whole,
+                value_only=True,
+            ),
             f"the alignment of `{variable_of(event)}` is piecewise a translation",
             event.lines[0] if event.lines else event.span,
             "one_to_one",
@@ -360,7 +363,7 @@ def countably_many(analysis: Analysis, visible: Visible, source: Source) -> list
             released = frozenset(
                 a for a in atoms((event.shift,)) if _tells_a_release(a, discrete, analysis.theory, set())
             )
-            mixed = _mixed_tests(event.shift, released, visible)
+            mixed = _mixed_tests(analysis, event.shift, released, visible)
             if mixed:
                 found.append(
                     Obligation(
@@ -406,26 +409,20 @@ def _tells_a_release(atom: Sym | App, discrete: frozenset[str], theory: Theory, 
     seen.add(atom)
     if isinstance(atom, App) and atom.name.startswith("out:field:"):
         return atom.name not in discrete
-    if isinstance(atom, App) and atom.name.startswith("sum:"):
-        hidden: tuple[Term, ...] | None = theory.sums.hidden_in(atom)
-    elif isinstance(atom, Sym) and theory.registry.has_meaning(atom):
-        hidden = theory.registry.hidden_in(atom)
-    else:
-        return False
+    hidden = theory.hidden_in(atom)
     if hidden is None:  # no definition was kept; but a maximum with a name stands in the program
         return is_anonymous(atom)
     return any(_tells_a_release(a, discrete, theory, seen) for a in atoms(hidden))
 
 
-def _mixed_tests(shift: Term, released: frozenset[Term], visible: Visible) -> list[Term]:
+def _mixed_tests(analysis: Analysis, shift: Term, released: frozenset[Term], visible: Visible) -> list[Term]:
     """The comparisons that contain both a released number and noise, or state that may contain noise."""
     settled = {s.name for s in visible.known}
 
     def is_noisy(atom: Sym | App) -> bool:
-        if atom.kind is Kind.NOISE:
-            return True
-        at_head = atom.kind in (Kind.STATE, Kind.PRIMED, Kind.DISTANCE) and "@" in atom.name
-        return at_head and atom.name.removeprefix("d:").removesuffix("'") not in settled
+        shown = atom.kind in AT_A_LOOP_HEAD and atom.name.removeprefix("d:").removesuffix("'") in settled
+        free = shown or atom.kind in (*FREE, Kind.COUNTER)
+        return not free and not is_settled(atom, analysis.theory.hidden_in)
 
     return [
         t

@@ -39,7 +39,6 @@ from aligncheck.obligations.obligation import (
     Invariants,
     Obligation,
     context,
-    own_symbol,
     run_on_d,
     run_on_d_prime,
     same_value,
@@ -49,6 +48,7 @@ from aligncheck.obligations.output import quoted
 from aligncheck.relational.calls import Called, GivenScope
 from aligncheck.relational.evaluate import Evaluator
 from aligncheck.relational.paths import Analysis, Applied, Path
+from aligncheck.relational.settled import open_in
 from aligncheck.relational.terms import (
     ONE,
     TRUE,
@@ -61,7 +61,6 @@ from aligncheck.relational.terms import (
     Term,
     add,
     and_,
-    atoms,
     const,
     div,
     eq,
@@ -134,10 +133,8 @@ def no_look_ahead(analysis: Analysis) -> list[Obligation]:
         return []
     found = []
     for path in analysis.paths:
-        done: set[Term] = set()
         for event in path.drawings():
-            noise = {a for a in atoms((event.shift,)) if a.kind is Kind.NOISE}
-            ahead = frozenset(noise - done - event.seen)
+            ahead = open_in((event.shift,), analysis.theory.hidden_in, event.made)
             if ahead:
                 found.append(
                     Obligation(
@@ -149,7 +146,6 @@ def no_look_ahead(analysis: Analysis) -> list[Obligation]:
                         "no_look_ahead",
                     )
                 )
-            done.add(own_symbol(event))
     return found
 
 

@@ -19,6 +19,7 @@ from aligncheck.obligations.obligation import (
 )
 from aligncheck.relational.paths import Analysis, Cut, Drawing, Path
 from aligncheck.relational.selection import Gathered, Registry
+from aligncheck.relational.settled import copied, is_settled, open_in
 from aligncheck.relational.terms import (
     FALSE,
     TRUE,
@@ -39,7 +40,6 @@ from aligncheck.relational.terms import (
     not_,
     or_,
     order_key,
-    rebuilt,
     same,
     substitute,
 )
@@ -76,8 +76,9 @@ def two_levels(
         index = Sym("other", Sort.INT, Kind.GHOST)
         body = meaning.value(index)
         where = substitute(meaning.where, {meaning.binder: index})
-        clear = [not_(reads(t, _is_noise)) for t in (where, meaning.low, meaning.high)]
-        for read in sorted((a for a in atoms((body,)) if _is_noise(a)), key=order_key):
+        noisy = _noise_in(analysis)
+        clear = [not_(reads(t, noisy)) for t in (where, meaning.low, meaning.high)]
+        for read in sorted((a for a in atoms((body,)) if noisy(a)), key=order_key):
             there = reads(body, lambda a, read=read: a == read, values)  # type: ignore[misc]
             clear.append(implies(there, _unmoved_by_noise(analysis, read, index, values)))
         found.append(
@@ -94,12 +95,9 @@ def two_levels(
     return found
 
 
-def _is_noise(atom: Term) -> bool:
-    """Whether a symbol is a draw, or depends on draws: a maximum, or a variable at a loop head."""
-    if not isinstance(atom, Sym | App):
-        return False
-    carried = atom.kind in (Kind.STATE, Kind.PRIMED, Kind.DISTANCE) and "@" in atom.name
-    return atom.kind is Kind.NOISE or carried
+def _noise_in(analysis: Analysis) -> Callable[[Term], bool]:
+    """Whether noise may enter a symbol."""
+    return lambda term: isinstance(term, Sym | App) and not is_settled(term, analysis.theory.hidden_in)
 
 
 def _unmoved_by_noise(analysis: Analysis, read: Sym | App, index: Term, values: bool) -> Term:
@@ -114,7 +112,7 @@ def _unmoved_by_noise(analysis: Analysis, read: Sym | App, index: Term, values: 
     ]
     if len(shifts) != len(draws):
         return FALSE
-    return and_(not_(reads(s, _is_noise, values)) for s in shifts)
+    return and_(not_(reads(s, _noise_in(analysis), values)) for s in shifts)
 
 
 def reads(term: Term, wanted: Callable[[Term], bool], values: bool = False) -> Term:
@@ -137,9 +135,14 @@ def reads(term: Term, wanted: Callable[[Term], bool], values: bool = False) -> T
 # --- the general route ------------------------------------------------------------------------------------
 
 
+_ONE = Sym("one", Sort.INT, Kind.GHOST)
+
+
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """What a loop draws at each index from `low` up to `high`; `event` stands at the loop's counter."""
+    """What a loop draws at each index from `low` up to `high`; `event` stands at the loop's counter, the
+    terms here at the generic index `_ONE`.
+    """
 
     event: Drawing
     low: Term
@@ -148,17 +151,23 @@ class _Family:
     def within(self, index: Term) -> Term:
         return and_((le(self.low, index), lt(index, self.high)))
 
-    def draw(self, index: Term) -> Term:
-        return self._at(self.event.left.value, index)
+    @property
+    def draw(self) -> Term:
+        return self._at(self.event.left.value)
 
-    def shift(self, index: Term) -> Term:
-        return self._at(self.event.shift, index)
+    @property
+    def shift(self) -> Term:
+        return self._at(self.event.shift)
 
-    def _at(self, term: Term, index: Term) -> Term:
-        return substitute(term, {self.event.position: index})
+    @property
+    def support(self) -> tuple[Term, ...]:
+        return tuple(self._at(fact) for fact in self.event.left.support)
+
+    def _at(self, term: Term) -> Term:
+        return substitute(term, {self.event.position: _ONE})
 
 
-def families_one_to_one(analysis: Analysis, path: Path) -> list[Obligation]:
+def families_one_to_one(analysis: Analysis) -> list[Obligation]:
     """The general route (Theorem 4) for noise that loops draw at every index, once each.
 
     Claim: two noise functions H and H~ for which the run on D selects alike, and whose images under the
@@ -166,12 +175,14 @@ def families_one_to_one(analysis: Analysis, path: Path) -> list[Obligation]:
     Why sound: the selections are parts of ω, so φ_ω is only applied to noise with one selection; the images
     are compared at the generic index and at every index at which a maximum of either run is taken, each an
     instance of "the images are equal". A symbol's definition is true of its own run. All noise of the
-    mechanism must be of this form: then H is determined by its image. No maximum is defined by itself
+    mechanism must be of this form, and is compared: then H is determined by its image. H and H~ share nothing
+    that noise may enter (`copied`); a shift may only speak of draws and of maxima over them, not of what a
+    loop carries on, whose definition is not at hand (`_families`). No maximum is defined by itself
     (`_well_founded`), so the definitions can be met. For the Jacobian see `_unit_triangular`. Ties are left
     out where they have probability 0: φ is then one-to-one outside of a null set.
     Source: section 8, conditions 2 and 4, Theorem 4; design, section 8.
     """
-    events = path.drawings()
+    events = tuple(e for p in analysis.paths for e in p.drawings())
     families = _families(analysis)
     if families is None or not _well_founded(analysis.theory.registry):
         return [_out_of_reach(e) for e in events]
@@ -188,17 +199,22 @@ def _families(analysis: Analysis) -> dict[str, _Family] | None:
     for path in analysis.paths:
         for event in path.drawings():
             cut = analysis.cuts[path.origin]
-            if not _draws_everywhere(analysis, cut, path, event):
+            if cut.counter is None:
                 return None
             family = _Family(event, cut.env["#low"].left, cut.env["#high"].left)
+            if not _draws_everywhere(analysis, cut, path, family):
+                return None
             known = found.setdefault(event.name, family)
             if (known.event.shift, known.event.position) != (event.shift, event.position):
                 return None
     return found
 
 
-def _draws_everywhere(analysis: Analysis, cut: Cut, path: Path, event: Drawing) -> bool:
-    """Whether every round of a loop that runs once and to its end makes this draw at its counter."""
+def _draws_everywhere(analysis: Analysis, cut: Cut, path: Path, family: _Family) -> bool:
+    """Whether every round of a loop that runs once and to its end makes this draw at its counter, with a
+    shift that speaks of draws and of maxima over them at most, between bounds that no noise enters.
+    """
+    event = family.event
     if cut.counter is None or cut.enclosing or event.index != same(cut.counter):
         return False
     own = [p for p in analysis.paths if p.origin == cut.number]
@@ -210,6 +226,11 @@ def _draws_everywhere(analysis: Analysis, cut: Cut, path: Path, event: Drawing) 
         and all(p.target == cut.number for p in rounds)
         and all(n.count(event.name) == 1 for n in names)
         and not changing & atoms((event.shift,))
+        and all(
+            meaning_of(analysis, a) is not None or (isinstance(a, App) and a.kind is Kind.NOISE)
+            for a in open_in((family.shift,), analysis.theory.hidden_in)
+        )
+        and not open_in((family.low, family.high), analysis.theory.hidden_in)
     )
 
 
@@ -250,25 +271,18 @@ def _out_of_reach(event: Drawing) -> Obligation:
 
 
 def _equal_draws(analysis: Analysis, families: dict[str, _Family], event: Drawing) -> Obligation:
-    index = Sym("one", Sort.INT, Kind.GHOST)
-    own = families[event.name]
     registry = analysis.theory.registry
-    second = _twin_of(registry)
-    places = [index, *registry.places(), *second.places()]
-    images: list[Term] = []
+    second = _twin_of(analysis)
+    places = [_ONE, *registry.places(), *second.places()]
+    known: list[Term] = [families[event.name].within(_ONE)]
     for family in families.values():
-        for place in places:
-            image = add(family.draw(place), family.shift(place))
-            images.append(implies(family.within(place), eq(image, _twin(image))))
-    goal = eq(own.draw(index), _twin(own.draw(index)))
-    known = [own.within(index), *images]
-    known += [
-        fact
-        for family in families.values()
-        for place in places
-        for drawn in family.event.left.support
-        for fact in (family._at(drawn, place), _twin(family._at(drawn, place)))
-    ]
+        image = add(family.draw, family.shift)
+        images = implies(family.within(_ONE), eq(image, copied(image, analysis.theory.hidden_in)))
+        support = [(s, copied(s, analysis.theory.hidden_in)) for s in family.support]
+        for fact in (images, *(each for both in support for each in both)):
+            known += [substitute(fact, {_ONE: place}) for place in places]
+    drawn = families[event.name].draw
+    goal = eq(drawn, copied(drawn, analysis.theory.hidden_in))
     return Obligation(
         Condition.INJECTIVE,
         (*known, *_all_facts(second, [*known, goal])),
@@ -291,31 +305,28 @@ def _all_facts(registry: Registry, terms: list[Term]) -> list[Term]:
         found.update(dict.fromkeys(new))
 
 
-def _twin(term: Term) -> Term:
-    """A term in the second run: its own noise, the same answers and the same output."""
-    if isinstance(term, Sym) and term.kind is Kind.NOISE:
-        return Sym(f"{term.name}~", term.sort, Kind.NOISE)
-    if isinstance(term, App) and term.kind is Kind.NOISE:
-        return App(f"{term.name}~", tuple(_twin(a) for a in term.args), term.sort, Kind.NOISE)
-    return rebuilt(term, _twin)
+def _twin_of(analysis: Analysis) -> Registry:
+    """The definitions of the second run: of the copies of the symbols, by copies of what they speak of."""
+    registry = analysis.theory.registry
 
+    def of(term: Term) -> Term:
+        return copied(term, analysis.theory.hidden_in)
 
-def _twin_of(registry: Registry) -> Registry:
     def twin(meaning: Gathered | None) -> Gathered | None:
         if meaning is None:
             return None
         return replace(
             meaning,
-            count=None if meaning.count is None else _twin(meaning.count),
-            low=_twin(meaning.low),
-            high=_twin(meaning.high),
-            where=_twin(meaning.where),
-            body=_twin(meaning.body),
+            count=None if meaning.count is None else of(meaning.count),
+            low=of(meaning.low),
+            high=of(meaning.high),
+            where=of(meaning.where),
+            body=of(meaning.body),
         )
 
     def twins(table: dict[Sym, Gathered | None]) -> dict[Sym, Gathered | None]:
         """Symbols that no noise enters mean the same in both runs."""
-        named = {_twin(symbol): twin(meaning) for symbol, meaning in table.items()}
+        named = {of(symbol): twin(meaning) for symbol, meaning in table.items()}
         return {s: m for s, m in named.items() if isinstance(s, Sym)}
 
     return Registry(
@@ -338,17 +349,18 @@ def _unit_triangular(analysis: Analysis, event: Drawing) -> list[Obligation]:
     """
     if event.left.step is not None or not event.lines:
         return []
+    shift = substitute(event.shift, {event.position: _ONE})
     read = frozenset(
         a
-        for a in atoms((event.shift,))
-        if a.kind is Kind.NOISE and reads(event.shift, lambda b, a=a: a == b, values=True) != FALSE  # type: ignore[misc]
+        for a in open_in((shift,), analysis.theory.hidden_in)
+        if reads(shift, lambda b, a=a: a == b, values=True) != FALSE  # type: ignore[misc]
     )
     plain = frozenset(a for a in read if meaning_of(analysis, a) is None)
     found = [
         Obligation(
             Condition.INJECTIVE,
             (),
-            Independent(event.shift, plain, value_only=True),
+            Independent(shift, plain, value_only=True),
             f"the alignment of `{variable_of(event)}` is piecewise a translation",
             event.lines[0],
             "_unit_triangular",

@@ -31,7 +31,7 @@ from aligncheck.relational.paths import (
     Required,
     Selected,
 )
-from aligncheck.relational.selection import chosen, is_extremum, passed, witness_of
+from aligncheck.relational.selection import Registry, chosen, is_extremum, passed, witness_of
 from aligncheck.relational.terms import (
     FALSE,
     ONE,
@@ -217,7 +217,7 @@ class Pool:
         found: list[tuple[str, Term]] = []
         for path in (*self.rounds, *self._leaving):
             for atom in atoms(_terms_of(path)):
-                if isinstance(atom, App) and atom.name.startswith("d:") and atom.args[0] in self._clocks:
+                if isinstance(atom, App) and atom.kind is Kind.DISTANCE and atom.args[0] in self._clocks:
                     found.append((atom.name[2:], atom.args[0]))
         return list(dict.fromkeys(found))
 
@@ -340,7 +340,7 @@ class Pool:
     def _speakable(self, term: Term) -> bool:
         own = {s for pair in self.cut.fresh.values() for s in atoms((pair.left,))}
         return all(
-            a in own or (a not in self._changing and a.kind not in (Kind.NOISE, Kind.DATA))
+            a in own or (a not in self._changing and a.kind not in (*_OF_NOISE, Kind.EXTREMUM, Kind.DATA))
             for a in atoms((term,))
         )
 
@@ -405,11 +405,17 @@ class Pool:
                 test = Evaluator(ProgramScope(self.analysis.theory, self.cut.env, False)).term(expr)
             except KeyError:
                 continue
-            if isinstance(test, Truth) or any(a.kind is Kind.NOISE for a in atoms((test,))):
+            if isinstance(test, Truth) or any(self._is_noise(a) for a in atoms((test,))):
                 continue
             for part in (test, *_parts_of(test)):
                 found += [part, not_(part)]
         return _distinct(found)[:24]
+
+    def _is_noise(self, atom: Sym | App) -> bool:
+        """Whether noise enters a symbol, other than by what the loop head keeps."""
+        if isinstance(atom, Sym) and atom.kind is Kind.EXTREMUM:
+            return self.analysis.theory.registry.is_noisy(atom)
+        return atom.kind in _OF_NOISE
 
     def _spoken_tests(self) -> Iterable[Expr]:
         noise = {s.name for s in statements_in(self.analysis.theory.mechanism.body) if isinstance(s, Sample)}
@@ -640,12 +646,13 @@ class Pool:
 
     def _leaf_sizes(self, leaf: Term) -> list[Term]:
         parts, constant = (leaf.parts, leaf.constant) if isinstance(leaf, Add) else (((leaf, 1),), 0)
-        parts, apart = _less_extrema(tuple((t, Fraction(k)) for t, k in parts))
+        registry = self.analysis.theory.registry
+        parts, apart = _less_extrema(tuple((t, Fraction(k)) for t, k in parts), registry)
         public: list[Term] = [const(constant)] if constant else []
         moved: list[Term] = [scaled(b, k) for k in apart for b in self._bounds[:1]]
         for part, factor in parts:
             term = scaled(part, factor)
-            if any(a.kind is Kind.DISTANCE for a in atoms((term,))):
+            if any(a.kind in _DISTANCES for a in atoms((term,))):
                 bound = self._distance_bound(term)
                 if bound is None:
                     return []
@@ -665,7 +672,7 @@ class Pool:
         table: dict[Term, Term] = {}
         theory = self.analysis.theory
         for atom in atoms((term,)):
-            if atom.kind is not Kind.DISTANCE:
+            if atom.kind not in _DISTANCES:
                 continue
             group = theory.inputs.get(atom.name[2:])
             index = atom.args[0] if isinstance(atom, App) else None
@@ -796,7 +803,7 @@ class Pool:
         shifts = [d.shift for p in self.rounds for d in p.drawings()]
         spoken = atoms(shifts)
         instead = [s for s in registry.indices if s in spoken]
-        spared = [witness_of(s) for s in registry.extrema if s in spoken and s.kind is not Kind.NOISE]
+        spared = [witness_of(s) for s in registry.extrema if s in spoken and not registry.is_noisy(s)]
         tests = [
             part for t in subterms(shifts) if isinstance(t, Ite) for part in (t.test, *_parts_of(t.test))
         ]
@@ -875,8 +882,13 @@ def _terms_of(path: Path) -> list[Term]:
     return found
 
 
+_OF_NOISE = (Kind.NOISE, Kind.PLACE, Kind.SUM, Kind.UNSETTLED)
+_DISTANCES = (Kind.DISTANCE, Kind.DRIFT)
+
+
 def _noisy(term: Term) -> bool:
-    return any(a.kind in (Kind.NOISE, Kind.DATA, Kind.DISTANCE) for a in atoms((term,)))
+    kinds = (*_OF_NOISE, *_DISTANCES, Kind.EXTREMUM, Kind.DATA)
+    return any(a.kind in kinds for a in atoms((term,)))
 
 
 def _mentions_generic(term: Term) -> bool:
@@ -940,16 +952,16 @@ def _sizes(form: Term) -> list[Term]:
 
 
 def _less_extrema(
-    parts: tuple[tuple[Term, Fraction], ...],
+    parts: tuple[tuple[Term, Fraction], ...], registry: Registry
 ) -> tuple[tuple[tuple[Term, Fraction], ...], list[Fraction]]:
     """A sum without its maxima, and how often each may move: once for a pair `c·best' - c·best`, once for a
     maximum of distances.
     """
     extrema = [(t, k) for t, k in parts if is_extremum(t)]
-    noisy = [k for t, k in extrema if isinstance(t, Sym) and t.kind is Kind.NOISE]
+    noisy = [k for t, k in extrema if isinstance(t, Sym) and registry.is_noisy(t)]
     if sorted(k for k in noisy if k > 0) != sorted(-k for k in noisy if k < 0):
         return parts, []
-    apart = [abs(k) for t, k in extrema if isinstance(t, Sym) and t.kind is not Kind.NOISE]
+    apart = [abs(k) for t, k in extrema if isinstance(t, Sym) and not registry.is_noisy(t)]
     return tuple(p for p in parts if p not in extrema), [*(k for k in noisy if k > 0), *apart]
 
 

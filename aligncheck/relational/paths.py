@@ -48,6 +48,7 @@ from aligncheck.relational.selection import (
     pick,
     size_of,
 )
+from aligncheck.relational.settled import NOTHING, Entry, Made, common
 from aligncheck.relational.sums import concrete_sum
 from aligncheck.relational.terms import (
     ONE,
@@ -164,8 +165,8 @@ class Decision:
 class Drawing:
     """A draw: its index, its distribution in both runs, the draw on D and its shift.
 
-    `before` is the greatest index at which the variable was drawn before, `seen` the noise on which a value
-    in the environment may depend, `lines` the alignment's lines for it.
+    `before` is the greatest index at which the variable was drawn before, `made` what is fixed when it is
+    drawn, `lines` the alignment's lines for it.
     """
 
     name: str
@@ -176,7 +177,7 @@ class Drawing:
     right: noise.Draw
     shift: Term
     before: Term
-    seen: frozenset[Term]
+    made: Made
     span: Span
     lines: tuple[Span, ...]
 
@@ -262,7 +263,8 @@ class Cut:
     symbol of its value on D and, unless both runs share it, of its distance or value on D'); `facts` what the
     only path into the loop established about symbols that never change again. `parent` is the cut point from
     which all ways into the loop come, or else the loop around it: its invariants speak of symbols that are
-    fixed by then. `enclosing` are the loops around this one, by the syntax.
+    fixed by then. `enclosing` are the loops around this one, by the syntax. `made` is what is fixed there
+    whichever way leads there; the draws of earlier rounds only by the symbols in `fresh`, which rest on them.
     """
 
     number: int
@@ -273,6 +275,7 @@ class Cut:
     counter: Sym | None = None
     parent: int | None = None
     enclosing: tuple[int, ...] = ()
+    made: Made = NOTHING
 
     @property
     def label(self) -> str:
@@ -330,14 +333,15 @@ class Unroll:
 
 @dataclass
 class _State:
-    """One path under construction."""
+    """One path under construction; `made` is all that is fixed by now."""
 
     origin: int
     env: Env
     events: list[Event]
+    made: Made = NOTHING
 
     def fork(self) -> _State:
-        return _State(self.origin, dict(self.env), list(self.events))
+        return _State(self.origin, dict(self.env), list(self.events), self.made)
 
 
 PATH_LIMIT = 2048
@@ -751,7 +755,8 @@ class _Machine:
                 decision = Decision(test, holds, branch.test.span, hidden=True)
                 own = [e for e in arm.events if not _is_primed(e)]
                 env = {name: Pair(arm.env[name].left, value) for name, value in right.items()}
-                done.append(_State(state.origin, env, [*state.events, decision, *own, *primed]))
+                events = [*state.events, decision, *own, *primed]
+                done.append(_State(state.origin, env, events, state.made))
         return done
 
     def sample(self, stmt: Sample, state: _State) -> None:
@@ -764,22 +769,18 @@ class _Machine:
             stmt.family, stmt.name, None if index is None else index.right, tuple(a.right for a in args)
         )
         position = ZERO if index is None else index.left
-        own = _DrawScope.at(
-            self.theory,
-            state.env,
-            stmt.name,
-            None if index is None else index.left,
-            left.value,
-        )
+        at = None if index is None else index.left
+        own = _DrawScope.at(self.theory, state.env, stmt.name, at, left.value)
         moving = [item for item in self.mechanism.align if stmt.name in {s.name for s in shifts_in((item,))}]
         state.events += self._made(align_expressions(tuple(moving)), state)
         shift, lines, partial = shift_of(self.mechanism.align, stmt.name, position, own, self.theory)
         state.events += [Required(p, True) for p in partial]
         before = state.env[latest(stmt.name)].left
-        seen = frozenset(a for v in state.env.values() for a in atoms((v.left,)) if a.kind is Kind.NOISE)
+        fixed = state.made
         state.events.append(
-            Drawing(stmt.name, stmt.family, index, args, left, right, shift, before, seen, stmt.span, lines)
+            Drawing(stmt.name, stmt.family, index, args, left, right, shift, before, fixed, stmt.span, lines)
         )
+        state.made = fixed.then(Entry(left.symbol, stmt.name))
         drawn = Pair(left.value, add(left.value, shift))
         if index is None:
             state.env[stmt.name] = drawn
@@ -822,6 +823,7 @@ class _Machine:
         state.events.append(Called(stmt.name, use, number, values, lists, spent, stmt))
         state.env[number_of(stmt.name)] = same(number)
         state.events.append(Assumed(made(stmt.name, number)))
+        state.made = state.made.then(Entry(made(stmt.name, number), stmt.name))
         state.env[COST] = same(add(state.env[COST].left, spent.left))
 
     def _listed(self, value: Expr, state: _State) -> Listed:
@@ -873,6 +875,7 @@ class _Machine:
             else:
                 self.theory.registry.define_extremum(symbol, meaning)
         state.env[name] = Pair(symbols[0], symbols[1])
+        state.made = state.made.then(*(Entry(symbol) for symbol in symbols))
 
     def _select(self, name: str, left: Gathered, right: Gathered, span: Span, state: _State) -> None:
         """Both runs select alike (an obligation), so that what is selected becomes a part of ω."""
@@ -967,7 +970,7 @@ class _Machine:
         for state in states:
             self.finish(state, number)
         self.around.append(number)
-        head = _State(number, dict(cut.env), [])
+        head = _State(number, dict(cut.env), [], cut.made)
         if isinstance(stmt, For):
             if cut.counter is None:
                 raise InternalError("a loop without a counter")
@@ -987,7 +990,11 @@ class _Machine:
         self.around.pop()
         broken = self.broken.pop()
         if outside is not None and not broken:
-            outside.env.update(_drawn_everywhere(cut, ends))
+            whole = _drawn_everywhere(cut, ends)
+            outside.env.update(whole)
+            drawn = {e.name: e.left.symbol for s in ends for e in s.events if isinstance(e, Drawing)}
+            ended = (Entry(s, name, whole=True) for name, s in drawn.items() if each_of(name) in whole)
+            outside.made = outside.made.then(*ended)
         leaving = ([outside] if outside is not None else []) + broken
         return [self._left(stmt, state) for state in leaving]
 
@@ -1041,7 +1048,10 @@ class _Machine:
         if len(states) == 1:
             facts += _established(states[0])
         index = counter if isinstance(stmt, For) else None
-        return Cut(number, stmt, env, fresh, facts, index, parent, tuple(self.around))
+        executed = (Entry(made(n, fresh[number_of(n)].left), n) for n in called)
+        carried = (Entry(a) for v in fresh.values() for a in atoms((v.left, v.right)))
+        fixed = common(s.made for s in states).without(drawn | called).then(*executed, *carried)
+        return Cut(number, stmt, env, fresh, facts, index, parent, tuple(self.around), fixed)
 
     def _fresh(self, name: str, number: int, values: list[Pair]) -> Pair:
         sorts = {sort_of(t) for v in values for t in (v.left, v.right)}
@@ -1052,10 +1062,10 @@ class _Machine:
             return same(truth) if shared else Pair(truth, Sym(f"{label}'", Sort.BOOL, Kind.PRIMED))
         whole = sorts == {Sort.INT} and (number, name) not in self.guess.real
         sort = Sort.INT if whole else Sort.REAL
-        left = Sym(label, sort, Kind.GHOST if _is_bookkeeping(name) else Kind.STATE)
+        left = Sym(label, sort, Kind.LEDGER if _is_bookkeeping(name) else Kind.STATE)
         if shared:
             return same(left)
-        return Pair(left, add(left, Sym(f"d:{label}", sort, Kind.DISTANCE)))
+        return Pair(left, add(left, Sym(f"d:{label}", sort, Kind.DRIFT)))
 
     # --- concrete rounds, for counterexamples only --------------------------------------------------------
 
@@ -1204,7 +1214,7 @@ def _merged(
         for e in arm.events
         if isinstance(e, Required) and not e.primed
     ]
-    return _State(state.origin, env, [*state.events, *own, *primed])
+    return _State(state.origin, env, [*state.events, *own, *primed], state.made)
 
 
 def _field_fact(label: str, position: Term, value: Term) -> Term:
@@ -1214,11 +1224,14 @@ def _field_fact(label: str, position: Term, value: Term) -> Term:
     return eq(App(label, (position,), Sort.REAL, Kind.OMEGA), value)
 
 
-def _unsettled(name: str) -> Term:
+def _unsettled(name: str, index: Term | None) -> Term:
     """How far the alignment moves a draw that it is about to move, or that comes later: nothing is assumed of
-    it.
+    it. Draws at two indices may be moved by two numbers.
     """
-    return Sym(f"d:unsettled:{name}", Sort.REAL, Kind.DISTANCE)
+    label = f"d:unsettled:{name}"
+    if index is None:
+        return Sym(label, Sort.REAL, Kind.UNSETTLED)
+    return App(label, (index,), Sort.REAL, Kind.UNSETTLED)
 
 
 def each_of(name: str) -> str:
@@ -1469,7 +1482,7 @@ class _DrawScope(ProgramScope):
     ) -> _DrawScope:
         """The scope at the draw `drawn[index]`, whose value on D is `value`."""
         key = drawn if index is None else _cell(drawn, index)
-        return cls(theory, {**env, key: Pair(value, add(value, _unsettled(drawn)))}, False)
+        return cls(theory, {**env, key: Pair(value, add(value, _unsettled(drawn, index)))}, False)
 
     def name(self, ident: str, primed: bool, span: Span) -> Term:
         if ident not in self.env and ident in self.theory.gathers:
@@ -1497,9 +1510,7 @@ class _DrawScope(ProgramScope):
         return self.theory.registry.anonymous_index(meaning, expr.span), meaning.enough()
 
     def _foreseen(self, name: str, expr: Gather, primed: bool) -> Term:
-        """What a variable will hold later in the complete run: a part of ω, or a symbol that counts as
-        noise.
-        """
+        """What a variable will hold later in the complete run: a part of ω, or a maximum over noise."""
         if expr.function not in ("max", "min"):
             return chosen(name)
         return extremum(name, primed)
@@ -1512,5 +1523,5 @@ class _DrawScope(ProgramScope):
             if isinstance(stmt, Sample) and stmt.name == name:
                 args = tuple(ONE for _ in stmt.args)
                 value = noise.draw(stmt.family, name, index, args).value
-                return add(value, _unsettled(name)) if primed else value
+                return add(value, _unsettled(name, index)) if primed else value
         raise InternalError(f"{name} is no variable")

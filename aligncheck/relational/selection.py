@@ -12,7 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from aligncheck.internal import InternalError
+from aligncheck.relational.settled import GIVEN, Definition, is_settled
 from aligncheck.relational.terms import (
+    AT_A_LOOP_HEAD,
     FALSE,
     ONE,
     TRUE,
@@ -103,21 +105,17 @@ class Gathered:
         return [*around, *(a for a in atoms((self.where, self.body)) if a != self.binder and a not in around)]
 
     @property
-    def is_noisy(self) -> bool:
-        """Whether noise, or state that may hold some, enters the set or what is compared."""
-        carried = (Kind.STATE, Kind.PRIMED, Kind.DISTANCE)
-        return any(
-            a.kind is Kind.NOISE or (a.kind in carried and "@" in a.name)
-            for a in atoms((self.low, self.high, self.where, self.body))
-        )
+    def parts(self) -> tuple[Term, ...]:
+        """What decides the value of a maximum over the set, or an index at which it is taken."""
+        return (self.low, self.high, self.where, self.body)
 
-    @property
-    def tieless(self) -> bool:
+    def tieless(self, definition: Definition) -> bool:
         """Whether equal values at two indices have probability 0.
 
-        Why: the body is a number that no noise enters plus a multiple of continuous noise that is drawn for
-        each index on its own. For two indices the difference then has a density, and pairs of indices are
-        finitely many (rule 10: only for continuous noise).
+        Why: the body is a number that no noise enters plus a multiple of one draw (a symbol of kind NOISE is
+        nothing else) of continuous noise at the index itself. Draws at two indices are two draws
+        (`drawn_once`), so for two indices the difference has a density; and pairs of indices are finitely
+        many (rule 10: only for continuous noise).
         """
         if not isinstance(self.body, Add):
             parts: tuple[Term, ...] = (self.body,)
@@ -125,12 +123,8 @@ class Gathered:
             parts = tuple(t for t, _ in self.body.parts)
         own = [t for t in parts if isinstance(t, App) and t.kind is Kind.NOISE and t.args == (self.binder,)]
         rest = [t for t in parts if t not in own]
-        return len(own) == 1 and own[0].sort is Sort.REAL and all(self._is_fixed(a) for a in atoms(rest))
-
-    def _is_fixed(self, atom: Sym | App) -> bool:
-        """Whether no noise enters a symbol: those of loop heads (`@`) may hold some."""
-        given = atom.kind in (Kind.PARAMETER, Kind.DATA, Kind.DISTANCE) and "@" not in atom.name
-        return atom == self.binder or given
+        fixed = all(is_settled(a, definition, free=GIVEN) for a in atoms(rest))
+        return len(own) == 1 and own[0].sort is Sort.REAL and fixed
 
     def enough(self) -> Term:
         """What is demanded of the set, and under which alone `Registry.facts` says what is taken from it:
@@ -180,10 +174,8 @@ def size_of(name: str) -> Sym:
 
 
 def extremum(name: str, primed: bool) -> Sym:
-    """The symbol of a maximum or minimum on D or (`primed`) on D'. It depends on noise, so it counts as
-    noise.
-    """
-    return Sym(f"{_VALUE}{name}" + ("'" if primed else ""), Sort.REAL, Kind.NOISE)
+    """The symbol of a maximum or minimum on D or (`primed`) on D'."""
+    return Sym(f"{_VALUE}{name}" + ("'" if primed else ""), Sort.REAL, Kind.EXTREMUM)
 
 
 def chosen(name: str) -> Sym:
@@ -215,7 +207,7 @@ def selection_of(atom: Sym | App) -> str | None:
 
 def is_extremum(atom: Term) -> bool:
     """Whether an atom stands for a maximum or a minimum."""
-    return isinstance(atom, Sym) and atom.name.startswith(_VALUE)
+    return isinstance(atom, Sym) and atom.kind is Kind.EXTREMUM
 
 
 def is_anonymous(atom: Term) -> bool:
@@ -232,7 +224,7 @@ def needs_no_arguments(meaning: Gathered, span: Span) -> None:
     Raises UnsupportedError.
     """
     for symbol in (a for a in meaning.free if isinstance(a, Sym)):
-        if "@" in symbol.name:
+        if symbol.kind in AT_A_LOOP_HEAD:
             raise UnsupportedError(span, "a set whose values change from round to round of a loop")
         if symbol.kind is Kind.GHOST and ":" not in symbol.name:
             index = symbol.name.removesuffix(BINDER)
@@ -273,20 +265,17 @@ class Registry:
         for symbol, known in self.extrema.items():
             if known == meaning:
                 return symbol
-        kind = Kind.NOISE if meaning.is_noisy else Kind.DATA
-        symbol = Sym(f"{_VALUE}#{len(self.extrema)}", Sort.REAL, kind)
+        symbol = Sym(f"{_VALUE}#{len(self.extrema)}", Sort.REAL, Kind.EXTREMUM)
         self.extrema[symbol] = meaning
         return symbol
 
     def anonymous_index(self, meaning: Gathered, span: Span) -> Sym:
-        """The symbol of an index at which a maximum is taken; it depends on noise, so it counts as noise.
-        Raises UnsupportedError.
-        """
+        """The symbol of an index of a maximum: one for each meaning. Raises UnsupportedError."""
         needs_no_arguments(meaning, span)
         for symbol, known in self.indices.items():
             if known == meaning:
                 return symbol
-        symbol = Sym(f"{_INDEX}#{len(self.indices)}", Sort.INT, Kind.NOISE)
+        symbol = Sym(f"{_INDEX}#{len(self.indices)}", Sort.INT, Kind.PLACE)
         self.indices[symbol] = meaning
         return symbol
 
@@ -302,13 +291,16 @@ class Registry:
         """Whether a symbol stands for a maximum or for an index at which one is taken."""
         return symbol in self.extrema or symbol in self.indices
 
-    def hidden_in(self, symbol: Sym) -> tuple[Term, ...] | None:
-        """What the value of a maximum's symbol, or of a witness', is made of; None where no definition is
-        kept.
+    def hidden_in(self, symbol: Sym | App) -> tuple[Term, ...] | None:
+        """What the value of a maximum's symbol, or of an index of one, is made of; None where no definition
+        is kept.
         """
-        table = self.extrema if symbol in self.extrema else self.indices
-        meaning = table.get(symbol)
-        return None if meaning is None else (meaning.low, meaning.high, meaning.where, meaning.body)
+        meaning = self.meaning_of(symbol) if isinstance(symbol, Sym) else None
+        return None if meaning is None else meaning.parts
+
+    def is_noisy(self, symbol: Sym) -> bool:
+        """Whether noise may enter the value of a maximum's symbol."""
+        return not is_settled(symbol, self.hidden_in)
 
     @property
     def is_empty(self) -> bool:
@@ -350,14 +342,14 @@ class Registry:
             if isinstance(atom, Sym) and (meaning := self.extrema.get(atom)) is not None:
                 yield from self._extremum_facts(atom, meaning, indices)
             if isinstance(atom, Sym) and (meaning := self.indices.get(atom)) is not None:
-                yield from _argmax_facts(atom, meaning, indices)
+                yield from self._argmax_facts(atom, meaning, indices)
         names = {a.name for a in present}
         for name, meaning in self.argmaxima.items():
             if meaning is not None and f"{_CHOSEN}{name}" in names:
-                yield from _argmax_facts(chosen(name), meaning, indices)
+                yield from self._argmax_facts(chosen(name), meaning, indices)
         for name, meaning in self.selections.items():
             if meaning is not None and names & {f"{p}{name}" for p in (_IN, _AT, _PASSED, "size:")}:
-                yield from _top_facts(name, meaning, indices, present)
+                yield from _top_facts(name, meaning, meaning.tieless(self.hidden_in), indices, present)
 
     def _extremum_facts(self, symbol: Sym, meaning: Gathered, indices: list[Term]) -> Iterator[Term]:
         witness = witness_of(symbol)
@@ -367,16 +359,27 @@ class Registry:
         for index in indices:
             yield implies(meaning.inside(index), le(meaning.value(index), top))
 
+    def _argmax_facts(self, symbol: Sym, meaning: Gathered, indices: list[Term]) -> Iterator[Term]:
+        some, tieless = meaning.enough(), meaning.tieless(self.hidden_in)
+        yield implies(some, meaning.inside(symbol))
+        for index in indices:
+            if index != symbol:
+                inside = and_((some, meaning.inside(index)))
+                yield implies(inside, meaning.beats(symbol, index))
+                if tieless:
+                    apart = or_((eq(index, symbol), lt(meaning.value(index), meaning.value(symbol))))
+                    yield implies(inside, apart)
+
 
 def witness_of(symbol: Sym) -> Sym:
     """An index at which a maximum is taken."""
-    return Sym(f"{symbol.name}{WITNESS}", Sort.INT, Kind.GHOST)
+    return Sym(f"{symbol.name}{WITNESS}", Sort.INT, Kind.PLACE)
 
 
 def _speaks_of(meaning: Gathered, changing: frozenset[Term]) -> bool:
-    terms = [meaning.low, meaning.high, meaning.where, meaning.body]
-    terms += [meaning.count] if meaning.count is not None else []
-    return any(a in changing for a in atoms(terms))
+    return any(
+        a in changing for a in atoms([*meaning.parts, *([] if meaning.count is None else [meaning.count])])
+    )
 
 
 def _indices(found: list[Sym | App]) -> list[Term]:
@@ -398,19 +401,9 @@ def _depth(term: Term) -> int:
     return max((1 + _depth(a.args[0]) for a in inner), default=0)
 
 
-def _argmax_facts(symbol: Sym, meaning: Gathered, indices: list[Term]) -> Iterator[Term]:
-    some = meaning.enough()
-    yield implies(some, meaning.inside(symbol))
-    for index in indices:
-        if index != symbol:
-            inside = and_((some, meaning.inside(index)))
-            yield implies(inside, meaning.beats(symbol, index))
-            if meaning.tieless:
-                apart = or_((eq(index, symbol), lt(meaning.value(index), meaning.value(symbol))))
-                yield implies(inside, apart)
-
-
-def _top_facts(name: str, meaning: Gathered, indices: list[Term], present: list[Sym | App]) -> Iterator[Term]:
+def _top_facts(
+    name: str, meaning: Gathered, tieless: bool, indices: list[Term], present: list[Sym | App]
+) -> Iterator[Term]:
     if meaning.count is None:
         raise InternalError("a selection without a count")
     count, some = meaning.count, meaning.enough()
@@ -431,11 +424,7 @@ def _top_facts(name: str, meaning: Gathered, indices: list[Term], present: list[
         for other in indices:
             if one != other and other not in picked:
                 divided = and_((some, member(name, one), meaning.inside(other), not_(member(name, other))))
-                order = (
-                    lt(meaning.value(other), meaning.value(one))
-                    if meaning.tieless
-                    else meaning.beats(one, other)
-                )
+                order = lt(meaning.value(other), meaning.value(one)) if tieless else meaning.beats(one, other)
                 yield implies(divided, order)
     ranks = [a.args[0] for a in present if a.name == f"{_AT}{name}" and isinstance(a, App)]
     for rank in ranks:
@@ -447,7 +436,7 @@ def _top_facts(name: str, meaning: Gathered, indices: list[Term], present: list[
                 one, other = pick(name, rank), pick(name, later)
                 before = (
                     lt(meaning.value(other), meaning.value(one))
-                    if meaning.tieless
+                    if tieless
                     else and_((meaning.beats(one, other), not_(eq(one, other))))
                 )
                 yield implies(ordered, before)

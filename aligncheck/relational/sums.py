@@ -37,13 +37,13 @@ class Sums:
         left = atoms(form)
         arguments = tuple(atom for atom, mark in marks.items() if mark in left)
         at_index = [a for a in atoms(parts) if isinstance(a, App) and a not in free]
-        kind = Kind.OMEGA if all(a.kind in _PUBLIC for a in at_index) else Kind.NOISE
+        kind = Kind.OMEGA if all(a.kind in _PUBLIC for a in at_index) else Kind.SUM
         sort = Sort.INT if sort_of(meaning.body) is Sort.INT else Sort.REAL
         return App(f"sum:{number}", arguments, sort, kind)
 
-    def hidden_in(self, symbol: App) -> tuple[Term, ...]:
-        """What the sum of a symbol is made of, besides the symbol's arguments."""
-        return next(form for form, number in self.forms.items() if symbol.name == f"sum:{number}")
+    def hidden_in(self, symbol: Sym | App) -> tuple[Term, ...] | None:
+        """What the sum of a symbol is made of, besides the symbol's arguments; None for any other symbol."""
+        return next((form for form, number in self.forms.items() if symbol.name == f"sum:{number}"), None)
 
 
 def concrete_sum(meaning: Gathered) -> Term:

@@ -25,22 +25,38 @@ class Sort(Enum):
 
 
 class Kind(Enum):
-    """Where a symbol's value comes from.
+    """What a symbol is, and so where its value comes from. Whoever asks what a symbol is asks for its kind,
+    never for the shape of its arguments or for how its name begins.
 
-    PARAMETER: public input. DATA: an answer on D. DISTANCE: how far an answer or a state variable is on D'
-    from D. NOISE: a draw on D. STATE: a program variable at a loop head, on D. PRIMED: a bool variable at a
-    loop head, on D'. COUNTER: a loop index. GHOST: bookkeeping of the proof. OMEGA: a part of the output.
+    PARAMETER: public input. DATA: an answer on D. DISTANCE: how far an answer is on D' from D. NOISE: a draw
+    on D, and nothing else. EXTREMUM: a maximum or minimum over a set. PLACE: an index at which one is taken.
+    SUM: a sum over a set that reads answers or noise. STATE: a program variable at a loop head, on D; PRIMED:
+    a bool one on D'; DRIFT: how far one is on D' from D. LEDGER: what the proof counts, at a loop head.
+    RELEASE: a part of what a call released. UNSETTLED: how far the alignment moves a draw that is not made
+    yet. COUNTER: a loop index. GHOST: what the proof names of D and D', and generic indices. OMEGA: a part of
+    the output, and a function of public numbers.
     """
 
     PARAMETER = "parameter"
     DATA = "data"
     DISTANCE = "distance"
     NOISE = "noise"
+    EXTREMUM = "extremum"
+    PLACE = "place"
+    SUM = "sum"
     STATE = "state"
     PRIMED = "primed"
+    DRIFT = "drift"
+    LEDGER = "ledger"
+    RELEASE = "release"
+    UNSETTLED = "unsettled"
     COUNTER = "counter"
     GHOST = "ghost"
     OMEGA = "omega"
+
+
+AT_A_LOOP_HEAD = (Kind.STATE, Kind.PRIMED, Kind.DRIFT, Kind.LEDGER, Kind.COUNTER)
+"""Symbols that stand for another number in each round of a loop."""
 
 
 class _Interned(type):

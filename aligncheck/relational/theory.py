@@ -14,7 +14,7 @@ from functools import cached_property
 from aligncheck.check.sorts import sorts_of
 from aligncheck.check.symbols import symbols_of
 from aligncheck.internal import InternalError
-from aligncheck.relational.calls import Called, Records, Released, sorts_released
+from aligncheck.relational.calls import Called, Records, Released, execution_of, sorts_released
 from aligncheck.relational.evaluate import Evaluator, Partial
 from aligncheck.relational.selection import Gathered, Registry, UnsupportedError
 from aligncheck.relational.sums import Sums
@@ -96,6 +96,15 @@ class Theory:
         given = {**event.values, **{n: each.length for n, each in event.lists.items()}}
         sorts = sorts_released(self.mechanism, event.name)
         return Records(event.name, event.number, contract_of(event.use), sorts, given)
+
+    def hidden_in(self, atom: Sym | App) -> tuple[Term, ...] | None:
+        """What the symbol of a maximum, of an index of one or of a sum is made of, besides its arguments, or
+        by what a call's release comes about; None for a symbol without a definition.
+        """
+        execution = execution_of(atom)
+        if execution is not None:
+            return (execution,)
+        return self.sums.hidden_in(atom) or self.registry.hidden_in(atom)
 
     @cached_property
     def functions(self) -> dict[str, nodes.Function]:
@@ -374,7 +383,7 @@ class Theory:
                 return self._answer_facts(atom.name[2:], index)
             case Kind.DATA if atom.name in self.inputs:
                 return self._range_facts(atom.name, index)
-            case Kind.OMEGA if atom.name.startswith("call:"):
+            case Kind.RELEASE:
                 return self.released.facts(atom)
             case Kind.PARAMETER if isinstance(atom, App) and atom.name.startswith("fun:"):
                 return ()
@@ -398,8 +407,14 @@ class Theory:
                 | Kind.DATA
                 | Kind.DISTANCE
                 | Kind.NOISE
+                | Kind.EXTREMUM
+                | Kind.PLACE
+                | Kind.SUM
                 | Kind.STATE
                 | Kind.PRIMED
+                | Kind.DRIFT
+                | Kind.LEDGER
+                | Kind.UNSETTLED
                 | Kind.COUNTER
                 | Kind.GHOST
                 | Kind.OMEGA

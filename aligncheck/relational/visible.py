@@ -388,6 +388,6 @@ def _is_known_atom(atom: Sym | App, known: set[Sym] | frozenset[Sym]) -> bool:
     selection = selection_of(atom)
     if selection is not None:
         return size_of(selection) in known
-    if atom.kind in (Kind.PARAMETER, Kind.OMEGA):
+    if atom.kind in (Kind.PARAMETER, Kind.OMEGA, Kind.RELEASE):
         return True
     return isinstance(atom, Sym) and (atom in known or atom.name.startswith(PUBLIC_GHOSTS))

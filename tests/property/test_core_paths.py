@@ -170,10 +170,10 @@ def world_of(spec: Mechanism, done: Replay) -> World:
             symbols[Sym(f"size:{name}", Sort.INT, Kind.OMEGA)] = Fraction(len(value))
         elif isinstance(value, Fraction):
             symbols[Sym(f"sel:{name}", Sort.INT, Kind.OMEGA)] = value
-            symbols[Sym(f"val:{name}", Sort.REAL, Kind.NOISE)] = value
+            symbols[Sym(f"val:{name}", Sort.REAL, Kind.EXTREMUM)] = value
     for name, value in _assigned(done.run_d_prime).items():
         if isinstance(value, Fraction):
-            symbols[Sym(f"val:{name}'", Sort.REAL, Kind.NOISE)] = value
+            symbols[Sym(f"val:{name}'", Sort.REAL, Kind.EXTREMUM)] = value
     symbols[Sym("out:len", Sort.INT, Kind.OMEGA)] = Fraction(len(output))
     for tag in {s.tag for s in statements_in(spec.body) if isinstance(s, Emit)}:
         counted = Fraction(sum(r.tag == tag for r in output))
