@@ -66,7 +66,7 @@ def public_value(sort: nodes.Sort, chance: random.Random) -> Value:
     if sort is nodes.Sort.BOOL:
         return chance.random() < 0.5
     if sort is nodes.Sort.INT:
-        return F(chance.choice([0, 1, 1, 2, 3]))
+        return F(chance.choice([0, 1, 1, 2, 3, -1]))
     return chance.choice([F(0), F(1, 4), F(1, 2), F(1), F(1), F(2), F(5)])
 
 

@@ -1,0 +1,185 @@
+"""Random specs, judged by the checker and by brute force; `main` prints how many of each construct.
+
+    PYTHONPATH=tests python tests/truth/brute.py --count 100000 --seed 0 --jobs 2
+
+prints the table, and each spec that is VERIFIED though something contradicts that; then the exit status is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+
+from contradiction import Contradiction, Unsupported, contradiction
+from generated import CONSTRUCTS, DENSITY, Spec, generated
+from lemma_one import Fault, Looked, first_fault
+
+from aligncheck.check import check
+from aligncheck.diagnostics import SpecError
+from aligncheck.judge import judge_in_full
+from aligncheck.pipeline import load_stages
+from aligncheck.refute.events import describe
+from aligncheck.refute.refuter import Aim, refute
+from aligncheck.refute.violation import Violation
+from aligncheck.syntax.nodes import Mechanism
+from aligncheck.syntax.parse import parse
+from aligncheck.verdict import Verdict, Verified, name_of
+from aligncheck.workers import Done, Raised, Supervision
+
+SECONDS = 10.0
+"""For the proof of a spec; what takes longer counts as not verified."""
+TOGETHER = 50
+"""So many specs share a process."""
+PROBABILITIES = 10
+"""How many `refute` computes."""
+REFUSED = "REFUSED"
+ROUTES = {"injective": "general route"}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What became of the spec with a number. `verdict` is `REFUSED` where the text makes no sense; `trivial`:
+    it is verified without its alignment, too. What is VERIFIED may be contradicted by brute force, by replays
+    of its alignment, and by a violation that `refute` certifies; `looked` says what was replayed.
+    """
+
+    seed: int
+    spec: Spec
+    verdict: str
+    constructs: frozenset[str]
+    trivial: bool = False
+    contradiction: Contradiction | None = None
+    fault: Fault | None = None
+    violation: str | None = None
+    looked: Looked = field(default_factory=Looked)
+
+    @property
+    def wrong(self) -> tuple[str, ...]:
+        """Why it should not be VERIFIED, if it is."""
+        found = (self.contradiction, self.fault, self.violation)
+        return tuple(str(one) for one in found if one is not None) if self.verdict == "VERIFIED" else ()
+
+
+def checked(spec: Spec) -> Mechanism:
+    """Raises SpecError."""
+    return check(spec.source, parse(spec.source), spec.read)
+
+
+def verdict_on(spec: Spec) -> tuple[Verdict | None, Mechanism | None]:
+    """None where it is refused."""
+    try:
+        mechanism = checked(spec)
+        return judge_in_full(mechanism, spec.source, time.monotonic() + SECONDS, search=False)[0], mechanism
+    except SpecError:
+        return None, None
+
+
+def judged(seed: int, others: bool = False) -> Judged:
+    """What becomes of a spec. Brute force is asked about what is VERIFIED; about `others`, too."""
+    spec = generated(seed)
+    verdict, mechanism = verdict_on(spec)
+    if verdict is None or mechanism is None:
+        return Judged(seed, spec, REFUSED, spec.constructs)
+    constructs = spec.constructs
+    verified = isinstance(verdict, Verified)
+    if isinstance(verdict, Verified) and verdict.proof.route in ROUTES:
+        constructs |= {ROUTES[verdict.proof.route]}
+    found = None
+    if verified or others:
+        with suppress(Unsupported):
+            found = contradiction(mechanism, seed)
+    if not verified:
+        return Judged(seed, spec, name_of(verdict), constructs, contradiction=found)
+    looked = Looked()
+    fault = None if DENSITY in constructs else first_fault(mechanism, seed, looked)
+    trivial = isinstance(verdict_on(spec.without_alignment())[0], Verified)
+    return Judged(
+        seed, spec, name_of(verdict), constructs, trivial, found, fault, _refuted(mechanism), looked
+    )
+
+
+def _refuted(mechanism: Mechanism) -> str | None:
+    """The event of a certified violation, if a short search comes upon one."""
+    found = refute(mechanism, Aim(seconds=SECONDS, probabilities=PROBABILITIES, any_will_do=True))
+    if isinstance(found, Violation):
+        return f"refuted by {describe(found.event)} for {found.scenario}"
+    return None
+
+
+def all_judged(first: int, count: int, jobs: int, others: bool = False) -> Iterator[Judged]:
+    """Raises AssertionError where the checker breaks down."""
+    batches = [
+        (range(start, min(start + TOGETHER, first + count)), others)
+        for start in range(first, first + count, TOGETHER)
+    ]
+    with Supervision(_batch, batches, deadline=60 * TOGETHER, jobs=jobs, warm_up=load_stages) as work:
+        for place, outcome in work:
+            match outcome:
+                case Done(value=value):
+                    yield from value
+                case Raised(error=error, trace=trace):
+                    raise AssertionError(f"{batches[place]}: {error}\n{trace}")
+                case _:
+                    raise AssertionError(f"{batches[place]}: {outcome}")
+
+
+def _batch(batch: tuple[range, bool]) -> list[Judged]:
+    seeds, others = batch
+    return [judged(seed, others) for seed in seeds]
+
+
+def table(found: list[Judged]) -> str:
+    """How many specs have each construct, how many of them are VERIFIED, how many not without alignment."""
+    heads = "".join(
+        f"{head:>15}" for head in ("generated", "verified", "not trivially", "contradicted", "wrong")
+    )
+    lines = [f"{'construct':24}{heads}"]
+    for construct in ("all", *CONSTRUCTS, *ROUTES.values()):
+        here = [one for one in found if construct in one.constructs or construct == "all"]
+        verified = [one for one in here if one.verdict == "VERIFIED"]
+        counts = (
+            len(here),
+            len(verified),
+            sum(not one.trivial for one in verified),
+            sum(one.contradiction is not None for one in here),
+            sum(one.wrong != () for one in here),
+        )
+        lines.append(f"{construct:24}" + "".join(f"{count:15}" for count in counts))
+    lines.append(
+        ", ".join(f"{count} {verdict}" for verdict, count in Counter(one.verdict for one in found).items())
+    )
+    lines.append(
+        "replayed: "
+        + ", ".join(f"{sum(getattr(one.looked, f.name) for one in found)} {f.name}" for f in fields(Looked))
+    )
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0, help="the number of the first spec")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument(
+        "--others", action="store_true", help="ask brute force about what is not verified, too"
+    )
+    given = parser.parse_args()
+    found: list[Judged] = []
+    for one in all_judged(given.seed, given.count, given.jobs, given.others):
+        found.append(one)
+        if one.wrong:
+            print(
+                f"WRONG: number {one.seed}, of {' and '.join(one.spec.parts)}\n{one.spec}\n# {one.wrong}\n",
+                flush=True,
+            )
+    print(table(found))
+    return int(any(one.wrong for one in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

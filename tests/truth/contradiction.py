@@ -1,0 +1,414 @@
+"""Whether a spec's claim is false, by brute force: all noise, on small databases, for a few parameters.
+
+All noise is taken apart into ranges on each of which the run goes one way (`distribution`); their
+probabilities are known in closed form. What is left over when the patience ends is known by its mass alone:
+it counts as nothing on one side and as everything on the other. So what `contradiction` finds is certain;
+what it does not find may be false all the same.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import count, product
+from math import isinf
+from random import Random
+from typing import Any, TypeAlias
+
+from flint import arb
+from intervals import Range, Unsettled
+from masses import Ball, Cell, Law, ball, halves, mass
+from meaning import Frame, Inputs, Key, Machine, Program, Record, Undefined, Unsupported, Weights
+
+from aligncheck.source import Span
+from aligncheck.syntax import nodes as n
+
+Outcome: TypeAlias = tuple[Any, ...] | str
+"""Records; numbers of continuous noise by the whole number below. Or `UNDEFINED`."""
+UNDEFINED = "undefined"
+PARTS, LEAST = 600, 1e-5
+"""So many ranges of noise are looked at, none of them when its probability is less."""
+
+
+@dataclass(slots=True)
+class Distribution:
+    """The probabilities of outcomes, as far as they are known; of the rest only how the output begins."""
+
+    known: dict[Outcome, Ball] = field(default_factory=dict)
+    rest: list[tuple[tuple[Record, ...], Ball]] = field(default_factory=list)
+    runs: int = 0
+
+    def at_most(self, outcome: Outcome) -> Ball:
+        """An upper bound."""
+        total = self.known.get(outcome, arb(0))
+        for begun, left in self.rest:
+            if _may_become(begun, outcome):
+                total += left
+        return total
+
+
+def distribution(program: Program, inputs: Inputs, parts: int = PARTS) -> Distribution:
+    """Raises `Unsupported`."""
+    found = Distribution()
+    ids = count()
+    laws: dict[Span, Law] = {}
+    heap: list[tuple[float, int, dict[Key, Cell]]] = [(-1.0, next(ids), {})]
+    while heap:
+        weight, _, cells = heapq.heappop(heap)
+        machine = Machine(cells, laws)
+        found.runs += 1
+        try:
+            frame = program.run(inputs, machine)
+            outcome: Outcome = _outcome(frame)
+        except Undefined:
+            outcome = UNDEFINED
+        except Unsettled as unsettled:
+            parts -= 1
+            smaller = [] if parts < 0 or -weight < LEAST else list(_split(machine, cells, unsettled, weight))
+            if not smaller:
+                begun = unsettled.args[0] if unsettled.args else ()
+                found.rest.append((begun, _mass(machine, cells)))
+            for cell_weight, more in smaller:
+                heapq.heappush(heap, (cell_weight, next(ids), more))
+            continue
+        known = found.known.get(outcome)
+        here = _mass(machine, cells)
+        found.known[outcome] = here if known is None else known + here
+    return found
+
+
+def _outcome(frame: Frame) -> Outcome:
+    return tuple(
+        (tag, *((name, _shown(frame, value)) for name, value in fields)) for tag, fields in frame.output
+    )
+
+
+def _shown(frame: Frame, value: Any) -> Any:
+    if not isinstance(value, Range):
+        return value
+    continuous = any(
+        value.noise & bit and isinstance(law := frame.machine.laws[key], Law) and law.shape.continuous
+        for key, bit in frame.machine.bits.items()
+    )
+    if continuous and not isinf(value.low):
+        below = value.low // 1
+        if value.high < below + 1 or (value.open and value.high <= below + 1):
+            return "in", below
+    raise Unsettled(value.noise)
+
+
+def _mass(machine: Machine, cells: dict[Key, Cell]) -> Ball:
+    total = arb(1)
+    for key, cell in cells.items():
+        total *= _of_cell(machine.laws[key], cell)[0]
+    return total
+
+
+def _of_cell(law: Law | Weights, cell: Cell) -> tuple[Ball, float]:
+    if isinstance(law, Law):
+        return mass(law, cell)
+    weights = {j: ball(log).exp() for j, log in law.logs}
+    share = weights[int(cell[0])] / sum(weights.values(), arb(0))
+    return share, float(share)
+
+
+def _split(
+    machine: Machine, cells: dict[Key, Cell], unsettled: Unsettled, weight: float
+) -> Iterator[tuple[float, dict[Key, Cell]]]:
+    """The same noise in two or more parts, each with minus its probability; none where it is continuous and
+    in cells of the least width.
+    """
+    keys = [key for key, bit in machine.bits.items() if bit & unsettled.noise]
+    wide = [key for key in keys if _width(machine.laws[key], cells.get(key)) > 0]
+    if not wide:
+        return
+    key = max(wide, key=lambda k: _width(machine.laws[k], cells.get(k)))
+    law, cell = machine.laws[key], cells.get(key)
+    if isinstance(law, Weights):
+        for j, _ in law.logs:
+            yield weight * _of_cell(law, (j, j))[1], {**cells, key: (j, j)}
+        return
+    whole = law.shape.whole if cell is None else cell
+    before = mass(law, whole)[1]
+    for part in halves(law, whole, _cut(law, whole, unsettled) if len(keys) == 1 else None):
+        yield weight * mass(law, part)[1] / before if before else 0.0, {**cells, key: part}
+
+
+def _width(law: Law | Weights, cell: Cell | None) -> float:
+    if isinstance(law, Weights):
+        return 1.0
+    low, high = law.shape.whole if cell is None else cell
+    return high - low
+
+
+def _cut(law: Law, cell: Cell, unsettled: Unsettled) -> Fraction | None:
+    """Where the difference that matters is 0, if it grows or falls as fast as the noise."""
+    near = unsettled.near
+    if near is None:
+        return None
+    reach = law.range_of(cell, 0)
+    if not isinstance(reach, Range):
+        return None
+    guesses = [
+        a - b
+        for a, b in (
+            (reach.low, near.low),
+            (reach.high, near.high),
+            (reach.low, -near.high),
+            (reach.high, -near.low),
+        )
+        if not isinf(a) and not isinf(b)
+    ]
+    return next((Fraction(g) for g in guesses if reach.low < g < reach.high), None)
+
+
+def _may_become(begun: tuple[Record, ...], outcome: Outcome) -> bool:
+    if outcome == UNDEFINED:
+        return True
+    if len(begun) > len(outcome):
+        return False
+    for (tag, fields), shown in zip(begun, outcome, strict=False):
+        if tag != shown[0]:
+            return False
+        for (_, value), (_, other) in zip(fields, shown[1:], strict=True):
+            low, high = (other[1], other[1] + 1) if isinstance(other, tuple) else (other, other)
+            ends = (value.low, value.high) if isinstance(value, Range) else (value, value)
+            if ends[1] < low or ends[0] > high:
+                return False
+    return True
+
+
+# --- databases --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Neighbours on which the claim is false; or inputs for which an operation is undefined."""
+
+    public: Inputs
+    on_d: Inputs
+    on_d_prime: Inputs
+    outcome: Outcome
+    at_least: float
+    at_most: float
+    allowed: float
+
+    def __str__(self) -> str:
+        return (
+            f"{dict(self.public)}: D {dict(self.on_d)}, D' {dict(self.on_d_prime)}: {self.outcome} has "
+            f"probability {self.at_least:.6g} on D, at most {self.at_most:.6g} on D'; "
+            f"allowed is a ratio of {self.allowed:.6g}"
+        )
+
+
+LEVELS = (Fraction(1), Fraction(1, 4))
+MOST_DATABASES = 12
+LENGTHS = (1, 2, 3, 4)
+FAR = 6
+"""Between answers that differ much: where ratios are greatest."""
+RUNS, FOR_ONE = 3_000, 1_500
+"""Of the program, for one spec; for one choice of its public inputs."""
+
+
+def contradiction(mechanism: n.Mechanism, seed: int = 0, runs: int = RUNS) -> Contradiction | None:
+    """A certain violation of the claim, if one is found in about so many runs. Raises `Unsupported`."""
+    program = Program(mechanism)
+    groups = [
+        (public, databases)
+        for public, groups in settings(program, Random(seed), runs)
+        for databases in groups
+    ]
+    for place, (public, databases) in enumerate(groups):
+        found, made = _on(program, public, databases, runs // (len(groups) - place))
+        if found is not None:
+            return found
+        runs = max(0, runs - made)
+    return None
+
+
+def _on(
+    program: Program, public: Inputs, databases: list[Inputs], runs: int
+) -> tuple[Contradiction | None, int]:
+    """Looks at pairs of these databases until about so many runs are made; and how many were."""
+    known: dict[int, Distribution] = {}
+    made = 0
+
+    def of(place: int) -> Distribution:
+        nonlocal made
+        if place not in known:
+            known[place] = distribution(
+                program, {**public, **databases[place]}, min(PARTS, max(50, runs // 4))
+            )
+            made += known[place].runs
+        return known[place]
+
+    for here, there in product(range(len(databases)), repeat=2):
+        if here == there or not adjacent(program, public, databases[here], databases[there]):
+            continue
+        if made >= runs and not known.keys() >= {here, there}:
+            continue
+        left, right = of(here), of(there)
+        for outcome, likely in left.known.items():
+            if outcome == UNDEFINED and likely > 0:
+                return Contradiction(
+                    public, databases[here], databases[there], outcome, float(likely), 0.0, 0.0
+                ), made
+            allowed = _claim(program, public, databases[here], outcome)
+            bound = right.at_most(outcome)
+            if likely > allowed * bound:
+                return Contradiction(
+                    public,
+                    databases[here],
+                    databases[there],
+                    outcome,
+                    float(likely),
+                    float(bound),
+                    float(allowed),
+                ), made
+    return None, made
+
+
+def _claim(program: Program, public: Inputs, data: Inputs, outcome: Outcome) -> Ball:
+    """exp(claim) for an output."""
+    frame = Frame(Machine({}), (), {**public, **data})
+    frame.output.extend((record[0], ()) for record in outcome if isinstance(record, tuple))
+    bounds = [ball(Fraction(e(frame))) for e in (program.claim, program.most) if e is not None]
+    return min(bounds, key=float).exp()
+
+
+def settings(program: Program, chance: Random, runs: int) -> Iterator[tuple[Inputs, list[list[Inputs]]]]:
+    """Values of the public inputs, with groups of legal databases for each."""
+    mechanism = program.mechanism
+    private = [d for d in mechanism.inputs if isinstance(d, n.Queries)]
+    lists = any(d.vector for d in private) or any(isinstance(d, n.PublicVector) for d in mechanism.inputs)
+    every = [
+        (length, public)
+        for length in LENGTHS
+        if lists or length == 1
+        for public in _publics(mechanism, length)
+        if _legal(program, public, _database(private, length, [0] * _size(private, length)))
+    ]
+    chance.shuffle(every)
+    every.sort(key=lambda one: one[0] > 3)  # stable
+    for length, public in every[: -(-runs // FOR_ONE)]:
+        groups = [list(_databases(program, public, private, length, far, chance)) for far in (0, FAR)]
+        if len(groups[0]) >= 2:
+            yield public, groups if length > 1 else groups[:1]
+
+
+def _size(private: list[n.Queries], length: int) -> int:
+    return sum((length if d.vector else 1) * len(d.names) for d in private)
+
+
+def _database(private: list[n.Queries], length: int, values: Sequence[int]) -> Inputs:
+    data: dict[str, Any] = {}
+    left = iter(values)
+    for d in private:
+        for name in d.names:
+            data[name] = tuple(next(left) for _ in range(length)) if d.vector else next(left)
+    return data
+
+
+def _publics(mechanism: n.Mechanism, length: int) -> Iterator[Inputs]:
+    choices: list[list[Any]] = []
+    public = [d for d in mechanism.inputs if not isinstance(d, n.Queries)]
+    some: dict[n.Sort, list[Any]] = {
+        n.Sort.BOOL: [True, False],
+        n.Sort.INT: [1, 0, -1, 2],
+        n.Sort.REAL: [1, 0],
+    }
+    for d in public:
+        numbers = some[d.sort]
+        if d.name in ("eps", "d"):
+            numbers = list(LEVELS)
+        match d:
+            case n.Parameter():
+                choices.append(numbers)
+            case n.PublicVector():
+                choices.append([(number,) * length for number in numbers])
+    for values in product(*choices):
+        yield dict(zip((d.name for d in public), values, strict=True))
+
+
+def _databases(
+    program: Program, public: Inputs, private: list[n.Queries], length: int, far: int, chance: Random
+) -> Iterator[Inputs]:
+    """Answers 0, 1 (and 2 where there are few), some of them `far` greater."""
+    size = _size(private, length)
+    every = list(product((0, 1, 2) if size <= 2 else (0, 1), repeat=size))
+    if len(every) > MOST_DATABASES:
+        every = every[:1] + chance.sample(every[1:], MOST_DATABASES - 1)
+    base = [chance.choice((0, far)) for _ in range(size)]
+    for values in every:
+        data = _database(private, length, [a + b for a, b in zip(values, base, strict=True)])
+        if _legal(program, public, data):
+            yield data
+
+
+def _legal(program: Program, public: Inputs, data: Inputs) -> bool:
+    """Whether all `where` clauses hold, and answers are in their ranges and on their lattices."""
+    inputs = {**public, **data}
+    for d in program.mechanism.inputs:
+        names = d.names if isinstance(d, n.Queries) else (d.name,)
+        for name in names:
+            value = inputs[name]
+            for i, entry in enumerate(value if isinstance(value, tuple) else (value,)):
+                here = {**inputs, "i": i}
+                if isinstance(d, n.Queries):
+                    if d.range is not None:
+                        low, high = (program.number(e, here) for e in d.range)
+                        if not low <= entry <= high:
+                            return False
+                    if d.lattice is not None and entry % program.number(d.lattice, here) != 0:
+                        return False
+                if d.where is not None and not program.truth(d.where, here):
+                    return False
+            if value == () and d.where is not None and not _holds_for_none(program, d.where, inputs):
+                return False
+    return True
+
+
+def _holds_for_none(program: Program, where: n.Expr, inputs: Inputs) -> bool:
+    """A clause of an empty list, where it does not speak of its entries."""
+    try:
+        return program.truth(where, inputs)
+    except KeyError:
+        return True
+
+
+def adjacent(program: Program, public: Inputs, left: Inputs, right: Inputs) -> bool:
+    """As declared, over each group of names together."""
+    for d in program.mechanism.inputs:
+        if not isinstance(d, n.Queries) or d.adjacency is n.Adjacency.ANY:
+            continue
+        moves: list[tuple[int, Fraction]] = []
+        for name in d.names:
+            pair = [x if isinstance(x, tuple) else (x,) for x in (left[name], right[name])]
+            if len(pair[0]) != len(pair[1]):
+                return False
+            moves += [(i, Fraction(b) - a) for i, (a, b) in enumerate(zip(*pair, strict=True))]
+        assert d.sensitivity is not None, "declared"
+        bounds = [program.number(d.sensitivity, {**public, "i": i}) for i, _ in moves]
+        sizes = [move for _, move in moves]
+        up, down = sum(m > 0 for m in sizes), sum(m < 0 for m in sizes)
+        match d.adjacency:
+            case n.Adjacency.ALL:
+                fine = True
+            case n.Adjacency.ONE:
+                fine = up + down <= 1
+            case n.Adjacency.MONOTONE:
+                fine = not (up and down)
+            case n.Adjacency.MOVED:
+                fine = up <= 1 and down <= 1
+            case n.Adjacency.L1:
+                fine = not bounds or sum(map(abs, sizes)) <= bounds[0]
+        if d.adjacency is not n.Adjacency.L1:
+            fine = fine and all(abs(m) <= b for m, b in zip(sizes, bounds, strict=True))
+        if not fine:
+            return False
+    return True
+
+
+__all__ = ["Contradiction", "Unsupported", "contradiction", "distribution"]

@@ -1,0 +1,119 @@
+"""The probabilities of ranges of noise, in closed form and enclosed (ball arithmetic, 100 bits).
+
+Every family is a whole number K with a geometric law, times a step; for continuous noise a draw is K cells of
+a fixed width and a remainder within the cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from functools import cache
+from math import floor, inf
+from typing import Any, TypeAlias
+
+from flint import arb, ctx
+from intervals import Number, Range
+
+Ball: TypeAlias = Any
+"""An `arb`: a real number with a bound on its error."""
+ctx.prec = 100
+Cell: TypeAlias = tuple[float, float]
+"""The least and the greatest K, whole numbers or infinite."""
+ALL: Cell = (-inf, inf)
+FROM_ZERO: Cell = (0, inf)
+
+
+class Shape(Enum):
+    """What a family looks like, but for its scale."""
+
+    LATTICE = "on both sides of 0, symmetric about it"
+    LATTICE_FROM_ZERO = "from 0 on"
+    LINE = "continuous, on both sides of 0"
+    LINE_FROM_ZERO = "continuous, from 0 on"
+
+    @property
+    def continuous(self) -> bool:
+        return self in (Shape.LINE, Shape.LINE_FROM_ZERO)
+
+    @property
+    def whole(self) -> Cell:
+        return ALL if self in (Shape.LATTICE, Shape.LINE) else FROM_ZERO
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Law:
+    """The distribution of a draw: `rate` is how much ln P falls from one K to the next. There is one object
+    for each (`law_of`).
+    """
+
+    shape: Shape
+    rate: Fraction
+    step: Number
+
+    def range_of(self, cell: Cell, noise: int) -> Number | Range:
+        """What the draw can be in a cell."""
+        low, high = cell
+        if low == high and not self.shape.continuous:
+            return int(low) * self.step
+        ends = [k if abs(k) == inf else int(k) * self.step for k in (low, high + self.shape.continuous)]
+        return Range(ends[0], ends[1], noise, self.shape.continuous)
+
+
+@cache
+def law_of(shape: Shape, scale: Number, step: Number) -> Law:
+    """The law with density or probability proportional to exp(-|x|/scale) on the multiples of the step."""
+    return Law(shape, Fraction(step) / scale, step)
+
+
+def ball(x: Number) -> Ball:
+    """An exact number as a ball."""
+    return arb(x.numerator) / arb(x.denominator)
+
+
+@cache
+def mass(law: Law, cell: Cell) -> tuple[Ball, float]:
+    """The probability that K is in a cell, and about how much that is."""
+    low, high = cell
+    t = ball(law.rate)
+    total = arb(0)
+    if high >= 0:
+        total += _geometric(t, max(low, 0), high)
+    match law.shape:
+        case Shape.LATTICE:
+            if low < 0:
+                total += _geometric(t, max(-high, 1), -low)
+            total /= 1 + (-t).exp()
+        case Shape.LINE:
+            if low < 0:
+                total += _geometric(t, max(-high - 1, 0), -low - 1)
+            total /= 2
+        case Shape.LATTICE_FROM_ZERO | Shape.LINE_FROM_ZERO:
+            pass
+    return total, float(total)
+
+
+def _geometric(t: Ball, first: float, last: float) -> Ball:
+    """The sum of (1 - r) r^k for k from `first` to `last`, r = exp(-t)."""
+    start = (-t * int(first)).exp()
+    return start if last == inf else start * -((-t * int(last - first + 1)).expm1())
+
+
+def halves(law: Law, cell: Cell, at: Number | None) -> tuple[Cell, Cell]:
+    """A cell in two parts; if possible, they part at `at`."""
+    low, high = cell
+    if at is not None:
+        k = floor(at / Fraction(law.step))
+        if law.shape.continuous or (k * law.step == at and low < k):
+            k -= 1
+        if low <= k < high:
+            return (low, k), (k + 1, high)
+    half_life = max(1, round(0.7 / float(law.rate)))
+    if low == -inf:
+        k = -1 if high == inf else int(high) - half_life
+    elif high == inf:
+        k = int(low) + half_life - 1
+    else:
+        k = floor((low + high) / 2)
+    return (low, k), (k + 1, high)
