@@ -1002,12 +1002,20 @@ def value_text(value: State) -> str:
 
 def _bad_scale(family: nodes.Family, args: tuple[Number, ...]) -> str | None:
     """Why these arguments give no distribution, or None."""
-    if family is nodes.Family.GEOMETRIC:
-        (p,) = args
-        if exact.sign(p) > 0 and exact.compare(p, ONE) < 0:
-            return None
-        return f"the success probability is {p}, which is not between 0 and 1"
-    for what, value in zip(("scale", "step"), args, strict=False):
+    match family:
+        case nodes.Family.GEOMETRIC:
+            (p,) = args
+            if exact.sign(p) > 0 and exact.compare(p, ONE) < 0:
+                return None
+            return f"the success probability is {p}, which is not between 0 and 1"
+        case nodes.Family.LAPLACE | nodes.Family.EXPONENTIAL:
+            return _not_positive(("scale",), args)
+        case nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_EXPONENTIAL:
+            return _not_positive(("scale", "step"), args)
+
+
+def _not_positive(names: tuple[str, ...], args: tuple[Number, ...]) -> str | None:
+    for what, value in zip(names, args, strict=True):
         if exact.sign(value) <= 0:
             return f"the {what} is {value}, which is not positive"
     return None
@@ -1015,17 +1023,30 @@ def _bad_scale(family: nodes.Family, args: tuple[Number, ...]) -> str | None:
 
 def rate_of(family: nodes.Family, args: tuple[Number, ...]) -> Number:
     """1/α: the cost of a shift by 1 (condition iii). For `Geo(p)`, whose masses fall by 1-p: -ln(1-p)."""
-    if family is nodes.Family.GEOMETRIC:
-        return exact.negative(exact.ln(exact.subtract(ONE, args[0])))
-    return exact.divide(ONE, args[0])
+    match family:
+        case (
+            nodes.Family.LAPLACE
+            | nodes.Family.EXPONENTIAL
+            | nodes.Family.DISCRETE_LAPLACE
+            | nodes.Family.DISCRETE_EXPONENTIAL
+        ):
+            return exact.divide(ONE, args[0])
+        case nodes.Family.GEOMETRIC:
+            return exact.negative(exact.ln(exact.subtract(ONE, args[0])))
 
 
 def outside_support(family: nodes.Family, args: tuple[Number, ...], value: Number) -> str | None:
     """Why the value is impossible under its distribution, or None."""
     if family.one_sided and exact.sign(value) < 0:
         return f"{value} is negative, and `{family.value}` noise is not"
-    if family is nodes.Family.GEOMETRIC and not exact.is_integer(value):
-        return f"{value} is no integer, and `{family.value}` noise is"
-    if family.stepped and not exact.is_multiple(value, args[1]):
-        return f"{value} is no multiple of the step {args[1]}"
-    return None
+    match family:
+        case nodes.Family.LAPLACE | nodes.Family.EXPONENTIAL:
+            return None
+        case nodes.Family.GEOMETRIC:
+            if exact.is_integer(value):
+                return None
+            return f"{value} is no integer, and `{family.value}` noise is"
+        case nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_EXPONENTIAL:
+            if exact.is_multiple(value, args[1]):
+                return None
+            return f"{value} is no multiple of the step {args[1]}"

@@ -159,8 +159,8 @@ def _beside(scenario: Scenario, run_d: Run) -> Iterator[Scenario]:
     for _ in range(_TRIES):
         noise: dict[NoiseKey, Value] = dict(scenario.noise)
         for draw in run_d.draws:
-            if draw.family in (nodes.Family.LAPLACE, nodes.Family.EXPONENTIAL):
-                least = 1 if draw.family is nodes.Family.EXPONENTIAL else -1000
+            if not draw.family.discrete:
+                least = 1 if draw.family.one_sided else -1000
                 noise[draw.key] = exact.add(draw.value, _NEAR * Fraction(chance.randint(least, 1000), 1000))
         yield replace(scenario, noise=tuple(noise.items()))
 

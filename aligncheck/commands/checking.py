@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from aligncheck.commands import CommandError
 from aligncheck.commands.telling import tell
@@ -182,6 +182,8 @@ def result_of(path: str, outcome: Outcome[Result]) -> Result:
         case Died(how=how, seconds=seconds):
             message = f"internal error: the process that checked this file died: {how} ({BUG})"
             help_ = "please report it together with the spec"
+        case _:
+            assert_never(outcome)
     return Result(path, Unknown(None, None, message, None, help=help_), seconds)
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from aligncheck.commands import CommandError
 from aligncheck.commands.checking import BUG, GRACE, MEMORY, processors
+from aligncheck.verdict import AlignmentFails
 from aligncheck.workers import Died, Done, Outcome, Raised, Supervision, TimedOut, in_order, is_lost
 
 if TYPE_CHECKING:
@@ -103,6 +104,8 @@ def _refutation_of(path: str, outcome: Outcome[Refutation]) -> Refutation:
             message = f"internal error: {error} ({BUG})"
         case Died(how=how, seconds=seconds):
             message = f"internal error: the process that searched this file died: {how} ({BUG})"
+        case _:
+            assert_never(outcome)
     return Refutation(path, None, Unfinished(message), seconds)
 
 
@@ -206,20 +209,15 @@ def _stopped_after(seconds: float) -> Iterator[None]:
 
 def hint_of(verdict: Verdict | None) -> Scenario | None:
     """The databases on which a proof failed."""
-    from aligncheck.verdict import AlignmentFails
 
-    match verdict:
-        case AlignmentFails(counterexample=example) if example is not None:
-            return example.scenario
-        case AlignmentFails(densities=densities) if densities is not None:
-            return densities.scenario
-        case _:
-            return None
+    if not isinstance(verdict, AlignmentFails):
+        return None
+    example = verdict.counterexample or verdict.densities
+    return None if example is None else example.scenario
 
 
 def advice_of(verdict: Verdict | None) -> tuple[str, ...]:
     """What would be proved instead."""
-    from aligncheck.verdict import AlignmentFails
 
     return verdict.advice if isinstance(verdict, AlignmentFails) else ()
 

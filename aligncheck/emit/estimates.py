@@ -14,8 +14,6 @@ from aligncheck.emit.indices import bound_by
 from aligncheck.syntax import nodes
 from aligncheck.syntax.walk import statements_in, subexpressions
 
-_ONE_SIDED = {nodes.Family.LAPLACE: False, nodes.Family.EXPONENTIAL: True}
-
 
 @dataclass(frozen=True, slots=True)
 class Gap:
@@ -29,6 +27,17 @@ class Gap:
     answer_scale: nodes.Expr
     threshold_scale: nodes.Expr
     one_sided: bool
+
+
+def _one_sided(family: nodes.Family) -> bool | None:
+    """None for noise for whose gaps there are no estimates."""
+    match family:
+        case nodes.Family.LAPLACE:
+            return False
+        case nodes.Family.EXPONENTIAL:
+            return True
+        case nodes.Family.GEOMETRIC | nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_EXPONENTIAL:
+            return None
 
 
 def released_gaps(mechanism: nodes.Mechanism) -> Mapping[int, Gap]:
@@ -99,7 +108,7 @@ class _Reader:
             return None
         answer, threshold = draws[1], draws[-1]
         scales = (answer.args[0], threshold.args[0])
-        one_sided = _ONE_SIDED.get(answer.family)
+        one_sided = _one_sided(answer.family)
         if (
             one_sided is None
             or answer.family is not threshold.family
@@ -116,20 +125,22 @@ class _Reader:
         if self._is_public(expr):
             yield _Part(sign, expr)
             return
-        match expr:
-            case nodes.Binary(op="+" | "-" as op, left=left, right=right):
-                yield from self._parts(left, sign)
-                yield from self._parts(right, sign if op == "+" else -sign)
-            case nodes.Unary(op="-", operand=operand):
-                yield from self._parts(operand, -sign)
-            case nodes.Name(ident=name) | nodes.Index(base=name) if name in self.answers:
-                yield _Part(sign, None)
-            case nodes.Name(ident=name) | nodes.Index(base=name) if name in self.draws:
-                yield _Part(sign, self.draws[name])
-            case nodes.Name(ident=name) if name in self.values:
-                yield from self._parts(self.values[name], sign)
-            case _:
-                raise _NotAGap
+        name = expr.ident if isinstance(expr, nodes.Name) else ""
+        if isinstance(expr, nodes.Index):
+            name = expr.base
+        if isinstance(expr, nodes.Binary) and expr.op in ("+", "-"):
+            yield from self._parts(expr.left, sign)
+            yield from self._parts(expr.right, sign if expr.op == "+" else -sign)
+        elif isinstance(expr, nodes.Unary) and expr.op == "-":
+            yield from self._parts(expr.operand, -sign)
+        elif name in self.answers:
+            yield _Part(sign, None)
+        elif name in self.draws:
+            yield _Part(sign, self.draws[name])
+        elif isinstance(expr, nodes.Name) and name in self.values:
+            yield from self._parts(self.values[name], sign)
+        else:
+            raise _NotAGap
 
     def _is_public(self, expr: nodes.Expr) -> bool:
         """Whether the value follows from scalar parameters alone."""

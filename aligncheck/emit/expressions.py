@@ -60,24 +60,18 @@ class Writer:
 
     def chain(self, expr: nodes.Expr) -> tuple[list[str], list[str]]:
         """The operands and operators at an expression's loosest level; no operators where it has none."""
-        match expr:
-            case nodes.Logic(op=op, args=args):
-                above = _LEVELS[op].above
-                return [self._write(a).at(above) for a in args], [op] * (len(args) - 1)
-            case nodes.Binary(op=op) if op in _LEVELS and self._special(expr) is None:
-                return self._spine(expr, _LEVELS[op])
-            case _:
-                return [self.expression(expr)], []
+        if isinstance(expr, nodes.Logic):
+            above = _LEVELS[expr.op].above
+            return [self._write(a).at(above) for a in expr.args], [expr.op] * (len(expr.args) - 1)
+        if isinstance(expr, nodes.Binary) and expr.op in _LEVELS and self._special(expr) is None:
+            return self._spine(expr, _LEVELS[expr.op])
+        return [self.expression(expr)], []
 
     def _spine(self, expr: nodes.Expr, level: Level) -> tuple[list[str], list[str]]:
-        match expr:
-            case nodes.Binary(op=op, left=left, right=right) if (
-                _LEVELS.get(op) is level and self._special(expr) is None
-            ):
-                operands, operators = self._spine(left, level)
-                return [*operands, self._write(right).at(level.above)], [*operators, op]
-            case _:
-                return [self._write(expr).at(level)], []
+        if isinstance(expr, nodes.Binary) and _LEVELS.get(expr.op) is level and self._special(expr) is None:
+            operands, operators = self._spine(expr.left, level)
+            return [*operands, self._write(expr.right).at(level.above)], [*operators, expr.op]
+        return [self._write(expr).at(level)], []
 
     def index(self, expr: nodes.Expr) -> str:
         """An index or a loop's end: an int, whatever the kind of the expression."""
@@ -219,17 +213,17 @@ class Writer:
 
     def _special(self, expr: nodes.Binary) -> Text | None:
         """Arithmetic that Python's operator does not do as the spec means it."""
-        match expr:
-            case nodes.Binary("**", left, right):
-                return self._power(left, right)
-            case nodes.Binary("-", nodes.Number(one), nodes.Call("exp", (x,))) if one == 1:
+        left, right = expr.left, expr.right
+        if expr.op == "**":
+            return self._power(left, right)
+        if expr.op == "-" and left == nodes.Number(Fraction(1)):
+            if isinstance(right, nodes.Call) and right.function == "exp":
                 # The difference would lose most of its digits for small arguments.
                 self.used.add("one_minus_exp")
-                return Text(f"one_minus_exp({self.expression(x)})", Level.ATOM)
-            case nodes.Binary("/", left, right) if self._both_int(left, right):
-                return Text(self._fraction(self.expression(left), self.expression(right)), Level.ATOM)
-            case _:
-                return None
+                return Text(f"one_minus_exp({self.expression(right.args[0])})", Level.ATOM)
+        elif expr.op == "/" and self._both_int(left, right):
+            return Text(self._fraction(self.expression(left), self.expression(right)), Level.ATOM)
+        return None
 
     def _both_int(self, left: nodes.Expr, right: nodes.Expr) -> bool:
         return self.kinds.expression(left) is Kind.INT and self.kinds.expression(right) is Kind.INT

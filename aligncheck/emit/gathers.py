@@ -81,20 +81,23 @@ def choice(logs: nodes.Gather, scalars: Scalars) -> Brackets:
     return Brackets("noise.weighted_choice(", (f"({', '.join(parts)})", *rest), generator=True)
 
 
+def _ends(over: nodes.Indices | nodes.OverRange, scalars: Scalars) -> str:
+    match over:
+        case nodes.Indices(base=base):
+            return f"len({scalars.names[base]})"
+        case nodes.OverRange(low=nodes.Number(value=low), high=high) if low == 0:
+            return scalars.index(high)
+        case nodes.OverRange(low=low, high=high):
+            return f"{scalars.index(low)}, {scalars.index(high)}"
+
+
 def _generator(gather: nodes.Gather, scalars: Scalars) -> tuple[str, ...]:
     """Element, `for` and `if` of a generator expression."""
     index = scalars.names[gather.index]
     element = scalars.write(gather.body).text
     if gather.function not in ("max", "min", nodes.LOG_SUM, *_PLAIN):
         element = f"({index}, {element})"
-    match gather.over:
-        case nodes.Indices(base=base):
-            ends = f"len({scalars.names[base]})"
-        case nodes.OverRange(low=nodes.Number(value=low), high=high) if low == 0:
-            ends = scalars.index(high)
-        case nodes.OverRange(low=low, high=high):
-            ends = f"{scalars.index(low)}, {scalars.index(high)}"
-    parts = [element, f"for {index} in range({ends})"]
+    parts = [element, f"for {index} in range({_ends(gather.over, scalars)})"]
     if gather.where is not None:
         parts.append(f"if {scalars.write(gather.where).at(Level.OR)}")
     return tuple(parts)
@@ -138,7 +141,15 @@ class _Arrays:
                 return self._call("clipped", *(self._argument(a, expr) for a in (x, low, high)))
             case nodes.Call(function=function, args=args):
                 return self._call(_EXTREMES[function], *(self._argument(a, expr) for a in args))
-            case _:
+            case (
+                nodes.Number()
+                | nodes.Boolean()
+                | nodes.Conditional()
+                | nodes.OutIs()
+                | nodes.OutField()
+                | nodes.OutCount()
+                | nodes.Gather()
+            ):
                 raise ValueError("no expression over arrays")
 
     def _argument(self, expr: nodes.Expr, call_: nodes.Call) -> str:

@@ -59,7 +59,16 @@ class IndicesOf:
                     whole = shift == 0 and vector_of(statement, {base}) is not None
                     for name in (n for n in bound_by(statement) if n is not None):
                         values.setdefault(name, []).append(whole and name == statement.index)
-                case _:
+                case (
+                    nodes.Invoke()
+                    | nodes.Sample()
+                    | nodes.Logistic()
+                    | nodes.If()
+                    | nodes.While()
+                    | nodes.Emit()
+                    | nodes.Break()
+                    | nodes.Pass()
+                ):
                     pass
         fields = frozenset(place for place, held in returned.items() if held == over)
         kept = cls(base, shift, frozenset(values), frozenset(selections), fields)
@@ -85,7 +94,18 @@ class IndicesOf:
                 return about(expr, self.base) == (self.base, self.shift)
             case nodes.Conditional(then=then, otherwise=otherwise):
                 return self.holds(then, zero=zero) and self.holds(otherwise, zero=zero)
-            case _:
+            case (
+                nodes.Boolean()
+                | nodes.Call()
+                | nodes.Unary()
+                | nodes.Binary()
+                | nodes.Compare()
+                | nodes.Logic()
+                | nodes.OutIs()
+                | nodes.OutCount()
+                | nodes.Gather()
+                | nodes.Member()
+            ):
                 return False
 
     def _restricted(
@@ -146,7 +166,15 @@ def bound_by(statement: nodes.Stmt) -> tuple[str | None, ...]:
             return (index, item)
         case nodes.For(index=index):
             return (index,)
-        case _:
+        case (
+            nodes.Invoke()
+            | nodes.Sample()
+            | nodes.If()
+            | nodes.While()
+            | nodes.Emit()
+            | nodes.Break()
+            | nodes.Pass()
+        ):
             return ()
 
 
@@ -177,16 +205,18 @@ def _released(callee: nodes.Mechanism) -> Iterator[tuple[str, Over]]:
 
 def _passed(argument: nodes.Expr, vectors: set[str]) -> Over | None:
     """The query vector that a list stands for, whole or entry by entry."""
-    match argument:
-        case nodes.Name(ident=base) if base in vectors:
-            return base, 0
-        case nodes.Gather(function=nodes.LISTING, over=nodes.Indices(base=base)) if base in vectors:
-            return base, 0
-        case nodes.Gather(function=nodes.LISTING, over=nodes.OverRange(low=low)) if _from_zero(low):
+    if isinstance(argument, nodes.Name) and argument.ident in vectors:
+        return argument.ident, 0
+    if not (isinstance(argument, nodes.Gather) and argument.function == nodes.LISTING):
+        return None
+    match argument.over:
+        case nodes.Indices(base=base):
+            return (base, 0) if base in vectors else None
+        case nodes.OverRange(low=low):
+            if not _from_zero(low):
+                return None
             overs = [over for base in sorted(vectors) if (over := about(argument, base)) is not None]
             return overs[0] if len(overs) == 1 else None
-        case _:
-            return None
 
 
 def _selecting(body: tuple[nodes.Stmt, ...]) -> Iterator[nodes.Gather]:
@@ -199,20 +229,29 @@ def _selecting(body: tuple[nodes.Stmt, ...]) -> Iterator[nodes.Gather]:
             case nodes.Emit(fields=fields):
                 for field in fields:
                     yield from (e for e in subexpressions(field.value) if isinstance(e, nodes.Gather))
-            case _:
+            case (
+                nodes.Invoke()
+                | nodes.Sample()
+                | nodes.Logistic()
+                | nodes.If()
+                | nodes.For()
+                | nodes.While()
+                | nodes.Break()
+                | nodes.Pass()
+            ):
                 pass
 
 
 def _distance(index: nodes.Expr, binder: str) -> int | None:
     """How far an index is from the binder, where it is a fixed whole number."""
-    match index:
-        case nodes.Name(ident=name) if name == binder:
-            return 0
-        case nodes.Binary(op="+" | "-" as op, left=nodes.Name(ident=name), right=nodes.Number(value=value)):
-            whole = name == binder and value.denominator == 1
-            return (int(value) if op == "+" else -int(value)) if whole else None
-        case _:
-            return None
+    if index == nodes.Name(binder):
+        return 0
+    if not (isinstance(index, nodes.Binary) and index.op in ("+", "-") and index.left == nodes.Name(binder)):
+        return None
+    step = index.right
+    if not isinstance(step, nodes.Number) or step.value.denominator != 1:
+        return None
+    return int(step.value) if index.op == "+" else -int(step.value)
 
 
 def _from_zero(low: nodes.Expr) -> bool:

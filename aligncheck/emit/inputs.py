@@ -10,6 +10,7 @@ from aligncheck.emit.kinds import Kind, Kinds, kind_of_sort
 from aligncheck.emit.layout import Brackets, Item, bracket_lines, call, quoted
 from aligncheck.emit.names import fresh
 from aligncheck.forms import of_lengths, rounds
+from aligncheck.internal import InternalError
 from aligncheck.syntax import nodes
 from aligncheck.syntax.unparse import unparse_expr
 from aligncheck.syntax.walk import lists_per_answer, names_in, subexpressions
@@ -144,7 +145,8 @@ class Inputs:
                     for name in names:
                         yield from self._require_answers(name, condition, writer, indent)
             for name in item.names if isinstance(item, nodes.Queries) else ():
-                assert isinstance(item, nodes.Queries)
+                if not isinstance(item, nodes.Queries):
+                    raise InternalError("an answer that no group declares")
                 for holds, text in self._domain(item, name, writer):
                     self.used.add("require_answers")
                     arguments = [holds, quoted(name), quoted(text)]
@@ -238,10 +240,8 @@ def _conditions(where: nodes.Expr | None, private: set[str]) -> tuple[nodes.Expr
 
     That is the whole, unless it mentions answers: then each part of a conjunction, since some must wait.
     """
-    match where:
-        case None:
-            return ()
-        case nodes.Logic(op="and", args=args) if names_in(where) & private:
-            return tuple(part for arg in args for part in _conditions(arg, private))
-        case _:
-            return (where,)
+    if where is None:
+        return ()
+    if isinstance(where, nodes.Logic) and where.op == "and" and names_in(where) & private:
+        return tuple(part for arg in where.args for part in _conditions(arg, private))
+    return (where,)

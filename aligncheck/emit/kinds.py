@@ -122,7 +122,7 @@ def _bindings(statement: nodes.Stmt, of: Mapping[str, Kind]) -> list[tuple[str, 
             if isinstance(over, nodes.OverQueries):
                 found.append((over.item, of[over.base]))
             return found
-        case _:
+        case nodes.Invoke() | nodes.If() | nodes.While() | nodes.Emit() | nodes.Break() | nodes.Pass():
             return []
 
 
@@ -183,8 +183,7 @@ def _kind(expr: nodes.Expr, of: Mapping[str, Kind]) -> Kind:
 
 def literal_power(exponent: nodes.Expr) -> int | None:
     """The exponent where it is a small literal, so that Python's `**` does what the spec says; else None."""
-    match exponent:
-        case nodes.Number(value=value) if value.denominator == 1 and 0 <= value <= 64:
-            return value.numerator
-        case _:
-            return None
+    value = exponent.value if isinstance(exponent, nodes.Number) else None
+    if value is not None and value.denominator == 1 and 0 <= value <= 64:
+        return value.numerator
+    return None

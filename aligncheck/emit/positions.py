@@ -84,14 +84,13 @@ def _paced(body: tuple[nodes.Stmt, ...]) -> bool:
 
 def _is_public(statement: nodes.Stmt) -> bool:
     """Whether the number of records a statement emits is public: fixed, or fixed for each entry of a list."""
-    match statement:
-        case nodes.For(over=nodes.OverQueries(), body=body):
-            breaks = any(isinstance(s, nodes.Break) for s in statements_in(body))
-            return not any(isinstance(s, nodes.Emit) for s in statements_in(body)) or (
-                _count(body).ends is not None and not breaks
-            )
-        case _:
-            return _of_statement(statement).ends is not None
+    if isinstance(statement, nodes.For) and isinstance(statement.over, nodes.OverQueries):
+        body = statement.body
+        breaks = any(isinstance(s, nodes.Break) for s in statements_in(body))
+        return not any(isinstance(s, nodes.Emit) for s in statements_in(body)) or (
+            _count(body).ends is not None and not breaks
+        )
+    return _of_statement(statement).ends is not None
 
 
 def _count(body: Iterable[nodes.Stmt]) -> _Count:
@@ -123,7 +122,15 @@ def _of_statement(statement: nodes.Stmt) -> _Count:
         case nodes.For(body=inner) | nodes.While(body=inner):
             silent = not any(isinstance(s, nodes.Emit) for s in statements_in(inner))
             return _Count(0) if silent else _Count(None, 0)
-        case _:
+        case (
+            nodes.Assign()
+            | nodes.Invoke()
+            | nodes.Sample()
+            | nodes.Choose()
+            | nodes.Logistic()
+            | nodes.Break()
+            | nodes.Pass()
+        ):
             return _Count(0)
 
 

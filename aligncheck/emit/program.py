@@ -213,6 +213,8 @@ class Program:
                 count = f"len({self.writer.names[base]})"
             case nodes.OverRange(high=high):
                 count = self.writer.index(high)
+            case _:
+                assert_never(loop.over)
         function, given = _drawing(sample)
         arguments: list[Item] = [*(self.writer.expression(a) for a in given), count]
         drawn = call(f"noise.{_PLURALS[function]}", arguments)
@@ -337,15 +339,23 @@ def _run_expressions(statement: nodes.Stmt) -> tuple[nodes.Expr, ...]:
             return ()
         case nodes.While(test=test):
             return (test,)
-        case _:
+        case (
+            nodes.Assign()
+            | nodes.Invoke()
+            | nodes.Sample()
+            | nodes.Choose()
+            | nodes.Logistic()
+            | nodes.If()
+            | nodes.Emit()
+            | nodes.Break()
+            | nodes.Pass()
+        ):
             return own_expressions(statement)
 
 
 def names_read(statement: nodes.Stmt) -> frozenset[str]:
     """The names that a statement itself reads when it runs."""
     names = frozenset(n for e in _run_expressions(statement) for n in names_in(e))
-    match statement:
-        case nodes.For(over=nodes.OverQueries(base=base)):
-            return names | {base}
-        case _:
-            return names
+    if isinstance(statement, nodes.For) and isinstance(statement.over, nodes.OverQueries):
+        return names | {statement.over.base}
+    return names

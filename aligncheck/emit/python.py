@@ -608,7 +608,7 @@ def _idents(mechanism: nodes.Mechanism) -> Iterator[str]:
                     yield index
                 if isinstance(over, nodes.OverQueries):
                     yield over.item
-            case _:
+            case nodes.If() | nodes.While() | nodes.Emit() | nodes.Break() | nodes.Pass():
                 pass
     for expr in expressions_in(mechanism):
         if isinstance(expr, nodes.Gather):

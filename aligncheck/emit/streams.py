@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from aligncheck.emit.program import names_read
+from aligncheck.internal import InternalError
 from aligncheck.syntax import nodes
 from aligncheck.syntax.walk import names_in, own_expressions, statements_in, subexpressions
 
@@ -89,7 +90,16 @@ class _Records:
                 )
             case nodes.For(body=inner) | nodes.While(body=inner) if _emits(inner):
                 return cls(frozenset({math.inf}), frozenset())
-            case _:
+            case (
+                nodes.Assign()
+                | nodes.Invoke()
+                | nodes.Sample()
+                | nodes.Choose()
+                | nodes.Logistic()
+                | nodes.For()
+                | nodes.While()
+                | nodes.Pass()
+            ):
                 return cls(frozenset({0}), frozenset())
 
     @property
@@ -114,7 +124,8 @@ class _Shown:
         hidden: set[str] = set()
         for item in mechanism.inputs:
             hidden.update(item.names if isinstance(item, nodes.Queries) else ())
-        assert isinstance(loop.over, nodes.OverQueries)
+        if not isinstance(loop.over, nodes.OverQueries):
+            raise InternalError("a stream is a loop over answers")
         hidden.add(loop.over.item)
         for s in statements_in(mechanism.body):
             match s:
@@ -124,7 +135,7 @@ class _Shown:
                     hidden.add(name)
                 case nodes.While() | nodes.For() if s is not loop:  # not looked into
                     hidden.update(_set_in(s.body))
-                case _:
+                case nodes.Assign() | nodes.If() | nodes.For() | nodes.Emit() | nodes.Break() | nodes.Pass():
                     pass
         known = -1
         while known < len(hidden):
@@ -152,7 +163,17 @@ class _Shown:
                         yield from self._set_unseen(arm)
                 case nodes.For(body=inner):
                     yield from self._set_unseen(inner)
-                case _:
+                case (
+                    nodes.Assign()
+                    | nodes.Invoke()
+                    | nodes.Sample()
+                    | nodes.Choose()
+                    | nodes.Logistic()
+                    | nodes.While()
+                    | nodes.Emit()
+                    | nodes.Break()
+                    | nodes.Pass()
+                ):
                     pass
 
     def _is_shown(self, expr: nodes.Expr) -> bool:

@@ -52,7 +52,17 @@ class Units:
                 self._joined(name, *map(self._unit, args))
             case nodes.For(over=nodes.OverQueries(base=base, item=item)):
                 self._joined(base, item)
-            case _:
+            case (
+                nodes.Invoke()
+                | nodes.Sample()
+                | nodes.Choose()
+                | nodes.If()
+                | nodes.For()
+                | nodes.While()
+                | nodes.Emit()
+                | nodes.Break()
+                | nodes.Pass()
+            ):
                 pass
 
     def _unit(self, expr: nodes.Expr) -> str | None:
@@ -78,7 +88,18 @@ class Units:
                 return unit if function in ("max", "min") else None
             case nodes.Conditional(then=then, otherwise=otherwise):
                 return self._joined(self._unit(then), self._unit(otherwise))
-            case _:
+            case (
+                nodes.Number()
+                | nodes.Boolean()
+                | nodes.Call()
+                | nodes.Unary()
+                | nodes.Binary()
+                | nodes.Logic()
+                | nodes.OutIs()
+                | nodes.OutField()
+                | nodes.OutCount()
+                | nodes.Member()
+            ):
                 return None
 
     def _joined(self, *units: str | None) -> str | None:

@@ -49,7 +49,7 @@ def lists_of(mechanism: nodes.Mechanism) -> Lists:
             case nodes.Queries(names=names, vector=True):
                 inputs.update({name: _len(name) for name in names})
                 answers.update(names)
-            case _:
+            case nodes.Parameter() | nodes.Queries():
                 pass
     draws: dict[int, nodes.Sample] = {}
     lengths = dict(inputs)
@@ -129,7 +129,21 @@ class _Fits:
                 return all(e == nodes.Name(self.index) or self.at(e, certain) for e in (left, right))
             case nodes.Logic(args=(first, *rest)):
                 return self.at(first, certain) and all(self.at(e, False) for e in rest)
-            case _:
+            case (
+                nodes.Number()
+                | nodes.Boolean()
+                | nodes.Name()
+                | nodes.Index()
+                | nodes.Call()
+                | nodes.Binary()
+                | nodes.Logic()
+                | nodes.Conditional()
+                | nodes.OutIs()
+                | nodes.OutField()
+                | nodes.OutCount()
+                | nodes.Gather()
+                | nodes.Member()
+            ):
                 return False
 
     def _argument(self, expr: nodes.Expr, kind: Kind, certain: bool) -> bool:
@@ -149,7 +163,18 @@ def _evaluated(expr: nodes.Expr) -> Iterator[nodes.Expr]:
         case nodes.Call(args=args):
             for part in args:
                 yield from _evaluated(part)
-        case _:
+        case (
+            nodes.Number()
+            | nodes.Boolean()
+            | nodes.Name()
+            | nodes.Index()
+            | nodes.Logic()
+            | nodes.OutIs()
+            | nodes.OutField()
+            | nodes.OutCount()
+            | nodes.Gather()
+            | nodes.Member()
+        ):
             pass
 
 
@@ -209,7 +234,20 @@ def _has_value(expr: nodes.Expr) -> bool:
             return False
         case nodes.Binary(op="**", right=right):
             return literal_power(right) is not None
-        case _:
+        case (
+            nodes.Number()
+            | nodes.Boolean()
+            | nodes.Name()
+            | nodes.Unary()
+            | nodes.Binary()
+            | nodes.Compare()
+            | nodes.Logic()
+            | nodes.Conditional()
+            | nodes.OutIs()
+            | nodes.OutField()
+            | nodes.OutCount()
+            | nodes.Member()
+        ):
             return True
 
 

@@ -42,7 +42,7 @@ from aligncheck.forms.refinable import refuse_what_cannot_be_refined
 from aligncheck.modes import Mode
 from aligncheck.source import Source
 from aligncheck.syntax.contract import contract_of
-from aligncheck.syntax.nodes import Family, Mechanism, Sample
+from aligncheck.syntax.nodes import Mechanism, Sample
 from aligncheck.syntax.parse import parse
 from aligncheck.syntax.unparse import unparse
 from aligncheck.syntax.walk import statements_in
@@ -89,7 +89,7 @@ def form_of(mechanism: Mechanism, source: Source, mode: Mode) -> Form:
 
 def _runs_as_it_is(mechanism: Mechanism, mode: Mode) -> bool:
     draws = [s.family for s in statements_in(mechanism.body) if isinstance(s, Sample)]
-    continuous = Family.LAPLACE in draws or Family.EXPONENTIAL in draws
+    continuous = not all(family.discrete for family in draws)
     if irrational_calls(mechanism) or speaks_of_values(mechanism):
         return False
     return mode is Mode.REFINED or not continuous

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from aligncheck import exact
 from aligncheck.exact import Irrational, Undecided, Undefined, Value
+from aligncheck.internal import InternalError
 from aligncheck.interpreter import Input, Inputs, Scope, Stopped, number_of, truth_of
 from aligncheck.scenario import Scenario, check_scenario
 from aligncheck.syntax import nodes
@@ -163,7 +164,8 @@ def answer(inputs: Inputs, spot: Spot) -> Value:
     """The answer at a spot."""
     value = dict(inputs)[spot.name]
     if isinstance(value, tuple):
-        assert spot.index is not None
+        if spot.index is None:
+            raise InternalError("an entry without its index")
         return value[spot.index]
     return value
 
@@ -173,7 +175,8 @@ def with_answer(inputs: Inputs, spot: Spot, value: Value) -> Inputs:
 
     def changed(held: Input) -> Input:
         if isinstance(held, tuple):
-            assert spot.index is not None
+            if spot.index is None:
+                raise InternalError("an entry without its index")
             return (*held[: spot.index], value, *held[spot.index + 1 :])
         return value
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from aligncheck.exact import Number, Undecided, Undefined, add, compare, decimal, multiply
+from aligncheck.internal import InternalError
 from aligncheck.interpreter import Inputs
 from aligncheck.refute.events import Between, Constraint, Exactly, Outputs, RecordPattern
 from aligncheck.refute.measure import Meter
@@ -36,7 +37,8 @@ def with_cuts(meter: Meter, best: Scored, *, atoms_only: bool = False) -> Scored
     while best.level < math.inf:
         if best.candidate.event is not event:
             event = best.candidate.event
-            assert isinstance(event, Outputs), "cutting keeps an event's kind"
+            if not isinstance(event, Outputs):
+                raise InternalError("cutting keeps an event's kind")
             on_d, on_d_prime = _both(meter, best.candidate, event)
         left = [key for key in sorted({*on_d, *on_d_prime}) if key not in done]
         if not left:

@@ -8,6 +8,7 @@ from typing import Any
 from flint import fmpq
 
 from aligncheck import exact
+from aligncheck.internal import InternalError
 from aligncheck.interpreter import Function
 from aligncheck.refute import reals
 from aligncheck.refute.reals import Real, sign
@@ -356,11 +357,8 @@ class Evaluation:
 
     def _compare(self, expr: nodes.Compare) -> bool:
         if isinstance(expr.left, nodes.Name) and isinstance(expr.right, nodes.Name):
-            lists = [self.frame.inputs.get(side.ident) for side in (expr.left, expr.right)]
-            if all(isinstance(one, tuple) for one in lists):
-                left, right = lists
-                assert isinstance(left, tuple)
-                assert isinstance(right, tuple)
+            left, right = (self.frame.inputs.get(side.ident) for side in (expr.left, expr.right))
+            if isinstance(left, tuple) and isinstance(right, tuple):
                 pairs = zip(left, right, strict=False)
                 return len(left) == len(right) and all(self._ordered(expr, a, b) for a, b in pairs)
         left_value, right_value = (
@@ -552,7 +550,8 @@ class Evaluation:
         """What `top` or `upto` gives. Raises `Fork` where the set depends on noise otherwise than by a common
         threshold.
         """
-        assert expr.count is not None
+        if expr.count is None:
+            raise InternalError("a selection without a count")
         wanted = self.integer(expr.count)
         if wanted < 0:
             raise Faulted

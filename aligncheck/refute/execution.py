@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 from flint import fmpq
 
 from aligncheck import exact
 from aligncheck.exact import Irrational
+from aligncheck.internal import InternalError
 from aligncheck.interpreter import Function, Input
 from aligncheck.refute import reals
 from aligncheck.refute.elimination import Form
@@ -174,7 +175,7 @@ class Execution:
     def _advance(self, state: State) -> None:
         """Executes the next statement, or starts the next round. Changes nothing where it raises `Fork`."""
         self._step(state)
-        todo = state.todo
+        todo: _Todo = state.todo
         match todo:
             case _Block(statements=statements, at=at, rest=rest):
                 if at == len(statements):
@@ -202,6 +203,8 @@ class Execution:
                 state.frame = frame.copy()
                 state.frame.variables[statement.name] = Returned(records)
                 state.todo = rest
+            case None:
+                raise InternalError("a run that has ended goes on")
 
     def _step(self, state: State) -> None:
         state.steps += 1
@@ -283,20 +286,21 @@ class Execution:
         if key in state.frame.draws:
             raise Faulted
         step = fmpq(1)
-        if statement.family is nodes.Family.GEOMETRIC:
-            if not (sign(args[0]) > 0 and sign(args[0] - 1) < 0):
-                raise Faulted
-            rate = -reals.apply("ln", 1 - args[0])
-        else:
-            if any(sign(argument) <= 0 for argument in args):
-                raise Faulted
-            rate = 1 / args[0]
-            if statement.family.stepped:
+        match statement.family:
+            case nodes.Family.GEOMETRIC:
+                if not (sign(args[0]) > 0 and sign(args[0] - 1) < 0):
+                    raise Faulted
+                rate = -reals.apply("ln", 1 - args[0])
+            case nodes.Family.LAPLACE | nodes.Family.EXPONENTIAL:
+                rate = _rate(args)
+            case nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_EXPONENTIAL:
                 if len(args) > 1:
                     step = args[1]
                 if isinstance(step, reals.Surd):
                     never(statement, "the step of the noise is irrational")
-                rate = rate * step
+                rate = _rate(args) * step
+            case _:
+                assert_never(statement.family)
         variable = len(state.known.noises)
         state.known.noises.append(Noise(*key, statement.family, rate, statement.span))
         state.frame.draws[key] = Affine({variable: 1 if step == 1 else step}, fmpq(0))
@@ -420,26 +424,40 @@ def _left(todo: _Todo) -> _Todo:
     """What comes after the innermost loop."""
     while isinstance(todo, _Block):
         todo = todo.rest
-    assert isinstance(todo, _Rounds | _While)
+    if not isinstance(todo, _Rounds | _While):
+        raise InternalError("only loops are left by `break`")
     return todo.rest
+
+
+def _rate(args: list[Any]) -> Any:
+    """1/scale, where scale and step are positive."""
+    if any(sign(argument) <= 0 for argument in args):
+        raise Faulted
+    return 1 / args[0]
+
+
+def _left_out(state: State, expr: nodes.Gather) -> int | None:
+    """How many indices at most a filter leaves out, where it leaves out what a selection holds."""
+    where, index = expr.where, nodes.Name(expr.index)
+    if isinstance(where, nodes.Unary) and where.op == "not":
+        member = where.operand
+        if isinstance(member, nodes.Member) and member.index == index:
+            held = state.frame.variables.get(member.selection)
+            return held.limit if isinstance(held, Selection) else None
+    elif isinstance(where, nodes.Compare) and where.op == "!=" and where.left == index:
+        other = where.right
+        if isinstance(other, nodes.Name) and isinstance(state.frame.variables.get(other.ident), Rank):
+            return 1
+    return None
 
 
 def _never_empty(state: State, evaluation: Evaluation, expr: nodes.Gather) -> bool:
     """Whether a set that leaves out the entries of a selection holds an index whatever these are, and the
     value of its body is defined at every index.
     """
-    match expr.where:
-        case nodes.Unary(op="not", operand=nodes.Member(index=nodes.Name(ident=name), selection=selection)):
-            held = state.frame.variables.get(selection)
-            if name != expr.index or not isinstance(held, Selection):
-                return False
-            out = held.limit
-        case nodes.Compare(op="!=", left=nodes.Name(ident=name), right=nodes.Name(ident=other)):
-            if name != expr.index or not isinstance(state.frame.variables.get(other), Rank):
-                return False
-            out = 1
-        case _:
-            return False
+    out = _left_out(state, expr)
+    if out is None:
+        return False
     count = 0
     try:
         for _ in evaluation.bindings(expr):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, assert_never
 
 from flint import arb, ctx, fmpq
 
@@ -143,8 +143,10 @@ class Integration:
                 height, sides, zero = 1 - fall, 1, 0
             case nodes.Family.DISCRETE_LAPLACE:
                 height, sides, zero = (1 - fall) / (1 + fall), 2, 0
-            case _:
+            case None:
                 raise NotComputable("logistic noise meets other noise", noise.span)
+            case _:
+                assert_never(noise.family)
         right = Piece(zero, {(down, 0): height})
         left = Piece(zero, {(up, 0): height}) if sides == 2 else None
         return Piecewise((zero,), (left, right), not noise.lattice)

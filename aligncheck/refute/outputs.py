@@ -39,7 +39,6 @@ _SIZES = (0, 0, 1, -1, 2, -2, 4, -4, 8, -8)
 _JITTER = 64
 _STEPS = 400
 _NEAR = Fraction(1, 10**7)
-_CONTINUOUS = (nodes.Family.LAPLACE, nodes.Family.EXPONENTIAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +180,7 @@ class _Noise:
 
     def draw(self, site: DrawSite) -> Number:
         """A `NoiseSource`."""
-        return self._next(site.family in _CONTINUOUS, lambda: self._fresh(site))
+        return self._next(not site.family.discrete, lambda: self._fresh(site))
 
     def draw_by_density(self, statement: nodes.Choose | nodes.Logistic, scope: Scope) -> Number:
         """A `DensitySource`."""
@@ -214,7 +213,7 @@ class _Noise:
             case nodes.Family.LAPLACE | nodes.Family.EXPONENTIAL:
                 scale = site.args[0] if isinstance(site.args[0], Fraction) else _rounded(site.args[0])
                 size = self._size() + Fraction(self._random.randint(1, _JITTER), 4 * _JITTER)
-                return scale * (abs(size) if site.family is nodes.Family.EXPONENTIAL else size)
+                return scale * (abs(size) if site.family.one_sided else size)
 
     def _by_density(self, statement: ByDensity, scope: Scope) -> Number:
         if isinstance(statement, nodes.Choose):

@@ -12,13 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, assert_never
 
 from aligncheck.interpreter import Inputs, Stopped
 from aligncheck.refute.candidates import Spot, grain, legal, spots_of, step_at, with_answer
 from aligncheck.scenario import Scenario
 from aligncheck.syntax import nodes
-from aligncheck.syntax.nodes import Adjacency, Mechanism, Sort
+from aligncheck.syntax.nodes import (
+    Adjacency,
+    Mechanism,
+    Sort,
+)
 
 _BOUND = 6
 """Answers and places lie within so many steps of 0."""
@@ -213,7 +217,7 @@ class _Executor:
                     self._value(part.value, guard)
             case nodes.Pass():
                 pass
-            case _:
+            case nodes.Invoke() | nodes.Choose() | nodes.Logistic():
                 raise _Unsupported
         return False
 
@@ -244,6 +248,8 @@ class _Executor:
             case nodes.OverRange(low=low, high=high):
                 item = None
                 rounds = [(i, None) for i in range(self._whole(low, guard), self._whole(high, guard))]
+            case _:
+                assert_never(statement.over)
         outer = self._run.rounds
         for number, entry in rounds[:16]:
             self._run.rounds = (*outer, number)
@@ -296,7 +302,7 @@ class _Executor:
                 return self._called(function, args, guard)
             case nodes.Gather():
                 return self._gathered(expr, guard)
-            case _:
+            case nodes.OutIs() | nodes.OutField() | nodes.OutCount() | nodes.Member():
                 raise _Unsupported
 
     def _named(self, name: str) -> Any:
@@ -402,6 +408,8 @@ class _Executor:
                 indices = list(range(len(self._named(base))))
             case nodes.OverRange(low=low, high=high):
                 indices = list(range(self._whole(low, guard), self._whole(high, guard)))
+            case _:
+                assert_never(expr.over)
         if not indices:
             raise _Unsupported
         outer = dict(self._run.bound)

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 from flint import arb, arb_poly, fmpq
 
+from aligncheck.internal import InternalError
 from aligncheck.refute.reals import Dependent, Real, Surd, ceiling, sign, to_ball, to_expr
 
 Coefficient: TypeAlias = Any
@@ -429,7 +430,8 @@ class Calculus:
             if primitive is None:
                 continue
             piece = function.pieces[number]
-            assert piece is not None
+            if piece is None:
+                raise InternalError("a piece that is everywhere 0")
             if number == last and high is not None:
                 for key, factor in self.moved(Piece(piece.anchor - high, primitive), anchor).items():
                     _put(terms, key, factor)
@@ -578,7 +580,8 @@ class Calculus:
         """g(x) = f(factor * x), the factor not being 0; on the integers it is 1 or -1."""
         if factor == 1:
             return function
-        assert function.continuous or factor == -1
+        if not (function.continuous or factor == -1):
+            raise InternalError("masses are stretched")
         shift = 0 if function.continuous else 1
         # On the integers, -x lies in [b, c) where x lies in [1 - c, 1 - b).
         cuts = [cut / factor if function.continuous else shift - cut for cut in function.cuts]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from aligncheck.exact import Undecided, Undefined
+from aligncheck.internal import InternalError
 from aligncheck.interpreter import Input, Inputs, Stopped
 from aligncheck.refute.candidates import legal, neighbours, parameter_choices, starting_databases
 from aligncheck.refute.certify import certified
@@ -343,8 +344,10 @@ class _Hunt:
             before = self._best
             self._lengthen_from(length)
             best = self._best
-            assert before is not None, "what was kept has a best"
-            assert best is not None, "likewise"
+            if before is None:
+                raise InternalError("what was kept has a best")
+            if best is None:
+                raise InternalError("what was kept has a best")
             if self._is_over() or (self._any_will_do and self._violates()):
                 return
             stale = 0 if best.score >= before.score + _WORTH else stale + 1

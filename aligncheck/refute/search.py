@@ -382,11 +382,10 @@ def _other_parts(part: Between | Exactly) -> Iterator[Between | Exactly]:
                 yield Between(None, high)
             if isinstance(low, Fraction) and isinstance(high, Fraction):
                 yield Between(low + (high - low) * Fraction(7, 16), high - (high - low) * Fraction(7, 16))
-        case Exactly(value=value) if isinstance(value, Fraction):
-            yield Exactly(value + 1)
-            yield Exactly(value - 1)
-        case _:
-            pass
+        case Exactly(value=value):
+            if isinstance(value, Fraction):
+                yield Exactly(value + 1)
+                yield Exactly(value - 1)
 
 
 def simplified(meter: Meter, best: Scored) -> Scored:

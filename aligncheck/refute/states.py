@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from flint import fmpq
 
+from aligncheck.internal import InternalError
 from aligncheck.refute import reals
 from aligncheck.refute.elimination import Form
 from aligncheck.refute.reals import Real, sign
@@ -164,7 +165,8 @@ def equal(state: State, value: Linear) -> bool:
     known = state.known
     if not known.overlaps(form, (at, at)):
         return False
-    assert at is not None
+    if at is None:
+        raise InternalError("an equation without a variable")
     others: list[Interval] = [(None, at - 1), (at + 1, None)]
     open_ = [Assume(form, other) for other in others if known.overlaps(form, other)]
     if open_:

@@ -70,16 +70,20 @@ def inverse_alpha(family: Family, args: tuple[Term, ...]) -> Term:
     this is 1/α. The discrete Laplace mass is proportional to exp(-|x|/scale) (VLDB paper, Theorem 2); that of
     DExp(scale, step) is that of step times Geo(1 - exp(-step/scale)).
     """
-    if family is Family.GEOMETRIC:
-        return neg(fn("ln", sub(ONE, args[0])))
-    return div(ONE, args[0])
+    match family:
+        case Family.LAPLACE | Family.EXPONENTIAL | Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL:
+            return div(ONE, args[0])
+        case Family.GEOMETRIC:
+            return neg(fn("ln", sub(ONE, args[0])))
 
 
 def legal(family: Family, args: tuple[Term, ...]) -> tuple[Term, ...]:
     """What the arguments must satisfy: positive scale and step; a success probability inside (0, 1)."""
-    if family is Family.GEOMETRIC:
-        return (lt(ZERO, args[0]), lt(args[0], ONE))
-    return tuple(lt(ZERO, a) for a in args)
+    match family:
+        case Family.LAPLACE | Family.EXPONENTIAL | Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL:
+            return tuple(lt(ZERO, a) for a in args)
+        case Family.GEOMETRIC:
+            return (lt(ZERO, args[0]), lt(args[0], ONE))
 
 
 def draw(family: Family, name: str, index: Term | None, args: tuple[Term, ...]) -> Draw:

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from aligncheck.diagnostics import Label
+from aligncheck.internal import InternalError
 from aligncheck.printable import printable
 from aligncheck.report.lines import Canvas, expanded, prose
 from aligncheck.source import Source
@@ -62,7 +63,8 @@ class _Place:
 
 
 def _places(source: Source, frame: Frame) -> Iterator[_Place]:
-    assert frame.primary is not None
+    if frame.primary is None:
+        raise InternalError("a frame that shows no place")
     for label in (frame.primary, *frame.related):
         number, column = source.position(label.span.start)
         line = source.line(number)

@@ -16,6 +16,7 @@ from aligncheck.conditions import Condition
 from aligncheck.diagnostics import Diagnostic, Label
 from aligncheck.exact import Value
 from aligncheck.expect import Comparison
+from aligncheck.internal import InternalError
 from aligncheck.interpreter import (
     Assigned,
     Decision,
@@ -221,7 +222,8 @@ def inputs_document(inputs: Inputs) -> Json:
 
 def step_document(source: Source, step: PairedStep) -> Json:
     either = step.on_d if step.on_d is not None else step.on_d_prime
-    assert either is not None
+    if either is None:
+        raise InternalError("a step of neither run")
     return {
         "kind": _KINDS[type(either)],
         **_place(source, either.span),

@@ -15,6 +15,7 @@ from aligncheck import __version__
 from aligncheck.diagnostics import Diagnostic
 from aligncheck.exact import Number, decimal
 from aligncheck.expect import Comparison
+from aligncheck.internal import InternalError
 from aligncheck.interpreter import value_text, variable_text
 from aligncheck.printable import printable
 from aligncheck.refute.events import describe
@@ -58,12 +59,14 @@ def _lines(canvas: Canvas, refutation: Refutation) -> Iterator[Text]:
     source = Source(refutation.path, refutation.text)
     match outcome:
         case Violation():
-            assert mechanism is not None
+            if mechanism is None:
+                raise InternalError("an outcome without its mechanism")
             yield from _violation(canvas, source, mechanism, outcome)
             for text in refutation.advice:
                 yield from canvas.hanging(Text("help: ", style="bold green"), prose(text))
         case NoViolation():
-            assert mechanism is not None
+            if mechanism is None:
+                raise InternalError("an outcome without its mechanism")
             yield from _no_violation(canvas, mechanism, outcome)
         case Unfinished(message=message):
             yield from canvas.hanging(Text("note: ", style="bold"), prose(message))

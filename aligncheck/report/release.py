@@ -88,6 +88,8 @@ def _computed(execution: Execution) -> Iterator[str]:
         case "refined":
             rounded = f"rounded down to multiples of {execution.gamma}"
             yield f"computed exactly, with real-valued noise, and {rounded}"
+        case _:
+            pass
 
 
 def _checked(execution: Execution) -> str:

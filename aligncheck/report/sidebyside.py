@@ -9,6 +9,7 @@ from fractions import Fraction
 from rich.text import Text
 
 from aligncheck.exact import ZERO, Irrational, Number, Undecided, Value, compare
+from aligncheck.internal import InternalError
 from aligncheck.interpreter import (
     Assigned,
     Decision,
@@ -138,7 +139,8 @@ def _rows(source: Source | None, table: Table, limit: int) -> Iterator[_Row]:
     exceeded = False
     for number, paired in enumerate(table.steps):
         step = paired.on_d or paired.on_d_prime
-        assert step is not None
+        if step is None:
+            raise InternalError("a row of neither run")
         row = _row(source, paired, step, limit)
         if row is None:
             continue
@@ -233,7 +235,19 @@ def _filled(expr: nodes.Expr, values: dict[Leaf, State]) -> nodes.Expr:
             return replace(expr, index=_filled(expr.index, values), selection=shown_as)
         case nodes.Call(function="len"):
             return expr
-        case _:
+        case (
+            nodes.Number()
+            | nodes.Boolean()
+            | nodes.Call()
+            | nodes.Unary()
+            | nodes.Binary()
+            | nodes.Compare()
+            | nodes.Logic()
+            | nodes.Conditional()
+            | nodes.OutIs()
+            | nodes.OutField()
+            | nodes.OutCount()
+        ):
             return with_parts(expr, tuple(_filled(part, values) for part in parts_of(expr)))
 
 

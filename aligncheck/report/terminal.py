@@ -136,10 +136,9 @@ def _claim(mechanism: nodes.Mechanism) -> str:
 
 def _range(declared: nodes.Input) -> str:
     match declared:
-        case nodes.Parameter(name=name, where=None) | nodes.PublicVector(name=name, where=None):
-            return f"`{name}`"
         case nodes.Parameter(name=name, where=where) | nodes.PublicVector(name=name, where=where):
-            assert where is not None
+            if where is None:
+                return f"`{name}`"
             text = unparse_expr(where)
             return f"`{text}`" if name in text.split() else f"`{name}` where `{text}`"
         case nodes.Queries(vector=True, names=names):

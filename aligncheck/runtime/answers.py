@@ -445,7 +445,8 @@ def _number(place: str, value: object) -> Number:
             return value
         case numbers.Rational() | numbers.Real():
             return _converted(value)
-    raise AnswersError(place, f"must be a number, not {_kind(value)}")
+        case _:
+            raise AnswersError(place, f"must be a number, not {_kind(value)}")
 
 
 def _converted(value: numbers.Real) -> Number:

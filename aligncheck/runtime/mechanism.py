@@ -175,7 +175,8 @@ class Mechanism(metaclass=_Fixed):
         try:
             if self.bound is None:
                 self.__dict__["bound"] = self._bound(run.release)
-            assert self.bound is not None
+            if self.bound is None:
+                raise MechanismError("its bound is not known before it runs")
             run.reserved = None if self._budget is None else self._budget.reserve(Fraction(self.bound))
         except BaseException:
             del self.__dict__[_RUN]
@@ -195,7 +196,8 @@ class Mechanism(metaclass=_Fixed):
 
     def _cost(self, release: Release[Any]) -> Real:
         """What the output so far costs, which is the bound unless the claim depends on the output."""
-        assert self.bound is not None
+        if self.bound is None:
+            raise MechanismError("its bound is not known before it runs")
         return self.bound
 
     def __repr__(self) -> str:
@@ -284,13 +286,15 @@ class Run(Generic[R]):
     def spent(self) -> Fraction:
         """What the run has spent so far."""
         mechanism = self._mechanism
-        assert mechanism.bound is not None
+        if mechanism.bound is None:
+            raise MechanismError("its bound is not known before it runs")
         return Fraction(mechanism.bound if self._failed else mechanism._cost(self.release))
 
     def result(self) -> Result[R]:
         """What was released, with everything that must be said about it."""
         mechanism = self._mechanism
-        assert mechanism.bound is not None
+        if mechanism.bound is None:
+            raise MechanismError("its bound is not known before it runs")
         given = mechanism._given_noise is not None
         remark = self.noise.remark or ("not private (noise from elsewhere)" if given else None)
         return self.release.result(

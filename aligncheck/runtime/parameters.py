@@ -51,7 +51,8 @@ def real(name: str, value: RealLike) -> Fraction:
             if not math.isfinite(number):
                 raise ParameterError(name, "must be finite")
             return Fraction(repr(number))
-    raise ParameterError(name, f"must be a number, not {_kind(given)}")
+        case _:
+            raise ParameterError(name, f"must be a number, not {_kind(given)}")
 
 
 def integer(name: str, value: IntLike | str) -> int:

@@ -179,7 +179,8 @@ class RefinedNumber:
                 return scaled if factor > 0 else -scaled
             case RefinedNumber():
                 raise NumericError("a product of two noisy numbers has no exact form")
-        return _refused_or_unknown(other)
+            case _:
+                return _refused_or_unknown(other)
 
     __rmul__ = __mul__
 
@@ -189,7 +190,8 @@ class RefinedNumber:
                 return self * (1 / Fraction(other))
             case RefinedNumber():
                 raise NumericError("a quotient of two noisy numbers has no exact form")
-        return _refused_or_unknown(other)
+            case _:
+                return _refused_or_unknown(other)
 
     def _in_units(self, unit: Fraction) -> RefinedNumber:
         """The same number; its unit is a multiple of the one given."""
@@ -231,7 +233,8 @@ class RefinedNumber:
         match other:
             case RefinedNumber() | int() | Fraction():
                 return holds(sign_of(self - other), 0)
-        return _refused_or_unknown(other)
+            case _:
+                return _refused_or_unknown(other)
 
     # --- what has no exact form ---------------------------------------------------------------------------
 

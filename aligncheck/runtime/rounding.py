@@ -36,7 +36,8 @@ def steps_below(values: Iterable[Fraction | float], step: Fraction) -> Integers:
                     steps = steps.astype(object, copy=False)
                 steps[start : start + _CHUNK] = some
             return fitting(steps)
-    return fitting(_one_by_one(array.tolist(), step))
+        case _:
+            return fitting(_one_by_one(array.tolist(), step))
 
 
 def as_array(values: Iterable[Fraction | float]) -> NDArray[Any]:

@@ -127,9 +127,8 @@ class ExactVector(Sequence[Any]):
         return -self + other
 
     def __mul__(self, other: object) -> Any:
-        match other:
-            case int() | Fraction():
-                return self._times(Fraction(other))
+        if isinstance(other, int | Fraction):
+            return self._times(Fraction(other))
         operand = _operand(other, len(self))
         if operand is None:
             return NotImplemented
@@ -143,9 +142,8 @@ class ExactVector(Sequence[Any]):
     __rmul__ = __mul__
 
     def __truediv__(self, other: object) -> Any:
-        match other:
-            case int() | Fraction():
-                return self._times(1 / Fraction(other))
+        if isinstance(other, int | Fraction):
+            return self._times(1 / Fraction(other))
         operand = _operand(other, len(self))
         if operand is None:
             return NotImplemented
@@ -190,9 +188,8 @@ class ExactVector(Sequence[Any]):
         return self._compared(other, operator.ne)
 
     def _compared(self, other: object, holds: Callable[[Any, Any], Any]) -> Any:
-        match other:
-            case int() | Fraction():
-                return holds(self._signs_beside(Fraction(other)), 0)
+        if isinstance(other, int | Fraction):
+            return holds(self._signs_beside(Fraction(other)), 0)
         difference = self - other
         if difference is NotImplemented:
             return NotImplemented

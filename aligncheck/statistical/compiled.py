@@ -157,8 +157,10 @@ def _may_differ(differences: list[float], adjacency: str | None, bound: float | 
             return all(d > 0 for d in moved) or all(d < 0 for d in moved)
         case "moved":
             return len(moved) <= 2 and sum(d > 0 for d in moved) <= 1 and sum(d < 0 for d in moved) <= 1
-        case _:
+        case "all" | "any" | None:
             return True
+        case _:
+            raise CannotTest(f"it is not known which inputs are neighbours under `{adjacency}`")
 
 
 def compiled(found: Any, setup: Setup) -> Compiled:

@@ -147,7 +147,8 @@ def _operand(other: object, split: _Split) -> Any:
             return other.numerator / other.denominator
         case np.generic():
             return other.item()
-    raise TooManyPaths(f"no arithmetic with a {type(other).__name__}")
+        case _:
+            raise TooManyPaths(f"no arithmetic with a {type(other).__name__}")
 
 
 class _Other(BaseException):
@@ -381,7 +382,8 @@ def _entry(value: object) -> str | float | Values:
             return repr(bool(value))
         case int() | float() | Fraction() | np.generic():
             return float(value)
-    raise TooManyPaths(f"a record holds a {type(value).__name__}")
+        case _:
+            raise TooManyPaths(f"a record holds a {type(value).__name__}")
 
 
 def _outputs(paths: list[_Path], runs: int, name: str) -> Outputs:
