@@ -10,9 +10,9 @@ from aligncheck.obligations.alignment import (
     stays_in_support,
     within_claim,
 )
-from aligncheck.obligations.calls import calls_are_covered, no_look_ahead
+from aligncheck.obligations.calls import calls_are_covered, claims_not_negative, no_look_ahead
 from aligncheck.obligations.draws import count_is_known, drawn_once, same_index, scales_are_public
-from aligncheck.obligations.obligation import Invariants, Obligation
+from aligncheck.obligations.obligation import Invariants, Obligation, context, run_on_d
 from aligncheck.obligations.output import same_arms_and_records
 from aligncheck.obligations.running import operations_defined
 from aligncheck.obligations.selection import released_selections, same_selection
@@ -47,6 +47,11 @@ def obligations_of(
     their own).
     """
     visible = Visible(analysis)
+    complete = [
+        (*context(analysis, path, invariants), *run_on_d(path))
+        for path in analysis.paths
+        if path.target is None
+    ]
     return [
         *operations_defined(analysis, invariants, source),
         *drawn_once(analysis, invariants, source),
@@ -62,6 +67,7 @@ def obligations_of(
         *same_selection(analysis, invariants),
         *same_arms_and_records(analysis, invariants, source),
         *within_claim(analysis, claim, invariants, source),
+        *claims_not_negative(analysis.theory, complete, source),
     ]
 
 

@@ -25,8 +25,9 @@ foundations of differential privacy, Theorems 3.14 and 2.1); Lemma 1 for the res
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 from aligncheck.conditions import Condition
@@ -46,6 +47,7 @@ from aligncheck.obligations.obligation import (
 )
 from aligncheck.obligations.output import quoted
 from aligncheck.relational.calls import Called, GivenScope
+from aligncheck.relational.declared import Said, inputs_of, names_of, of_all, of_lists, of_one
 from aligncheck.relational.evaluate import Evaluator
 from aligncheck.relational.paths import Analysis, Applied, Path
 from aligncheck.relational.settled import open_in
@@ -54,6 +56,7 @@ from aligncheck.relational.terms import (
     TRUE,
     ZERO,
     Const,
+    IsInt,
     Kind,
     Pair,
     Sort,
@@ -61,8 +64,8 @@ from aligncheck.relational.terms import (
     Term,
     add,
     and_,
+    atoms,
     const,
-    div,
     eq,
     implies,
     le,
@@ -73,10 +76,10 @@ from aligncheck.relational.terms import (
     sub,
     substitute,
 )
+from aligncheck.relational.theory import Theory
 from aligncheck.source import Source
 from aligncheck.syntax.contract import contract_of
-from aligncheck.syntax.nodes import Adjacency, Name, Parameter, PublicVector, Queries
-from aligncheck.syntax.walk import lists_per_answer
+from aligncheck.syntax.nodes import Adjacency, Expr, Input, Mechanism, Name, Parameter, PublicVector, Queries
 
 _I, _J = (Sym(letter, Sort.INT, Kind.GHOST) for letter in ("one", "other"))
 
@@ -127,6 +130,34 @@ def calls_are_covered(analysis: Analysis, invariants: Invariants, source: Source
     return found
 
 
+def claims_not_negative(
+    theory: Theory, known: Iterable[tuple[Term, ...]], source: Source
+) -> list[Obligation]:
+    """What a mechanism claims, and the bound on that, is nowhere below 0: nobody is given budget back.
+
+    Claim: for all inputs as declared; where the claim speaks of the output, for every complete run, of which
+    `known` says what holds.
+    Why needed: a caller adds the claims of what it calls to its own cost, in which they must not make up for
+    something else. Then exp(claim) >= 1 too, so that a claim is one that (claim, 0)-DP can mean.
+    """
+    mechanism = theory.mechanism
+    claims = [(theory.claim, mechanism.privacy.span)]
+    if theory.most is not None and mechanism.most is not None:
+        claims.append((theory.most, mechanism.most.span))
+    return [
+        Obligation(
+            Condition.COST,
+            hypotheses,
+            le(ZERO, claim),
+            f"the claim `{quoted(source, span)}` is never negative",
+            span,
+            "claims_not_negative",
+        )
+        for claim, span in claims
+        for hypotheses in (known if any(a.kind is Kind.OMEGA for a in atoms((claim,))) else [()])
+    ]
+
+
 def no_look_ahead(analysis: Analysis) -> list[Obligation]:
     """In a program with calls every shift depends on earlier noise only, as the argument above needs."""
     if not any(isinstance(e, Called) for p in analysis.paths for e in p.events):
@@ -156,28 +187,26 @@ class _Call:
     analysis: Analysis
     event: Called
 
+    @property
+    def callee(self) -> Mechanism:
+        return contract_of(self.event.use).mechanism
+
+    @cached_property
+    def declared(self) -> dict[str, Input]:
+        return inputs_of(self.callee)
+
     def ranges(self) -> Iterator[tuple[Goal, str]]:
         """On D: what the callee declares of its inputs holds for what it is given. Only what comes before the
         call may be assumed here: what is known of the records that it releases rests on this.
         """
-        mechanism = contract_of(self.event.use).mechanism
-        name = self.event.use.name
-        yield Impossible(True, "its own check"), f"`{name}` is verified"
-        for item in mechanism.inputs:
-            if isinstance(item, Queries):
-                for name in item.names:
-                    yield from self._domain(item, name, False)
-                continue
-            if isinstance(item, Parameter) and item.sort.value == "int":
-                yield Integral(self.event.values[item.name].left), f"`{item.name}` is a whole number"
-            if item.where is not None:
-                legal = self._legal(item.name) if isinstance(item, PublicVector) else TRUE
-                holds = self._at(False, _I).term(item.where)
-                yield implies(legal, holds), f"the `where` clause of `{item.name}` holds"
+        yield Impossible(True, "its own check"), f"`{self.event.use.name}` is verified"
+        for item in self.callee.inputs:
+            yield from map(_goal, of_lists(item, self.declared, self))
+            yield from self._domain(item, False)
 
     def claims(self) -> Iterator[tuple[Goal, str]]:
         """In both runs: public arguments are equal, private ones adjacent as the callee declares."""
-        for item in contract_of(self.event.use).mechanism.inputs:
+        for item in self.callee.inputs:
             match item:
                 case Parameter(name=name):
                     yield same_value(self.event.values[name]), f"`{name}` is the same on D and D'"
@@ -185,7 +214,10 @@ class _Call:
                     length = self.event.lists[name].length
                     yield same_value(length), f"`{name}` is as long on D as on D'"
                     yield (
-                        implies(self._legal(name), same_value(Pair(*self._entries(name, _I)))),
+                        implies(
+                            self.legal(name, _I),
+                            same_value(Pair(*(self.value(name, _I, p) for p in (False, True)))),
+                        ),
                         f"`{name}` is the same on D and D'",
                     )
                 case Queries():
@@ -196,41 +228,22 @@ class _Call:
             if group.vector:
                 length = self.event.lists[name].length
                 yield eq(length.left, length.right), f"`{name}` is as long on D as on D'"
-            yield from self._domain(group, name, True)
             yield from self._moves_within(group, name)
+        yield from self._domain(group, True)
         yield from self._jointly(group)
 
-    def _domain(self, group: Queries, name: str, primed: bool) -> Iterator[tuple[Goal, str]]:
-        """What is declared of single answers, on D or on D' (`primed`)."""
-        legal = self._legal(name) if group.vector else TRUE
-        which = "D'" if primed else "D"
-        value = self._value(group, name, _I, primed)
-        if group.vector and not primed:
-            length = self.event.lists[name].length.left
-            yield le(ZERO, length), f"`{name}` has a length"
-            for base in lists_per_answer(group, self.event.values):
-                enough = le(length, self.event.lists[base].length.left)
-                yield enough, f"`{base}` has an entry for each of `{name}`"
-        if group.range is not None:
-            low, high = (self._at(False, _I).term(e) for e in group.range)
-            within = and_((le(low, value), le(value, high)))
-            yield implies(legal, within), f"`{name}` lies in its range on {which}"
-        if group.lattice is not None:
-            step = self._at(False, _I).term(group.lattice)
-            yield Integral(div(value, step)), f"`{name}` is a multiple of its step on {which}"
-        if group.sort.value == "int":
-            yield Integral(value), f"`{name}` is whole on {which}"
-        if group.where is not None:
-            holds = self._at(primed, _I).term(group.where)
-            yield implies(legal, holds), f"the `where` clause of `{name}` holds on {which}"
+    def _domain(self, item: Input, primed: bool) -> Iterator[tuple[Goal, str]]:
+        """What is declared of the values on D or on D' (`primed`), as the callee's proof assumes it."""
+        yield from map(_goal, of_all(item, self.declared, self, primed))
+        for name in names_of(item):
+            yield from map(_goal, of_one(item, name, _I, self.declared, self, primed))
 
     def _moves_within(self, group: Queries, name: str) -> Iterator[tuple[Goal, str]]:
         if group.sensitivity is None or group.adjacency is Adjacency.L1:
             return
-        legal = self._legal(name) if group.vector else TRUE
-        bound, move = self._at(False, _I).term(group.sensitivity), self._move(group, name, _I)
+        bound, move = self.clause(group.sensitivity, _I, False), self._move(name, _I)
         within = and_((le(neg(bound), move), le(move, bound)))
-        yield implies(legal, within), f"`{name}` moves by at most its sensitivity"
+        yield implies(self.legal(name, _I), within), f"`{name}` moves by at most its sensitivity"
 
     def _jointly(self, group: Queries) -> Iterator[tuple[Goal, str]]:
         """How the moves of a group's answers go together, for two generic ones."""
@@ -241,8 +254,8 @@ class _Call:
             yield self._total(group), text
             return
         for a, b in product(group.names, repeat=2):
-            one, other = self._move(group, a, _I), self._move(group, b, _J)
-            legal = and_((self._legal(a, _I), self._legal(b, _J))) if group.vector else TRUE
+            one, other = self._move(a, _I), self._move(b, _J)
+            legal = and_((self.legal(a, _I), self.legal(b, _J)))
             apart = TRUE if a != b else not_(eq(_I, _J))
             if a == b and not group.vector:
                 continue
@@ -270,12 +283,12 @@ class _Call:
             raise InternalError("answers without a sensitivity")
         if mine.adjacency is Adjacency.L1:
             total = self.analysis.theory.input_term(mine.sensitivity, None)
-            return le(total, self._at(False, _I).term(group.sensitivity))
+            return le(total, self.clause(group.sensitivity, _I, False))
         if mine.adjacency is Adjacency.ONE:
             size = self.analysis.theory.size(mine, _I)
             # The one answer that moves may be in any list of the group, and the lists may differ in length.
-            legal = or_(self._legal(n) for n in group.names) if group.vector else TRUE
-            return implies(legal, le(size, self._at(False, _I).term(group.sensitivity)))
+            legal = or_(self.legal(n, _I) for n in group.names)
+            return implies(legal, le(size, self.clause(group.sensitivity, _I, False)))
         return Impossible(False, "the sum of all moves is not bounded by the declarations")
 
     def grounded(self, goal: Goal) -> Goal:
@@ -289,23 +302,34 @@ class _Call:
 
     # --- terms --------------------------------------------------------------------------------------------
 
-    def _at(self, primed: bool, index: Term) -> Evaluator:
-        return Evaluator(GivenScope(self.event.values, self.event.lists, index, primed))
-
-    def _legal(self, name: str, index: Term = _I) -> Term:
-        return and_((le(ZERO, index), le(add(index, ONE), self.event.lists[name].length.left)))
-
-    def _entries(self, name: str, index: Term) -> tuple[Term, Term]:
-        return self.event.lists[name].at(index, False), self.event.lists[name].at(index, True)
-
-    def _value(self, group: Queries, name: str, index: Term, primed: bool) -> Term:
-        if group.vector:
-            return self.event.lists[name].at(index, primed)
+    def value(self, name: str, index: Term | None, primed: bool) -> Term:
+        """What the call gives as an input, in one run: a scalar, or the entry of a list."""
+        if name in self.event.lists:
+            return self.event.lists[name].at(index if index is not None else _I, primed)
         pair = self.event.values[name]
         return pair.right if primed else pair.left
 
-    def _move(self, group: Queries, name: str, index: Term) -> Term:
-        return sub(self._value(group, name, index, True), self._value(group, name, index, False))
+    def clause(self, expr: Expr, index: Term | None, primed: bool) -> Term:
+        """An expression of a declaration, with what the call gives in the place of the inputs."""
+        return Evaluator(GivenScope(self.event.values, self.event.lists, index, primed)).term(expr)
+
+    def length(self, name: str) -> Term:
+        """How long the list is that the call gives: on D, and as is shown on D'."""
+        return self.event.lists[name].length.left
+
+    def legal(self, name: str, index: Term | None) -> Term:
+        """That an index is one of a list."""
+        if name not in self.event.lists or index is None:
+            return TRUE
+        return and_((le(ZERO, index), le(add(index, ONE), self.length(name))))
+
+    def _move(self, name: str, index: Term) -> Term:
+        return sub(self.value(name, index, True), self.value(name, index, False))
+
+
+def _goal(said: Said) -> tuple[Goal, str]:
+    """A declaration's condition, to be shown."""
+    return (Integral(said.holds.arg) if isinstance(said.holds, IsInt) else said.holds), said.text
 
 
 def called_in(path: Path) -> tuple[Called, ...]:

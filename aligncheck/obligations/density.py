@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from aligncheck.conditions import Condition
 from aligncheck.internal import InternalError
+from aligncheck.obligations.calls import claims_not_negative
 from aligncheck.obligations.lemmas import (
     choice_makes_up_for_the_cut,
     choice_moves,
@@ -167,6 +168,7 @@ def conditions_of(densities: Densities, source: Source) -> list[Obligation]:
         *public_scales(densities),
         *same_support(densities),
         *released_from_draws(densities),
+        *claims_not_negative(densities.theory, [densities.facts], source),
     ]
 
 

@@ -15,6 +15,7 @@ from aligncheck.check.sorts import sorts_of
 from aligncheck.check.symbols import symbols_of
 from aligncheck.internal import InternalError
 from aligncheck.relational.calls import Called, Records, Released, execution_of, sorts_released
+from aligncheck.relational.declared import about_entries, inputs_of, of_all, of_lists, of_one, step_of
 from aligncheck.relational.evaluate import Evaluator, Partial
 from aligncheck.relational.selection import Gathered, Registry, UnsupportedError
 from aligncheck.relational.sums import Sums
@@ -22,6 +23,7 @@ from aligncheck.relational.terms import (
     TRUE,
     ZERO,
     App,
+    IsInt,
     Kind,
     Sort,
     Sym,
@@ -45,7 +47,7 @@ from aligncheck.source import Source, Span
 from aligncheck.syntax import nodes
 from aligncheck.syntax.contract import contract_of
 from aligncheck.syntax.nodes import Adjacency, Expr, Mechanism, Parameter, PublicVector, Queries
-from aligncheck.syntax.walk import expressions_in, gathered_in_full, lists_per_answer, names_in, statements_in
+from aligncheck.syntax.walk import expressions_in, gathered_in_full, statements_in
 
 Ground = Fraction | bool
 
@@ -80,11 +82,7 @@ class Theory:
     @cached_property
     def inputs(self) -> dict[str, nodes.Input]:
         """Every declared name with its declaration."""
-        table: dict[str, nodes.Input] = {}
-        for item in self.mechanism.inputs:
-            for name in item.names if isinstance(item, Queries) else (item.name,):
-                table[name] = item
-        return table
+        return inputs_of(self.mechanism)
 
     @cached_property
     def calls(self) -> dict[str, nodes.Invoke]:
@@ -149,8 +147,7 @@ class Theory:
     def _scaled(self, name: str, index: Term | None, label: str, kind: Kind) -> Term:
         """On a lattice the symbol is the number of steps."""
         group = self._group_of(name)
-        whole = group.sort is nodes.Sort.INT or group.lattice is not None
-        sort = Sort.INT if whole else Sort.REAL
+        sort = Sort.REAL if step_of(group) is None else Sort.INT
         symbol: Term = Sym(label, sort, kind) if index is None else App(label, (index,), sort, kind)
         return symbol if group.lattice is None else mul(self.input_term(group.lattice, index), symbol)
 
@@ -211,6 +208,16 @@ class Theory:
     def input_term(self, expr: Expr, index: Term | None, primed: bool = False) -> Term:
         return Evaluator(InputScope(self, index, primed)).term(expr)
 
+    def value(self, name: str, index: Term | None, primed: bool) -> Term:
+        """What an input is, in one run: a scalar, or the entry of a list."""
+        if isinstance(self.inputs[name], Parameter):
+            return self.parameter(name)
+        return self.answer(name, None, primed) if index is None else self.entry(name, index, primed)
+
+    def clause(self, expr: Expr, index: Term | None, primed: bool) -> Term:
+        """An expression of a declaration."""
+        return self.input_term(expr, index, primed)
+
     @cached_property
     def base(self) -> tuple[Term, ...]:
         """Facts that always hold: `where` clauses, lengths, and the relations between an adjacency's
@@ -218,29 +225,14 @@ class Theory:
         """
         found: list[Term] = []
         for item in self.mechanism.inputs:
-            private = isinstance(item, Queries)
-            if self.public_only and private:
-                continue
-            if item.where is not None and not _mentions_index(item.where, self.inputs):
-                found += [
-                    self.input_term(item.where, None, primed)
-                    for primed in ((False, True) if private else (False,))
-                ]
+            if not (self.public_only and isinstance(item, Queries)):
+                for primed in (False, True) if isinstance(item, Queries) else (False,):
+                    found += [said.holds for said in of_all(item, self.inputs, self, primed)]
         for item in self.mechanism.inputs:
-            if isinstance(item, Queries):
-                found += self._entries_exist(item)
-                found += [] if self.public_only else self._group_facts(item)
-        for name in self.inputs:
-            if self.is_vector(name):
-                found.append(le(ZERO, self.length(name)))
+            found += [said.holds for said in of_lists(item, self.inputs, self)]
+            if isinstance(item, Queries) and not self.public_only:
+                found += self._group_facts(item)
         return tuple(f for f in found if f != TRUE)
-
-    def _entries_exist(self, group: Queries) -> list[Term]:
-        """`sensitivity b[i]` (`lattice`, `range` likewise) also declares that b has an entry for every
-        answer.
-        """
-        bases = lists_per_answer(group, self.inputs)
-        return [le(self.length(name), self.length(b)) for name in group.names for b in bases]
 
     def generic_entries(self) -> tuple[Term, ...]:
         """One entry of every list, at a legal index, with all that may be assumed of it: for the question
@@ -253,7 +245,7 @@ class Theory:
                 index = Sym("i", Sort.INT, Kind.GHOST)
                 found += [le(ZERO, index), lt(index, self.length(name))]
             if isinstance(item, PublicVector):
-                found += self._entry_facts(name, index)
+                found += self._value_facts(name, index)
             elif isinstance(item, Queries):
                 found += self._answer_facts(name, index)
         return tuple(found)
@@ -382,13 +374,13 @@ class Theory:
             case Kind.DISTANCE if atom.name.startswith("d:") and atom.name[2:] in self.inputs:
                 return self._answer_facts(atom.name[2:], index)
             case Kind.DATA if atom.name in self.inputs:
-                return self._range_facts(atom.name, index)
+                return self._value_facts(atom.name, index)
             case Kind.RELEASE:
                 return self.released.facts(atom)
             case Kind.PARAMETER if isinstance(atom, App) and atom.name.startswith("fun:"):
                 return ()
             case Kind.PARAMETER if isinstance(atom, App):
-                return self._entry_facts(atom.name, index)
+                return self._value_facts(atom.name, index)
             case Kind.OMEGA if atom.name.startswith("out:is:") and index is not None:
                 length = Sym("out:len", Sort.INT, Kind.OMEGA)
                 return (implies(atom, and_((le(ZERO, index), lt(index, length)))),)
@@ -421,11 +413,14 @@ class Theory:
             ):
                 return ()
 
-    def _entry_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
-        where = self.inputs[name].where
-        if where is None or not _mentions_index(where, self.inputs):
-            return ()
-        return (implies(self.legal(name, index), self.input_term(where, index)),)
+    def _value_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
+        """What is declared of one value, in the runs in which it may differ; that it is a whole number its
+        symbol's sort says.
+        """
+        item = self.inputs[name]
+        sides = (False, True) if isinstance(item, Queries) else (False,)
+        said = (s for primed in sides for s in of_one(item, name, index, self.inputs, self, primed))
+        return tuple(s.holds for s in said if not isinstance(s.holds, IsInt))
 
     def legal(self, name: str, index: Term | None) -> Term:
         """That an index is one of the list: what reading an entry demands, and where a clause about entries
@@ -434,20 +429,6 @@ class Theory:
         if index is None or not self.is_vector(name):
             return TRUE
         return and_((le(ZERO, index), lt(index, self.length(name))))
-
-    def _range_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
-        group = self._group_of(name)
-        found: list[Term] = []
-        legal = self.legal(name, index)
-        if group.range is not None:
-            low, high = (self.input_term(e, index) for e in group.range)
-            for primed in (False, True):
-                value = self.answer(name, index, primed)
-                found += [implies(legal, le(low, value)), implies(legal, le(value, high))]
-        if group.where is not None and _mentions_index(group.where, self.inputs):
-            legal = self.legal(name, index)
-            found += [implies(legal, self.input_term(group.where, index, primed)) for primed in (False, True)]
-        return tuple(found)
 
     def _answer_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
         """D ~ D' at one answer, if there is one at this index.
@@ -458,7 +439,7 @@ class Theory:
         facts = self._adjacency_facts(name, index)
         group = self._group_of(name)
         clauses = (group.sensitivity, group.lattice, *(group.range or ()))
-        if not any(c is not None and _mentions_index(c, self.inputs) for c in clauses):
+        if not any(c is not None and about_entries(c, self.inputs) for c in clauses):
             return facts
         legal = self.legal(name, index)
         return tuple(implies(legal, f) for f in facts)
@@ -467,7 +448,7 @@ class Theory:
         """D ~ D' at one answer. Each fact is the definition of the adjacency, instantiated at `index`."""
         group = self._group_of(name)
         d = self.distance(name, index)
-        ranges = self._range_facts(name, index)
+        ranges = self._value_facts(name, index)
         if group.adjacency is Adjacency.ANY:
             return ranges
         if group.sensitivity is None:
@@ -549,10 +530,6 @@ class Theory:
             for b in sums
             if a != b and a.name == b.name
         ]
-
-
-def _mentions_index(expr: Expr, inputs: dict[str, nodes.Input]) -> bool:
-    return "i" not in inputs and "i" in names_in(expr)
 
 
 def _ghost(group: Queries, label: str, sort: Sort) -> Sym:

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 from oracle import agree, as_if_verified, load
+from small_specs import spec
 
 from aligncheck.check import check
+from aligncheck.conditions import Condition
 from aligncheck.diagnostics import SpecError
 from aligncheck.emit.python import emit_python
 from aligncheck.interpreter import DrawSite, Finished, run
@@ -22,7 +24,7 @@ from aligncheck.source import Source
 from aligncheck.syntax.parse import parse
 from aligncheck.syntax.read import read_source
 from aligncheck.syntax.unparse import unparse
-from aligncheck.verdict import AlignmentFails, Unknown, Verdict, Verified
+from aligncheck.verdict import AlignmentFails, Status, Unknown, Verdict, Verified
 
 SPECS = Path(__file__).parents[2] / "specs"
 
@@ -281,3 +283,13 @@ def test_an_estimate_is_off_by_its_standard_error(name: str, parameters: dict[st
     stated = spreads.pop()
     assert statistics.mean(errors) == pytest.approx(0, abs=stated / 20)
     assert statistics.pstdev(errors) == pytest.approx(stated, rel=0.05)
+
+
+@pytest.mark.parametrize("privacy", ["d", "0 at most d", "0 at most eps*d"])
+def test_a_claim_that_may_be_negative_fails(privacy: str) -> None:
+    source = spec("emit done", inputs="d : real\neps : real where eps > 0", privacy=privacy)
+    found = verdict(source)
+    assert isinstance(found, AlignmentFails | Unknown)
+    assert found.condition is Condition.COST
+    texts = {o.text: o.status for report in found.conditions for o in report.obligations}
+    assert texts[f"the claim `{privacy.rpartition('most ')[2]}` is never negative"] is not Status.PROVED
