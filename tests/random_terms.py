@@ -95,6 +95,8 @@ def _function(name: str, args: list[Any]) -> Any:
                     if root * root == x:
                         return root
                 return {"exp": math.exp, "ln": math.log, "log2": math.log2, "sqrt": math.sqrt}[name](float(x))
+            case _:
+                pass
     except (ValueError, OverflowError):
         raise UndefinedError from None
     raise UndefinedError
@@ -129,7 +131,8 @@ def number(tree: Tree, world: World) -> Any:
             return number(a if truth(test, world) else b, world)
         case ("fn", name, *args):
             return _function(name, [number(a, world) for a in args])
-    raise AssertionError(tree)
+        case _:
+            raise AssertionError(tree)
 
 
 def truth(tree: Tree, world: World) -> bool:
@@ -156,7 +159,8 @@ def truth(tree: Tree, world: World) -> bool:
             return any(every)
         case ("iff", a, b):
             return truth(a, world) == truth(b, world)
-    raise AssertionError(tree)
+        case _:
+            raise AssertionError(tree)
 
 
 def meaning(term: Term, world: World) -> Any:
@@ -242,7 +246,8 @@ def built(tree: Tree) -> Term:
             return t.or_(built(a) for a in args)
         case ("iff", a, b):
             return t.iff(built(a), built(b))
-    raise AssertionError(tree)
+        case _:
+            raise AssertionError(tree)
 
 
 # --- strategies -------------------------------------------------------------------------------------------

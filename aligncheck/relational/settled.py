@@ -120,10 +120,8 @@ def copied(term: Term, definition: Definition, made: Made = NOTHING) -> Term:
 
 def _renamed(term: Term) -> Term:
     """The copy of a symbol. Functions of D, of public numbers and of ω are the same in every run."""
-    match term:
-        case Sym(name, sort, kind) if kind not in FREE:
-            return Sym(f"{name}~", sort, kind)
-        case App(name, args, sort, kind) if kind not in FREE:
-            return App(f"{name}~", args, sort, kind)
-        case _:
-            return term
+    if isinstance(term, Sym) and term.kind not in FREE:
+        return Sym(f"{term.name}~", term.sort, term.kind)
+    if isinstance(term, App) and term.kind not in FREE:
+        return App(f"{term.name}~", term.args, term.sort, term.kind)
+    return term

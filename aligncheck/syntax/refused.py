@@ -14,9 +14,19 @@ _CHOICE = (
     "argument",
     "use `Lap`, `Exp`, `Geo`, `DLap` or `DExp`",
 )
-_HEAVY = (
-    "its cost under a shift is not `|x - x'| / scale`, the only form that is supported",
+_TAILED = (
+    "a shift of it has a bounded cost (its log-density has a bounded slope: 1/scale for Cauchy noise), but "
+    "no rule, sampler or test for it is built in",
+    "use `Lap`, whose tails are lighter; a shift by d costs d/scale",
+)
+_STEEP = (
+    "not every shift of it has a cost of at most `|x - x'| / scale` (condition iii of the lemma); of the "
+    "noise that may be moved in one direction only, `Exp`, `Geo` and `DExp` are built in",
     "use `Lap` or `Exp`; the arg-max of Gumbel noise is `Choose(exp(E) for i in q)`",
+)
+_STAIRS = (
+    "its cost rises in steps: a shift by little may cost as much as one by the whole sensitivity",
+    "use `Lap`, or `DLap` on a lattice",
 )
 _CATEGORICAL = (
     "a shift cannot align a draw with finitely many values",
@@ -79,14 +89,17 @@ REFUSED_FAMILIES: dict[str, tuple[str, str]] = {
             "unif",
             "u",
             "randint",
+            "beta",
         ),
         _CHOICE,
     ),
     **dict.fromkeys(("choice", "categorical"), _CATEGORICAL),
     **dict.fromkeys(
-        ("gumbel", "cauchy", "student", "studentt", "gamma", "poisson", "staircase", "beta"),
-        _HEAVY,
+        ("gumbel", "gamma", "poisson"),
+        _STEEP,
     ),
+    **dict.fromkeys(("cauchy", "student", "studentt"), _TAILED),
+    "staircase": _STAIRS,
     **dict.fromkeys(
         ("multivariatelaplace", "mvlap", "dirichlet", "multinormal", "multivariatenormal"), JOINT
     ),

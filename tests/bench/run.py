@@ -78,12 +78,12 @@ def _seconds(command: Sequence[str]) -> float:
 
 def _corpus(times: int) -> str:
     command = (*_program(), "verify", "--expect", "specs")
-    runs = []
+    runs, agreement = [], ""
     for _ in range(times):
         start = time.perf_counter()
         done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
         runs.append(time.perf_counter() - start)
-    agreement = done.stdout.splitlines()[-1].partition(" (")[0]
+        agreement = done.stdout.splitlines()[-1].partition(" (")[0]
     return (
         f"{agreement}, in {statistics.median(runs):.1f} s (median of {times}; aim: at most 5 s on two cores)"
     )

@@ -14,6 +14,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 
@@ -56,6 +57,7 @@ def main() -> None:
     print(f"{'mechanism':<30}{'finding':<13}" + "".join(f"{name:>10}" for name in columns))
     for row in ROWS:
         times, used = [], []
+        found: dict[str, Any] = {}
         for seed in range(args.repeats):
             start, before = time.perf_counter(), cpu_seconds()
             command = [sys.executable, "-m", "aligncheck", "test", f"{HERE / 'table.py'}:{row.function}"]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from typing import assert_never
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -208,6 +209,8 @@ class Programs:
                 args = (n.Conditional(n.Compare(">", n.Name(self.real), num(0)), p, num(Fraction(1, 3))),)
             case Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL:
                 args = (scale, self.rng.choice([num(1), num(2), num(Fraction(1, 2))]))
+            case _:
+                assert_never(family)
         return n.Sample(f"eta{self.draws}", index, family, args)
 
     def drawn(self, sample: n.Sample) -> n.Expr:

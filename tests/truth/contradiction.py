@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import count, product
 from math import isinf
 from random import Random
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 from flint import arb
 from intervals import Range, Unsettled
@@ -404,6 +404,8 @@ def adjacent(program: Program, public: Inputs, left: Inputs, right: Inputs) -> b
                 fine = up <= 1 and down <= 1
             case n.Adjacency.L1:
                 fine = not bounds or sum(map(abs, sizes)) <= bounds[0]
+            case _:
+                assert_never(d.adjacency)
         if d.adjacency is not n.Adjacency.L1:
             fine = fine and all(abs(m) <= b for m, b in zip(sizes, bounds, strict=True))
         if not fine:

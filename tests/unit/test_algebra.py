@@ -64,7 +64,8 @@ def as_sympy(tree: Tree) -> Any:
             return as_sympy(a) * as_sympy(b)
         case ("div", a, b):
             return as_sympy(a) / as_sympy(b)
-    raise AssertionError(tree)
+        case _:
+            raise AssertionError(tree)
 
 
 def as_term(expr: Any) -> Term:

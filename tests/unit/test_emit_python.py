@@ -559,7 +559,8 @@ def test_a_run_spends_what_its_records_cost(arrays: bool) -> None:
         assert len(result.records) == records
         assert (result.spent, result.bound) == (Fraction(2, 4) + Fraction(records, 2), 2)
         assert result.left == 2 - result.spent
-    assert [record.index for record in result.records] == [3, 2, 1]
+        if records == 3:
+            assert [record.index for record in result.records] == [3, 2, 1]
 
 
 def test_where_the_claim_is_public_nothing_is_left(adaptive: Any) -> None:

@@ -106,6 +106,8 @@ def neighbours(adjacency: str, vector: bool, chance: random.Random) -> Neighbour
                     size_here = min(left, chance.choice([Fraction(0), STEP, s]))
                     moves[n][i] = chance.choice([1, -1]) * size_here
                     left -= size_here
+            case _:
+                raise ValueError(adjacency)
     return Neighbours(answers, moves, b, s, places)
 
 

@@ -67,6 +67,8 @@ def misbehave(how: str) -> object:
             for _ in range(1500):
                 nest = (nest,)
             return nest
+        case _:
+            pass
     return how
 
 

@@ -1,0 +1,150 @@
+"""What is closed is matched without a catch-all, and nothing rests on `assert`.
+
+mypy (`exhaustive-match`) points at every `match` that lacks a new member of an enumeration or of a union of
+classes, but only where no catch-all swallows it: that there is none is what this file shows.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+PACKAGE = PROJECT / "aligncheck"
+TREES = {path: ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+OPEN = {"str", "int", "float", "bool", "tuple", "Fraction", "None"}
+
+
+def _enumerations() -> Iterator[str]:
+    for tree in TREES.values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and any(ast.unparse(b).endswith("Enum") for b in node.bases):
+                yield node.name
+
+
+def _members(union: ast.expr) -> Iterator[str]:
+    match union:
+        case ast.BinOp(left=left, right=right):
+            yield from _members(left)
+            yield from _members(right)
+        case ast.Subscript(value=value):
+            yield from _members(value)
+        case _:
+            yield ast.unparse(union).rpartition(".")[2]
+
+
+def _classes() -> Iterator[str]:
+    """The classes that a named union (`Expr`, `Stmt`, `Term`, …) is made of."""
+    for tree in TREES.values():
+        for node in ast.walk(tree):
+            match node:
+                case ast.AnnAssign(annotation=ast.Name(id="TypeAlias"), value=ast.BinOp() as union):
+                    yield from _members(union)
+                case _:
+                    pass
+
+
+ENUMERATIONS = frozenset(_enumerations())
+CLASSES = frozenset(_classes()) - OPEN
+
+
+def names_a_member(pattern: ast.pattern) -> bool:
+    match pattern:
+        case ast.MatchOr(patterns=patterns):
+            return any(map(names_a_member, patterns))
+        case ast.MatchAs(pattern=inner) if inner is not None:
+            return names_a_member(inner)
+        case ast.MatchValue(value=ast.Attribute(value=owner)):
+            return ast.unparse(owner).rpartition(".")[2] in ENUMERATIONS
+        case ast.MatchClass(cls=cls):
+            return ast.unparse(cls).rpartition(".")[2] in CLASSES
+        case _:
+            return False
+
+
+def takes_anything(pattern: ast.pattern) -> bool:
+    match pattern:
+        case ast.MatchAs(pattern=inner):
+            return inner is None or takes_anything(inner)
+        case ast.MatchOr(patterns=patterns):
+            return any(map(takes_anything, patterns))
+        case _:
+            return False
+
+
+def swallowing(tree: ast.Module) -> Iterator[int]:
+    """The lines of catch-alls beside arms that name members of a closed type. `assert_never` is none."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Match) and any(names_a_member(case.pattern) for case in node.cases):
+            for case in node.cases:
+                never = ast.unparse(case.body[0]).startswith("assert_never(")
+                if case.guard is None and takes_anything(case.pattern) and not never:
+                    yield case.pattern.lineno
+
+
+def test_the_closed_types_are_found() -> None:
+    assert {"Family", "Adjacency", "Mode", "Condition", "Kind"} <= ENUMERATIONS
+    assert {"Assign", "Gather", "Ite", "Drawing", "Queries", "Shift", "Impossible", "Verified"} <= CLASSES
+
+
+@pytest.mark.parametrize(
+    ("arm", "found"),
+    [
+        ("case _:\n  pass", True),
+        ("case other:\n  print(other)", True),
+        ("case (Name() | _):\n  pass", True),
+        ("case _:\n  raise ValueError", True),
+        ("case _:\n  assert_never(x)", False),
+        ("case n.Number():\n  pass", False),
+        ("case _ if x:\n  pass", False),
+    ],
+)
+def test_a_catch_all_is_seen(arm: str, found: bool) -> None:
+    for first in ("n.Index()", "Family.LAPLACE", "n.Sort.INT | n.Sort.REAL", "Mul(args)"):
+        text = "\n ".join(["match x:", f"case {first}:", " pass", *arm.splitlines()])
+        assert bool(list(swallowing(ast.parse(text)))) is found
+
+
+def test_no_catch_all_beside_members_of_a_closed_type() -> None:
+    found = [
+        f"{path.relative_to(PROJECT)}:{line}" for path, tree in TREES.items() for line in swallowing(tree)
+    ]
+    assert not found, "name what is left, so that mypy points here when something is added"
+
+
+def test_mypy_looks_for_what_is_left_out() -> None:
+    settings = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))
+    assert settings["tool"]["mypy"]["enable_error_code"] == ["exhaustive-match", "possibly-undefined"]
+
+
+def test_nothing_rests_on_an_assert() -> None:
+    """`python -O` drops them."""
+    found = [
+        f"{path.relative_to(PROJECT)}:{node.lineno}"
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assert)
+    ]
+    assert not found, "raise InternalError"
+
+
+def test_verdicts_without_asserts() -> None:
+    files = [f"specs/{name}.dp" for name in ("svt", "noisy_max", "broken/isvt1", "broken/isvt2")]
+    command = [sys.executable, "-O", "-m", "aligncheck", "verify", "--expect", *files]
+    done = subprocess.run(
+        command,
+        cwd=PROJECT,
+        env={**os.environ, "PYTHONOPTIMIZE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1].startswith(f"{len(files)} of {len(files)} agree")

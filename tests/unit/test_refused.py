@@ -1,0 +1,52 @@
+"""What is said of a noise family that is refused holds of its density."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from aligncheck.syntax.refused import REFUSED_FAMILIES
+
+
+def _student(x: float) -> float:
+    return -2 * math.log1p(x * x / 3)  # three degrees of freedom
+
+
+LOG_DENSITIES: dict[str, Callable[[float], float]] = {
+    "gauss": lambda x: -x * x / 2,
+    "cauchy": lambda x: -math.log1p(x * x),
+    "student": _student,
+    "gumbel": lambda x: -x - math.exp(-x),
+    "gamma": lambda x: math.log(x) - x if x > 0 else -math.inf,  # of shape 2
+    "poisson": lambda x: -math.lgamma(x + 1) if x >= 0 else -math.inf,
+}
+"""Of scale 1, up to a constant."""
+
+
+def _costs(log_density: Callable[[float], float], shift: float) -> list[float]:
+    points = [x / 4 for x in range(-120, 121)]
+    return [log_density(x) - log_density(x + shift) for x in points if log_density(x) > -math.inf]
+
+
+@pytest.mark.parametrize("family", LOG_DENSITIES)
+def test_a_bounded_cost_is_granted_where_there_is_one(family: str) -> None:
+    why, _ = REFUSED_FAMILIES[family]
+    bounded = all(max(_costs(LOG_DENSITIES[family], shift)) <= 1.2 * abs(shift) for shift in (-2, -1, 1, 2))
+    assert bounded is (family in ("cauchy", "student"))
+    assert ("has a bounded cost" in why) is bounded
+
+
+def test_cauchy_noise_costs_at_most_the_distance() -> None:
+    for shift in (-8, -1, -1 / 16, 1 / 16, 1, 8):
+        assert max(_costs(LOG_DENSITIES["cauchy"], shift)) <= abs(shift)
+    assert "1/scale" in REFUSED_FAMILIES["cauchy"][0]
+
+
+def test_a_small_shift_of_staircase_noise_may_cost_a_whole_step() -> None:
+    def log_density(x: float) -> float:
+        return -float(math.floor(abs(x)))
+
+    assert max(_costs(log_density, 1 / 4)) == 1
+    assert "little may cost as much" in REFUSED_FAMILIES["staircase"][0]
