@@ -16,7 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 
 from contradiction import Contradiction, Unsupported, contradiction
-from generated import CONSTRUCTS, DENSITY, Spec, generated
+from draft import CONSTRUCTS, DENSITY
+from generated import Spec, generated
 from lemma_one import Fault, Looked, first_fault
 
 from aligncheck.check import check

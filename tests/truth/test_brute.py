@@ -12,25 +12,13 @@ from typing import Any
 import pytest
 from brute import Judged, all_judged, checked, table
 from contradiction import UNDEFINED, Outcome, Unsupported, contradiction, distribution, settings
+from draft import CONSTRUCTS, Draft, Part
 from flint import arb
-from generated import (
-    CONSTRUCTS,
-    Draft,
-    Part,
-    Spec,
-    called_with_answers,
-    called_with_clauses,
-    carried,
-    crossed,
-    exact_difference,
-    generated,
-    merged,
-    tied,
-    top_of_some,
-    written,
-)
+from generated import Spec, generated, written
 from masses import ALL, FROM_ZERO, Shape, halves, law_of, mass
 from meaning import Program
+from parts_calling import called_with_answers, called_with_clauses
+from parts_deceptive import carried, crossed, exact_difference, merged, tied, top_of_some
 
 from aligncheck.diagnostics import SpecError
 from aligncheck.interpreter import Input

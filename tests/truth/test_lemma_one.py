@@ -13,8 +13,10 @@ from random import Random
 
 import pytest
 from brute import checked
-from generated import Draft, Part, crossed, merged, written
+from draft import Draft, Part
+from generated import written
 from lemma_one import Looked, determinant, faults, first_fault
+from parts_deceptive import crossed, merged
 
 from aligncheck.check import check
 from aligncheck.diagnostics import SpecError
