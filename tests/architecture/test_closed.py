@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from aligncheck.syntax.nodes import Family
+
 PROJECT = Path(__file__).parents[2]
 PACKAGE = PROJECT / "aligncheck"
 TREES = {path: ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
@@ -117,6 +119,21 @@ def test_no_catch_all_beside_members_of_a_closed_type() -> None:
         f"{path.relative_to(PROJECT)}:{line}" for path, tree in TREES.items() for line in swallowing(tree)
     ]
     assert not found, "name what is left, so that mypy points here when something is added"
+
+
+def test_tables_by_noise_family_hold_all_families() -> None:
+    """mypy does not look into tables."""
+    found = {
+        f"{path.relative_to(PROJECT)}:{node.lineno}": {
+            ast.unparse(key).rpartition(".")[2] for key in node.keys if key
+        }
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Dict) and any("Family." in ast.unparse(key) for key in node.keys if key)
+    }
+    assert len(found) > 2
+    for place, keys in found.items():
+        assert keys == {family.name for family in Family}, place
 
 
 def test_mypy_looks_for_what_is_left_out() -> None:

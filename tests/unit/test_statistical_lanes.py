@@ -16,7 +16,8 @@ from oracle import compiled
 from aligncheck.check import check
 from aligncheck.runtime import FloatingNoise, argmax_of
 from aligncheck.runtime.reals import at_least, at_most
-from aligncheck.statistical.compiled import Compiled
+from aligncheck.statistical.compiled import Compiled, _may_differ
+from aligncheck.statistical.errors import CannotTest
 from aligncheck.statistical.lanes import TooManyPaths, _Tape, run_lanes
 from aligncheck.statistical.outputs import NUMBER, Outputs, outputs_of
 from aligncheck.statistical.selection import choose
@@ -189,3 +190,13 @@ def test_broken_specs_compiled_all_the_same_show_it(stem: str, parameters: dict[
     (choice,) = choose(first, second, [float(parameters["eps"])])
     assert choice is not None
     assert choice.score > 5
+
+
+@pytest.mark.parametrize("adjacency", ["all", "any", "one", "moved", None])
+def test_one_answer_may_move(adjacency: str | None) -> None:
+    assert _may_differ([0.0, 1.0], adjacency, 1.0)
+
+
+def test_an_adjacency_that_is_not_known_is_no_accusation() -> None:
+    with pytest.raises(CannotTest, match="under `near`"):
+        _may_differ([0.0, 1.0], "near", 1.0)
