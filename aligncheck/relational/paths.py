@@ -993,10 +993,17 @@ class _Machine:
             whole = _drawn_everywhere(cut, ends)
             outside.env.update(whole)
             drawn = {e.name: e.left.symbol for s in ends for e in s.events if isinstance(e, Drawing)}
-            ended = (Entry(s, name, whole=True) for name, s in drawn.items() if each_of(name) in whole)
-            outside.made = outside.made.then(*ended)
+            ended = [n for n in drawn if each_of(n) in whole and self._draws_no_more(n)]
+            outside.made = outside.made.then(*(Entry(drawn[n], n, whole=True) for n in ended))
         leaving = ([outside] if outside is not None else []) + broken
         return [self._left(stmt, state) for state in leaving]
+
+    def _draws_no_more(self, name: str) -> bool:
+        """Whether no draw of a variable comes after the loop that has just ended: it is the only statement
+        that draws it, and no loop around it runs it again.
+        """
+        statements = statements_in(self.mechanism.body)
+        return not self.around and sum(isinstance(s, Sample) and s.name == name for s in statements) == 1
 
     def _left(self, stmt: For | While, state: _State) -> _State:
         """After a loop its index and item are gone."""

@@ -23,8 +23,8 @@ Definition: TypeAlias = Callable[[Sym | App], "tuple[Term, ...] | None"]
 class Entry:
     """A symbol whose value is fixed, and the variable or call that it belongs to (None: to no single one).
 
-    With `whole` it is a draw of a loop that has ended and stands for the draws at all of the loop's indices;
-    whoever reads one must show that its index is one of them.
+    With `whole` it is a draw of a loop that has ended and stands for the draws at all indices: all draws that
+    there ever are of the variable.
     """
 
     symbol: Sym | App
@@ -79,16 +79,18 @@ def is_settled(
     that its definition speaks of; a definition that leads back to itself settles nothing.
     """
 
-    def settled(each: Sym | App, within: frozenset[Term]) -> bool:
-        if each in within:
-            return False
-        hidden = () if each.kind in free or made.has(each) else definition(each)
-        if hidden is None:
-            return False
-        arguments = each.args if isinstance(each, App) else ()
-        return all(settled(a, within | {each}) for a in atoms((*arguments, *hidden)))
+    known: dict[Term, bool] = {}
 
-    return settled(atom, frozenset())
+    def settled(each: Sym | App) -> bool:
+        if each not in known:
+            known[each] = False  # for a definition that leads back here
+            hidden = () if each.kind in free or made.has(each) else definition(each)
+            if hidden is not None:
+                arguments = each.args if isinstance(each, App) else ()
+                known[each] = all(settled(a) for a in atoms((*arguments, *hidden)))
+        return known[each]
+
+    return settled(atom)
 
 
 def open_in(terms: Iterable[Term], definition: Definition, made: Made = NOTHING) -> frozenset[Sym | App]:
