@@ -136,7 +136,7 @@ class LaplaceDiscrete(LatticeMechanism):
             AlreadyRunError: this object has run before.
             BudgetError: its budget does not allow the run.
         """
-        q_answers = integer_answers("q", q)
+        q_answers = integer_answers("q", q, whole=True)
         with self._run({"q": q_answers}) as run:
             for _ in self._program(run.noise, run.release, q_answers.values):
                 pass
@@ -149,7 +149,7 @@ class LaplaceDiscrete(LatticeMechanism):
         say what was spent so far; who stops early has spent no more. See `__call__` for
         the arguments and errors.
         """
-        q_answers = integer_stream("q", q)
+        q_answers = integer_stream("q", q, whole=True)
         run = self._run()
         return run.stream(self._program(run.noise, run.release, q_answers))
 
@@ -161,7 +161,7 @@ class LaplaceDiscrete(LatticeMechanism):
         Raises:
             AnswersError: naming the first answer, or the condition, but no value.
         """
-        checked_integers("q", q)
+        checked_integers("q", q, whole=True)
 
     def sensitivities(self) -> dict[str, Real]:
         """How far one answer may move, by private input."""
@@ -375,4 +375,4 @@ class LaplaceDiscrete(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= (+ v2 (- 1)) 0) (<= (+ (- v2) 1) 0)) (and (<= v3 0) (<= (- v3) 0)) (= v5 0) (= v6 0) (= v7 0) (= (+ v8 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v2 (- 1)) 0) (>= (+ v2 (- 2)) 0))) (assert (or (<= v3 0) (>= (+ v3 (- 1)) 0))) (assert (or (<= (- v3) 0) (>= (+ (- v3) (- 1)) 0))) (check-sat)
 #: digest
-#| sha256 668199462d3473cac2cb6ba888e608da7877c78e222da0a615374d1f3afb3e74
+#| sha256 cff76f88dbec9ee081e3895da77c53c69295f0ecca881da198ef3eb1c0d69d7e

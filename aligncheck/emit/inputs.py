@@ -9,7 +9,7 @@ from aligncheck.emit.expressions import Writer
 from aligncheck.emit.kinds import Kind, Kinds, kind_of_sort
 from aligncheck.emit.layout import Brackets, Item, bracket_lines, call, quoted
 from aligncheck.emit.names import fresh
-from aligncheck.forms import of_lengths, rounds
+from aligncheck.forms import Reading, of_lengths, reading_of
 from aligncheck.internal import InternalError
 from aligncheck.syntax import nodes
 from aligncheck.syntax.unparse import unparse_expr
@@ -103,7 +103,16 @@ class Inputs:
         """Answers as the noise computes with them; integers and truth values are left as they are."""
         if kind_of_sort(item.sort) is not Kind.REAL:
             return read
-        return f"run.noise.answer{'s' if item.vector else ''}({read}, exact={is_exact(item)})"
+        return f"run.noise.answer{'s' if item.vector else ''}({read}, exact={self.is_exact(item)})"
+
+    def is_exact(self, item: nodes.Queries) -> bool:
+        """Whether answers stay as they were read: rounding them down could take neighbours further apart."""
+        return item.lattice is not None or reading_of(item, self.mechanism) is Reading.EXACT
+
+    def form_arguments(self, item: nodes.Queries) -> Iterator[Item]:
+        """What is demanded of the answers' types."""
+        if reading_of(item, self.mechanism) is Reading.WHOLE:
+            yield "whole=True"
 
     def domain_arguments(self, item: nodes.Queries) -> Iterator[Item]:
         """The declared range and lattice, and the lists that must be long enough, as arguments."""
@@ -113,6 +122,7 @@ class Inputs:
             if expr is not None:
                 each = "i" in names_in(expr) and not self.declared("i")
                 yield f"{keyword}={'lambda i: ' if each else ''}{writer.expression(expr)}"
+        yield from self.form_arguments(item)
         lists = lists_per_answer(item, self.names if self.declared("i") else ())
         if lists:
             lengths = [f"{quoted(base)}: len({writer.names[base]})" for base in lists]
@@ -228,11 +238,6 @@ class Inputs:
         """Whether a `where` clause says something of the values of these answers."""
         clauses = (c for each in self.mechanism.inputs for c in _conditions(each.where, self.private))
         return any(name in names_in(c) and not of_lengths(c, self.private) for c in clauses)
-
-
-def is_exact(item: nodes.Queries) -> bool:
-    """Whether answers must stay as they are: rounding them down could take neighbours further apart."""
-    return item.lattice is not None or not rounds(item)
 
 
 def _conditions(where: nodes.Expr | None, private: set[str]) -> tuple[nodes.Expr, ...]:

@@ -15,7 +15,7 @@ from aligncheck.emit import describe
 from aligncheck.emit.estimates import released_gaps
 from aligncheck.emit.expressions import RUNTIME_FUNCTIONS
 from aligncheck.emit.gathers import ARRAY_FUNCTIONS, SCORE_FUNCTIONS
-from aligncheck.emit.inputs import CHECKS, GIVEN, Inputs, is_exact
+from aligncheck.emit.inputs import CHECKS, GIVEN, Inputs
 from aligncheck.emit.kinds import Kind, Kinds, kind_of_sort, kinds_of
 from aligncheck.emit.layout import STEP, Brackets, Item, bracket_lines, call, line, operator_lines, quoted
 from aligncheck.emit.names import class_name, python_names
@@ -427,7 +427,7 @@ class _Module:
             arguments = [quoted(name), self.names[name], *self.inputs.domain_arguments(item)]
             yield from bracket_lines(call(reader, arguments), f"{inner}{read[name]} = ")
             if item.vector and kind_of_sort(item.sort) is Kind.REAL:
-                exact = is_exact(item)
+                exact = self.inputs.is_exact(item)
                 each = f"(run.noise.answer(answer, exact={exact}) for answer in {read[name]})"
                 passed.append(each)
             else:
@@ -449,7 +449,8 @@ class _Module:
             reader = f"checked_{CHECKS[item.sort]}{'s' if item.vector else ''}"
             self.used.add(reader)
             prefix = f"{inner}{read[name]} = " if self.inputs.speaks_of(item, name) else inner
-            yield from bracket_lines(call(reader, [quoted(name), self.names[name]]), prefix)
+            arguments = [quoted(name), self.names[name], *self.inputs.form_arguments(item)]
+            yield from bracket_lines(call(reader, arguments), prefix)
         yield from self.inputs.lengths(attributes, inner)
         yield from self.inputs.values(attributes, inner)
 

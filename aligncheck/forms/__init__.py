@@ -24,10 +24,11 @@ from aligncheck.diagnostics import SpecError
 from aligncheck.forms.clauses import of_lengths, speaks_of_values, without_values
 from aligncheck.forms.lattice import (
     Lattice,
+    Reading,
     on_lattice,
+    reading_of,
     refuse_answers_that_cannot_be_rounded,
     refuse_logistic_noise,
-    rounds,
     units_of,
 )
 from aligncheck.forms.names import NoFormError, chain
@@ -47,7 +48,17 @@ from aligncheck.syntax.parse import parse
 from aligncheck.syntax.unparse import unparse
 from aligncheck.syntax.walk import statements_in
 
-__all__ = ["Form", "NoFormError", "form_of", "of_lengths", "rate_of", "rounded_down", "rounds", "units_of"]
+__all__ = [
+    "Form",
+    "NoFormError",
+    "Reading",
+    "form_of",
+    "of_lengths",
+    "rate_of",
+    "reading_of",
+    "rounded_down",
+    "units_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +79,9 @@ def form_of(mechanism: Mechanism, source: Source, mode: Mode) -> Form:
     for each in chain(mechanism):
         if mode is not Mode.FLOAT:
             refuse_irrational_clauses(each)
+            refuse_answers_that_cannot_be_rounded(each, mode)
         if mode is Mode.LATTICE:
             refuse_logistic_noise(each)
-            refuse_answers_that_cannot_be_rounded(each)
         if mode is Mode.REFINED:
             refuse_what_cannot_be_refined(each)
     if mode is Mode.FLOAT or all(_runs_as_it_is(each, mode) for each in chain(mechanism)):

@@ -9,20 +9,26 @@ Rounding answers down to multiples of γ is sound where γ divides the sensitivi
 ⌊x + Δ⌋ = ⌊x⌋ + Δ, so answers that differ by at most Δ, or not at all, or upwards, still do. So neighbours
 stay neighbours under `all`, `one`, `monotone` and `moved`, and under `any` where γ divides the ends of the
 range. Under `l1` many small differences could each become a whole step: there real answers have no lattice
-form unless the spec itself declares their lattice. The same holds where Δ or an end of the range is a root or
-a logarithm, which no γ divides: the runtime knows a number near it only. (`where` clauses about answers are
-left out: see `clauses`.) Source: Lemma 4.2 of the secure-implementation paper; design, section 7.
+form. The same holds where Δ is a root or a logarithm, which no γ divides: the runtime knows a number near it
+only. (`where` clauses about answers are left out: see `clauses`.) Source: Lemma 4.2 of the
+secure-implementation paper; design, section 7.
+
+In every mode answers are rounded down to what the spec itself declares, integers or a `lattice`, and for the
+same reason only where its step divides Δ for all parameters and the adjacency is not `l1` (`reading_of`).
+Elsewhere a run takes integers alone, by their type; a `lattice` has no type, so that there is no form.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import Enum
 from fractions import Fraction
 from functools import reduce
 
 from aligncheck.forms.names import NoFormError, chain, constant, fresh, names_of
 from aligncheck.forms.rational import IRRATIONAL
+from aligncheck.modes import Mode
 from aligncheck.runtime.refined import common_step
 from aligncheck.syntax import nodes, rewrite
 from aligncheck.syntax.nodes import (
@@ -52,29 +58,95 @@ def units_of(mechanism: Mechanism) -> tuple[Expr, ...]:
     return tuple(found.values())
 
 
-def rounds(item: nodes.Queries) -> bool:
-    """Whether answers may be rounded to a lattice on which all their units lie."""
-    whole = item.sort is Sort.INT or item.lattice is not None
-    return item.sort is Sort.BOOL or whole or _why_not_rounded(item) is None
+class Reading(Enum):
+    """What a run does with answers, so that neighbours stay neighbours.
+
+    ROUNDED: they are rounded down to a step that divides how far they may move; to γ where none is declared.
+    WHOLE: they are integers by their type. EXACT: they stay as they are.
+    """
+
+    ROUNDED = "rounded"
+    WHOLE = "whole"
+    EXACT = "exact"
 
 
-def _why_not_rounded(item: nodes.Queries) -> str | None:
-    """Why rounding real answers might part neighbours; None where it cannot."""
+def reading_of(item: nodes.Queries, mechanism: Mechanism) -> Reading:
+    """How answers of a mechanism are read."""
+    if _why_not_rounded(item, mechanism) is None:
+        return Reading.ROUNDED
+    return Reading.WHOLE if item.sort is Sort.INT and item.lattice is None else Reading.EXACT
+
+
+def _why_not_rounded(item: nodes.Queries, mechanism: Mechanism) -> str | None:
+    """Why rounding answers might part neighbours; None where it cannot."""
     if item.adjacency not in _ROUNDED:
         return "rounding many answers may multiply their distance in the L1 norm"
-    units = (e for e in (item.sensitivity, *(item.range or ())) if e is not None)
-    if any(isinstance(e, nodes.Call) and e.function in IRRATIONAL for u in units for e in subexpressions(u)):
-        return "no step of a lattice divides an irrational sensitivity or end of a range"
-    return None
+    if item.sensitivity is None:
+        return None
+    whole = frozenset(
+        i.name for i in mechanism.inputs if not isinstance(i, nodes.Queries) and i.sort is Sort.INT
+    )
+    step = nodes.Number(Fraction(1)) if item.sort is Sort.INT and item.lattice is None else item.lattice
+    if step is None:
+        irrational = (e for e in subexpressions(item.sensitivity) if isinstance(e, nodes.Call))
+        if any(e.function in IRRATIONAL for e in irrational):
+            return "no step of a lattice divides an irrational sensitivity"
+        return None
+    if _is_multiple(item.sensitivity, step, whole):
+        return None
+    return f"answers are rounded to `{unparse_expr(step)}`, which may not divide the sensitivity"
 
 
-def refuse_answers_that_cannot_be_rounded(mechanism: Mechanism) -> None:
-    """Raises NoFormError at the first such input: on a lattice all answers are rounded, also those of a
-    mechanism whose noise is discrete already.
+def _is_multiple(expr: Expr, step: Expr, whole: frozenset[str]) -> bool:
+    """Whether a number is an integer times the step for all values of the parameters; `whole` are those that
+    are integers. False where that does not follow from how the number is written.
+    """
+    value, unit = constant(expr), constant(step)
+    if value is not None and unit:
+        return (value / unit).denominator == 1
+    if expr == step or (unit == 1 and _is_whole(expr, whole)):
+        return True
+    match expr:
+        case nodes.Unary(op="-", operand=operand):
+            return _is_multiple(operand, step, whole)
+        case nodes.Binary(op="+" | "-", left=left, right=right):
+            return _is_multiple(left, step, whole) and _is_multiple(right, step, whole)
+        case nodes.Binary(op="*", left=left, right=right):
+            return any(
+                _is_whole(a, whole) and _is_multiple(b, step, whole)
+                for a, b in ((left, right), (right, left))
+            )
+        case _:
+            return False
+
+
+def _is_whole(expr: Expr, whole: frozenset[str]) -> bool:
+    """Whether a number is an integer for all values of the parameters, by how it is written."""
+    match expr:
+        case nodes.Number(value=value):
+            return value.denominator == 1
+        case nodes.Name(ident=name) | nodes.Index(base=name):
+            return name in whole
+        case nodes.Call(function="len" | "floor"):
+            return True
+        case (
+            nodes.Unary(op="-")
+            | nodes.Binary(op="+" | "-" | "*")
+            | nodes.Call(function="abs" | "min" | "max" | "clip")
+        ):
+            return all(_is_whole(part, whole) for part in parts_of(expr))
+        case _:
+            return False
+
+
+def refuse_answers_that_cannot_be_rounded(mechanism: Mechanism, mode: Mode) -> None:
+    """Raises NoFormError at the first such input. On a lattice all answers are rounded, also those of a
+    mechanism whose noise is discrete already; in every mode those with a declared lattice are.
     """
     for item in _queries(mechanism):
-        if not rounds(item):
-            raise NoFormError(_why_not_rounded(item) or "", item.span)
+        rounded = mode is Mode.LATTICE or item.lattice is not None
+        if rounded and reading_of(item, mechanism) is Reading.EXACT:
+            raise NoFormError(_why_not_rounded(item, mechanism) or "", item.span)
 
 
 def _queries(mechanism: Mechanism) -> Iterator[nodes.Queries]:

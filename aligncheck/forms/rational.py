@@ -45,12 +45,17 @@ def irrational_calls(mechanism: Mechanism) -> tuple[nodes.Call, ...]:
 
 
 def refuse_irrational_clauses(mechanism: Mechanism) -> None:
-    """Raises NoFormError where a `where` clause needs an irrational number: a run compares with one near it,
-    and takes parameters between the two that the proof leaves out, or the other way round.
+    """Raises NoFormError where a `where` clause, a range or a lattice needs an irrational number: a run
+    compares with one near it, and takes parameters between the two that the proof leaves out, or the other
+    way round.
     """
     for item in mechanism.inputs:
         for call in _calls(item.where) if item.where is not None else ():
             raise NoFormError("a `where` clause needs an irrational number", call.span)
+        if isinstance(item, nodes.Queries):
+            for expr in (item.lattice, *(item.range or ())):
+                for call in _calls(expr) if expr is not None else ():
+                    raise NoFormError("a range or a lattice needs an irrational number", call.span)
 
 
 def rounded_down(expr: Expr) -> tuple[str, Expr] | None:

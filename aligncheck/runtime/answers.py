@@ -3,15 +3,20 @@
 Types, dtypes, shapes and lengths are public, and may be refused. Values are private, and never decide whether
 a run raises: each one is mapped to a number that can be computed with, always in the same way.
 
-* NaN becomes 0; infinities, and values beyond ±`LARGEST`, saturate there.
+* A float is the shortest decimal that names it (see `decimals`); other numbers are what they are. Kinds of
+  numbers that are not certain to be converted without rounding (`Decimal`, `longdouble`, `mpf`) are refused.
+* What is missing is a value: NaN, None, and pandas' NA and NaT are 0 alike (a truth value: False).
+* Infinities, and values beyond ±`LARGEST`, saturate there.
 * Values outside a declared range become the nearer end of it.
-* Values off a declared lattice, and fractions where integers are declared, are rounded down.
+* Values off a declared lattice, and fractions where integers are declared, are rounded down. Where that could
+  take neighbours further apart than is declared, only integers are taken (`whole`), by their type.
 
-A float is the shortest decimal that names it, as in parameters: 0.3 is 3/10, a multiple of 1/10.
-
-None of this takes two answers further apart than they were, but for NaN and infinite values, which are no
-numbers that an adjacency could speak of: they stand for the numbers that they become. `check` of a generated
-mechanism raises where one of these rules would change an answer. Answers are copied, never changed.
+Missing and infinite values are no numbers that an adjacency could speak of: they stand for the numbers that
+they become. Neighbours by the numbers so read stay neighbours under all that follows. Saturation and ranges
+move no two numbers apart and keep their order, so that they suit every adjacency. Rounding keeps the order
+and a distance that is a multiple of the step, so it suits all but `l1`, where `aligncheck.forms.lattice` sees
+to it that it is not done. `check` of a generated mechanism raises where one of these rules would change an
+answer. Answers are copied, never changed.
 """
 
 from __future__ import annotations
@@ -21,22 +26,25 @@ import numbers
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
+from aligncheck.runtime.decimals import LARGEST, Number, as_read, floor_of
 from aligncheck.runtime.errors import AnswersError, ParameterError
 from aligncheck.runtime.parameters import boolean
 from aligncheck.runtime.reals import Real
 
-LARGEST = int(sys.float_info.max)
-"""The largest float, 2^1024 - 2^970, to which larger values saturate."""
+_REALS, _INTEGERS, _BOOLEANS = "iuf", "iu", "b"
+"""The kinds of dtypes that hold what is asked for."""
+
+_MISSING = ("NAType", "NaTType", "MaskedConstant")
+"""Types of pandas and NumPy whose only value stands for one that is missing."""
 
 Labels: TypeAlias = tuple[Hashable, ...]
 
 Bound: TypeAlias = "Real | Callable[[int], Real] | None"
 """An end of a declared range or a declared step: a number, or one for each index."""
-
-Number: TypeAlias = "int | Fraction | float"
 
 T = TypeVar("T")
 
@@ -103,7 +111,7 @@ def real_answers(
     Raises:
         AnswersError: empty, too long, not one-dimensional, or of a type that does not hold numbers alone.
     """
-    read, labels = _read(name, values, entries)
+    read, labels = _read(name, values, entries, _REALS)
     domain = _Domain(low, high, step)
     if (cleaned := _reals_at_once(name, read, domain)) is not None:
         return Given(cleaned, labels)
@@ -117,22 +125,23 @@ def integer_answers(
     low: Bound = None,
     high: Bound = None,
     step: Bound = None,
+    whole: bool = False,
     entries: Mapping[str, int] | None = None,
 ) -> Given[int]:
-    """A list of integer answers, cleaned: fractions are rounded down. Raises as `real_answers` does."""
-    read, labels = _read(name, values, entries)
+    """A list of integer answers, cleaned: fractions are rounded down; with `whole`, types that may hold them
+    are refused. Raises as `real_answers` does.
+    """
+    read, labels = _read(name, values, entries, _INTEGERS if whole else _REALS)
     if low is None and high is None and step is None:
-        return Given(_plain_integers(name, read), labels)
+        return Given(_plain_integers(name, read, whole), labels)
     domain = _Domain(low, high, step)
-    return Given([domain.integer(i, value) for i, value in enumerate(_numbers(name, read))], labels)
+    return Given([domain.integer(i, value) for i, value in enumerate(_numbers(name, read, whole))], labels)
 
 
 def boolean_answers(name: str, values: Answers, *, entries: Mapping[str, int] | None = None) -> Given[bool]:
     """A list of truth values. Raises `AnswersError` as `real_answers` does."""
-    read, labels = _read(name, values, entries)
+    read, labels = _read(name, values, entries, _BOOLEANS)
     if _dtype(read) is not None:
-        if _dtype(read).kind != "b":
-            raise AnswersError(name, f"must hold truth values, but has the dtype {_dtype(read)}")
         return Given(read.tolist(), labels)
     return Given([boolean_answer(f"{name}[{i}]", value) for i, value in enumerate(read)], labels)
 
@@ -145,14 +154,24 @@ def real_answer(
 
 
 def integer_answer(
-    name: str, value: object, *, low: Bound = None, high: Bound = None, step: Bound = None
+    name: str,
+    value: object,
+    *,
+    low: Bound = None,
+    high: Bound = None,
+    step: Bound = None,
+    whole: bool = False,
 ) -> int:
-    """One integer answer, cleaned. Raises `AnswersError` where its type is none of numbers."""
-    return _Domain(low, high, step).integer(0, _number(name, value))
+    """One integer answer, cleaned. Raises `AnswersError` where its type is none of numbers, or (`whole`) may
+    hold fractions.
+    """
+    return _Domain(low, high, step).integer(0, _number(name, value, whole))
 
 
 def boolean_answer(name: str, value: object) -> bool:
     """One truth value. Raises `AnswersError` where its type is another."""
+    if _is_missing(value):
+        return False
     try:
         return boolean(name, value)
     except ParameterError as error:
@@ -185,12 +204,14 @@ def integer_stream(
     low: Bound = None,
     high: Bound = None,
     step: Bound = None,
+    whole: bool = False,
     entries: Mapping[str, int] | None = None,
 ) -> Iterator[int]:
-    """Integer answers one by one. Raises as `real_stream` does."""
+    """Integer answers one by one, `whole` as in `integer_answers`. Raises as `real_stream` does."""
     domain = _Domain(low, high, step)
     return (
-        domain.integer(i, _number(f"{name}[{i}]", value)) for i, value in _one_by_one(name, values, entries)
+        domain.integer(i, _number(f"{name}[{i}]", value, whole))
+        for i, value in _one_by_one(name, values, entries)
     )
 
 
@@ -221,13 +242,13 @@ def _counted(
 
 
 def checked_reals(name: str, values: Answers) -> list[Fraction]:
-    """A list of real answers as they are given, exactly.
+    """A list of real answers as they are read, exactly.
 
     Raises:
-        AnswersError: as `real_answers` does, and naming the first value that is not finite or too large. So
-            whether it raises is not private.
+        AnswersError: as `real_answers` does, and naming the first value that is missing, not finite or too
+            large. So whether it raises is not private.
     """
-    read, _ = _read(name, values, None)
+    read, _ = _read(name, values, None, _REALS)
     return [_checked(f"{name}[{i}]", value) for i, value in enumerate(_numbers(name, read))]
 
 
@@ -236,23 +257,30 @@ def checked_real(name: str, value: object) -> Fraction:
     return _checked(name, _number(name, value))
 
 
-def checked_integers(name: str, values: Answers) -> list[int]:
-    """A list of integer answers. Raises as `checked_reals` does, and where a value is no integer."""
-    return [_whole(f"{name}[{i}]", value) for i, value in enumerate(checked_reals(name, values))]
+def checked_integers(name: str, values: Answers, *, whole: bool = False) -> list[int]:
+    """A list of integer answers. Raises as `integer_answers` and `checked_reals` do, and where a value is no
+    integer.
+    """
+    read, _ = _read(name, values, None, _INTEGERS if whole else _REALS)
+    numbers_ = enumerate(_numbers(name, read, whole))
+    return [_whole(f"{name}[{i}]", _checked(f"{name}[{i}]", value)) for i, value in numbers_]
 
 
-def checked_integer(name: str, value: object) -> int:
+def checked_integer(name: str, value: object, *, whole: bool = False) -> int:
     """One integer answer. Raises as `checked_integers` does."""
-    return _whole(name, checked_real(name, value))
+    return _whole(name, _checked(name, _number(name, value, whole)))
 
 
 def checked_booleans(name: str, values: Answers) -> list[bool]:
-    """A list of truth values, of which each is as good as the other. Raises as `boolean_answers` does."""
-    return list(boolean_answers(name, values).values)
+    """A list of truth values. Raises as `boolean_answers` does, and where one is missing."""
+    read, _ = _read(name, values, None, _BOOLEANS)
+    return [checked_boolean(f"{name}[{i}]", value) for i, value in enumerate(read)]
 
 
 def checked_boolean(name: str, value: object) -> bool:
-    """One truth value. Raises as `boolean_answer` does."""
+    """One truth value. Raises as `checked_booleans` does."""
+    if _is_missing(value):
+        raise AnswersError(name, "is missing")
     return boolean_answer(name, value)
 
 
@@ -274,10 +302,11 @@ def is_multiple(value: Real, step: Real) -> bool:
 
 def _checked(place: str, value: Number) -> Fraction:
     if isinstance(value, float) and not math.isfinite(value):
-        raise AnswersError(place, "must be finite, not NaN or infinity")
-    if not -LARGEST <= value <= LARGEST:
+        raise AnswersError(place, "must be finite, not missing, NaN or infinity")
+    read = as_read(value)
+    if not -LARGEST <= read <= LARGEST:
         raise AnswersError(place, "is larger than the largest float")
-    return _exactly(value)
+    return read
 
 
 def _whole(place: str, value: Fraction) -> int:
@@ -301,7 +330,7 @@ class _Domain:
         cleaned = _cleaned(value)
         if self.low is self.high is self.step is None:
             return cleaned
-        cleaned = _exactly(cleaned)
+        cleaned = as_read(cleaned)
         if (step := _at(self.step, index)) is not None:
             cleaned = _down(cleaned, step)
         low, high = _at(self.low, index), _at(self.high, index)
@@ -312,7 +341,7 @@ class _Domain:
         return cleaned
 
     def integer(self, index: int, value: Number) -> int:
-        cleaned = math.floor(_cleaned(value))
+        cleaned = floor_of(_cleaned(value))
         if self.low is self.high is self.step is None:
             return cleaned
         step = _at(self.step, index) or Fraction(1)
@@ -331,10 +360,6 @@ def _down(value: Fraction, step: Fraction) -> Fraction:
     return math.floor(value / step) * step
 
 
-def _exactly(value: Number) -> Fraction:
-    return Fraction(repr(value) if isinstance(value, float) else value)
-
-
 def _cleaned(value: Number) -> Number:
     if isinstance(value, float):
         if math.isfinite(value):
@@ -348,7 +373,6 @@ def _reals_at_once(name: str, read: Any, domain: _Domain) -> Sequence[Number] | 
     if _dtype(read) is None:
         free = domain.low is domain.high is domain.step is None
         return [_cleaned(value) for value in _numbers(name, read)] if free else None
-    _refuse_dtype(name, _dtype(read))
     if domain.step is not None or callable(domain.low) or callable(domain.high):
         return None
     from aligncheck.runtime.columns import cleaned_array, within
@@ -357,13 +381,12 @@ def _reals_at_once(name: str, read: Any, domain: _Domain) -> Sequence[Number] | 
     return cleaned
 
 
-def _plain_integers(name: str, read: Any) -> Sequence[int]:
+def _plain_integers(name: str, read: Any, whole: bool) -> Sequence[int]:
     if _dtype(read) is None:
-        numbers_ = list(_numbers(name, read))
+        numbers_ = list(_numbers(name, read, whole))
         if set(map(type, numbers_)) == {int} and min(numbers_) >= -LARGEST and max(numbers_) <= LARGEST:
             return numbers_  # type: ignore[return-value]
-        return [math.floor(_cleaned(value)) for value in numbers_]
-    _refuse_dtype(name, _dtype(read))
+        return [floor_of(_cleaned(value)) for value in numbers_]
     from aligncheck.runtime.columns import floors
 
     return floors(read)
@@ -372,8 +395,10 @@ def _plain_integers(name: str, read: Any) -> Sequence[int]:
 # --- reading ----------------------------------------------------------------------------------------------
 
 
-def _read(name: str, values: Answers, entries: Mapping[str, int] | None) -> tuple[Any, Labels | None]:
-    """The entries as a list, or as an array where they were one, and the queries' names."""
+def _read(
+    name: str, values: Answers, entries: Mapping[str, int] | None, kinds: str
+) -> tuple[Any, Labels | None]:
+    """The entries as a list, or as a NumPy array of one of these kinds of dtypes, and the queries' names."""
     labels = labels_of(values)
     given: Any = values.values if isinstance(values, Labelled) else values
     if isinstance(given, str | bytes | bytearray | Mapping | set | frozenset):
@@ -390,17 +415,17 @@ def _read(name: str, values: Answers, entries: Mapping[str, int] | None) -> tupl
     _refuse_longer(name, len(given), entries)
     if labels is not None and len(labels) != len(given):
         raise AnswersError(name, f"has {len(given)} answers and {len(labels)} labels")
-    if getattr(given, "dtype", None) is None:
+    dtype = _dtype(given)
+    if dtype is None:
         return list(given), labels
     if not callable(getattr(given, "mask", callable)):  # a Series has a method of this name
         raise AnswersError(name, "is a masked array: fill in what is masked first")
-    dtype = given.dtype
-    if type(dtype).__module__.partition(".")[0] != "numpy" or dtype.kind == "O":
-        raise AnswersError(
-            name,
-            f"has the dtype {dtype}, in which entries may be missing: fill them in and convert the column, "
-            'as by `.fillna(0).astype("float64")`',
-        )
+    plain = type(dtype).__module__.partition(".")[0] == "numpy"
+    if plain and dtype.kind == "O":
+        return list(given), labels
+    _refuse_dtype(name, dtype, kinds)
+    if not plain:  # entries may be missing
+        return list(given), labels
     return (given.to_numpy() if hasattr(given, "to_numpy") else given), labels
 
 
@@ -414,52 +439,85 @@ def _dtype(read: Any) -> Any:
     return getattr(read, "dtype", None)
 
 
-def _refuse_dtype(name: str, dtype: Any) -> None:
-    if dtype.kind in "iu" or (dtype.kind == "f" and dtype.itemsize <= 8):
-        return
-    what = "truth values" if dtype.kind == "b" else f"the dtype {dtype}"
-    raise AnswersError(name, f"must hold integers or floats of at most 64 bits, not {what}")
+_HOLD = {
+    _REALS: "integers or floats of at most 64 bits",
+    _INTEGERS: "integers of at most 64 bits, since rounding could take neighbours further apart: convert "
+    'them first, as by `.round().astype("int64")`',
+    _BOOLEANS: "truth values",
+}
 
 
-def _numbers(name: str, read: Any) -> Iterable[Number]:
+def _refuse_dtype(name: str, dtype: Any, kinds: str) -> None:
+    kind = getattr(dtype, "kind", None)
+    if kind not in tuple(kinds) or (kind == "f" and getattr(dtype, "itemsize", 8) > 8):
+        raise AnswersError(name, f"has the dtype {dtype}, but must hold {_HOLD[kinds]}")
+
+
+def _numbers(name: str, read: Any, whole: bool = False) -> Iterable[Number]:
     """Entries as Python numbers; what raises are types alone."""
     if _dtype(read) is not None:
-        _refuse_dtype(name, _dtype(read))
         listed: list[Number] = read.tolist()
         return listed
-    if set(map(type, read)) <= {int, float}:
+    if set(map(type, read)) <= ({int} if whole else {int, float}):
         return list(read)
-    return [_number(f"{name}[{i}]", value) for i, value in enumerate(read)]
+    return [_number(f"{name}[{i}]", value, whole) for i, value in enumerate(read)]
 
 
-def _number(place: str, value: object) -> Number:
+def _number(place: str, value: object, whole: bool = False) -> Number:
     """A number of a known kind; not all are finite. Raises `AnswersError` by the type alone."""
+    if _is_missing(value):
+        return 0 if whole else math.nan
     match value:
         case bool():
             raise AnswersError(place, "must be a number, not a truth value")
-        case float():
-            return float(value)  # of a subclass as well
         case int():
             return int(value)
+        case numbers.Integral():
+            return _converted(lambda: int(value))
+        case _ if whole:
+            why = "since rounding could take neighbours further apart: convert it first"
+            raise AnswersError(place, f"must be an integer, not {_kind(value)}, {why}")
+        case float():
+            return float(value)  # of a subclass as well
         case Fraction():
             return value
-        case numbers.Rational() | numbers.Real():
-            return _converted(value)
+        case numbers.Rational():
+            return _converted(lambda: Fraction(int(value.numerator), int(value.denominator)))
+        case numbers.Real() if _fits_a_float(value):
+            return _converted(lambda: float(value))
+        case numbers.Real() | Decimal():
+            why = "which may not fit a float: convert it first, to a float or exactly to a Fraction"
+            raise AnswersError(place, f"must be an integer, a fraction or a float, not {_kind(value)}, {why}")
         case _:
             raise AnswersError(place, f"must be a number, not {_kind(value)}")
 
 
-def _converted(value: numbers.Real) -> Number:
-    """A number of some other library; one that it cannot convert is treated as NaN, whatever the reason."""
+def _converted(convert: Callable[[], Number]) -> Number:
+    """A number of some other library; one that it cannot convert is treated as missing, whatever the
+    reason.
+    """
     try:
-        if isinstance(value, numbers.Integral):
-            return int(value)
-        if isinstance(value, numbers.Rational):
-            return Fraction(int(value.numerator), int(value.denominator))
-        return float(value)
+        return convert()
     except (ArithmeticError, ValueError):
         return math.nan
 
 
+def _fits_a_float(value: object) -> bool:
+    """Whether this is one of NumPy's floats of at most 64 bits."""
+    dtype = _dtype(value)
+    return getattr(dtype, "kind", None) == "f" and dtype.itemsize <= 8
+
+
+def _is_missing(value: object) -> bool:
+    """NaN of any type, or what stands for a missing entry whatever the type of the others.
+
+    Recognised by name: the runtime does not import what they are from.
+    """
+    kind: type[object] = type(value)
+    if kind.__name__ in _MISSING and kind.__module__.partition(".")[0] in ("numpy", "pandas"):
+        return True
+    return value is None or ((isinstance(value, float) or _fits_a_float(value)) and value != value)
+
+
 def _kind(value: object) -> str:
-    return "missing" if value is None else f"a {type(value).__name__}"
+    return f"a {type(value).__name__}"

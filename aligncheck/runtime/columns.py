@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-_LARGEST = Fraction(sys.float_info.max)
+from aligncheck.runtime.decimals import LARGEST, as_read, floor_of
 
 
 def cleaned_array(values: Any) -> Any:
@@ -23,7 +22,7 @@ def cleaned_array(values: Any) -> Any:
 
 def within(values: Any, low: Fraction | None, high: Fraction | None) -> Any:
     """A cleaned array with what is beyond an end of a range replaced by that end; None where it is no number
-    that the array can hold. A float is the decimal that names it.
+    that the array can hold, as floats are read (see `decimals`).
     """
     for end, nearer in ((high, np.minimum), (low, np.maximum)):
         if end is not None:
@@ -37,8 +36,8 @@ def within(values: Any, low: Fraction | None, high: Fraction | None) -> Any:
 def _held(number: Fraction, dtype: np.dtype[Any]) -> Any:
     """The number as an entry of such an array."""
     if dtype.kind == "f":
-        nearest = float(min(max(number, -_LARGEST), _LARGEST))
-        return nearest if Fraction(repr(nearest)) == number else None
+        nearest = float(max(Fraction(-LARGEST), min(number, Fraction(LARGEST))))
+        return nearest if as_read(nearest) == number else None
     limits = np.iinfo(dtype)
     fits = number.denominator == 1 and limits.min <= number <= limits.max
     return dtype.type(int(number)) if fits else None
@@ -51,6 +50,6 @@ def floors(values: Any) -> list[int]:
         listed: list[int] = cleaned.tolist()
         return listed
     whole = np.floor(cleaned)
-    if (np.abs(whole) < 2.0**62).all():
+    if (np.abs(whole) < 2.0**53).all():
         return floors(whole.astype(np.int64))
-    return [int(value) for value in whole.tolist()]
+    return [floor_of(value) for value in cleaned.tolist()]

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from aligncheck.runtime.bits import Bits, SystemBits, below
+from aligncheck.runtime.decimals import as_read
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.exactly import Geometric, choice, rational, two_sided
 from aligncheck.runtime.reals import Real
@@ -191,7 +192,7 @@ class RefinedNoise(_ExactNoise):
     """
 
     def answer(self, value: Fraction | float, exact: bool = False) -> Fraction:
-        return as_decimal(value) if exact else self._floored(value)
+        return as_read(value) if exact else self._floored(value)
 
     def answers(self, values: Iterable[Fraction | float], exact: bool = False) -> ExactVector:
         if not exact:
@@ -202,7 +203,7 @@ class RefinedNoise(_ExactNoise):
         array = as_array(values)
         if array.dtype.kind == "i":
             return ExactVector(array, Fraction(1))
-        return vector_of([as_decimal(value) for value in array.tolist()])
+        return vector_of([as_read(value) for value in array.tolist()])
 
     def released(self, value: Real) -> Real:
         given: object = value
@@ -264,19 +265,9 @@ class _CalledNoise(RefinedNoise):
 
 
 def step_below(value: Fraction | float, step: Fraction) -> int:
-    """How many steps a finite number is from 0, rounded down.
-
-    A float is read as the shortest decimal that names it, as a parameter is: 0.3 is three steps of 1/10. But
-    where the step's denominator is a power of 2, it is read as the binary number that it is.
-    """
-    per = step.denominator
-    number = Fraction(value) if per & (per - 1) == 0 else as_decimal(value)
-    return number.numerator * per // (number.denominator * step.numerator)
-
-
-def as_decimal(value: Fraction | float) -> Fraction:
-    """The number; the shortest decimal that names it, if it is a float."""
-    return Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
+    """How many steps a finite number, as it is read (see `decimals`), is from 0, rounded down."""
+    number = as_read(value)
+    return number.numerator * step.denominator // (number.denominator * step.numerator)
 
 
 def _rational(value: Real) -> Fraction:

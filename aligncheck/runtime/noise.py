@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, Self, overload
 
+from aligncheck.runtime.decimals import as_read
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.reals import Real, at_least, at_most, ln, one_minus_exp, softplus, to_float
 from aligncheck.runtime.selection import argmax_of
@@ -272,10 +273,10 @@ class RecordedNoise:
         self.drawn: list[Drawn] = []
 
     def answer(self, value: Fraction | float, exact: bool = False) -> Real:
-        return Fraction(value)
+        return as_read(value)
 
     def answers(self, values: Iterable[Fraction | float], exact: bool = False) -> list[Real]:
-        return [Fraction(value) for value in (values.tolist() if hasattr(values, "tolist") else values)]
+        return [as_read(value) for value in (values.tolist() if hasattr(values, "tolist") else values)]
 
     def released(self, value: Real) -> Real:
         return value

@@ -33,7 +33,7 @@ _WRITTEN_BITS = 4096
 def real(name: str, value: RealLike) -> Fraction:
     """A real parameter as an exact rational.
 
-    A float is read as the shortest decimal that names it, so that 0.1 is 1/10, as it is in a spec.
+    A float is read as the shortest decimal that names it (see `decimals`).
 
     Raises:
         ParameterError: no number, not finite, or a text of another form than `2`, `0.5`, `1e-3`, `1/2`.

@@ -1,6 +1,7 @@
 """Lists of answers as whole numbers of steps of a lattice, rounded down; exactly, and mostly by whole arrays.
 
-A float is read as `exact_noise.step_below` reads it.
+A float is the shortest decimal that names it (see `decimals`), which is off by at most 2^-53 of its size. So
+the whole part of its quotient by the step is that of the float itself, but where it is near a whole number.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ def _of_floats(array: NDArray[np.float64], step: Fraction) -> Integers:
     """⌊x d / n⌋ = ⌊(w d + ⌊r d⌋) / n⌋ for a step of n/d, x being the sum of a whole number w and r.
 
     Rounding, and reading x as a decimal, put the inner product off by a few units of 2^-53 |x| d: where that
-    might matter, and where anything might not fit, the number is taken on its own.
+    might matter, and where anything might not fit, the number is taken on its own. Whole x are read as they
+    are, and so are those that are decimals of at most 15 digits.
     """
     top, per = step.numerator, step.denominator
     plain = np.abs(array) < _EXACT / per if per < _EXACT else np.zeros(len(array), dtype=np.bool_)
@@ -88,7 +90,7 @@ def _of_floats(array: NDArray[np.float64], step: Fraction) -> Integers:
     inner = rest * per
     steps: Integers = whole.astype(np.int64) * per + np.floor(inner).astype(np.int64)
     single = ~plain
-    if per & (per - 1):
+    if rest.any():
         off = (np.abs(some) * per + 1) * 2.0**-50
         nearest = np.rint(inner)
         close = np.flatnonzero((np.abs(inner - nearest) <= off) & (rest != 0))
@@ -109,10 +111,20 @@ def _of_floats(array: NDArray[np.float64], step: Fraction) -> Integers:
 
 def _are_decimals(multiples: NDArray[np.int64], per: int) -> NDArray[np.bool_]:
     """Which of these over `per` are decimals of at most 15 digits: of such, no two name the same float."""
-    places = next((m for m in range(_DIGITS + 1) if 10**m % per == 0), None)
-    if places is None:
-        return np.zeros(len(multiples), dtype=np.bool_)
-    return np.asarray(np.abs(multiples) < 10**_DIGITS // (10**places // per))
+    named = np.asarray(np.abs(multiples) < _largest_decimal(per))
+    others = np.flatnonzero(~named)
+    if len(others):
+        common = np.gcd(multiples[others], per)
+        bottoms, which = np.unique(per // common, return_inverse=True)
+        largest = np.array([_largest_decimal(bottom) for bottom in bottoms.tolist()], dtype=np.int64)
+        named[others] = np.abs(multiples[others]) // common < largest[which]
+    return named
+
+
+def _largest_decimal(bottom: int) -> int:
+    """Numbers below this over `bottom`, in lowest terms, are decimals of at most 15 digits; 0: none is."""
+    places = next((m for m in range(_DIGITS + 1) if 10**m % bottom == 0), None)
+    return 0 if places is None else 10**_DIGITS // (10**places // bottom)
 
 
 def _one_by_one(values: list[Any], step: Fraction) -> Integers:

@@ -12,11 +12,12 @@ from aligncheck.check import check
 from aligncheck.forms import (
     Form,
     NoFormError,
+    Reading,
     form_of,
     of_lengths,
     rate_of,
+    reading_of,
     rounded_down,
-    rounds,
     units_of,
 )
 from aligncheck.judge import judge_in_full
@@ -148,38 +149,70 @@ def test_ties_that_real_noise_does_not_have() -> None:
 # --- rounding answers -------------------------------------------------------------------------------------
 
 
+R, W, E = Reading.ROUNDED, Reading.WHOLE, Reading.EXACT
+PARAMETERS = "D : real where D > 0\nm : int where m >= 1\ng : real where g > 0\nw : int vector\nb : vector\n"
+
+
 @pytest.mark.parametrize(
-    ("inputs", "rounded"),
+    ("declared", "reading", "modes"),
     [
-        ("q : queries, sensitivity 1", True),
-        ("q : queries, sensitivity 1, adjacency one", True),
-        ("q : queries, sensitivity 1, adjacency monotone", True),
-        ("q : queries, sensitivity 1, adjacency moved", True),
-        ("q : queries, adjacency any, range [0, 1]", True),
-        ("q : queries, sensitivity 1, adjacency l1", False),
-        ("q : int queries, sensitivity 1, adjacency l1", True),
-        ("q : queries, sensitivity 1, adjacency l1, lattice 1/4", True),
-        ("q : queries, sensitivity 1 where q[i] > 0", True),
-        ("q : queries, sensitivity 1 where len(q) >= 2", True),
-        ("q : int queries, sensitivity 1 where q[i] > 0", True),
-        ("q : queries, sensitivity 1\nr : int query, sensitivity 1 where q[0] > 1/3", True),
-        ("q : queries, sensitivity 1\nr : int query, sensitivity 1 where r <= len(q)", True),
-        ("q : queries, sensitivity sqrt(2)", False),
-        ("q : queries, adjacency any, range [0, ln(3)]", False),
-        ("q : int queries, sensitivity sqrt(2)", True),
+        ("q : queries, sensitivity 1", R, 2),
+        ("q : queries, sensitivity 1, adjacency one", R, 2),
+        ("q : queries, sensitivity 1, adjacency monotone", R, 2),
+        ("q : queries, sensitivity 1, adjacency moved", R, 2),
+        ("q : queries, adjacency any, range [0, 1]", R, 2),
+        ("q : queries, sensitivity 1, adjacency l1", E, 1),
+        ("q : queries, sensitivity sqrt(2)", E, 1),
+        ("q : queries, adjacency any, range [0, ln(3)]", R, 0),
+        ("q : queries, sensitivity 1, lattice sqrt(2)", E, 0),
+        ("q : queries, sensitivity 1 where q[i] > 0", R, 2),
+        ("q : queries, sensitivity 1 where len(q) >= 2", R, 2),
+        ("q : queries, sensitivity 1\nr : int query, sensitivity 1 where q[0] > 1/3", R, 2),
+        ("q : queries, sensitivity 1\nr : int query, sensitivity 1 where r <= len(q)", R, 2),
+        ("q : int queries, sensitivity 1 where q[i] > 0", R, 2),
+        ("q : int queries, sensitivity 1, adjacency l1", W, 2),
+        ("q : int queries, sensitivity sqrt(2)", W, 2),
+        ("q : int queries, sensitivity 3/2", W, 2),
+        ("q : int query, sensitivity 1/2", W, 2),
+        ("q : int queries, sensitivity 5/2 - 1/2", R, 2),
+        ("q : int queries, sensitivity D", W, 2),
+        ("q : int queries, sensitivity m*(m + 3) - max(len(w), 2)", R, 2),
+        ("q : int queries, sensitivity m/2", W, 2),
+        ("q : int queries, sensitivity w[i], adjacency moved", R, 2),
+        ("q : int queries, sensitivity b[i]", W, 2),
+        ("q : int queries, adjacency any, range [0, 5/2]", R, 2),
+        ("q : queries, lattice g, sensitivity 2*m*g", R, 2),
+        ("q : queries, lattice g, sensitivity D", E, 0),
+        ("q : queries, lattice g, sensitivity m*g/2", E, 0),
+        ("q : queries, lattice 1/4, sensitivity 1/2", R, 2),
+        ("q : queries, lattice 2/5, sensitivity 1", E, 0),
+        ("q : queries, lattice 1/4, sensitivity 1, adjacency l1", E, 0),
+        ("q : queries, lattice 1/4, adjacency any, range [0, 1/3]", R, 2),
+        ("q : int queries, lattice 2, sensitivity 4", R, 2),
+        ("q : int queries, lattice 2, sensitivity 3", E, 0),
+        ("q : int queries, lattice m, sensitivity 4*m*w[i]", R, 1),
+        ("q : int queries, lattice m, sensitivity 4", E, 0),
+        ("q : int queries, lattice 1, sensitivity 1, adjacency l1", E, 0),
     ],
 )
-def test_answers_are_rounded_where_neighbours_stay_neighbours(inputs: str, rounded: bool) -> None:
-    source = written("eta ~ Lap(1/eps)\nemit noisy(eta)", "", inputs)
+def test_answers_are_rounded_where_neighbours_stay_neighbours(
+    declared: str, reading: Reading, modes: int
+) -> None:
+    """`modes`: 2 if there is a form on the lattice, 1 if there is a refined one, 0 if there is none."""
+    source = written("eta ~ Lap(1/eps)\nemit noisy(eta)", "", PARAMETERS + declared)
     mechanism = check(source, parse(source))
     queries = next(item for item in mechanism.inputs if isinstance(item, nodes.Queries))
-    assert rounds(queries) is rounded
-    if rounded:
+    assert reading_of(queries, mechanism) is reading
+    if modes == 2:
         assert not form(source, Mode.LATTICE).same
     else:
         with pytest.raises(NoFormError):
             form(source, Mode.LATTICE)
-    of_values = any(clause in inputs for clause in ("q[i] > 0", "q[0] > 1/3", "r <= len(q)"))
+    if modes == 0:
+        with pytest.raises(NoFormError):
+            form(source, Mode.REFINED)
+        return
+    of_values = any(clause in declared for clause in ("q[i] > 0", "q[0] > 1/3", "r <= len(q)"))
     assert form(source, Mode.REFINED).same is not of_values
 
 

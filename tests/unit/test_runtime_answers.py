@@ -6,6 +6,7 @@ import array
 import math
 import numbers
 from collections import deque
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +17,10 @@ import pytest
 from aligncheck.runtime import (
     AnswersError,
     Labelled,
+    boolean_answer,
     boolean_answers,
+    boolean_stream,
+    checked_booleans,
     checked_integers,
     checked_reals,
     integer_answer,
@@ -26,7 +30,7 @@ from aligncheck.runtime import (
     real_answers,
     real_stream,
 )
-from aligncheck.runtime.answers import LARGEST
+from aligncheck.runtime.decimals import LARGEST, as_read
 
 HUGE = float(LARGEST)
 FORMS: dict[str, Any] = {
@@ -54,7 +58,7 @@ def test_values_that_are_no_numbers_become_some(form: str) -> None:
     values = [math.nan, -math.nan, math.inf, -math.inf, 0.5, -HUGE]
     given, before = FORMS[form](values), list(values)
     read = real_answers("q", given)
-    assert list(read.values) == [0, 0, HUGE, -HUGE, 0.5, -HUGE]
+    assert [as_read(v) for v in read.values] == [0, 0, LARGEST, -LARGEST, Fraction(1, 2), -LARGEST]
     assert list(integer_answers("q", given).values) == [0, 0, LARGEST, -LARGEST, 0, -LARGEST]
     with pytest.raises(AnswersError, match=r"`q\[0\]` must be finite"):
         checked_reals("q", given)
@@ -69,32 +73,75 @@ def test_a_list_that_was_given_is_never_the_one_that_is_used() -> None:
     assert not np.shares_memory(real_answers("q", whole).values, whole)
 
 
-@pytest.mark.parametrize(
-    "value", [10**400, Fraction(10**400, 3), np.float32(np.inf), np.longdouble("1e4000")]
-)
+@pytest.mark.parametrize("value", [10**400, Fraction(10**400, 3), np.float32(np.inf), LARGEST + 1])
 def test_large_numbers_saturate(value: Any) -> None:
-    assert list(real_answers("q", [value, -value]).values) == [LARGEST, -LARGEST]
+    assert [as_read(v) for v in real_answers("q", [value, -value]).values] == [LARGEST, -LARGEST]
     assert list(integer_answers("q", [value, -value]).values) == [LARGEST, -LARGEST]
     with pytest.raises(AnswersError):
         checked_reals("q", [value])
 
 
-class Odd:
-    """A number that cannot be converted."""
+class OddReal:
+    """A number of another library."""
 
     def __float__(self) -> float:
+        return 1.0
+
+
+class OddWhole(OddReal):
+    """An integer of another library, whose value decides whether it is one of Python's."""
+
+    def __int__(self) -> int:
         raise OverflowError("private")
 
 
-numbers.Real.register(Odd)
+numbers.Real.register(OddReal)
+numbers.Integral.register(OddWhole)
 
 
 def test_numbers_of_other_libraries() -> None:
-    given = [np.float32(0.5), np.int8(-3), np.uint64(2**64 - 1), True + 1, Fraction(1, 3), Odd()]
+    given = [np.float32(0.5), np.int8(-3), np.uint64(2**64 - 1), True + 1, Fraction(1, 3), OddWhole()]
     assert list(real_answers("q", given).values) == [0.5, -3, 2**64 - 1, 2, Fraction(1, 3), 0]
     kinds = {type(value) for value in real_answers("q", given).values}
     assert kinds <= {int, float, Fraction}
     assert [type(v) for v in real_answers("q", [np.float64(0.5)]).values] == [float]
+
+
+MISSING: list[Any] = [None, math.nan, np.float32(math.nan), pd.NA, pd.NaT, np.ma.masked]
+
+
+@pytest.mark.parametrize("missing", MISSING, ids=lambda m: type(m).__name__)
+def test_what_is_missing_is_a_value(missing: Any) -> None:
+    """One rule: 0, in every list, column and stream, whatever stands for it."""
+    for reader in (real_answers, integer_answers):
+        assert list(reader("q", [2, missing, 3]).values) == [2, 0, 3]
+        assert list(reader("q", [2, missing], low=1, high=5).values) == [2, 1]
+        for container in (lambda v: np.array([*v, None], dtype=object)[:-1], pd.Series, deque):
+            assert list(reader("q", container([2, missing])).values) == [2, 0]
+    for stream in (real_stream, integer_stream):
+        assert list(stream("q", [missing, 2])) == [0, 2]
+    assert (real_answer("x", missing), integer_answer("x", missing)) == (0, 0)
+    for checked in (checked_reals, checked_integers):
+        with pytest.raises(AnswersError, match=r"`q\[1\]` must be finite, not missing"):
+            checked("q", [2, missing])
+    assert list(integer_answers("q", [2, missing], whole=True).values) == [2, 0]
+    assert list(boolean_answers("q", [True, missing]).values) == [True, False]
+    assert list(boolean_stream("q", [missing])) == [boolean_answer("x", missing)] == [False]
+    with pytest.raises(AnswersError, match=r"`q\[0\]` is missing"):
+        checked_booleans("q", [missing])
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "Sparse[float]", object, "float64"])
+def test_columns_with_missing_entries(dtype: Any) -> None:
+    """Full or not, they are read alike."""
+    for values in ([1.0, None, 3.0], [1.0, 2.0, 3.0]):
+        column = pd.Series(values, dtype=dtype)
+        wanted = [0 if v is None else v for v in values]
+        assert list(real_answers("q", column).values) == wanted
+        assert list(integer_answers("q", column).values) == wanted
+    truths = pd.Series([True, None], dtype="boolean")
+    assert list(boolean_answers("q", truths).values) == [True, False]
+    assert list(boolean_answers("q", truths.astype(object)).values) == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -162,18 +209,11 @@ def test_ranges_are_the_same_for_arrays_and_lists(dtype: str) -> None:
             bounds: Any = {"low": low, "high": high}
             for reader in (real_answers, integer_answers):
                 one, other = (reader("q", form, **bounds).values for form in (given, given.tolist()))
-                assert [decimal(v) for v in one] == [decimal(v) for v in other], (dtype, low, high)
+                assert [as_read(v) for v in one] == [as_read(v) for v in other], (dtype, low, high)
                 whole = reader is integer_answers and low is not None and high is not None
                 if not whole or math.ceil(low) <= math.floor(high):
-                    assert all(low is None or decimal(v) >= low for v in one)
-                    assert all(high is None or decimal(v) <= high for v in one)
-
-
-def decimal(value: Any) -> Fraction:
-    """The number that an answer stands for."""
-    if isinstance(value, float):
-        return Fraction(repr(float(value)))
-    return value if isinstance(value, Fraction) else Fraction(int(value))
+                    assert all(low is None or as_read(v) >= low for v in one)
+                    assert all(high is None or as_read(v) <= high for v in one)
 
 
 def test_each_answer_has_its_own_range() -> None:
@@ -201,15 +241,14 @@ def test_rounding_takes_no_two_answers_further_apart() -> None:
 @pytest.mark.parametrize(
     "values",
     [
-        pd.Series([1, None], dtype="Int64"),
-        pd.Series([1.5, None], dtype="Float64"),
-        pd.Series([1, 2], dtype="Int64"),
-        pd.Series([1, None], dtype=object),
-        pd.Series([1, 2], dtype=object),
-        np.array([1, 2], dtype=object),
         pd.Series([1, 2], dtype="category"),
-        pd.Series([1, 0], dtype=pd.SparseDtype("int64")),
         pd.Series(["a"]),
+        pd.Series([None], dtype="string"),
+        pd.Series([None], dtype="boolean"),
+        pd.Series([None], dtype="datetime64[s]"),
+        [np.longdouble(1)],
+        [Decimal(1)],
+        [OddReal()],
         np.ma.masked_array([1.0, 2.0], [False, True]),
         np.array([1 + 0j]),
         np.array([1], dtype=np.longdouble),
@@ -218,13 +257,10 @@ def test_rounding_takes_no_two_answers_further_apart() -> None:
         np.ones((1, 1)),
         np.float64(1),
         [[1.0]],
-        [None],
         ["1"],
         [b"1"],
         [1j],
         [True],
-        [pd.NA],
-        [pd.NaT],
         [np.array(1.0)],
         "1",
         b"1",
@@ -249,15 +285,41 @@ def test_forms_that_are_refused(values: Any) -> None:
         assert caught.value.argument.startswith("q")
 
 
-def test_advice_for_columns_in_which_entries_may_be_missing() -> None:
-    with pytest.raises(AnswersError, match=r"dtype Int64, in which entries may be missing.*fillna\(0\)"):
-        real_answers("q", pd.Series([1, 2], dtype="Int64"))
+def test_advice_for_numbers_that_may_not_fit() -> None:
+    for value in (np.longdouble(2) ** 53 + 1, Decimal(2**53 + 1)):
+        with pytest.raises(AnswersError, match=r"`q\[0\]` must be .*not a .*exactly to a Fraction"):
+            real_answers("q", [value])
+
+
+WHOLE: list[Any] = [[1, 2], (np.int8(3), None), np.array([1, 2]), pd.Series([1, None], dtype="Int64")]
+FRACTIONAL: list[Any] = [[1.0], [Fraction(1)], [np.float32(1)], np.array([1.0]), ["1"], [True]]
+FRACTIONAL += [pd.Series([None], dtype="Float64"), pd.Series([True])]
+
+
+def test_where_rounding_would_part_neighbours_answers_are_integers_by_type() -> None:
+    for values in WHOLE:
+        read = integer_answers("q", values, whole=True).values
+        assert (
+            list(read)
+            == list(integer_answers("q", values).values)
+            == list(integer_answers("q", values, whole=True, low=-(10**9)).values)
+        )
+        assert list(integer_stream("q", values, whole=True)) == list(read)
+    for values in FRACTIONAL:
+        for reader in (integer_answers, checked_integers):
+            with pytest.raises(AnswersError, match=r"^`q"):
+                reader("q", values, whole=True)
+    for value in (1.0, Fraction(1)):
+        with pytest.raises(AnswersError, match=r"must be an integer, not a .*, since rounding could take"):
+            integer_answer("x", value, whole=True)
+        with pytest.raises(AnswersError, match=r"`q\[0\]` must be an integer"):
+            next(integer_stream("q", [value], whole=True))
 
 
 def test_truth_values() -> None:
     for given in ([True, False], np.array([True, False]), (np.bool_(True), False), pd.Series([True, False])):
         assert list(boolean_answers("q", given).values) == [True, False]
-    for wrong in ([1], np.array([1]), ["True"], pd.Series([True, None], dtype="boolean")):
+    for wrong in ([1], np.array([1]), ["True"], pd.Series([None], dtype="Int64")):
         with pytest.raises(AnswersError, match=r"^`q"):
             boolean_answers("q", wrong)
 
@@ -290,7 +352,7 @@ def test_streams_read_one_by_one() -> None:
     ("values", "message"),
     [
         ([1, 2.5], r"`q\[1\]` must be an integer"),
-        ([math.inf], r"`q\[0\]` must be finite, not NaN or infinity"),
+        ([math.inf], r"`q\[0\]` must be finite, not missing, NaN or infinity"),
         ([0, 10**400], r"`q\[1\]` is larger than the largest float"),
     ],
 )

@@ -33,7 +33,7 @@ from aligncheck.runtime import (
     resolution,
     row_of,
 )
-from aligncheck.runtime.answers import LARGEST
+from aligncheck.runtime.decimals import LARGEST
 from aligncheck.runtime.exact_noise import LatticeNoise
 from aligncheck.source import Source
 from aligncheck.syntax.parse import parse, read_source
@@ -546,7 +546,7 @@ def test_a_stream_ends_where_a_public_list_does() -> None:
 def test_answers_of_a_stream_are_cleaned() -> None:
     zero = cls("histogram")(eps=1).with_noise(RecordedNoise([0] * 4))
     values = [r.count for r in zero.stream([math.nan, math.inf, 0.1, np.float32(0.5)])]
-    assert values == [0, LARGEST, Fraction(0.1), Fraction(1, 2)]
+    assert values == [0, LARGEST, Fraction(1, 10), Fraction(1, 2)]
 
 
 COUNTING = """\

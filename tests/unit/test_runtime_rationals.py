@@ -177,11 +177,10 @@ def numbers(seed: int) -> list[float]:
 
 @pytest.mark.parametrize("step", STEPS, ids=str)
 def test_lists_are_rounded_as_single_numbers_are(step: Fraction) -> None:
-    """All at once or one by one; a float is a decimal, but on lattices where it is a binary number."""
-    binary = step.denominator in (1, 1024)
+    """All at once or one by one; a float is a decimal, on every lattice."""
     for seed, limit in ((1, math.inf), (2, 1e10), (3, 1.0)):
         floats = [x for x in numbers(seed) if abs(x) < limit]
-        exact = [Fraction(x) if binary else Fraction(repr(x)) for x in floats]
+        exact = [Fraction(repr(x)) for x in floats]
         wanted = [math.floor(x / step) for x in exact]
         assert [step_below(x, step) for x in floats] == wanted
         assert steps_below(floats, step).tolist() == wanted
