@@ -36,6 +36,7 @@ FLOATS = st.one_of(
 )
 INTS = st.one_of(st.integers(-5, 5), st.integers(-(2**70), 2**70), st.just(10**400), st.just(-(10**309)))
 FRACTIONS = st.one_of(st.fractions(), st.builds(Fraction, INTS, st.integers(1, 10**30)))
+MISSING = st.sampled_from([None, math.nan, pd.NA, pd.NaT])
 NUMBERS = {
     "float": FLOATS,
     "int": INTS,
@@ -43,15 +44,18 @@ NUMBERS = {
     "np.float64": FLOATS.map(np.float64),
     "np.float32": st.floats(width=32).map(np.float32),
     "np.int64": st.integers(-(2**63), 2**63 - 1).map(np.int64),
+    "int or missing": st.one_of(INTS, MISSING),
+    "float or missing": st.one_of(FLOATS, MISSING),
 }
 NO_NUMBERS = {
-    "None": st.none(),
+    "None": MISSING,
+    "Decimal": st.decimals(),
+    "longdouble": FLOATS.map(np.longdouble),
     "str": st.text(max_size=3),
     "bool": st.booleans(),
     "complex": st.complex_numbers(),
     "bytes": st.binary(max_size=2),
     "list": st.lists(FLOATS, max_size=2),
-    "NA": st.just(pd.NA),
     "object": st.builds(object),
 }
 ENTRIES = NUMBERS | NO_NUMBERS
