@@ -36,6 +36,7 @@ from aligncheck.runtime.errors import (
     MissingPandasError,
     NumericError,
     ParameterError,
+    ProcessError,
     SelectionError,
     UnsafeFloatWarning,
 )
@@ -105,6 +106,7 @@ __all__ = [
     "NumericError",
     "ParameterError",
     "ParameterInfo",
+    "ProcessError",
     "QueryInfo",
     "Real",
     "RealLike",

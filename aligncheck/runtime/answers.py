@@ -32,7 +32,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from aligncheck.runtime.decimals import LARGEST, Number, as_read, floor_of
 from aligncheck.runtime.errors import AnswersError, ParameterError
-from aligncheck.runtime.parameters import boolean
+from aligncheck.runtime.parameters import Entries, boolean
 from aligncheck.runtime.reals import Real
 
 _REALS, _INTEGERS, _BOOLEANS = "iuf", "iu", "b"
@@ -85,7 +85,7 @@ class Given(Generic[T]):
 
 def labels_of(values: Answers) -> Labels | None:
     """The names of the queries: a Series' index, or what `Labelled` carries; None for lists and arrays."""
-    if isinstance(values, Labelled):
+    if isinstance(values, Labelled | Entries):
         return values.labels
     index = getattr(values, "index", None)
     return None if index is None or callable(index) else tuple(index)

@@ -17,6 +17,10 @@ class Bits(Protocol):
     def remark(self) -> str | None:
         """Why a run with these bits is not private whatever was proved, or None."""
 
+    @property
+    def used(self) -> bool:
+        """Whether any were drawn."""
+
     def draw(self, count: int) -> bytes:
         """The next `count` bytes."""
 
@@ -25,8 +29,10 @@ class SystemBits:
     """Random bits from the operating system."""
 
     remark: str | None = None
+    used = False
 
     def draw(self, count: int) -> bytes:
+        self.used = True
         return os.urandom(count)
 
 
@@ -34,11 +40,13 @@ class SeededBits:
     """Repeatable bits, for tests: whoever knows the seed can take the noise off again."""
 
     remark: str | None = "not private (seeded)"
+    used = False
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
 
     def draw(self, count: int) -> bytes:
+        self.used = True
         return self._random.randbytes(count)
 
 

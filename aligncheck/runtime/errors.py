@@ -34,6 +34,10 @@ class AlreadyRunError(MechanismError):
     """The object ran already, or runs: a mechanism releases once. Make a new one, which spends anew."""
 
 
+class ProcessError(MechanismError):
+    """A budget, or a run in progress, is used in another process than its own, which would not see it."""
+
+
 class BudgetError(MechanismError):
     """More is asked of a budget than it has left; nothing was spent.
 

@@ -62,6 +62,10 @@ class _ExactNoise:
         self.remark: str | None = self._bits.remark
         self._recent: list[_Scaled] = []
 
+    @property
+    def begun(self) -> bool:
+        return self._bits.used
+
     def _scaled(self, scale: Real, step: Real) -> _Scaled:
         """Made anew only where it was not made before: programs draw with few scales, but in turns."""
         for known in self._recent:

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
+import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType, TracebackType
 from typing import Any, ClassVar, Generic, Self
 
-from aligncheck.runtime.answers import Given
+from aligncheck.runtime.answers import Given, labels_of
 from aligncheck.runtime.bits import Bits, SeededBits, SystemBits
 from aligncheck.runtime.budget import Budget, Reservation
-from aligncheck.runtime.errors import AlreadyRunError, MechanismError, ParameterError, UnsafeFloatWarning
+from aligncheck.runtime.errors import (
+    AlreadyRunError,
+    AnswersError,
+    MechanismError,
+    ParameterError,
+    ProcessError,
+    UnsafeFloatWarning,
+)
 from aligncheck.runtime.noise import FloatingNoise, Noise
 from aligncheck.runtime.parameters import RealLike, real, shown
 from aligncheck.runtime.reals import Real
@@ -148,9 +157,7 @@ class Mechanism(metaclass=_Fixed):
         Raises:
             MechanismError: the bound depends on how many answers there are, which is not known yet.
         """
-        if self.bound is None:
-            raise MechanismError("what a run may spend depends on how many answers there will be")
-        return Fraction(self.bound) - self.spent
+        return Fraction(self._most()) - self.spent
 
     def sensitivities(self) -> dict[str, Real]:
         """How far one answer may move, Δ, by the private input's name in the spec, in the unit of its
@@ -159,29 +166,58 @@ class Mechanism(metaclass=_Fixed):
         return {}
 
     def _run(self, given: Mapping[str, Given[Any]] = MappingProxyType({})) -> Run[Any]:
-        """The object's only run, not begun yet; `given` are the lists of answers, by their names in the spec.
+        """A run, not begun yet; `given` are the lists of answers, by their names in the spec.
+
+        Raises:
+            AnswersError: lists that are paired have other orders.
+        """
+        self._refuse_other_order(given)
+        noise = self._noise() if self._given_noise is None else self._given_noise
+        return Run(self, noise, Release(noise, given, getattr(self, "gamma", None)))
+
+    def _refuse_other_order(self, given: Mapping[str, Given[Any]]) -> None:
+        """Lists are paired by position. Where they have labels, which are public, one that two of them share
+        must stand at the same place in both.
+        """
+        lists = {p.name: labels_of(getattr(self, p.keyword)) for p in self.spec.parameters if p.vector}
+        lists |= {name: answers.labels for name, answers in given.items()}
+        labelled = [(name, labels) for name, labels in lists.items() if labels is not None]
+        first: dict[Hashable, tuple[str, int]] = {}
+        for name, labels in labelled:
+            if labels == labelled[0][1] and name != labelled[0][0]:
+                continue
+            for place, label in enumerate(labels if len(labelled) > 1 else ()):
+                other, there = first.setdefault(label, (name, place))
+                if there != place and other != name:
+                    raise AnswersError(
+                        name,
+                        f"has another order than `{other}`: the label {label!r} is at place {place} here and "
+                        f"at place {there} there; bring one into the order of the other, as by `.reindex`",
+                    )
+
+    def _begin(self, run: Run[Any]) -> None:
+        """Makes this the object's only run.
 
         Raises:
             AlreadyRunError: there was one.
-            BudgetError: the budget does not allow it; nothing was drawn.
         """
-        noise = self._noise() if self._given_noise is None else self._given_noise
-        run: Run[Any] = Run(self, noise, Release(noise, given, getattr(self, "gamma", None)))
         first: object = self.__dict__.setdefault(_RUN, run)  # in one step: threads may share an object
         if first is not run:
             raise AlreadyRunError(
                 f"this `{type(self).__name__}` has run already; a new object runs, and spends, anew"
             )
-        try:
-            if self.bound is None:
-                self.__dict__["bound"] = self._bound(run.release)
-            if self.bound is None:
-                raise MechanismError("its bound is not known before it runs")
-            run.reserved = None if self._budget is None else self._budget.reserve(Fraction(self.bound))
-        except BaseException:
+        if self.bound is None:
+            self.__dict__["bound"] = self._bound(run.release)
+
+    def _disown(self, run: Run[Any]) -> None:
+        """As if the run had not been begun."""
+        if self.__dict__.get(_RUN) is run:
             del self.__dict__[_RUN]
-            raise
-        return run
+
+    def _most(self) -> Real:
+        if self.bound is None:
+            raise MechanismError("what a run may spend depends on how many answers there will be")
+        return self.bound
 
     def _noise(self) -> Noise:
         """A new source of noise."""
@@ -196,9 +232,7 @@ class Mechanism(metaclass=_Fixed):
 
     def _cost(self, release: Release[Any]) -> Real:
         """What the output so far costs, which is the bound unless the claim depends on the output."""
-        if self.bound is None:
-            raise MechanismError("its bound is not known before it runs")
-        return self.bound
+        return self._most()
 
     def __repr__(self) -> str:
         values = ", ".join(f"{p.keyword}={shown(getattr(self, p.keyword))}" for p in self.spec.parameters)
@@ -256,7 +290,8 @@ class FloatMechanism(Mechanism):
 
 
 class Run(Generic[R]):
-    """The only run of a mechanism: `with` begins and ends it, or `stream` does.
+    """The only run of a mechanism: `with` begins and ends it, or `stream` does. One that was stopped from
+    outside, by an interrupt or by who closes a stream, before it drew anything has spent nothing.
 
     Attributes:
         noise: where its noise comes from.
@@ -269,52 +304,85 @@ class Run(Generic[R]):
         self.release = release
         self.reserved: Reservation | None = None
         self._mechanism = mechanism
-        self._failed = False
+        self._process = os.getpid()
+        self._failed = self._closed = self._over = False
 
     def __enter__(self) -> Self:
-        return self
+        """Begins it.
+
+        Raises:
+            AlreadyRunError: the object has had a run.
+            BudgetError: the budget does not allow it; nothing was drawn.
+        """
+        mechanism = self._mechanism
+        try:
+            mechanism._begin(self)
+            if mechanism._budget is not None:
+                self.reserved = Reservation(mechanism._budget, Fraction(mechanism._most()))
+                self.reserved.open()
+            return self
+        except BaseException:
+            if self.reserved is not None:
+                self.reserved.settle(Fraction(0))
+            mechanism._disown(self)
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        try:
+            self._end(kind)
+        except BaseException:  # an interrupt, in the middle of this
+            self._end(kind)
+            raise
+
+    def _end(self, kind: type[BaseException] | None) -> None:
         # Whether and where a run fails may tell something, so one that failed has spent all that it could.
         self._failed = kind is not None
+        self._over = not self._closed if kind is None else issubclass(kind, Exception)
         if self.reserved is not None:
             self.reserved.settle(self.spent)
 
     @property
     def spent(self) -> Fraction:
-        """What the run has spent so far."""
+        """What the run has spent so far: nothing, if it is stopped from outside before it drew anything."""
+        if not (self._over or self.noise.begun or self.release.count()):
+            return Fraction(0)
         mechanism = self._mechanism
-        if mechanism.bound is None:
-            raise MechanismError("its bound is not known before it runs")
-        return Fraction(mechanism.bound if self._failed else mechanism._cost(self.release))
+        return Fraction(mechanism._most() if self._failed else mechanism._cost(self.release))
 
     def result(self) -> Result[R]:
         """What was released, with everything that must be said about it."""
         mechanism = self._mechanism
-        if mechanism.bound is None:
-            raise MechanismError("its bound is not known before it runs")
         given = mechanism._given_noise is not None
         remark = self.noise.remark or ("not private (noise from elsewhere)" if given else None)
         return self.release.result(
-            mechanism.spec.name, mechanism._cost(self.release), mechanism.bound, mechanism.mode, remark
+            mechanism.spec.name, mechanism._cost(self.release), mechanism._most(), mechanism.mode, remark
         )
 
     def stream(self, rounds: Iterator[R]) -> Iterator[R]:
-        """The records of a program, each as soon as it is released; none of them is kept here."""
-        self.release.forget()
-        return self._each(rounds)
+        """The records of a program, each as soon as it is released; none of them is kept here. The run begins
+        at once, so that it ends, and gives back what it set aside, however the records are let go.
 
-    def _each(self, rounds: Iterator[R]) -> Iterator[R]:
+        Raises:
+            AlreadyRunError, BudgetError: see `__enter__`.
+        """
+        self.release.forget()
+        records = self._each(rounds)
+        next(records)
+        return records
+
+    def _each(self, rounds: Iterator[R]) -> Iterator[Any]:
+        """First nothing, then the records."""
         with self:
-            for record in rounds:
+            for record in itertools.chain([None], rounds):
                 try:
                     yield record
-                except (
-                    GeneratorExit
-                ):  # raised here it says that no more is asked for; elsewhere it is an error
+                except GeneratorExit:  # here it says that no more is asked for; elsewhere it is an error
+                    self._closed = True
                     return
+                if os.getpid() != self._process:
+                    raise ProcessError("a stream that was begun in another process does not go on here")
 
 
 def resolution(gamma: RealLike | None, units: Mapping[str, Real | Sequence[Real]]) -> Fraction:

@@ -27,6 +27,10 @@ class Noise(Protocol):
     def remark(self) -> str | None:
         """Why a run with this source is not private whatever was proved, or None."""
 
+    @property
+    def begun(self) -> bool:
+        """Whether anything was drawn."""
+
     def answer(self, value: Fraction | float, exact: bool = False) -> Real:
         """A private answer as this source computes with it.
 
@@ -117,8 +121,14 @@ class FloatingNoise:
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        self._bits: random.Random = secrets.SystemRandom() if seed is None else random.Random(seed)
+        self._source: random.Random = secrets.SystemRandom() if seed is None else random.Random(seed)
         self.remark: str | None = None if seed is None else "not private (seeded)"
+        self.begun = False
+
+    @property
+    def _bits(self) -> random.Random:
+        self.begun = True
+        return self._source
 
     def answer(self, value: Fraction | float, exact: bool = False) -> float:
         try:
@@ -271,6 +281,10 @@ class RecordedNoise:
     def __init__(self, tape: Iterable[Fraction | int]) -> None:
         self._tape = iter(tape)
         self.drawn: list[Drawn] = []
+
+    @property
+    def begun(self) -> bool:
+        return bool(self.drawn)
 
     def answer(self, value: Fraction | float, exact: bool = False) -> Real:
         return as_read(value)

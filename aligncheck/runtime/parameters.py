@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import numbers
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
-from typing import SupportsIndex, TypeAlias, TypeVar
+from typing import Self, SupportsIndex, TypeAlias, TypeVar
 
 from aligncheck.runtime.errors import ParameterError
 
@@ -28,6 +28,17 @@ _LARGEST_EXPONENT = 400
 
 _WRITTEN_BITS = 4096
 """Numbers are written out up to this many bits, about 1,200 digits."""
+
+
+class Entries(tuple[_Kept, ...]):
+    """A public vector, with the names of its entries if it was a Series."""
+
+    labels: tuple[Hashable, ...] | None
+
+    def __new__(cls, values: Iterable[_Kept], labels: tuple[Hashable, ...] | None = None) -> Self:
+        made = super().__new__(cls, values)
+        made.labels = labels
+        return made
 
 
 def real(name: str, value: RealLike) -> Fraction:
@@ -121,7 +132,9 @@ def _vector(name: str, values: Iterable[_Given], entry: Callable[[str, _Given], 
         entries = list(values)
     except TypeError:
         raise ParameterError(name, f"must be a list of values, not {_kind(values)}") from None
-    return tuple(entry(f"{name}[{i}]", value) for i, value in enumerate(entries))
+    index = getattr(values, "index", None)
+    labels = None if index is None or callable(index) else tuple(index)
+    return Entries((entry(f"{name}[{i}]", value) for i, value in enumerate(entries)), labels)
 
 
 def _real_of_text(name: str, text: str) -> Fraction:

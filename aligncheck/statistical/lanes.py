@@ -200,6 +200,7 @@ class _LaneNoise:
     """The noise of one execution: standard exponential draws and signs of all runs, by their place in it."""
 
     remark: str | None = "not private (many runs at once)"
+    begun = True
 
     def __init__(self, split: _Split, tape: _Tape) -> None:
         self._split = split

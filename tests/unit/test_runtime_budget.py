@@ -1,14 +1,32 @@
-"""Budgets: exact amounts, shared by runs, never overspent."""
+"""Budgets: exact amounts, shared by runs, never overspent, and settled however a run ends."""
 
 from __future__ import annotations
 
+import gc
+import inspect
+import itertools
+import os
+import pickle
+import sys
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
+from oracle import compiled
 
-from aligncheck.runtime import Budget, BudgetError, ParameterError
+import aligncheck.runtime
+from aligncheck.check import check
+from aligncheck.modes import Mode
+from aligncheck.runtime import Budget, BudgetError, MechanismError, ParameterError, ProcessError
+from aligncheck.syntax.parse import parse, read_source
+
+SPECS = Path(__file__).parents[2] / "specs"
+TRACED = (str(Path(aligncheck.runtime.__file__).parent), "<generated>")
+EXACT = [Mode.LATTICE, Mode.REFINED]
 
 ELEVENTH = Fraction(1, 11)
 
@@ -66,3 +84,171 @@ def test_threads_share_a_budget() -> None:
     for thread in threads:
         thread.join()
     assert (budget.spent, budget.remaining, len(refused)) == (100, 0, 500)
+
+
+def made(stem: str, mode: Mode) -> Any:
+    source = read_source(str(SPECS / f"{stem}.dp"))
+    return compiled(check(source, parse(source)), mode)
+
+
+# --- however a run ends -------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::aligncheck.runtime.errors.UnsafeFloatWarning")
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("closes", [True, False])
+def test_a_stream_that_never_gave_a_record_spends_nothing(mode: Mode, closes: bool) -> None:
+    budget: Any = Budget(1)
+    mechanism = made("histogram", mode)(eps=1, budget=budget)
+    records = mechanism.stream([1, 2])
+    assert (budget.spent, budget.reserved, mechanism.spent) == (0, 1, 0)
+    if closes:
+        records.close()
+    del records
+    gc.collect()
+    assert (budget.spent, budget.reserved, mechanism.spent) == (0, 0, 0)
+    next(made("histogram", mode)(eps=1, budget=budget).stream([1, 2]))
+    gc.collect()
+    assert (budget.spent, budget.reserved) == (1, 0)
+
+
+class Drawing:
+    """Whether anything was drawn."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.happened = False
+        urandom = os.urandom
+
+        def noted(count: int) -> bytes:
+            self.happened = True
+            return urandom(count)
+
+        patch.setattr(os, "urandom", noted)
+
+
+def interrupting(place: int, passed: list[str]) -> Callable[..., Any]:
+    """A trace function that interrupts where Python looks for signals: as functions of the runtime and of a
+    generated module begin, and as calls of them are done. It does so at the `place`-th of these, from 0.
+    """
+    places = itertools.count()
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        code, names = frame.f_code, (frame.f_code.co_name, frame.f_back.f_code.co_name)
+        if not code.co_filename.startswith(TRACED) or "__del__" in names:
+            return None  # what interrupts a finalizer, Python does not hand on
+        frame.f_trace_lines = False
+        if code.co_flags & inspect.CO_GENERATOR:
+            return trace  # where it was left off, which `with` guards, a trace function cannot interrupt it
+        done = event == "return" and code.co_name != "__enter__"  # the same
+        if (event == "call" or done) and next(places) == place:
+            passed.append(f"{event} {code.co_name}")
+            raise KeyboardInterrupt
+        return trace
+
+    return trace
+
+
+def called(mechanism: Any) -> None:
+    mechanism([3, 1])
+
+
+def streamed(mechanism: Any) -> None:
+    records = mechanism.stream([3, 1, 2])
+    next(records)
+    records.close()
+
+
+@pytest.mark.parametrize("mode", EXACT)
+@pytest.mark.parametrize("work", [called, streamed])
+def test_an_interrupt_anywhere_leaves_nothing_set_aside(
+    work: Callable[[Any], None], mode: Mode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what was drawn is paid for; what was not is not."""
+    drawing = Drawing(monkeypatch)
+    cls = made("histogram", mode)
+    dangling: list[str] = []
+    spent: set[Fraction] = set()
+    for place in itertools.count():
+        budget: Any = Budget(1)
+        mechanism = cls(eps=1, budget=budget, gamma=1)
+        passed: list[str] = []
+        drawing.happened = False
+        before = sys.gettrace()
+        with suppress(KeyboardInterrupt):
+            try:
+                sys.settrace(interrupting(place, passed))
+                work(mechanism)
+            finally:
+                sys.settrace(before)
+        waits = budget.reserved != 0
+        dangling += passed if waits else []
+        del mechanism
+        if waits:
+            gc.collect()
+        spent.add(budget.spent)
+        assert (budget.spent, budget.reserved) == (int(drawing.happened), 0), passed
+        if not passed:
+            break
+    assert place > 50
+    assert spent == {0, 1}
+    assert set(dangling) <= {"call __exit__"}, "it waits until the object is gone"
+
+
+def test_what_is_let_go_unsettled_is_paid() -> None:
+    budget: Any = Budget(2)
+    reserved = budget.reserve(1)
+    with budget._lock:  # as a finalizer may be called in the middle of anything
+        del reserved
+    assert (budget.spent, budget.reserved, budget.remaining) == (1, 0, 1)
+
+
+# --- other processes ----------------------------------------------------------------------------------------
+
+
+def in_a_fork(work: Callable[[], bool]) -> bool:
+    """What work gives in a child of this process."""
+    child = os.fork()
+    if child == 0:
+        holds = False
+        with suppress(BaseException):
+            holds = work()
+        os._exit(0 if holds else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def refused(work: Callable[[], object]) -> bool:
+    try:
+        work()
+    except ProcessError:
+        return True
+    return False
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_fork_spends_nothing_unseen() -> None:
+    budget: Any = Budget(3)
+    cls = made("histogram", Mode.LATTICE)
+    begun: Iterator[Any] = cls(eps=1, budget=budget).stream([1, 2, 3])
+    free: Iterator[Any] = cls(eps=1).stream([1, 2, 3])
+    next(begun)
+    reserved = budget.reserve(1)
+    assert in_a_fork(lambda: refused(lambda: budget.spend(1)))
+    assert in_a_fork(lambda: refused(lambda: budget.remaining))
+    assert in_a_fork(lambda: refused(lambda: cls(eps=1, budget=budget)([1])))
+    assert in_a_fork(lambda: refused(lambda: next(begun)))
+    assert in_a_fork(lambda: refused(lambda: next(free)))
+    assert in_a_fork(lambda: "another process" in repr(budget) and reserved.settle() is None)
+    with budget._lock:
+        assert in_a_fork(lambda: refused(lambda: budget.spend(1))), "a lock that was held hangs no child"
+    assert len([*begun, *free]) == 5
+    assert (budget.spent, budget.reserved, budget.remaining) == (1, 1, 1)
+    reserved.settle(0)
+
+
+def test_nothing_with_a_budget_is_pickled() -> None:
+    budget: Any = Budget(3)
+    mechanism = made("histogram", Mode.LATTICE)(eps=1, budget=budget)
+    for each in (budget, vars(mechanism), budget.reserve(1)):
+        with pytest.raises(MechanismError, match="a budget cannot be pickled"):
+            pickle.dumps(each)

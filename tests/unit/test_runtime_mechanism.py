@@ -16,6 +16,7 @@ from textwrap import dedent
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from oracle import compiled
 
@@ -26,6 +27,7 @@ from aligncheck.runtime import (
     AnswersError,
     Budget,
     BudgetError,
+    Labelled,
     MechanismError,
     ParameterError,
     RecordedNoise,
@@ -367,6 +369,28 @@ GAP = """
         xi[i] ~ Lap(200/eps)
         emit gap(x + xi[i] - T - eta)
 """
+
+
+# --- labels -------------------------------------------------------------------------------------------------
+
+
+def test_lists_in_different_orders_are_not_paired() -> None:
+    """Labels are public. Which lists a program pairs is not asked."""
+    budget: Any = Budget(9)
+    two = cls("two_histograms", Mode.REFINED)
+    p = pd.Series([1.0, 2.0, 3.0], index=["a", "b", "c"])
+    for r in (p.sort_values(ascending=False), p.iloc[1:], Labelled([1], ("c",))):
+        with pytest.raises(AnswersError, match="`r` has another order than `p`: the label '.' is at place"):
+            two(Delta=1, eps=1, budget=budget)(p, r)
+    for r in (p.copy(), p.iloc[:2], p.rename(str.upper), p.to_numpy(), [1.0], pd.Series([1.0, 2.0])):
+        two(Delta=1, eps=1, budget=budget)(p, r)
+    weighted = cls("weighted_histogram")
+    assert len(weighted(b=p, eps=1, budget=budget)(p).records) == 3
+    with pytest.raises(AnswersError, match="`Q` has another order than `b`: the label 'c' is at place 0"):
+        weighted(b=p, eps=1, budget=budget)(p.sort_index(ascending=False))
+    repeated = pd.Series([1.0, 2.0, 3.0], index=["a", "a", "b"])
+    assert len(weighted(b=repeated, eps=1, budget=budget)(repeated).records) == 3
+    assert (budget.spent, budget.reserved) == (8, 0)
 
 
 # --- streams ------------------------------------------------------------------------------------------------
