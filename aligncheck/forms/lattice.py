@@ -104,8 +104,10 @@ def _is_multiple(expr: Expr, step: Expr, whole: frozenset[str]) -> bool:
     value, unit = constant(expr), constant(step)
     if value is not None and unit:
         return (value / unit).denominator == 1
-    if expr == step or (unit == 1 and _is_whole(expr, whole)):
+    if expr == step or value == 0 or (unit == 1 and _is_whole(expr, whole)):
         return True
+    if isinstance(step, nodes.Binary) and step.op == "/" and _is_whole(step.right, whole):
+        return _is_multiple(expr, step.left, whole)
     match expr:
         case nodes.Unary(op="-", operand=operand):
             return _is_multiple(operand, step, whole)

@@ -54,7 +54,7 @@ TRAPS: list[tuple[str, str, str]] = [
     (Q, "a = sqrt(4)", "a == 2 and exp(1) == exp(0.5 + 0.5)"),
     (f"{T}\nq : query, sensitivity 1, range [-T, 2*T/3]", "", "q >= -T and q <= 2*T/3"),
     (
-        f"{T}\nq : query, sensitivity 1, lattice T, range [0.5, 3*T + 1]",
+        f"{T}\nq : query, sensitivity 0, lattice T, range [0.5, 3*T + 1]",
         "",
         "floor(q/T) == q/T and q <= 3*T + 1",
     ),

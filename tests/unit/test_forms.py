@@ -185,6 +185,8 @@ PARAMETERS = "D : real where D > 0\nm : int where m >= 1\ng : real where g > 0\n
         ("q : queries, lattice g, sensitivity D", E, 0),
         ("q : queries, lattice g, sensitivity m*g/2", E, 0),
         ("q : queries, lattice 1/4, sensitivity 1/2", R, 2),
+        ("q : queries, lattice 1/m, sensitivity 3", R, 2),
+        ("q : queries, lattice 1/g, sensitivity 3", E, 0),
         ("q : queries, lattice 2/5, sensitivity 1", E, 0),
         ("q : queries, lattice 1/4, sensitivity 1, adjacency l1", E, 0),
         ("q : queries, lattice 1/4, adjacency any, range [0, 1/3]", R, 2),

@@ -380,13 +380,13 @@ def test_lists_in_different_orders_are_not_paired() -> None:
     two = cls("two_histograms", Mode.REFINED)
     p = pd.Series([1.0, 2.0, 3.0], index=["a", "b", "c"])
     for r in (p.sort_values(ascending=False), p.iloc[1:], Labelled([1], ("c",))):
-        with pytest.raises(AnswersError, match="`r` has another order than `p`: the label '.' is at place"):
+        with pytest.raises(AnswersError, match=r"`r` has another order than `p`: the label '.' is at place"):
             two(Delta=1, eps=1, budget=budget)(p, r)
     for r in (p.copy(), p.iloc[:2], p.rename(str.upper), p.to_numpy(), [1.0], pd.Series([1.0, 2.0])):
         two(Delta=1, eps=1, budget=budget)(p, r)
     weighted = cls("weighted_histogram")
     assert len(weighted(b=p, eps=1, budget=budget)(p).records) == 3
-    with pytest.raises(AnswersError, match="`Q` has another order than `b`: the label 'c' is at place 0"):
+    with pytest.raises(AnswersError, match="`q` has another order than `b`: the label 'c' is at place 0"):
         weighted(b=p, eps=1, budget=budget)(p.sort_index(ascending=False))
     repeated = pd.Series([1.0, 2.0, 3.0], index=["a", "a", "b"])
     assert len(weighted(b=repeated, eps=1, budget=budget)(repeated).records) == 3
