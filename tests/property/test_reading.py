@@ -51,7 +51,7 @@ def test_steps_differ_by_no_more_than_numbers_do(
 ) -> None:
     """At all sizes, one by one, in lists, and in arrays."""
     moved = as_read(x) + delta * F(share)
-    y = float(max(-LARGEST, min(moved, LARGEST)))
+    y = float(max(F(-LARGEST), min(moved, F(LARGEST))))
     for _ in range(abs(ulps)):
         y = math.nextafter(y, math.copysign(math.inf, ulps))
     if math.isinf(y) or abs(as_read(x) - as_read(y)) > delta:
@@ -147,7 +147,7 @@ def test_neighbours_stay_neighbours(declared: str, mode: Mode) -> None:
     chance, tried, moved = random.Random(declared), 0, 0
     while tried < 60:
         pair = databases(chance, queries.adjacency, most, by_type)
-        if check_scenario(as_numbers, scenario(*(map(number_of, values) for values in pair))):
+        if check_scenario(as_numbers, scenario(*(tuple(map(number_of, values)) for values in pair))):
             continue
         tried += 1
         read = [got(values) for values in pair]

@@ -66,6 +66,7 @@ class ScriptedBits:
     """Bytes that are given one after the other."""
 
     remark: str | None = "not private (scripted)"
+    used = True
 
     def __init__(self, *pieces: bytes) -> None:
         self.rest = b"".join(pieces)
