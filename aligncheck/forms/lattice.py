@@ -108,37 +108,30 @@ def _is_multiple(expr: Expr, step: Expr, whole: frozenset[str]) -> bool:
         return True
     if isinstance(step, nodes.Binary) and step.op == "/" and _is_whole(step.right, whole):
         return _is_multiple(expr, step.left, whole)
-    match expr:
-        case nodes.Unary(op="-", operand=operand):
-            return _is_multiple(operand, step, whole)
-        case nodes.Binary(op="+" | "-", left=left, right=right):
-            return _is_multiple(left, step, whole) and _is_multiple(right, step, whole)
-        case nodes.Binary(op="*", left=left, right=right):
-            return any(
-                _is_whole(a, whole) and _is_multiple(b, step, whole)
-                for a, b in ((left, right), (right, left))
-            )
-        case _:
-            return False
+    if isinstance(expr, nodes.Unary) and expr.op == "-":
+        return _is_multiple(expr.operand, step, whole)
+    if isinstance(expr, nodes.Binary) and expr.op in ("+", "-"):
+        return _is_multiple(expr.left, step, whole) and _is_multiple(expr.right, step, whole)
+    if isinstance(expr, nodes.Binary) and expr.op == "*":
+        pairs = ((expr.left, expr.right), (expr.right, expr.left))
+        return any(_is_whole(a, whole) and _is_multiple(b, step, whole) for a, b in pairs)
+    return False
 
 
 def _is_whole(expr: Expr, whole: frozenset[str]) -> bool:
     """Whether a number is an integer for all values of the parameters, by how it is written."""
-    match expr:
-        case nodes.Number(value=value):
-            return value.denominator == 1
-        case nodes.Name(ident=name) | nodes.Index(base=name):
-            return name in whole
-        case nodes.Call(function="len" | "floor"):
-            return True
-        case (
-            nodes.Unary(op="-")
-            | nodes.Binary(op="+" | "-" | "*")
-            | nodes.Call(function="abs" | "min" | "max" | "clip")
-        ):
-            return all(_is_whole(part, whole) for part in parts_of(expr))
-        case _:
-            return False
+    if isinstance(expr, nodes.Number):
+        return expr.value.denominator == 1
+    if isinstance(expr, nodes.Name):
+        return expr.ident in whole
+    if isinstance(expr, nodes.Index):
+        return expr.base in whole
+    if isinstance(expr, nodes.Call) and expr.function in ("len", "floor"):
+        return True
+    keeps = (isinstance(expr, nodes.Unary | nodes.Binary) and expr.op in ("+", "-", "*")) or (
+        isinstance(expr, nodes.Call) and expr.function in ("abs", "min", "max", "clip")
+    )
+    return keeps and all(_is_whole(part, whole) for part in parts_of(expr))
 
 
 def refuse_answers_that_cannot_be_rounded(mechanism: Mechanism, mode: Mode) -> None:

@@ -467,29 +467,27 @@ def _number(place: str, value: object, whole: bool = False) -> Number:
     """A number of a known kind; not all are finite. Raises `AnswersError` by the type alone."""
     if _is_missing(value):
         return 0 if whole else math.nan
-    match value:
-        case bool():
-            raise AnswersError(place, "must be a number, not a truth value")
-        case int():
-            return int(value)
-        case numbers.Integral():
-            return _converted(lambda: int(value))
-        case _ if whole:
-            why = "since rounding could take neighbours further apart: convert it first"
-            raise AnswersError(place, f"must be an integer, not {_kind(value)}, {why}")
-        case float():
-            return float(value)  # of a subclass as well
-        case Fraction():
-            return value
-        case numbers.Rational():
-            return _converted(lambda: Fraction(int(value.numerator), int(value.denominator)))
-        case numbers.Real() if _fits_a_float(value):
-            return _converted(lambda: float(value))
-        case numbers.Real() | Decimal():
-            why = "which may not fit a float: convert it first, to a float or exactly to a Fraction"
-            raise AnswersError(place, f"must be an integer, a fraction or a float, not {_kind(value)}, {why}")
-        case _:
-            raise AnswersError(place, f"must be a number, not {_kind(value)}")
+    if isinstance(value, bool):
+        raise AnswersError(place, "must be a number, not a truth value")
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, numbers.Integral):
+        return _converted(lambda: int(value))
+    if whole:
+        why = "since rounding could take neighbours further apart: convert it first"
+        raise AnswersError(place, f"must be an integer, not {_kind(value)}, {why}")
+    if isinstance(value, float):
+        return float(value)  # of a subclass as well
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, numbers.Rational):
+        return _converted(lambda: Fraction(int(value.numerator), int(value.denominator)))
+    if isinstance(value, numbers.Real) and _fits_a_float(value):
+        return _converted(lambda: float(value))
+    if isinstance(value, numbers.Real | Decimal):
+        why = "which may not fit a float: convert it first, to a float or exactly to a Fraction"
+        raise AnswersError(place, f"must be an integer, a fraction or a float, not {_kind(value)}, {why}")
+    raise AnswersError(place, f"must be a number, not {_kind(value)}")
 
 
 def _converted(convert: Callable[[], Number]) -> Number:

@@ -30,6 +30,7 @@ class ScriptedBits:
     """Bytes that are given one after the other."""
 
     remark: str | None = "not private (scripted)"
+    used = True
 
     def __init__(self, rest: bytes) -> None:
         self.rest = rest
