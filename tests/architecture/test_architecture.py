@@ -27,6 +27,7 @@ ORDER = (
     "diagnostics",
     "modes",
     "syntax",
+    "kernel",
     "check",
     "forms",
     "exact",
@@ -41,6 +42,7 @@ ORDER = (
     "discharge",
     "advice",
     "judge",
+    "witness",
     "certificate",
     "pipeline",
     "refute",
@@ -63,6 +65,8 @@ HEAVY = {"z3", "cvc5", "sympy", "flint", "mpmath", "lark", "numpy", "pandas", "r
 SOLVERS = {"z3", "cvc5", "sympy", "flint"}
 MAY_IMPORT_SOLVERS = {
     "discharge": SOLVERS - {"cvc5"},
+    "kernel": {"z3"},
+    "witness": {"z3"},  # which hypotheses a proof used
     "certificate": {"z3", "cvc5"},  # decide it from its text alone
     "exact": {"sympy", "flint"},  # roots and logarithms in replays; inside functions only, see below
     "refute": SOLVERS - {"cvc5"},
@@ -143,6 +147,7 @@ def test_heavy_libraries_are_imported_in_functions(path: Path) -> None:
     """So that every command pays only for what it uses."""
     allowed = {
         "discharge": SOLVERS,
+        "kernel": {"z3"},
         "refute": {"flint"},
         "statistical": {"numpy"},
         "report": {"rich"},
@@ -227,4 +232,76 @@ def test_the_top_folder_holds_what_it_should() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=PROJECT, capture_output=True, text=True, check=True)
     top = {name.partition("/")[0] for name in listed.stdout.splitlines()}
     visible = {name for name in top if not name.startswith(".")}
-    assert visible <= {"pyproject.toml", "README.md", "LICENSE", "aligncheck", "specs", "mechanisms", "tests"}
+    assert visible <= {
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "aligncheck",
+        "specs",
+        "mechanisms",
+        "tests",
+        "docs",
+    }
+
+
+# --- the kernel -------------------------------------------------------------------------------------------
+
+KERNEL = sorted((PACKAGE / "kernel").rglob("*.py"))
+MAY_BE_KNOWN_TO_THE_KERNEL = {"source", "diagnostics", "syntax.nodes", "syntax.walk", "syntax.contract"}
+LINES_OF_THE_KERNEL, LINES_WITH_ITS_IMPORTS = 3000, 6000
+
+
+def code_lines(path: Path) -> int:
+    """Lines that are neither empty, nor comments, nor inside docstrings."""
+    text, tree = path.read_text("utf-8"), tree_of(path)
+    documented = set()
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
+            documented |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = enumerate(text.splitlines(), 1)
+    return sum(
+        1 for at, line in lines if line.strip() and at not in documented and not line.strip().startswith("#")
+    )
+
+
+def test_the_kernel_is_small_and_alone() -> None:
+    """What VERIFIED rests on can be read in a day: the kernel, and the few modules that it may import."""
+    known = {PACKAGE / (name.replace(".", "/") + ".py") for name in MAY_BE_KNOWN_TO_THE_KERNEL}
+    for path in (*KERNEL, *known):
+        inside = {
+            i.removeprefix("aligncheck.") for i in imports(tree_of(path)) if i.startswith("aligncheck.")
+        }
+        foreign = {i for i in inside if not i.startswith("kernel.")} - MAY_BE_KNOWN_TO_THE_KERNEL - {"syntax"}
+        assert not foreign, name_of(path)
+        assert not {i for i in inside if i.startswith("kernel.")} or path in KERNEL, name_of(path)
+    own = sum(map(code_lines, KERNEL))
+    assert own <= LINES_OF_THE_KERNEL, own
+    assert own + sum(map(code_lines, known)) <= LINES_WITH_ITS_IMPORTS
+
+
+def test_the_kernel_rests_on_no_assertion() -> None:
+    for path in KERNEL:
+        assert not [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.Assert)], name_of(path)
+
+
+def test_no_layer_of_the_kernel_overrides_another_by_accident() -> None:
+    """Its layers are one class: a method has one definition, but for what a layer leaves open."""
+    from aligncheck.kernel.decide import Kernel
+
+    owners: dict[str, list[str]] = {}
+    for path in KERNEL:
+        for cls in (c for c in tree_of(path).body if isinstance(c, ast.ClassDef)):
+            if cls.name not in {c.__name__ for c in Kernel.__mro__}:
+                continue
+            for f in (f for f in cls.body if isinstance(f, ast.FunctionDef)):
+                body = [
+                    s for s in f.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+                ]
+                if body and not isinstance(body[0], ast.Raise) and not f.name.startswith("__"):
+                    owners.setdefault(f.name, []).append(cls.name)
+    shared = {name: classes for name, classes in owners.items() if len(classes) > 1}
+    assert not shared

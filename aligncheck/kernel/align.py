@@ -1,0 +1,223 @@
+"""The alignment: what each line adds to a draw, the order of draws (acyclic), and condition v (countable)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import z3
+
+from aligncheck.kernel.logic import Kind
+from aligncheck.kernel.sets import Sets
+from aligncheck.kernel.state import Mode, Path, Scope
+from aligncheck.kernel.symbols import Drawn, Held, Told
+from aligncheck.kernel.terms import Term, both, either, implies, is_symbol, real
+from aligncheck.kernel.verdict import Reject
+from aligncheck.source import Span
+from aligncheck.syntax import nodes as n
+from aligncheck.syntax.walk import shifts_in, statements_in
+
+
+class Aligner(Sets):
+    """Shifts of draws."""
+
+    def read_draw(self, e: n.Expr, x: str, at: Term, path: Path, run: int, scope: Scope) -> Term:
+        """A draw that is read.
+
+        Acyclic is definedness: the program reads a draw after it was made; and a shift, which is evaluated
+        just before its own draw counts as made, reads a draw that was made, or one of the first level: one
+        whose own shift is made of inputs and of what is released. All draws of the first level can be shifted
+        before all others, so the alignment is triangular in the order: first level, then the rest as they are
+        drawn.
+        """
+        drawn = self.is_drawn(path, x, at)
+        match scope.mode:
+            case Mode.PROGRAM if run == 0:
+                goal = implies(scope.guard, drawn)
+                self.prove(path, "defined", e.span, f"{x} is read after it was drawn", goal, (Kind.RUN,))
+            case Mode.ALIGN if not z3.is_true(drawn):
+                goal = either(drawn, self.first_level(x, at, path))
+                path.oblige(
+                    "acyclic",
+                    e.span,
+                    f"{x} is drawn before, or moved by no noise",
+                    implies(scope.guard, goal),
+                )
+            case _:
+                pass
+        return self.noise[x].symbols[run](at)
+
+    def is_drawn(self, path: Path, x: str, at: Term) -> Term:
+        """That a draw was made before this place, on both runs: they draw the same indices."""
+        made = [index for name, index, *_ in path.made if name == x]
+        if any(z3.eq(at, index) for index in made):
+            return self.symbols.true
+        upto, dense = path.ghosts[f"$drawn_{x}"], path.ghosts[f"$dense_{x}"]
+        return either(both(dense, at >= 0, at < upto), *(at == index for index in made))
+
+    def first_level(self, x: str, at: Term, path: Path) -> Term:
+        """That the shift of a draw, whenever it is drawn, is made of inputs and of what is released."""
+        scope = Scope(Mode.LEVEL, self.symbols.true, self.spec.span)
+        off = [self.symbols.true]
+        try:
+            moves = self.moves(x, at, path, scope)
+        except Reject:  # it reads what has no value here: nothing is known
+            return self.symbols.false
+        for on, value in moves:
+            if not self.symbols.noise_free(on):
+                return self.symbols.false
+            if not self.symbols.noise_free(value):
+                off.append(z3.Not(on))
+        return both(*off)
+
+    # --- lines --------------------------------------------------------------------------------------------
+
+    def moves(self, x: str, at: Term, path: Path, scope: Scope) -> list[tuple[Term, Term]]:
+        """The lines for one draw: where each is on (in its case), and what it adds."""
+        return list(self._moves(self.spec.align, x, at, path, scope))
+
+    def _moves(
+        self, items: tuple[n.AlignItem, ...], x: str, at: Term, path: Path, scope: Scope
+    ) -> Iterator[tuple[Term, Term]]:
+        for item in items:
+            match item:
+                case n.Shift(name=name):
+                    if name == x:
+                        yield self._line(item, at, path, scope)
+                case n.CaseSplit(cases=cases, otherwise=otherwise):
+                    if x not in {line.name for line in shifts_in((item,))}:
+                        continue
+                    here = scope
+                    for case in cases:
+                        test = self.truth(case.test, path, 0, here)
+                        yield from self._moves(case.items, x, at, path, here.under(test))
+                        here = here.under(z3.Not(test))
+                    yield from self._moves(otherwise, x, at, path, here)
+
+    def _line(self, line: n.Shift, at: Term, path: Path, scope: Scope) -> tuple[Term, Term]:
+        match line.index:
+            case n.Name(ident=i, primed=False) if i not in self.public:
+                if i in self.lists or i in self.noise:
+                    raise Reject(
+                        "form", line.span, f"`{i}` stands for the index here, and has another meaning"
+                    )
+                scope = scope.binding(i, at, False)
+            case None:
+                scope = scope.under(at == self.symbols.zero)
+            case index:
+                scope = scope.under(at == self.whole_number(index, path, 0, scope))
+        if line.guard is not None:
+            scope = scope.under(self.truth(line.guard, path, 0, scope))
+        value = real(self.number(line.value, path, 0, scope))
+        match line.op:
+            case "+=":
+                return scope.guard, value
+            case "-=":
+                return scope.guard, -value
+            case _:
+                raise Reject("language", line.span, "`=` in align")
+
+    def shift(self, x: str, at: Term, path: Path, place: Span) -> Term:
+        """How far a draw moves, evaluated before it counts as made, so that it cannot read itself."""
+        scope = Scope(Mode.ALIGN, self.symbols.true, place)
+        moves = self.moves(x, at, path, scope)
+        for on, value in moves:
+            self.countable(on, place)
+            self.countable(value, place)
+        self.decided("countable", place, f"the shift of {x} takes what is released by its discrete part")
+        return self.total(moves)
+
+    def total(self, moves: list[tuple[Term, Term]]) -> Term:
+        """What the lines that are on add up to."""
+        parts = [value if z3.is_true(on) else z3.If(on, value, self.symbols.none) for on, value in moves]
+        return z3.Sum(*parts) if len(parts) > 1 else parts[0] if parts else self.symbols.none
+
+    # --- condition v --------------------------------------------------------------------------------------
+
+    def countable(self, term: Term, place: Span) -> None:
+        """Condition v: the alignment is one of countably many, told by the output.
+
+        A released real number may only stand in a comparison with inputs, other released values and whole
+        numbers: for each of the countably many values of these whole numbers that is one truth value, told by
+        the output. Then for each choice of all these truth values the shift is a function of D, D' and
+        earlier noise.
+        """
+        if not self._has_number(term):
+            return
+        if z3.is_bool(term) and not _connective(term):
+            for leaf, role in self.symbols.leaves(term):
+                if isinstance(role, Drawn | Held) and not (z3.is_int(leaf) or z3.is_bool(leaf)):
+                    raise Reject("countable", place, "a released number and noise in one test")
+        elif is_symbol(term):
+            raise Reject("countable", place, "the value of a shift contains a released number")
+        else:
+            for part in term.children():
+                self.countable(part, place)
+
+    def _has_number(self, term: Term) -> bool:
+        return any(role == Told(True) for _, role in self.symbols.leaves(term))
+
+    # --- what holds of complete runs -----------------------------------------------------------------------
+
+    def everywhere(self, path: Path) -> None:
+        """The aligned draws at every index, where a shift is made of inputs, of what is released and of
+        maxima that the alignment looks ahead to, or of what a single call released: an equation that
+        defines the aligned draw, also of draws that are made later.
+        """
+        at = self.generic(0)
+        scope = Scope(Mode.LEVEL, self.symbols.true, self.spec.span)
+        fixed = {t.decl().get_id() for pair in self.late.values() for t in pair}
+        for call, made in path.calls.items():
+            if self.once(call):
+                known = (made.length.decl(), made.tag, *made.fields.values())
+                fixed |= {symbol.get_id() for symbol in known}
+        for x in self.noise:
+            if not self.indexed(x):
+                continue
+            try:
+                shift = self.total(self.moves(x, at, path, scope))
+            except Reject:
+                continue
+            leaves = self.symbols.leaves(shift)
+            if all(not isinstance(role, Drawn | Held) or t.decl().get_id() in fixed for t, role in leaves):
+                on_d, on_other = (f(at) for f in self.noise[x].symbols)
+                path.fact(Kind.WHOLE, on_other == on_d + shift, (at,))
+
+    def indexed(self, x: str) -> bool:
+        """Whether a noise variable has indices."""
+        samples = [s for s in statements_in(self.spec.body) if isinstance(s, n.Sample) and s.name == x]
+        return all(s.index is not None for s in samples)
+
+    def steps(self, term: Term, step: Term) -> Term:
+        """A guess of the whole number m with term == step*m, which the solver is asked to confirm."""
+        parts = term.children()
+        if z3.is_add(term) or z3.is_sub(term):
+            inner = [self.steps(p, step) for p in parts]
+            return z3.Sum(*inner) if z3.is_add(term) else inner[0] - z3.Sum(*inner[1:])
+        if z3.is_app_of(term, z3.Z3_OP_UMINUS):
+            return -self.steps(parts[0], step)
+        if z3.is_app_of(term, z3.Z3_OP_ITE):
+            return z3.If(parts[0], self.steps(parts[1], step), self.steps(parts[2], step))
+        if z3.is_mul(term) and any(z3.eq(p, step) for p in parts):
+            rest = [p for p in parts if not z3.eq(p, step)]
+            return _whole(rest[0] if len(rest) == 1 else z3.Product(*rest))
+        if is_symbol(term) and term.decl().get_id() in self.whole:
+            return self.whole[term.decl().get_id()](*parts)
+        return _whole(term / step)
+
+
+def _whole(term: Term) -> Term:
+    if z3.is_app_of(term, z3.Z3_OP_TO_REAL):
+        return term.arg(0)
+    return z3.ToInt(term)
+
+
+def _connective(term: Term) -> bool:
+    """Whether a formula is made of formulas: its truth is told by theirs."""
+    return bool(
+        z3.is_and(term)
+        or z3.is_or(term)
+        or z3.is_not(term)
+        or z3.is_implies(term)
+        or z3.is_app_of(term, z3.Z3_OP_ITE)
+        or ((z3.is_eq(term) or z3.is_distinct(term)) and z3.is_bool(term.arg(0)))
+    )

@@ -1,0 +1,178 @@
+"""The kernel's one question: does this witness show that the mechanism is private as its spec claims?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import z3
+
+from aligncheck.kernel.calls import Callee
+from aligncheck.kernel.evaluate import EXP, LN, LOG2
+from aligncheck.kernel.form import well_formed, well_formed_witness
+from aligncheck.kernel.inputs import Inputs
+from aligncheck.kernel.logic import Decider, Fact, Kind
+from aligncheck.kernel.run import Exits
+from aligncheck.kernel.sorts import Sorting
+from aligncheck.kernel.state import Mode, Path, Scope
+from aligncheck.kernel.terms import Term, real
+from aligncheck.kernel.verdict import Accepted, Decision, Reject, Rejected
+from aligncheck.kernel.witness import Witness
+from aligncheck.syntax import nodes as n
+from aligncheck.syntax.walk import statements_in
+
+
+def decide(spec: n.Mechanism, witness: Witness) -> Accepted | Rejected:
+    """Whether every condition of the theorem in docs/kernel.md holds for the spec, for all inputs that it
+    declares.
+
+    `spec` may be any value at all: what is no spec is rejected. The witness says where to look; nothing in it
+    is believed.
+    """
+    try:
+        kernel = Kernel(well_formed(spec), well_formed_witness(witness), Decider())
+        return kernel.judged()
+    except Reject as refusal:
+        return refusal.answer
+    except (z3.Z3Exception, RecursionError) as error:
+        return Rejected("form", n.NOWHERE, f"the solver takes no such formula ({type(error).__name__})")
+
+
+class Kernel(Inputs):
+    """One decision."""
+
+    def accepted(self, spec: n.Mechanism, witness: Witness) -> Callee:
+        """Judges a callee by itself; then gives it symbols among those of the caller. Raises Reject."""
+        Kernel(well_formed(spec), well_formed_witness(witness), Decider()).judged()
+        inner = Kernel(spec, witness, self.decider, self.symbols)
+        inner.rules, path = self.rules, Path()
+        inner.prepare_inputs(path)
+
+        def end(e: n.Expr | None) -> Term | None:
+            scope = Scope(Mode.CLAUSE, self.symbols.true, spec.span)
+            return None if e is None else inner.number(e, Path(facts=list(path.facts)), 0, scope)
+
+        claim = end(spec.most if spec.most is not None else spec.privacy)
+        within = tuple((f, end(low), end(high)) for f, low, high in witness.within)
+        return Callee(spec, inner, tuple(path.facts), real(claim), end(witness.length), within)
+
+    def prepare_inputs(self, path: Path) -> None:
+        """Symbols for functions, noise and inputs, and what is declared."""
+        self.sorts = Sorting(self.spec).sorts
+        self.settled = _settled(self.spec)
+        self.declare_functions()
+        self.declare_noise()
+        self.prepare_symbols()
+        self.declare(path)
+        self.prepare_sets()
+        self.prepare_calls()
+
+    def judged(self) -> Accepted:
+        """Goes through the whole program. Raises Reject."""
+        if self.witness.route != "acyclic":
+            raise Reject("language", self.spec.span, "this route")
+        path = Path()
+        self.prepare_inputs(path)
+        self.prepare_selections()
+        self.prepare_loops()
+        self._hypotheses(path)
+        self._start(path)
+        self._claim_in_range(path)
+        self.block(self.spec.body, path, Exits(self._end, None), top=True)
+        return Accepted("acyclic", self._summary())
+
+    def _start(self, path: Path) -> None:
+        s = self.symbols
+        path.ghosts = {"$records": s.zero, "alignment_cost": s.none}
+        for x in self.noise:
+            path.ghosts[f"$drawn_{x}"], path.ghosts[f"$dense_{x}"] = s.zero, s.true
+        for tag in self.out.tags:
+            path.ghosts[f"$count_{tag}"] = s.zero
+        path.fact(Kind.TOLD, self.out.length >= 0)
+        for e in self.witness.promises:
+            promised = self._promise(e, path)
+            if not self.symbols.noise_free(promised):
+                raise Reject("form", e.span, "a promise speaks of inputs and of the output")
+            path.fact(Kind.WHOLE, promised)
+
+    def _promise(self, e: n.Expr, path: Path) -> Term:
+        return self.truth(e, path, 0, Scope(Mode.RELATION, self.symbols.true, e.span))
+
+    def _hypotheses(self, path: Path) -> None:
+        """Rule 2: some inputs satisfy the declarations; a proof about none would prove nothing."""
+        values: list[Term] = []
+        for name, value in self.witness.sample:
+            term = self.public.get(name, self.lengths.get(name.removeprefix("len(").removesuffix(")")))
+            if term is not None and not z3.is_bool(term):
+                values.append(real(term) == z3.RealVal(str(Fraction(value)), self.symbols.ctx))
+        facts: list[Fact] = path.facts
+        values += [self.lengths[x] >= 1 for x in self.lists]
+        bounded = {self.rules[f].get_id() for f in (EXP, LN, LOG2)}
+        for fact in facts:
+            if any(t.decl().get_id() in bounded for t, _ in self.symbols.leaves(fact.formula)):
+                raise Reject("hypotheses", self.spec.span, "exp, ln and log2 are known by bounds only")
+        if not self.decider.satisfiable(facts, values, self.symbols.ctx):
+            raise Reject("hypotheses", self.spec.span, "no inputs were found that satisfy the declarations")
+        self.decided("hypotheses", self.spec.span, "inputs that satisfy the declarations were found")
+
+    def _claim_in_range(self, path: Path) -> None:
+        """The claim (of an output-dependent one: its bound) is public, and not negative."""
+        bound = self.spec.most if self.spec.most is not None else self.spec.privacy
+        trial = Path(facts=list(path.facts))  # without an output: the claim does not speak of it
+        claim = real(self.number(bound, trial, 0, Scope(Mode.CLAUSE, self.symbols.true, bound.span)))
+        self.prove(trial, "cost", bound.span, "the claim is not negative", claim >= 0, (Kind.RUN,))
+        if not self.public_only(claim):
+            raise Reject("form", bound.span, "the claim is not public")
+
+    def emitted(self, stmt: n.Emit, name: str, value: Term, path: Path) -> None:
+        """That a number in a record is within the bounds that callers may use."""
+        for f, low, high in self.witness.within:
+            if f == name:
+                scope = Scope(Mode.CLAUSE, self.symbols.true, stmt.span)
+                for end, above in ((low, True), (high, False)):
+                    if end is not None:
+                        bound = real(self.number(end, path, 0, scope))
+                        goal = bound <= real(value) if above else real(value) < bound
+                        text = f"{stmt.tag}.{name} is within its bounds"
+                        self.prove(path, "output", stmt.span, text, goal, (Kind.RUN,))
+
+    def _end(self, path: Path) -> None:
+        """The end of a complete run: the output has these records and no others; the cost is within the
+        claim.
+        """
+        if self.witness.length is not None:
+            place = Scope(Mode.CLAUSE, self.symbols.true, self.spec.span)
+            goal = path.ghosts["$records"] == self.whole_number(self.witness.length, path, 0, place)
+            self.prove(path, "output", self.spec.span, "how many records there are", goal, (Kind.RUN,))
+        path.fact(Kind.TOLD, self.out.length == path.ghosts["$records"])
+        for e in self.witness.promises:  # which rest on nothing that a promise made known
+            text = "what the witness promises of the output"
+            self.prove(path, "output", self.spec.span, text, self._promise(e, path), (Kind.RUN, Kind.TOLD))
+        for tag in self.out.tags:
+            path.fact(Kind.TOLD, self.out.counts[tag] == path.ghosts[f"$count_{tag}"])
+        scope = Scope(Mode.CLAUSE, self.symbols.true, self.spec.privacy.span)
+        claim = real(self.number(self.spec.privacy, path, 0, scope))
+        if not self.public_only(claim):
+            raise Reject("form", self.spec.privacy.span, "the claim is not public")
+        if self.spec.most is not None:
+            bound = real(self.number(self.spec.most, path, 0, scope))
+            path.oblige("cost", self.spec.most.span, "the claim is within its bound", claim <= bound)
+        cost = path.ghosts["alignment_cost"]
+        path.oblige("cost", self.spec.privacy.span, "the cost is within the claim", cost <= claim)
+        self.discharge(path)
+
+    def _summary(self) -> tuple[Decision, ...]:
+        """One decision for each thing that was shown, with the steps of all its paths."""
+        spent: Counter[tuple[str, object, str]] = Counter()
+        first: dict[tuple[str, object, str], Decision] = {}
+        for d in self.decisions:
+            key = (d.condition, d.place, d.sentence)
+            spent[key] += d.steps
+            first.setdefault(key, d)
+        return tuple(Decision(d.condition, d.place, d.sentence, spent[key]) for key, d in first.items())
+
+
+def _settled(spec: n.Mechanism) -> frozenset[str]:
+    """The variables with one assignment, at the top level: once they have a value it stays."""
+    given = Counter(s.name for s in statements_in(spec.body) if isinstance(s, n.Assign))
+    return frozenset(s.name for s in spec.body if isinstance(s, n.Assign) and given[s.name] == 1)

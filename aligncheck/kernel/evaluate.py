@@ -1,0 +1,466 @@
+"""The value of an expression in the run on D (0) or on D' (1), as a Z3 term.
+
+One function gives the value, demands that it is defined, and states the facts that define the symbols in it,
+in that order: nothing is assumed of a value before it is shown to exist.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NoReturn
+
+import z3
+
+from aligncheck.kernel.logic import Kind
+from aligncheck.kernel.state import Called, Mode, Path, Scope
+from aligncheck.kernel.symbols import Given, Rule
+from aligncheck.kernel.terms import Term, absolute, both, either, implies, real
+from aligncheck.kernel.verdict import Reject
+from aligncheck.kernel.world import Out, Selection, World
+from aligncheck.syntax import nodes as n
+
+ROOT, EXP, LN, LOG2 = "sqrt", "exp", "ln", "log2"
+BOTH_RUNS = (Mode.ALIGN, Mode.LEVEL, Mode.RELATION)
+"""Who may read the run on D'."""
+OF_COMPLETE = (Mode.ALIGN, Mode.LEVEL, Mode.RELATION)
+"""Who may read the output, or what is computed later."""
+
+
+class Evaluator(World):
+    """Values of expressions; sets of indices come in the next layer."""
+
+    def prepare_symbols(self) -> None:
+        """The symbols that expressions may need."""
+        s = self.symbols
+        for f in (ROOT, EXP, LN, LOG2):
+            self.rules.setdefault(f, s.function(f, (s.REAL,), s.REAL, Rule()))
+        self.selections: dict[str, Selection] = {}
+        self.late: dict[str, tuple[Term, Term]] = {}
+        self.entrywise: dict[tuple[str, str], tuple[Term, Term, Term]] = {}
+        self.out: Out = self.output()
+
+    def demand(self, path: Path, run: int, scope: Scope, condition: Term, sentence: str) -> None:
+        """That an operation is defined.
+
+        A program's operation on D is decided at once, from what is true of every run so far (RUN): so it
+        holds of every run on every input, and of the run on D' too, which is one of them while it goes the
+        same way; there it is a fact. A line of the alignment is evaluated for complete runs, and owes it like
+        any other obligation. Invariants are formulas; the functions in them are total in the logic, and what
+        is shown is what is used.
+        """
+        match scope.mode:
+            case Mode.PROGRAM if run == 1:
+                self.state(path, Kind.PRIME, scope, condition)
+            case Mode.PROGRAM | Mode.CLAUSE:
+                goal = implies(scope.guard, condition)
+                self.prove(path, "defined", scope.place, sentence, goal, (Kind.RUN,))
+            case Mode.ALIGN:
+                path.oblige("defined", scope.place, sentence, implies(scope.guard, condition))
+            case Mode.LEVEL | Mode.EARLY | Mode.RELATION:
+                pass
+
+    def kind(self, scope: Scope, run: int) -> Kind:
+        """Of which kind a definition is that is made where the scope is."""
+        if run == 1 and scope.mode is not Mode.CLAUSE:
+            return Kind.PRIME
+        return Kind.WHOLE if scope.mode in OF_COMPLETE else Kind.RUN
+
+    # --- expressions --------------------------------------------------------------------------------------
+
+    def number(self, e: n.Expr, path: Path, run: int, scope: Scope) -> Term:
+        """The value of an expression that is a number."""
+        term = self.value(e, path, run, scope)
+        if z3.is_bool(term):
+            self.ill_sorted(e, "a number is needed here")
+        return term
+
+    def whole_number(self, e: n.Expr, path: Path, run: int, scope: Scope) -> Term:
+        """The value of an expression that is a whole number."""
+        term = self.value(e, path, run, scope)
+        if not z3.is_int(term):
+            self.ill_sorted(e, "a whole number is needed here")
+        return term
+
+    def truth(self, e: n.Expr, path: Path, run: int, scope: Scope) -> Term:
+        """The value of an expression that is a truth value."""
+        term = self.value(e, path, run, scope)
+        if not z3.is_bool(term):
+            self.ill_sorted(e, "a truth value is needed here")
+        return term
+
+    def ill_sorted(self, e: n.Expr, reason: str) -> NoReturn:
+        """Refuses an expression of the wrong sort."""
+        raise Reject("form", e.span, reason)
+
+    def value(self, e: n.Expr, path: Path, run: int, scope: Scope) -> Term:
+        """The value of any expression. Raises Reject for what has no value here."""
+        s = self.symbols
+        match e:
+            case n.Number(value=v):
+                return s.integer(v.numerator) if v.denominator == 1 else self._ratio(v)
+            case n.Boolean(value=v):
+                return s.true if v else s.false
+            case n.Name(ident=x, primed=primed):
+                return self._name(e, x, primed, path, run, scope)
+            case n.Index(base=x, index=i, primed=primed):
+                at = self.whole_number(i, path, run, scope)
+                return self._index(e, x, at, primed, path, run, scope)
+            case n.Call(function="len", args=args):
+                return self._length(e, args, path)
+            case n.Call(function=f, args=args):
+                return self._call(e, f, [self.value(a, path, run, scope) for a in args], path, scope, run)
+            case n.Unary(op="-", operand=x):
+                return -self.number(x, path, run, scope)
+            case n.Unary(operand=x):
+                return z3.Not(self.truth(x, path, run, scope))
+            case n.Binary(op="**", left=x, right=power):
+                return self._power(e, self.number(x, path, run, scope), power)
+            case n.Binary(op=op, left=x, right=y):
+                one, two = self.number(x, path, run, scope), self.number(y, path, run, scope)
+                return self._arithmetic(e, op, one, two, path, run, scope)
+            case n.Compare(op=op, left=x, right=y):
+                return self._compare(e, op, x, y, path, run, scope)
+            case n.Logic(op=op, args=args):
+                return self._logic(op, args, path, run, scope)
+            case n.Conditional(test=test, then=x, otherwise=y):
+                on = self.truth(test, path, run, scope)
+                one = self.value(x, path, run, scope.under(on))
+                return self.choice(e, on, one, self.value(y, path, run, scope.under(z3.Not(on))))
+            case n.OutIs(index=i, tag=tag, of=of):
+                at = self.whole_number(i, path, run, scope)
+                return self._is(e, at, tag, of, path, scope)
+            case n.OutField(index=i, field=f, of=of):
+                return self._field(e, self.whole_number(i, path, run, scope), f, of, path, run, scope)
+            case n.OutCount(tag=tag, of=of):
+                return self._count(e, tag, of, path, scope)
+            case n.Member(index=i, selection=w):
+                at = self.whole_number(i, path, run, scope)
+                return self.selection(e, w, path, scope).member(at)
+            case n.Gather():
+                return self.gathered(e, path, run, scope)
+
+    def gathered(self, g: n.Gather, path: Path, run: int, scope: Scope) -> Term:
+        """The value of a set expression: in the next layer."""
+        raise NotImplementedError
+
+    def read_draw(self, e: n.Expr, x: str, at: Term, path: Path, run: int, scope: Scope) -> Term:
+        """A draw that is read: in the layer of the alignment, since the order of draws is a matter of it."""
+        raise NotImplementedError
+
+    def _ratio(self, v: Fraction) -> Term:
+        return z3.RealVal(f"{v.numerator}/{v.denominator}", self.symbols.ctx)
+
+    def choice(self, e: n.Node, test: Term, one: Term, other: Term) -> Term:
+        """One of two values of one sort."""
+        if z3.is_bool(one) != z3.is_bool(other):
+            raise Reject("form", e.span, "a number or a truth value, not both")
+        if one.sort() != other.sort():
+            one, other = real(one), real(other)
+        return one if z3.eq(one, other) else z3.If(test, one, other)
+
+    def _logic(self, op: str, args: tuple[n.Expr, ...], path: Path, run: int, scope: Scope) -> Term:
+        """Each operand is evaluated only where those before it have not decided."""
+        terms = []
+        for arg in args:
+            terms.append(self.truth(arg, path, run, scope))
+            scope = scope.under(terms[-1] if op == "and" else z3.Not(terms[-1]))
+        if not terms:
+            return self.symbols.true if op == "and" else self.symbols.false
+        return both(*terms) if op == "and" else either(*terms)
+
+    # --- names --------------------------------------------------------------------------------------------
+
+    def _primed(self, e: n.Expr, primed: bool, run: int, scope: Scope, data: bool) -> int:
+        """The run that a name speaks of."""
+        if primed and scope.mode not in BOTH_RUNS and not (data and scope.mode is Mode.EARLY):
+            raise Reject("form", e.span, "a prime has no meaning here")
+        return 1 if primed else run
+
+    def _name(self, e: n.Expr, x: str, primed: bool, path: Path, run: int, scope: Scope) -> Term:
+        run = self._primed(e, primed, run, scope, x in self.lists)
+        for name, term in reversed(scope.bound):
+            if name == x:
+                return term
+        if x in self.public:
+            return self.public[x]
+        if x in self.lists and x in self.single:
+            return self.lists[x][run](self.symbols.zero)
+        if scope.mode is not Mode.CLAUSE:
+            found = self._program_name(e, x, path, run, scope)
+            if found is not None:
+                return found
+        raise Reject("defined", e.span, f"`{x}` has no value here")
+
+    def _program_name(self, e: n.Expr, x: str, path: Path, run: int, scope: Scope) -> Term | None:
+        if x in path.values and (scope.mode is not Mode.LEVEL or x in self.settled):
+            return path.values[x][run]
+        if x in self.noise:
+            return self.read_draw(e, x, self.symbols.zero, path, run, scope)
+        if scope.mode in OF_COMPLETE and x in self.late:
+            return self.late[x][run]
+        if scope.mode is Mode.LEVEL and x in self.sorts:
+            return self.held(x, self.sort(self.sorts[x]))
+        if scope.mode in (Mode.EARLY, Mode.RELATION):
+            return self._ghost(x, path, scope)
+        return None
+
+    def _ghost(self, x: str, path: Path, scope: Scope) -> Term | None:
+        """What only invariants speak of. `alignment_cost` is of both runs."""
+        if x in self.marks:
+            return self.marks[x]
+        if x in path.ghosts and (scope.mode is Mode.RELATION or not x.endswith("alignment_cost")):
+            return path.ghosts[x]
+        return None
+
+    def _index(self, e: n.Expr, x: str, at: Term, primed: bool, path: Path, run: int, scope: Scope) -> Term:
+        run = self._primed(e, primed, run, scope, x in self.lists)
+        if x in self.lists and x not in self.single:
+            inside = both(at >= 0, at < self.lengths[x])
+            self.demand(path, run, scope, inside, f"the index of {x} is within its length")
+            return self.lists[x][run](at)
+        if x in self.noise and scope.mode is not Mode.CLAUSE:
+            return self.read_draw(e, x, at, path, run, scope)
+        if x in self.selections and not primed:
+            w = self.selection(e, x, path, scope)
+            self.demand(
+                path, run, scope, both(at >= 0, at < w.count), f"the place in {x} is within its length"
+            )
+            return w.at(at)
+        if scope.mode in (Mode.EARLY, Mode.RELATION):
+            if x in self.moved:
+                return self.moved[x](at)
+            if x.startswith("$below_") and x[7:] in self.selections:
+                return self.selection(e, x[7:], path, scope).below(at)
+        raise Reject("defined", e.span, f"`{x}[…]` has no value here")
+
+    def selection(self, e: n.Expr, x: str, path: Path, scope: Scope) -> Selection:
+        """A selection that is read: by the program after it was made, by the alignment anywhere."""
+        if x in self.selections and (scope.mode in OF_COMPLETE or x in path.selected):
+            return self.selections[x]
+        raise Reject("defined", e.span, f"`{x}` is no selection that was made before")
+
+    def _length(self, e: n.Expr, args: tuple[n.Expr, ...], path: Path) -> Term:
+        match args:
+            case (n.Name(ident=x, primed=False),) if x in self.selections:
+                return self.selections[x].count
+            case (n.Name(ident=x, primed=False),) if x in path.calls:
+                return path.calls[x].length
+            case (n.Name(ident=x),) if x in self.lengths and x not in self.single:
+                return self.lengths[x]
+            case _:
+                raise Reject("form", e.span, "`len` takes the name of a list, a selection or a call")
+
+    # --- released records ---------------------------------------------------------------------------------
+
+    def _records(self, e: n.Expr, of: str, path: Path, scope: Scope) -> Called:
+        """The records of the output, for the alignment; or of a call that was made before."""
+        if of == "out":
+            if scope.mode not in OF_COMPLETE:
+                raise Reject("form", e.span, "the output is read in `align` only")
+            return Called(self.out.length, self.out.tag, self.out.fields)
+        if of in path.calls and (self.once(of) or scope.mode is not Mode.LEVEL):
+            return path.calls[of]
+        raise Reject("defined", e.span, f"nothing was released by `{of}` yet")
+
+    def once(self, call: str) -> bool:
+        """Whether a call is made once, at the top level: what it released stays the same."""
+        return any(isinstance(s, n.Invoke) and s.name == call for s in self.spec.body)
+
+    def tags_of(self, of: str) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+        """The tags that records have, and for each field the tags that have it."""
+        return (self.out.tags, self.out.having) if of == "out" else self.called_tags(of)
+
+    def called_tags(self, of: str) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+        """The same for a call: in the layer of calls."""
+        raise NotImplementedError
+
+    def _tagged(self, records: Called, at: Term, tags: tuple[str, ...], of: str) -> Term:
+        known = self.tags_of(of)[0]
+        numbers = [known.index(t) for t in tags if t in known]
+        return both(
+            at >= 0, at < records.length, either(self.symbols.false, *(records.tag(at) == k for k in numbers))
+        )
+
+    def _is(self, e: n.Expr, at: Term, tag: str, of: str, path: Path, scope: Scope) -> Term:
+        return self._tagged(self._records(e, of, path, scope), at, (tag,), of)
+
+    def _field(self, e: n.Expr, at: Term, f: str, of: str, path: Path, run: int, scope: Scope) -> Term:
+        records = self._records(e, of, path, scope)
+        if f not in records.fields:
+            raise Reject("form", e.span, f"no record has a field `{f}`")
+        there = self._tagged(records, at, self.tags_of(of)[1][f], of)
+        self.demand(path, run, scope, there, f"there is a record with the field {f}")
+        return records.fields[f](at)
+
+    def _count(self, e: n.Expr, tag: str | None, of: str, path: Path, scope: Scope) -> Term:
+        if of == "out" and scope.mode is Mode.CLAUSE and path.ghosts:  # the claim, at the end of a run
+            records = Called(self.out.length, self.out.tag, self.out.fields)
+        else:
+            records = self._records(e, of, path, scope)
+        if tag is None:
+            return records.length
+        if of == "out" and tag in self.out.counts:
+            return self.out.counts[tag]
+        raise Reject("language", e.span, "a count of records that the kernel does not keep")
+
+    # --- operations ---------------------------------------------------------------------------------------
+
+    def _power(self, e: n.Expr, base: Term, power: n.Expr) -> Term:
+        match power:
+            case n.Number(value=v) if v.denominator == 1 and 0 <= v <= 16:
+                result = base if v else self.symbols.integer(1)
+                for _ in range(int(v) - 1):
+                    result = result * base
+                return result
+            case _:
+                raise Reject("form", e.span, "an exponent is a whole number from 0 to 16")
+
+    def _arithmetic(self, e: n.Expr, op: str, x: Term, y: Term, path: Path, run: int, scope: Scope) -> Term:
+        if op == "/":
+            self.demand(path, run, scope, y != 0, "the divisor is not 0")
+            formula = scope.mode in (Mode.EARLY, Mode.RELATION)
+            return real(x) / real(y) if formula else divided(real(x), real(y))
+        if op == "%":
+            if not (z3.is_int(x) and z3.is_int(y)):
+                raise Reject("language", e.span, "% of numbers that are not whole")
+            self.demand(path, run, scope, y > 0, "the modulus is positive")
+            return x % y
+        if x.sort() != y.sort():
+            x, y = real(x), real(y)
+        match op:
+            case "+":
+                return x + y
+            case "-":
+                return x - y
+            case "*":
+                return x * y
+            case _:
+                raise Reject("form", e.span, "an operator that does not exist")
+
+    def _compare(
+        self, e: n.Expr, op: str, left: n.Expr, right: n.Expr, path: Path, run: int, scope: Scope
+    ) -> Term:
+        match left, right:
+            case n.Name(ident=a), n.Name(ident=b) if a == b and a in self.lists and a not in self.single:
+                return self._entrywise(e, op, left, right, path, scope)
+            case _:
+                x, y = self.value(left, path, run, scope), self.value(right, path, run, scope)
+                return self.comparison(e, op, x, y)
+
+    def comparison(self, e: n.Node, op: str, x: Term, y: Term) -> Term:
+        """A comparison of two values of one sort."""
+        if z3.is_bool(x) != z3.is_bool(y) or (z3.is_bool(x) and op not in ("==", "!=")):
+            raise Reject("form", e.span, "these cannot be compared")
+        if x.sort() != y.sort():
+            x, y = real(x), real(y)
+        match op:
+            case "==":
+                return x == y
+            case "!=":
+                return x != y
+            case "<":
+                return x < y
+            case "<=":
+                return x <= y
+            case ">":
+                return x > y
+            case ">=":
+                return x >= y
+            case _:
+                raise Reject("form", e.span, "an operator that does not exist")
+
+    def _entrywise(self, e: n.Expr, op: str, left: n.Name, right: n.Name, path: Path, scope: Scope) -> Term:
+        """`q <= q'`, true or false for all entries together: a truth value that depends on D and D' alone. If
+        it is true the comparison holds at every index, and if not it fails at one.
+        """
+        if scope.mode not in BOTH_RUNS or op not in ("<=", ">=") or left.primed == right.primed:
+            raise Reject("form", e.span, "lists are compared as `q <= q'` or `q >= q'`, in `align`")
+        x, s = left.ident, self.symbols
+        rising = (op == "<=") != left.primed
+        key = (x, "up" if rising else "down")
+        if key not in self.entrywise:
+            truth, fails = s.constant(f"{x} {key[1]}", s.BOOL, Given()), s.constant("fails", s.INT, Given())
+            self.entrywise[key] = (truth, fails, self.index("j"))
+        truth, fails, j = self.entrywise[key]
+        on_d, on_other = (real(f(j)) for f in self.lists[x])
+        holds = on_d <= on_other if rising else on_d >= on_other
+        inside = both(j >= 0, j < self.lengths[x])
+        path.fact(Kind.RUN, implies(both(truth, inside), holds), (j,))
+        path.fact(Kind.RUN, either(truth, z3.substitute(both(inside, z3.Not(holds)), (j, fails))))
+        return truth
+
+    def _call(self, e: n.Expr, f: str, args: list[Term], path: Path, scope: Scope, run: int) -> Term:
+        if f in self.functions:
+            return self._public(e, f, args)
+        if any(z3.is_bool(a) for a in args):
+            raise Reject("form", e.span, f"`{f}` takes numbers")
+        match f, args:
+            case "abs", [x]:
+                return absolute(x)
+            case (("min" | "max"), [first, *others]) if others:
+                return self._extreme_of(f, first, others)
+            case "clip", [x, low, high]:
+                x, low, high = real(x), real(low), real(high)
+                self.demand(path, run, scope, low <= high, "the bounds of clip are in order")
+                return z3.If(x < low, low, z3.If(x > high, high, x))
+            case "floor", [x]:
+                return x if z3.is_int(x) else z3.ToInt(x)
+            case "sqrt", [x]:
+                self.demand(path, run, scope, x >= 0, "a root of no negative number")
+                root = self.rules[ROOT](real(x))
+                self._always(path, scope, implies(x >= 0, both(root >= 0, root * root == real(x))))
+                return root
+            case (("ln" | "log2"), [x]):
+                self.demand(path, run, scope, x > 0, "a logarithm of a positive number")
+                value = self.rules[f](real(x))
+                for sign, side in ((value > 0, x > 1), (value == 0, x == 1), (value < 0, both(x > 0, x < 1))):
+                    self._always(path, scope, implies(side, sign))
+                return value
+            case "exp", [x]:
+                value = self.rules[EXP](real(x))
+                for side, sign in (
+                    (x > 0, value > 1),
+                    (x == 0, value == 1),
+                    (x < 0, both(value > 0, value < 1)),
+                ):
+                    self._always(path, scope, implies(side, sign))
+                return value
+            case _:
+                raise Reject("form", e.span, f"`{f}` is no function of {len(args)} numbers")
+
+    def _always(self, path: Path, scope: Scope, formula: Term) -> None:
+        """A truth of arithmetic, for every value of the indices around it."""
+        path.fact(Kind.RUN, formula, scope.generic)
+
+    def _extreme_of(self, f: str, first: Term, others: list[Term]) -> Term:
+        if not all(z3.is_int(x) for x in (first, *others)):
+            first, others = real(first), [real(x) for x in others]
+        for x in others:
+            first = z3.If(x <= first if f == "min" else x >= first, x, first)
+        return first
+
+    def _public(self, e: n.Expr, f: str, args: list[Term]) -> Term:
+        """A public function: of its values nothing is known but that equal arguments give equal ones."""
+        declared, symbol = self.functions[f]
+        if len(args) != len(declared.args):
+            raise Reject("form", e.span, f"`{f}` takes {len(declared.args)} arguments")
+        return symbol(*(self.as_sort(e, a, sort) for a, sort in zip(args, declared.args, strict=True)))
+
+    def as_sort(self, e: n.Node, term: Term, sort: n.Sort) -> Term:
+        """The value as one of a declared sort."""
+        match sort:
+            case n.Sort.BOOL if z3.is_bool(term):
+                return term
+            case n.Sort.INT if z3.is_int(term):
+                return term
+            case n.Sort.REAL if not z3.is_bool(term):
+                return real(term)
+            case _:
+                raise Reject("form", e.span, f"a value of sort {sort.value} is needed here")
+
+
+def divided(x: Term, y: Term) -> Term:
+    """x / y, where that is defined: x / (a/b) is x*b / a, a and b being shown not to be 0 before."""
+    if z3.is_app_of(y, z3.Z3_OP_DIV):
+        return x * y.arg(1) / y.arg(0)
+    return x / y

@@ -1,0 +1,180 @@
+"""The inputs on D and D': symbols, and what the declarations say of them (adjacency, ranges)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import z3
+
+from aligncheck.kernel.logic import Kind
+from aligncheck.kernel.loops import Looping
+from aligncheck.kernel.state import Mode, Path, Scope
+from aligncheck.kernel.symbols import Given
+from aligncheck.kernel.terms import Term, absolute, both, either, implies, real
+from aligncheck.kernel.verdict import Reject
+from aligncheck.syntax import nodes as n
+from aligncheck.syntax.walk import lists_per_answer
+
+
+class Inputs(Looping):
+    """Declarations."""
+
+    def declare(self, path: Path) -> None:
+        """Gives every input its symbols, and states what its declaration says of D and D'."""
+        s = self.symbols
+        for item in self.spec.inputs:
+            match item:
+                case n.Parameter(name=name, sort=sort):
+                    self.public[name] = s.constant(name, self.sort(sort), Given())
+                case n.PublicVector(name=name, sort=sort):
+                    one = s.function(name, (s.INT,), self.sort(sort), Given())
+                    self.lists[name] = (one, one)
+                case n.Queries(names=names, sort=sort):
+                    for name in names:
+                        pair = [
+                            s.function(name + mark, (s.INT,), self.sort(sort), Given()) for mark in ("", "'")
+                        ]
+                        self.lists[name] = (pair[0], pair[1])
+                        self.private.add(name)
+                        if not item.vector:
+                            self.single.add(name)
+                    if sort is n.Sort.BOOL:
+                        raise Reject("form", item.span, "answers are numbers")
+        for name in self.lists:
+            self.lengths[name] = (
+                s.integer(1) if name in self.single else s.constant(f"len({name})", s.INT, Given())
+            )
+            path.fact(Kind.RUN, self.lengths[name] >= 0)
+        for item in self.spec.inputs:
+            for run in (0, 1):
+                self._where(item, path, run)
+        for item in self.spec.inputs:
+            if isinstance(item, n.Queries):
+                self._adjacent(item, path)
+
+    def _where(self, item: n.Input, path: Path, run: int) -> None:
+        """A clause, of a list at every index; the same is required of D and of D'."""
+        if item.where is None:
+            return
+        scope = Scope(Mode.CLAUSE, self.symbols.true, item.where.span)
+        if isinstance(item, n.Parameter):
+            path.fact(Kind.RUN, self.truth(item.where, path, run, scope))
+            return
+        names = item.names if isinstance(item, n.Queries) else (item.name,)
+        i = self.index("i")
+        inside = both(*(both(i >= 0, i < self.lengths[x]) for x in names))
+        scope = scope.binding("i", i, True).under(inside)
+        clause = self.truth(item.where, path, run, scope)
+        if any(z3.eq(t, i) for t, _ in self.symbols.leaves(clause)):
+            path.fact(Kind.RUN, implies(inside, clause), (i,))
+        else:
+            path.fact(Kind.RUN, clause)
+
+    def public_only(self, term: Term) -> bool:
+        """Whether no private answer is in a term."""
+        private = {f.get_id() for x in self.private for f in self.lists[x]}
+        return not any(t.decl().get_id() in private for t, _ in self.symbols.leaves(term))
+
+    # --- adjacency ----------------------------------------------------------------------------------------
+
+    def _adjacent(self, group: n.Queries, path: Path) -> None:
+        """D ~ D' for one group, and that its clauses make sense: no negative sensitivity, no empty range, a
+        positive step; these are asked for what the parameters alone are known to be.
+        """
+        if group.sensitivity is None and group.adjacency is not n.Adjacency.ANY:
+            raise Reject("form", group.span, "a sensitivity is missing")
+        for b in lists_per_answer(group, self.lists):
+            for name in group.names:
+                path.fact(Kind.RUN, self.lengths[b] >= self.lengths[name])
+        self._declare_marks(group)
+        if group.adjacency is n.Adjacency.L1:
+            self._bounded_in_all(group, path)
+        for number, name in enumerate(group.names):
+            i = self.symbols.zero if name in self.single else self.index("i")
+            inside = both(i >= 0, i < self.lengths[name])
+            scope = Scope(Mode.CLAUSE, inside, group.span, (("i", i),), () if name in self.single else (i,))
+            says = list(self._clauses(group, number, name, i, path, scope))
+            if says:
+                path.fact(Kind.RUN, implies(inside, both(*says)), scope.generic)
+
+    def _declare_marks(self, group: n.Queries) -> None:
+        """Symbols for which answers move, and which way."""
+        s, first = self.symbols, group.names[0]
+        for word in ("differing", "down", "up"):
+            self.marks[f"${word}_{first}"] = s.constant(word, s.INT, Given())
+            self.marks[f"${word}_owner_{first}"] = s.constant(f"{word} owner", s.INT, Given())
+        self.marks[f"$rises_{first}"] = s.constant("rises", s.BOOL, Given())
+
+    def _clauses(
+        self, group: n.Queries, number: int, name: str, i: Term, path: Path, scope: Scope
+    ) -> Iterator[Term]:
+        on_d, on_other = (real(f(i)) for f in self.lists[name])
+        sense = "the clauses of a declaration make sense"
+
+        def sensible(goal: Term) -> None:
+            self.prove(path, "hypotheses", group.span, sense, implies(scope.guard, goal), (Kind.RUN,))
+
+        clauses = [e for e in (group.lattice, *(group.range or ()), group.sensitivity) if e is not None]
+        for e in clauses:
+            if not self.public_only(self.number(e, path, 0, scope)):
+                raise Reject("hypotheses", e.span, "a clause of a declaration is public")
+        if group.lattice is not None:
+            step = real(self.number(group.lattice, path, 0, scope))
+            sensible(step > 0)
+            for run, value in enumerate((on_d, on_other)):
+                steps = self.symbols.function(
+                    f"steps of {name}", (self.symbols.INT,), self.symbols.INT, Given()
+                )
+                self.whole[self.lists[name][run].get_id()] = steps
+                yield value == step * z3.ToReal(steps(i))
+        if group.range is not None:
+            low, high = (real(self.number(e, path, 0, scope)) for e in group.range)
+            sensible(low <= high)
+            yield both(low <= on_d, on_d <= high, low <= on_other, on_other <= high)
+        if group.sensitivity is not None and group.adjacency is not n.Adjacency.L1:
+            bound = real(self.number(group.sensitivity, path, 0, scope))
+            sensible(bound >= 0)
+            yield both(on_other - on_d <= bound, on_d - on_other <= bound)
+        yield from self._moves_of(group, number, i, on_d, on_other)
+
+    def _moves_of(self, group: n.Queries, number: int, i: Term, on_d: Term, on_other: Term) -> Iterator[Term]:
+        first = group.names[0]
+
+        def here(word: str) -> Term:
+            return both(self.marks[f"${word}_owner_{first}"] == number, self.marks[f"${word}_{first}"] == i)
+
+        match group.adjacency:
+            case n.Adjacency.ONE:
+                yield either(on_d == on_other, here("differing"))
+            case n.Adjacency.MONOTONE:
+                yield z3.If(self.marks[f"$rises_{first}"], on_d <= on_other, on_d >= on_other)
+            case n.Adjacency.MOVED:
+                yield either(
+                    on_d == on_other, both(here("down"), on_other <= on_d), both(here("up"), on_d <= on_other)
+                )
+            case n.Adjacency.ALL | n.Adjacency.ANY | n.Adjacency.L1:
+                pass
+
+    def _bounded_in_all(self, group: n.Queries, path: Path) -> None:
+        """The sum of all moves is at most the sensitivity; `$moved_q[i]` is the part below index i."""
+        s, total = self.symbols, self.symbols.none
+        for name in group.names:
+            i = self.index("i")
+            below = s.function(f"moved {name}", (s.INT,), s.REAL, Given())
+            self.moved[f"$moved_{name}"] = below
+            length = self.lengths[name]
+            move = absolute(real(self.lists[name][1](i)) - real(self.lists[name][0](i)))
+            step = both(below(i) >= 0, below(i + 1) == below(i) + move, below(i + 1) <= below(length))
+            path.fact(Kind.RUN, implies(both(i >= 0, i < length), step), (i,))
+            if name in self.single:
+                path.fact(Kind.RUN, z3.substitute(step, (i, s.zero)))
+            path.fact(Kind.RUN, both(below(s.zero) == 0, below(length) >= 0))
+            total = total + below(length)
+        if group.sensitivity is not None:
+            bound = real(self.number(group.sensitivity, path, 0, Scope(Mode.CLAUSE, s.true, group.span)))
+            if not self.public_only(bound):
+                raise Reject("hypotheses", group.span, "a clause of a declaration is public")
+            self.prove(
+                path, "hypotheses", group.span, "the sensitivity is not negative", bound >= 0, (Kind.RUN,)
+            )
+            path.fact(Kind.RUN, total <= bound)

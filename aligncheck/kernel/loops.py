@@ -1,0 +1,258 @@
+"""Loops, by induction: the invariants hold where the head is reached; a round starts from any state with
+them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import z3
+
+from aligncheck.kernel.calls import Calling
+from aligncheck.kernel.logic import Kind
+from aligncheck.kernel.run import Exits, Go
+from aligncheck.kernel.state import Mode, Path, Scope
+from aligncheck.kernel.terms import Term, both, either, real
+from aligncheck.kernel.verdict import Reject
+from aligncheck.kernel.witness import LoopWitness
+from aligncheck.syntax import nodes as n
+from aligncheck.syntax.walk import statements_in
+
+Pairs = dict[str, tuple[Term, Term]]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What ends a `while` loop: `least` is the measure at the head; or a chance, its threshold and least
+    scale at the entry, and a mark for the symbols that existed there.
+    """
+
+    least: Term | None
+    threshold: Term | None
+    scale: Term | None
+
+
+class Looping(Calling):
+    """`for` and `while`."""
+
+    def prepare_loops(self) -> None:
+        """The number of each loop, in the order of the text."""
+        loops = [s for s in statements_in(self.spec.body) if isinstance(s, n.For | n.While)]
+        self.loops = {id(s): k for k, s in enumerate(loops)}
+        if len(self.loops) != len(loops):
+            raise Reject("form", self.spec.span, "one loop stands in two places")
+
+    def loop(self, stmt: n.For | n.While, path: Path, go_on: Go) -> None:
+        """Every way through a loop. See docs/kernel.md for the induction."""
+        number = self.loops[id(stmt)]
+        hints = self.witness.loops[number] if number < len(self.witness.loops) else LoopWitness()
+        bounds = self._bounds(stmt, path) if isinstance(stmt, n.For) else None
+        index = self._index_name(stmt, number)
+        ending = self._entry(stmt, hints, path)
+        first: Pairs = {index: (bounds[0], bounds[0])} if bounds else {}
+        self._establish(stmt, hints, path, first)
+        self.discharge(path)
+        self._forget(stmt, path)
+        here: Pairs = {}
+        if bounds:
+            low, high = bounds
+            i = self.held(index, self.symbols.INT)
+            here[index] = (i, i)
+            path.fact(Kind.RUN, both(low <= i, either(i <= high, i == low)))
+        self._assume(stmt, hints, path, here)
+        self._remember(number, path, here)
+        after = path.copy()
+        self._start_round(stmt, path, after, bounds, here)
+        if isinstance(stmt, n.While):
+            ending = self._measured(stmt, hints, path, ending)
+
+        def again(p: Path) -> None:
+            self._leave(stmt, p, here)
+            self._ends(stmt, hints, p, ending)
+            following = {x: (one + 1, other + 1) for x, (one, other) in here.items()}
+            self._establish(stmt, hints, p, following)
+            self.discharge(p)
+
+        def leave(p: Path) -> None:
+            self._leave(stmt, p, here)
+            go_on(p)
+
+        self.block(stmt.body, path, Exits(again, leave))
+        self._leave(stmt, after, here)
+        go_on(after)
+
+    def _remember(self, number: int, path: Path, here: Pairs) -> None:
+        """What invariants of later loops may call by `$head_K_NAME`."""
+        for name, term in list(path.ghosts.items()):
+            if not name.startswith("$head_"):
+                path.ghosts[f"$head_{number}_{name.removeprefix('$')}"] = term
+        for name, (value, _) in (*path.values.items(), *here.items()):
+            path.ghosts[f"$head_{number}_{name.removeprefix('$')}"] = value
+
+    def _index_name(self, stmt: n.For | n.While, number: int) -> str:
+        named = stmt.index if isinstance(stmt, n.For) else None
+        return named if named is not None else f"$round_{number}"
+
+    def _bounds(self, stmt: n.For, path: Path) -> tuple[Term, Term]:
+        match stmt.over:
+            case n.OverQueries(base=base):
+                if base not in self.lists or base in self.single:
+                    raise Reject("form", stmt.span, f"`{base}` is no list")
+                return self.symbols.zero, self.lengths[base]
+            case n.OverRange(low=low, high=high):
+                pairs = []
+                for e in (low, high):
+                    pair = [self.whole_number(e, path, run, self.program(stmt)) for run in (0, 1)]
+                    path.oblige("output", e.span, "the loop has the same bounds on D'", pair[0] == pair[1])
+                    pairs.append(pair[0])
+                return pairs[0], pairs[1]
+
+    # --- induction ----------------------------------------------------------------------------------------
+
+    def _lines(self, stmt: n.For | n.While, hints: LoopWitness) -> list[tuple[Kind, n.Expr]]:
+        """The invariants: early ones, those of both runs, and the author's."""
+        early = [(Kind.RUN, e) for e in hints.early]
+        return early + [(Kind.PRIME, e) for e in (*hints.invariants, *stmt.invariants)]
+
+    def _establish(self, stmt: n.For | n.While, hints: LoopWitness, path: Path, inner: Pairs) -> None:
+        """That the invariants hold where the head is reached. Early ones follow from what is true of every
+        run.
+        """
+        kept = dict(path.values)
+        path.values.update(inner)
+        for at, (kind, e) in enumerate(self._lines(stmt, hints)):
+            line = (self.loops[id(stmt)], "early" if kind is Kind.RUN else "invariants", at)
+            mode = Mode.EARLY if kind is Kind.RUN else Mode.RELATION
+            try:
+                term = self.truth(e, path, 0, Scope(mode, self.symbols.true, e.span))
+            except Reject as refusal:
+                answer = refusal.answer
+                raise Reject(answer.condition, stmt.span, answer.reason, line) from None
+            if kind is Kind.RUN:
+                text = "an invariant of every run on D"
+                self.prove(path, "invariant", stmt.span, text, term, (Kind.RUN,), line)
+            else:
+                path.oblige("invariant", stmt.span, "an invariant of both runs", term, line)
+        path.values = kept
+
+    def _assume(self, stmt: n.For | n.While, hints: LoopWitness, path: Path, inner: Pairs) -> None:
+        kept = dict(path.values)
+        path.values.update(inner)
+        for kind, e in self._lines(stmt, hints):
+            mode = Mode.EARLY if kind is Kind.RUN else Mode.RELATION
+            path.fact(kind, self.truth(e, path, 0, Scope(mode, self.symbols.true, e.span)))
+        path.values = kept
+
+    def _forget(self, stmt: n.For | n.While, path: Path) -> None:
+        """Any state in which a round may start: new symbols for all that the loop changes, on D and on D'.
+        What is read of them later may depend on every draw so far.
+        """
+        inside = list(statements_in(stmt.body))
+        for x in sorted({s.name for s in inside if isinstance(s, n.Assign)} & path.values.keys()):
+            sort = path.values[x][0].sort()
+            path.values[x] = (self.held(x, sort), self.held(x + "'", sort))
+        ghosts = set()
+        for s in inside:
+            match s:
+                case n.Sample(name=x):
+                    ghosts |= {"alignment_cost", f"$drawn_{x}", f"$dense_{x}"}
+                case n.Emit(tag=tag):
+                    ghosts |= {"$records", f"$count_{tag}"}
+                case n.Invoke(name=name):
+                    ghosts.add("alignment_cost")
+                    path.calls.pop(name, None)
+                case _:
+                    pass
+        for g in sorted(ghosts):
+            path.ghosts[g] = self.held(g, path.ghosts[g].sort())
+        for g in sorted(ghosts):
+            if z3.is_int(path.ghosts[g]):  # all of these count from 0 upwards
+                path.fact(Kind.RUN, path.ghosts[g] >= 0)
+        path.made = []
+
+    def _start_round(
+        self, stmt: n.For | n.While, path: Path, after: Path, bounds: tuple[Term, Term] | None, here: Pairs
+    ) -> None:
+        """Splits: a further round (`path`), or none (`after`)."""
+        match stmt:
+            case n.For(over=over):
+                if bounds is None:
+                    raise Reject("form", stmt.span, "a loop without bounds")
+                ((i, _),) = here.values()
+                path.fact(Kind.RUN, i < bounds[1])
+                after.fact(Kind.RUN, i >= bounds[1])
+                path.values.update(here)
+                if isinstance(over, n.OverQueries):
+                    one, other = (f(i) for f in self.lists[over.base])
+                    path.values[over.item] = (one, other)
+            case n.While(test=test):
+                scope = Scope(Mode.PROGRAM, self.symbols.true, test.span)
+                tests = self.tested(test, path, scope)
+                again = path.copy()
+                self.take(path, tests, True, test, "the test of the loop")
+                after.facts, after.pending, after.known = again.facts, again.pending, again.known
+                self.take(after, tests, False, test, "the test of the loop")
+
+    def _leave(self, stmt: n.For | n.While, path: Path, here: Pairs) -> None:
+        for x in here:
+            path.values.pop(x, None)
+        if isinstance(stmt, n.For) and isinstance(stmt.over, n.OverQueries):
+            path.values.pop(stmt.over.item, None)
+
+    # --- termination (condition i) --------------------------------------------------------------------------
+
+    def _entry(self, stmt: n.For | n.While, hints: LoopWitness, path: Path) -> Ending:
+        """What the witness says of the place where the loop is reached."""
+        if isinstance(stmt, n.For) or hints.chance is None:
+            return Ending(None, None, None)
+        scope = Scope(Mode.PROGRAM, self.symbols.true, stmt.span)
+        one, other = (
+            real(self.number(e, path, 0, scope)) for e in (hints.chance.threshold, hints.chance.scale)
+        )
+        self.prove(path, "terminates", stmt.span, "the least scale is positive", other > 0, (Kind.RUN,))
+        return Ending(None, one, other)
+
+    def _measured(self, stmt: n.While, hints: LoopWitness, path: Path, ending: Ending) -> Ending:
+        if hints.measure is not None:
+            scope = Scope(Mode.EARLY, self.symbols.true, stmt.span)
+            measure = self.whole_number(hints.measure, path, 0, scope)
+            text = "the measure is not negative in a round"
+            self.prove(path, "terminates", stmt.span, text, measure >= 0, (Kind.RUN,))
+            return Ending(measure, None, None)
+        if hints.chance is None:
+            raise Reject("terminates", stmt.span, "nothing shows that the loop ends")
+        return ending
+
+    def _ends(self, stmt: n.For | n.While, hints: LoopWitness, path: Path, ending: Ending) -> None:
+        """A round that leads back to the head. A measure is a whole number, at least 0 in every round, that
+        falls.
+
+        A chance: in each round a fresh draw is above the threshold with a probability that is at least some p
+        > 0, given all that was drawn before: its scale is at least the one at the entry, and threshold and
+        least scale are values at the entry. If it is above, there is no further round; so n rounds have at
+        most the probability (1 - p)^n.
+        """
+        if isinstance(stmt, n.For):
+            return
+        if ending.least is not None and hints.measure is not None:
+            later = self.whole_number(hints.measure, path, 0, Scope(Mode.EARLY, self.symbols.true, stmt.span))
+            text = "the measure falls in every round"
+            self.prove(path, "terminates", stmt.span, text, later <= ending.least - 1, (Kind.RUN,))
+        elif ending.threshold is not None and ending.scale is not None and hints.chance is not None:
+            self._chance(stmt, hints.chance.noise, path, ending.threshold, ending.scale)
+        else:
+            raise Reject("terminates", stmt.span, "nothing shows that the loop ends")
+
+    def _chance(self, stmt: n.While, x: str, path: Path, threshold: Term, least: Term) -> None:
+        made = [(at, scale, step) for name, at, scale, step in path.made if name == x]
+        if len(made) != 1 or self.noise[x].family is n.Family.GEOMETRIC:
+            raise Reject("terminates", stmt.span, f"`{x}` is not drawn once in every round")
+        at, scale, step = made[0]
+        if step is not None and not self.symbols.inputs_only(step):
+            raise Reject("terminates", stmt.span, f"the step of `{x}` is not fixed")
+        self.prove(path, "terminates", stmt.span, f"{x} has at least this scale", scale >= least, (Kind.RUN,))
+        again = path.copy()
+        tests = self.truth(stmt.test, again, 0, Scope(Mode.PROGRAM, self.symbols.true, stmt.test.span))
+        goal = either(z3.Not(tests), self.noise[x].symbols[0](at) <= threshold)
+        text = f"no further round where {x} is above the threshold"
+        self.prove(again, "terminates", stmt.span, text, goal, (Kind.RUN,))

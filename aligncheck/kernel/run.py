@@ -1,0 +1,290 @@
+"""Both runs in lockstep, one path after the other: statements, tests, draws, records.
+
+What is proved private is the mechanism that releases, besides its records, every test that the runs take
+together and every selection; the spec's mechanism forgets these. So condition ii holds by construction: what
+is released tells the path, and the path tells the draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import z3
+
+from aligncheck.kernel.evaluate import EXP, divided
+from aligncheck.kernel.logic import Kind
+from aligncheck.kernel.selection import Selecting
+from aligncheck.kernel.state import Mode, Path, Scope
+from aligncheck.kernel.terms import Term, absolute, both, real
+from aligncheck.kernel.verdict import Reject
+from aligncheck.syntax import nodes as n
+from aligncheck.syntax.walk import statements_in
+
+Go: TypeAlias = Callable[[Path], None]
+
+
+@dataclass(frozen=True)
+class Exits:
+    """How a block is left: at its end, or by `break` (None outside of loops)."""
+
+    done: Go
+    leave: Go | None
+
+
+class Runner(Selecting):
+    """Statements."""
+
+    def program(self, stmt: n.Stmt) -> Scope:
+        """The scope of a statement's own expressions."""
+        return Scope(Mode.PROGRAM, self.symbols.true, stmt.span)
+
+    def block(self, body: tuple[n.Stmt, ...], path: Path, exits: Exits, top: bool = False) -> None:
+        """Runs statements; what comes after is run from each way out."""
+        if not body:
+            exits.done(path)
+            return
+        stmt, rest = body[0], body[1:]
+        if top and _is_random(stmt):
+            if path.looked_ahead:
+                self.everywhere(path)
+            else:
+                path.looked_ahead = True
+                self.look_ahead(path)
+
+        def go_on(p: Path) -> None:
+            self.block(rest, p, exits, top)
+
+        match stmt:
+            case n.Pass():
+                go_on(path)
+            case n.Break():
+                if exits.leave is None:
+                    raise Reject("form", stmt.span, "`break` outside of loops")
+                exits.leave(path)
+            case n.Assign(name=x) if x in self.selections:
+                self.select(path, stmt)
+                go_on(path)
+            case n.Assign(name=x) if x in self.looked_ahead:
+                self.assign_late(x, path, stmt)
+                go_on(path)
+            case n.Assign():
+                self.assign(stmt, path)
+                go_on(path)
+            case n.Sample():
+                self.draw(stmt, path)
+                go_on(path)
+            case n.Emit():
+                self.emit(stmt, path)
+                go_on(path)
+            case n.If() if _quiet(stmt):
+                self.merge(stmt, path, self.program(stmt))
+                go_on(path)
+            case n.If(branches=branches, otherwise=otherwise):
+                inner = Exits(go_on, exits.leave)
+                self._arms(branches, otherwise, path, inner)
+            case n.For() | n.While():
+                self.loop(stmt, path, go_on)
+            case n.Invoke():
+                self.invoke(stmt, path)
+                go_on(path)
+            case n.Choose() | n.Logistic():
+                raise Reject("language", stmt.span, "draws by densities")
+
+    def loop(self, stmt: n.For | n.While, path: Path, go_on: Go) -> None:
+        """A loop: in the next layer."""
+        raise NotImplementedError
+
+    def invoke(self, stmt: n.Invoke, path: Path) -> None:
+        """A call: in the layer of calls."""
+        raise NotImplementedError
+
+    def assign(self, stmt: n.Assign, path: Path, scopes: tuple[Scope, Scope] | None = None) -> None:
+        """`x = E`, each run for itself."""
+        one, other = scopes or (self.program(stmt), self.program(stmt))
+        sort = self.sorts.get(stmt.name)
+        if sort is None:
+            raise Reject("form", stmt.span, f"`{stmt.name}` has no sort")
+        values = [self.value(stmt.value, path, run, s) for run, s in ((0, one), (1, other))]
+        path.values[stmt.name] = (self.as_sort(stmt, values[0], sort), self.as_sort(stmt, values[1], sort))
+
+    def emit(self, stmt: n.Emit, path: Path) -> None:
+        """A record: its tag is told by the path; its fields are the same on both runs."""
+        at = path.ghosts["$records"]
+        scope = self.program(stmt)
+        for f in stmt.fields:
+            pair = [self.value(f.value, path, run, scope) for run in (0, 1)]
+            sort = self.sorts.get(f"{f.name} of out")
+            if sort is None:
+                raise Reject("form", stmt.span, f"`{f.name}` has no sort")
+            one, other = (self.as_sort(stmt, v, sort) for v in pair)
+            path.oblige("output", stmt.span, f"{stmt.tag}.{f.name} is the same on D'", one == other)
+            path.fact(Kind.TOLD, self.out.fields[f.name](at) == one)
+            self.emitted(stmt, f.name, one, path)
+        there = both(self.out.tag(at) == self.out.number(stmt.tag), at < self.out.length, at >= 0)
+        path.fact(Kind.TOLD, there)
+        path.ghosts["$records"] = at + 1
+        counted = f"$count_{stmt.tag}"
+        path.ghosts[counted] = path.ghosts[counted] + 1
+        path.fact(Kind.TOLD, path.ghosts[counted] <= self.out.counts[stmt.tag])
+
+    def emitted(self, stmt: n.Emit, name: str, value: Term, path: Path) -> None:
+        """A number that a record holds; the layer of calls bounds it."""
+
+    # --- tests --------------------------------------------------------------------------------------------
+
+    def take(self, path: Path, tests: tuple[Term, Term], holds: bool, e: n.Expr, what: str) -> None:
+        """The run on D finds a test to be `holds`; so must the one on D', and it is released."""
+        one, other = (t if holds else z3.Not(t) for t in tests)
+        path.fact(Kind.RUN, one)
+        path.oblige("output", e.span, f"{what} {'holds' if holds else 'fails'} on D' as well", other)
+        path.fact(Kind.PRIME, other)
+
+    def tested(self, e: n.Expr, path: Path, scope: Scope) -> tuple[Term, Term]:
+        """A test in both runs."""
+        return self.truth(e, path, 0, scope), self.truth(e, path, 1, scope)
+
+    def _arms(
+        self, branches: tuple[n.Branch, ...], otherwise: tuple[n.Stmt, ...], path: Path, exits: Exits
+    ) -> None:
+        if not branches:
+            self.block(otherwise, path, exits)
+            return
+        first = branches[0]
+        tests = self.tested(first.test, path, Scope(Mode.PROGRAM, self.symbols.true, first.test.span))
+        no = path.copy()
+        self.take(path, tests, True, first.test, "the test")
+        self.block(first.body, path, exits)
+        self.take(no, tests, False, first.test, "the test")
+        self._arms(branches[1:], otherwise, no, exits)
+
+    def merge(self, stmt: n.If, path: Path, scope: Scope, other_scope: Scope | None = None) -> None:
+        """An `if` that only assigns: the runs need not agree. Each has its own value of every variable, and
+        what is partial in an arm is evaluated under that run's own test.
+        """
+        scopes = [scope, other_scope or scope]
+        before = dict(path.values)
+        arms: list[tuple[list[Term], dict[str, tuple[Term, Term]]]] = []
+        for branch in stmt.branches:
+            path.values = dict(before)
+            tests = [self.truth(branch.test, path, run, scopes[run]) for run in (0, 1)]
+            self._quietly(branch.body, path, [s.under(t) for s, t in zip(scopes, tests, strict=True)])
+            arms.append((tests, path.values))
+            scopes = [s.under(z3.Not(t)) for s, t in zip(scopes, tests, strict=True)]
+        path.values = dict(before)
+        self._quietly(stmt.otherwise, path, scopes)
+        for tests, values in reversed(arms):
+            merged = {}
+            for x in (
+                values.keys() & path.values.keys()
+            ):  # a variable has a value after it if it has one in each arm
+                one, other = (self.choice(stmt, tests[r], values[x][r], path.values[x][r]) for r in (0, 1))
+                merged[x] = (one, other)
+            path.values = merged
+
+    def _quietly(self, body: tuple[n.Stmt, ...], path: Path, scopes: list[Scope]) -> None:
+        for stmt in body:
+            match stmt:
+                case n.Assign():
+                    self.assign(stmt, path, (scopes[0], scopes[1]))
+                case n.If():
+                    self.merge(stmt, path, scopes[0], scopes[1])
+                case _:
+                    pass
+
+    # --- draws --------------------------------------------------------------------------------------------
+
+    def draw(self, stmt: n.Sample, path: Path) -> None:
+        """One draw: condition iii (fresh; scales positive, and the same on D and D' at this pair of runs,
+        which is what the chain rule needs) and condition iv (order, support, cost).
+        """
+        x, place, scope = stmt.name, stmt.span, self.program(stmt)
+        noise = self.noise[x]
+        if stmt.index is None:
+            at, other_at = self.symbols.zero, self.symbols.zero
+        else:
+            at, other_at = (self.whole_number(stmt.index, path, run, scope) for run in (0, 1))
+        path.oblige("draws", place, f"{x}: the same index on D'", at == other_at)
+        upto, dense = path.ghosts[f"$drawn_{x}"], path.ghosts[f"$dense_{x}"]
+        self.prove(path, "fresh", place, f"{x} was not drawn before at this index", at >= upto, (Kind.RUN,))
+        rate, step = self._distribution(stmt, path, scope)
+        one, other = (f(at) for f in noise.symbols)
+        if step is not None:
+            path.fact(Kind.RUN, one == step * z3.ToReal(noise.whole(at)))
+        if stmt.family.one_sided:
+            path.fact(Kind.RUN, one >= 0)
+        shift = self.shift(x, at, path, place)
+        if step is not None:
+            whole = step * z3.ToReal(self.steps(shift, step))
+            path.oblige("support", place, f"{x} moves by whole steps", shift == whole)
+        path.fact(Kind.PRIME, other == one + shift)
+        if stmt.family.one_sided:
+            path.oblige("support", place, f"the aligned {x} is not negative", one + shift >= 0)
+        path.ghosts["alignment_cost"] = path.ghosts["alignment_cost"] + self._cost(shift, rate)
+        path.ghosts[f"$drawn_{x}"] = at + 1
+        path.ghosts[f"$dense_{x}"] = both(dense, at == upto)
+        path.made.append((x, at, divided(rate[1], rate[0]), step))
+
+    def _cost(self, shift: Term, rate: tuple[Term, Term]) -> Term:
+        """|shift| * above / below: a bound of ln f(x)/f(x + shift)."""
+        above, below = rate
+        return divided(absolute(shift) * above, below)
+
+    def _distribution(
+        self, stmt: n.Sample, path: Path, scope: Scope
+    ) -> tuple[tuple[Term, Term], Term | None]:
+        """How fast the density falls, as a quotient, and the step of its lattice. For LAPLACE(s) and its kin
+        ln f(x)/f(y) <= |x - y|/s, on a lattice as well; GEOMETRIC(1 - exp(-a)) has the ratio exp(-a) for
+        each step.
+        """
+        place, x = stmt.span, stmt.name
+        wanted = 2 if stmt.family.stepped else 1
+        if len(stmt.args) != wanted:
+            raise Reject("form", place, f"{stmt.family.value} takes {wanted} arguments")
+        args = [[real(self.number(a, path, run, scope)) for run in (0, 1)] for a in stmt.args]
+        for one, other in args:
+            self.prove(path, "scales", place, f"what {x} is drawn with is positive", one > 0, (Kind.RUN,))
+            path.oblige("scales", place, f"what {x} is drawn with is the same on D'", one == other)
+        unit = z3.RealVal(1, self.symbols.ctx)
+        match stmt.family:
+            case n.Family.LAPLACE | n.Family.EXPONENTIAL:
+                return (unit, args[0][0]), None
+            case n.Family.DISCRETE_LAPLACE | n.Family.DISCRETE_EXPONENTIAL:
+                return (unit, args[0][0]), args[1][0]
+            case n.Family.GEOMETRIC:
+                p = args[0][0]
+                self.prove(
+                    path, "scales", place, f"{x} is drawn with a probability below 1", p < 1, (Kind.RUN,)
+                )
+                power = self._exponent(p)
+                if power is None:
+                    raise Reject("language", place, "Geo takes a probability of the form 1 - exp(-a)")
+                return (-power, unit), unit
+
+    def _exponent(self, p: Term) -> Term | None:
+        """The b of p = 1 - exp(b)."""
+        if (
+            z3.is_sub(p)
+            and p.num_args() == 2
+            and z3.is_rational_value(p.arg(0))
+            and p.arg(0).as_fraction() == 1
+        ):
+            power = p.arg(1)
+            if z3.is_app(power) and power.decl().eq(self.rules[EXP]):
+                return power.arg(0)
+        return None
+
+
+def _is_random(stmt: n.Stmt) -> bool:
+    """Whether a statement draws, calls or selects."""
+    return any(
+        isinstance(s, n.Sample | n.Invoke) or (isinstance(s, n.Assign) and isinstance(s.value, n.Gather))
+        for s in statements_in((stmt,))
+    )
+
+
+def _quiet(stmt: n.If) -> bool:
+    """Whether all arms only assign, and select nothing."""
+    inside = list(statements_in((stmt,)))
+    return all(isinstance(s, n.Assign | n.If | n.Pass) for s in inside)

@@ -1,0 +1,118 @@
+"""Where the two runs are: one path through the program, and the place from which an expression is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from aligncheck.kernel.logic import Fact, Kind
+from aligncheck.kernel.terms import Term, both
+from aligncheck.kernel.verdict import Line
+from aligncheck.source import Span
+
+
+class Mode(Enum):
+    """Who reads.
+
+    CLAUSE: a declaration or the claim. PROGRAM: a statement. ALIGN: a line of the alignment, or what it looks
+    ahead to. LEVEL: the same, where only is asked what a line depends on. EARLY and RELATION: an invariant of
+    the run on D, or of both.
+    """
+
+    CLAUSE = "clause"
+    PROGRAM = "program"
+    ALIGN = "align"
+    LEVEL = "level"
+    EARLY = "early"
+    RELATION = "relation"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """`bound` are the indices around an expression, in order: every symbol that is introduced below is a
+    function of all of them. `generic` are those of which nothing but `guard` is known, so that facts hold
+    for all of them. `guard` is what holds wherever the expression is evaluated.
+    """
+
+    mode: Mode
+    guard: Term
+    place: Span
+    bound: tuple[tuple[str, Term], ...] = ()
+    generic: tuple[Term, ...] = ()
+
+    def under(self, condition: Term) -> Scope:
+        """The scope where a condition holds as well."""
+        return replace(self, guard=both(self.guard, condition))
+
+    def binding(self, name: str, term: Term, generic: bool) -> Scope:
+        """The scope with one more index."""
+        more = (term,) if generic else ()
+        return replace(self, bound=(*self.bound, (name, term)), generic=(*self.generic, *more))
+
+
+@dataclass(frozen=True, slots=True)
+class Obligation:
+    """`goal` must follow from the facts RUN, TOLD and WHOLE of the path, later ones included (it speaks of
+    complete runs), and from those PRIME facts that stand before `position`.
+    """
+
+    condition: str
+    place: Span
+    sentence: str
+    goal: Term
+    position: int
+    line: Line | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What the last execution of a call released: how many records, their tags and fields."""
+
+    length: Term
+    tag: Term
+    fields: dict[str, Term]
+
+
+@dataclass
+class Path:
+    """One way through both runs since the start. `values` are a variable's values on D and on D'; `made` are
+    the draws since the last loop head (name, index, scale, step); the ghosts `$drawn_X` and `$dense_X` sum
+    up all draws.
+    """
+
+    values: dict[str, tuple[Term, Term]] = field(default_factory=dict)
+    ghosts: dict[str, Term] = field(default_factory=dict)
+    facts: list[Fact] = field(default_factory=list)
+    pending: list[Obligation] = field(default_factory=list)
+    made: list[tuple[str, Term, Term, Term | None]] = field(default_factory=list)
+    selected: set[str] = field(default_factory=set)
+    calls: dict[str, Called] = field(default_factory=dict)
+    known: set[tuple[Kind, int]] = field(default_factory=set)
+    looked_ahead: bool = False
+
+    def copy(self) -> Path:
+        """The same place, to go on in another way."""
+        return Path(
+            dict(self.values),
+            dict(self.ghosts),
+            list(self.facts),
+            list(self.pending),
+            list(self.made),
+            set(self.selected),
+            dict(self.calls),
+            set(self.known),
+            self.looked_ahead,
+        )
+
+    def fact(self, kind: Kind, formula: Term, variables: tuple[Term, ...] = ()) -> None:
+        """Adds a fact, once."""
+        key = (kind, formula.get_id())
+        if key not in self.known:
+            self.known.add(key)
+            self.facts.append(Fact(kind, formula, variables))
+
+    def oblige(
+        self, condition: str, place: Span, sentence: str, goal: Term, line: Line | None = None
+    ) -> None:
+        """Adds an obligation, to be decided when this stretch of the path is complete."""
+        self.pending.append(Obligation(condition, place, sentence, goal, len(self.facts), line))

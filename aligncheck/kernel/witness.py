@@ -1,0 +1,66 @@
+"""What the kernel is told by those who searched, and does not believe: where to look, never that it is so.
+
+Expressions are in the language of `invariant`, with these further names, which no spec can contain:
+
+`$records`, `$count_TAG`  records so far, and those with a tag
+`$drawn_X`  one more than the greatest index of X drawn so far (0: none)
+`$dense_X`  whether all indices of X below that are drawn
+`$head_K_NAME`  what NAME (a variable, or a ghost without its `$`) was at the head of loop K, the last time
+`$below_W[j]`  how many indices below j the selection W holds
+`$moved_Q[j]`  how far the answers of Q below j moved in all (adjacency l1)
+`$differing_Q`, `$down_Q`, `$up_Q`  the answers that move (adjacency one, moved); Q is the first name declared
+`$round_K`  the index of a loop that has no name for it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from aligncheck.syntax.nodes import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """How a `while` loop ends almost surely: in each round the draw of `noise` is above `threshold` with the
+    same probability, its scale being at least `scale`, and then there is no further round; both are values
+    that the program has where the loop is reached.
+    """
+
+    noise: str
+    threshold: Expr
+    scale: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class LoopWitness:
+    """One loop: `early` is true of every run on D that gets there, `invariants` of complete runs on D with
+    the aligned ones on D'. A `while` loop ends by its `measure` or by `chance`.
+    """
+
+    early: tuple[Expr, ...] = ()
+    invariants: tuple[Expr, ...] = ()
+    measure: Expr | None = None
+    chance: Chance | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """For each loop in the order of the text what holds at its head; `sample` are values of public inputs
+    (`len(q)` among them) that satisfy the declarations; `indices` are places where sets may have an element.
+
+    `promises` are true of every complete output (`out[0] is chosen`).
+
+    `length`, if given, is how many records every output has, and `within` bounds the whole numbers in a field
+    of every record: (field, low or None, high or None) for low <= field < high. Callers may use them.
+    """
+
+    loops: tuple[LoopWitness, ...] = ()
+    route: str = "acyclic"
+    sample: tuple[tuple[str, Fraction], ...] = ()
+    indices: tuple[Expr, ...] = ()
+    promises: tuple[Expr, ...] = ()
+    length: Expr | None = None
+    within: tuple[tuple[str, Expr | None, Expr | None], ...] = ()
+    callees: Mapping[str, Witness] = field(default_factory=dict)

@@ -1,0 +1,199 @@
+"""What stands still while the kernel goes through a program: symbols of inputs, noise and output, and all
+decisions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import z3
+
+from aligncheck.kernel.logic import Decider, Fact, Kind
+from aligncheck.kernel.state import Path, Scope
+from aligncheck.kernel.symbols import Drawn, Given, Held, Rule, Symbols, Told
+from aligncheck.kernel.terms import Term, implies
+from aligncheck.kernel.verdict import Decision, Line, Reject
+from aligncheck.kernel.witness import Witness
+from aligncheck.source import Span
+from aligncheck.syntax import nodes as n
+from aligncheck.syntax.walk import statements_in
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A noise variable: its family, and its draws on D and on D' as functions of the index. On a lattice
+    `whole` counts the steps of a draw on D.
+    """
+
+    name: str
+    family: n.Family
+    symbols: tuple[Any, Any]
+    whole: Any
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What `argmax`, `argmin`, `top` or `upto` selects: `at` gives the index at a place, `place` the place of
+    an index, `below` how many selected indices are below one, `other` an index that is left out.
+    """
+
+    name: str
+    gather: n.Gather
+    single: bool
+    count: Term
+    at: Any
+    place: Any
+    below: Any
+    other: Term
+
+    def member(self, j: Term) -> Term:
+        """That an index is selected."""
+        if self.single:
+            return j == self.at(z3.IntVal(0, j.ctx))
+        place = self.place(j)
+        return z3.And(place >= 0, place < self.count, self.at(place) == j)
+
+
+@dataclass
+class Out:
+    """The records of the whole output. A field is a whole number if it is one in every record that has it."""
+
+    length: Term
+    tag: Any
+    tags: tuple[str, ...]
+    counts: dict[str, Term]
+    fields: dict[str, Any]
+    having: dict[str, tuple[str, ...]]
+
+    def number(self, tag: str) -> int:
+        """The number of a tag; -1 for one that no record has."""
+        return self.tags.index(tag) if tag in self.tags else -1
+
+
+@dataclass
+class World:
+    """Everything that does not change along a path."""
+
+    spec: n.Mechanism
+    witness: Witness
+    decider: Decider
+    symbols: Symbols = field(default_factory=Symbols)
+    decisions: list[Decision] = field(default_factory=list)
+    public: dict[str, Term] = field(default_factory=dict)
+    lists: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    lengths: dict[str, Term] = field(default_factory=dict)
+    single: set[str] = field(default_factory=set)
+    private: set[str] = field(default_factory=set)
+    marks: dict[str, Term] = field(default_factory=dict)
+    moved: dict[str, Any] = field(default_factory=dict)
+    whole: dict[int, Any] = field(default_factory=dict)
+    noise: dict[str, Noise] = field(default_factory=dict)
+    functions: dict[str, tuple[n.Function, Any]] = field(default_factory=dict)
+    sorts: dict[str, n.Sort] = field(default_factory=dict)
+    settled: frozenset[str] = frozenset()
+    rules: dict[str, Any] = field(default_factory=dict)
+
+    # --- decisions ----------------------------------------------------------------------------------------
+
+    def decided(self, condition: str, place: Span, sentence: str, steps: int = 0) -> None:
+        """Writes down a decision."""
+        self.decisions.append(Decision(condition, place, sentence, steps))
+
+    def prove(
+        self,
+        path: Path,
+        condition: str,
+        place: Span,
+        sentence: str,
+        goal: Term,
+        kinds: tuple[Kind, ...],
+        line: Line | None = None,
+    ) -> None:
+        """Decides now, from what is known on the path so far, of these kinds. Raises Reject."""
+        self._decide([f for f in path.facts if f.kind in kinds], condition, place, sentence, goal, line)
+
+    def discharge(self, path: Path) -> None:
+        """Decides all that is pending. Raises Reject."""
+        for o in path.pending:
+            known = [f for at, f in enumerate(path.facts) if f.kind is not Kind.PRIME or at < o.position]
+            self._decide(known, o.condition, o.place, o.sentence, o.goal, o.line)
+        path.pending = []
+
+    def _decide(
+        self, facts: list[Fact], condition: str, place: Span, sentence: str, goal: Term, line: Line | None
+    ) -> None:
+        steps = self.decider.follows(facts, goal)
+        if steps is None:
+            raise Reject(condition, place, f"not shown: {sentence}", line)
+        self.decided(condition, place, sentence, steps)
+
+    def state(self, path: Path, kind: Kind, scope: Scope, formula: Term, *more: Term) -> None:
+        """A fact that holds wherever the scope is, for all indices around it and for `more`."""
+        path.fact(kind, implies(scope.guard, formula), (*scope.generic, *more))
+
+    # --- symbols ------------------------------------------------------------------------------------------
+
+    def sort(self, sort: n.Sort) -> Any:
+        """Z3's sort."""
+        match sort:
+            case n.Sort.REAL:
+                return self.symbols.REAL
+            case n.Sort.INT:
+                return self.symbols.INT
+            case n.Sort.BOOL:
+                return self.symbols.BOOL
+
+    def index(self, name: str) -> Term:
+        """An arbitrary whole number."""
+        return self.symbols.constant(name, self.symbols.INT, Given())
+
+    def held(self, name: str, sort: Any) -> Term:
+        """A value of which nothing is known; it may depend on every draw so far."""
+        return self.symbols.constant(name, sort, Held())
+
+    def declare_noise(self) -> None:
+        """Symbols for every noise variable, which has one family."""
+        s = self.symbols
+        for stmt in statements_in(self.spec.body):
+            if not isinstance(stmt, n.Sample):
+                continue
+            known = self.noise.get(stmt.name)
+            if known is not None and known.family is not stmt.family:
+                raise Reject("language", stmt.span, f"`{stmt.name}` is drawn from two families")
+            if known is None:
+                on_d, on_other = (
+                    s.function(stmt.name + mark, (s.INT,), s.REAL, Drawn(stmt.name, run))
+                    for run, mark in enumerate(("", "'"))
+                )
+                whole = s.function(f"steps of {stmt.name}", (s.INT,), s.INT, Drawn(stmt.name, 0))
+                self.noise[stmt.name] = Noise(stmt.name, stmt.family, (on_d, on_other), whole)
+                if stmt.family.discrete:
+                    self.whole[on_d.get_id()] = whole
+
+    def declare_functions(self) -> None:
+        """A symbol for every public function: the same function on D and D'."""
+        for f in self.spec.functions:
+            domain = tuple(self.sort(a) for a in f.args)
+            self.functions[f.name] = (f, self.symbols.function(f.name, domain, self.sort(f.result), Rule()))
+
+    def output(self) -> Out:
+        """Symbols for the whole output."""
+        s = self.symbols
+        emits = [stmt for stmt in statements_in(self.spec.body) if isinstance(stmt, n.Emit)]
+        tags = tuple(dict.fromkeys(e.tag for e in emits))
+        having: dict[str, list[str]] = {}
+        for e in emits:
+            for f in e.fields:
+                having.setdefault(f.name, [])
+                having[f.name] += [e.tag] if e.tag not in having[f.name] else []
+        length = s.constant("len(out)", s.INT, Told(False))
+        tag = s.function("tag", (s.INT,), s.INT, Told(False))
+        counts = {t: s.constant(f"out.count({t})", s.INT, Told(False)) for t in tags}
+        fields = {}
+        for name in having:
+            sort = self.sorts.get(f"{name} of out")
+            if sort is None:
+                raise Reject("form", self.spec.span, f"the field `{name}` has no sort")
+            fields[name] = s.function(name, (s.INT,), self.sort(sort), Told(sort is n.Sort.REAL))
+        return Out(length, tag, tags, counts, fields, {k: tuple(v) for k, v in having.items()})

@@ -1,0 +1,43 @@
+"""Specs with their witnesses, for the tests of the kernel."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from aligncheck.check import check
+from aligncheck.judge import judge_in_full
+from aligncheck.kernel.verdict import Accepted
+from aligncheck.kernel.witness import Witness
+from aligncheck.syntax.nodes import Mechanism
+from aligncheck.syntax.parse import parse
+from aligncheck.syntax.read import read_source
+from aligncheck.witness.fit import witnesses
+from aligncheck.witness.text import read, written
+
+PROJECT = Path(__file__).parents[1]
+WITNESSES = PROJECT / "tests" / "data" / "kernel"
+
+
+def spec_of(path: Path) -> Mechanism:
+    """The tree of a spec: parsed, and its callees read."""
+    source = read_source(str(path))
+    tree = parse(source)
+    return check(source, tree) if tree.uses else tree
+
+
+def witness_of(folder: str, name: str) -> Witness:
+    """The witness that is kept for a spec."""
+    return read((WITNESSES / folder / f"{name}.json").read_text("utf-8"))
+
+
+def search(path: Path, folder: str) -> bool:
+    """Finds a witness anew and keeps it; whether the kernel accepts it."""
+    source = read_source(str(path))
+    spec = check(source, parse(source))
+    _, proven = judge_in_full(spec, source, time.monotonic() + 60, False)
+    witness, answer = witnesses(proven)
+    if isinstance(answer, Accepted):
+        name = path.stem.removesuffix("_ok")
+        (WITNESSES / folder / f"{name}.json").write_text(written(witness) + "\n", "utf-8")
+    return isinstance(answer, Accepted)

@@ -1,0 +1,252 @@
+"""The kernel's own promises: it refuses what is no spec, does not depend on names, and its facts never
+contradict.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kernel_cases import PROJECT, spec_of, witness_of
+
+from aligncheck.kernel.decide import Kernel, decide
+from aligncheck.kernel.form import well_formed
+from aligncheck.kernel.logic import Decider, Fact
+from aligncheck.kernel.verdict import Accepted, Rejected
+from aligncheck.kernel.witness import LoopWitness, Witness
+from aligncheck.source import Source, Span
+from aligncheck.syntax import nodes as n
+from aligncheck.syntax.parse import parse
+from aligncheck.witness.text import expression, read, written
+
+SMALL = ("svt", "noisy_max", "smart_sum", "svt_with_gap_untagged", "noisy_max_gap", "svt_discrete")
+
+
+def tree(name: str) -> n.Mechanism:
+    return spec_of(PROJECT / "specs" / f"{name}.dp")
+
+
+# --- form -------------------------------------------------------------------------------------------------
+
+
+def nodes_of(value: Any) -> Iterator[n.Node]:
+    if isinstance(value, n.Node):
+        yield value
+        for each in fields(value):
+            yield from nodes_of(getattr(value, each.name))
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from nodes_of(one)
+
+
+def with_node(value: Any, old: n.Node, new: Any) -> Any:
+    if value is old:
+        return new
+    if isinstance(value, n.Node):
+        changed = {f.name: with_node(getattr(value, f.name), old, new) for f in fields(value)}
+        return type(value)(**changed)
+    if isinstance(value, tuple):
+        return tuple(with_node(one, old, new) for one in value)
+    return value
+
+
+def spoiled(spec: n.Mechanism, rng: random.Random) -> Any:
+    """The tree with one part replaced by what may not stand there, or may."""
+    everything = list(nodes_of(spec))
+    strange: list[Any] = [
+        None,
+        1,
+        "x",
+        (),
+        Fraction(1, 2),
+        n.Name("$records"),
+        n.Name("a!1"),
+        n.Number(Fraction(0)),
+    ]
+    strange += [n.Boolean(True), n.Break(), n.Pass(), rng.choice(everything), spec]
+    if rng.random() < 0.5:
+        return with_node(spec, rng.choice(everything), rng.choice(strange))
+    node = rng.choice(everything)
+    name = rng.choice([f.name for f in fields(node)])
+    changed = {f.name: getattr(node, f.name) for f in fields(node)}
+    changed[name] = rng.choice(strange)
+    return with_node(spec, node, type(node)(**changed))
+
+
+def test_ill_formed_trees_are_rejected_and_never_crash() -> None:
+    rng, rejected = random.Random(7), 0
+    specs = [tree(name) for name in ("svt", "noisy_max", "second_chance", "local_report")]
+    for _ in range(250):
+        rejected += isinstance(decide(spoiled(rng.choice(specs), rng), Witness()), Rejected)
+    assert rejected >= 200
+
+
+@pytest.mark.parametrize("value", [None, 3, "mechanism", (), n.Pass(), object()])
+def test_what_is_no_tree_is_rejected(value: object) -> None:
+    answer = decide(value, Witness())  # type: ignore[arg-type]
+    assert isinstance(answer, Rejected)
+    assert answer.condition == "form"
+
+
+def test_a_witness_that_is_none_is_rejected() -> None:
+    spec = tree("svt")
+    for witness in (None, Witness(loops=(3,)), Witness(loops=(LoopWitness(early=(None,)),))):  # type: ignore[arg-type]
+        assert isinstance(decide(spec, witness), Rejected)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("k : int", "eta : int"),  # an input and a noise variable
+        ("for i, x in q", "for eps, x in q"),  # an input and an index
+        ("winner = ", "eps = "),
+        ("argmax(q[i] + eta[i] for i in q)", "argmax(q[eps] + eta[eps] for eps in q)"),
+        ("emit chosen(index = winner)", "break"),
+        ("emit chosen(index = winner)", "emit chosen(index = winner and 1)"),
+        ("emit chosen(index = winner)", "emit chosen(index = q)"),
+        ("emit chosen(index = winner)", "emit chosen(index = unknown)"),
+        ("emit chosen(index = winner)", "emit chosen(index = len(out))"),
+        ("emit chosen(index = winner)", "emit chosen(index = alignment_cost)"),
+        ("emit chosen(index = winner)", "emit chosen(index = winner')"),
+        ("privacy eps", "privacy eps + q[0]"),
+    ],
+)
+def test_names_and_sorts_are_checked_by_the_kernel_itself(change: tuple[str, str]) -> None:
+    text = (PROJECT / "specs" / "noisy_max.dp").read_text("utf-8").replace("  eps :", "  k : int\n  eps :")
+    witness = witness_of("specs", "noisy_max")
+    assert isinstance(decide(parse(Source("s", text)), witness), Accepted)
+    assert change[0] in text
+    answer = decide(parse(Source("s", text.replace(*change))), witness)
+    assert isinstance(answer, Rejected)
+
+
+# --- names ------------------------------------------------------------------------------------------------
+
+STYLE = (
+    "place",
+    "sum",
+    "tag",
+    "records",
+    "steps",
+    "head_0_records",
+    "drawn_eta",
+    "greatest",
+    "relaxed",
+    "below",
+)
+
+
+@pytest.mark.parametrize("name", ["svt_discrete", "smart_sum"])
+def test_names_mean_nothing(name: str) -> None:
+    """Every variable, noise and input is renamed to a word that the kernel uses for its own symbols."""
+    spec, witness = tree(name), witness_of("specs", name)
+    kinds = (n.Assign, n.Sample, n.Parameter)
+    old = list(dict.fromkeys(x.name for x in nodes_of(spec) if isinstance(x, kinds)))
+    table = dict(zip(old, STYLE, strict=False))
+    again = decide(renamed(spec, table), read(written(renamed_witness(witness, table))))
+    first = decide(spec, witness)
+    assert isinstance(first, Accepted)
+    assert isinstance(again, Accepted)
+    assert [d.condition for d in first.decisions] == [d.condition for d in again.decisions]
+
+
+def renamed(value: Any, table: dict[str, str]) -> Any:
+    if isinstance(value, n.Node):
+        changed: dict[str, Any] = {}
+        for f in fields(value):
+            part = getattr(value, f.name)
+            named = f.name in ("ident", "base", "name", "selection") and not isinstance(
+                value, n.Mechanism | n.EmitField
+            )
+            changed[f.name] = ghost(part, table) if named and isinstance(part, str) else renamed(part, table)
+        return type(value)(**changed)
+    if isinstance(value, tuple):
+        return tuple(renamed(one, table) for one in value)
+    return value
+
+
+def ghost(name: str, table: dict[str, str]) -> str:
+    for start in ("$drawn_", "$dense_", "$below_"):
+        if name.startswith(start):
+            return start + table.get(name.removeprefix(start), name.removeprefix(start))
+    return table.get(name, name)
+
+
+def renamed_witness(witness: Witness, table: dict[str, str]) -> Witness:
+    loops = []
+    for loop in witness.loops:
+        early, both = renamed(loop.early, table), renamed(loop.invariants, table)
+        loops.append(replace(loop, early=early, invariants=both, measure=renamed(loop.measure, table)))
+    return replace(witness, loops=tuple(loops), sample=())
+
+
+# --- facts ------------------------------------------------------------------------------------------------
+
+
+class Alarmed(Kernel):
+    """Asks at every place whether the facts contradict each other."""
+
+    def __init__(self, spec: n.Mechanism, witness: Witness) -> None:
+        super().__init__(spec, witness, Decider())
+        self.places: dict[tuple[str, Span], list[bool]] = {}
+
+    def _decide(
+        self, facts: list[Fact], condition: str, place: Span, sentence: str, goal: Any, line: Any
+    ) -> None:
+        contradict = self.decider.follows(facts, self.symbols.false) is not None
+        self.places.setdefault((condition, place), []).append(contradict)
+        super()._decide(facts, condition, place, sentence, goal, line)
+
+
+@pytest.mark.parametrize("name", ["smart_sum", "noisy_max_gap"])
+def test_facts_never_contradict_each_other(name: str) -> None:
+    """At every place some path is possible: `false` does not follow there. (Some ways through a program are
+    not.)
+    """
+    kernel = Alarmed(well_formed(tree(name)), witness_of("specs", name))
+    kernel.judged()
+    assert len(kernel.places) >= 8
+    for place, contradictions in kernel.places.items():
+        assert not all(contradictions), place
+
+
+def test_each_accepted_witness_is_needed() -> None:
+    """Without its lines the same spec is not accepted: they are not decoration."""
+    for name in ("svt", "noisy_max"):
+        assert isinstance(decide(tree(name), Witness()), Rejected)
+
+
+def test_a_false_line_is_never_accepted() -> None:
+    spec, witness = tree("noisy_max"), witness_of("specs", "noisy_max")
+    for text in (
+        "alignment_cost <= 0",
+        "false",
+        "eta[0] <= 0",
+        "$drawn_eta > i",
+        "winner == 0",
+        "q[0] == q'[0]",
+    ):
+        (loop,) = witness.loops
+        lies = replace(loop, invariants=(*loop.invariants, expression(text)))
+        assert isinstance(decide(spec, replace(witness, loops=(lies,))), Rejected), text
+
+
+def test_the_same_question_has_the_same_answer() -> None:
+    """Steps, too: nothing depends on what was asked before."""
+    one = decide(tree("svt"), witness_of("specs", "svt"))
+    decide(tree("noisy_max"), witness_of("specs", "noisy_max"))
+    other = decide(tree("svt"), witness_of("specs", "svt"))
+    assert one == other
+    assert isinstance(one, Accepted)
+
+
+def test_witnesses_are_read_as_they_are_written() -> None:
+    for path in sorted(Path(PROJECT / "tests" / "data" / "kernel").rglob("*.json")):
+        text = path.read_text("utf-8").strip()
+        assert written(read(text)) == text
+        assert len(text) <= 2000
