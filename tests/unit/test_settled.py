@@ -1,0 +1,166 @@
+"""What a term depends on: the explicit list of what is made, definitions looked through, the second run."""
+
+from __future__ import annotations
+
+import pytest
+from small_specs import paths_of
+
+from aligncheck.obligations.alignment import ahead_in
+from aligncheck.obligations.families import families_one_to_one
+from aligncheck.relational.paths import Analysis, Drawing
+from aligncheck.relational.settled import NOTHING, Entry, Made, common, copied, is_settled
+from aligncheck.relational.terms import App, Kind, Sort, Sym, Term, add, atoms, const, mul
+
+
+def _symbol(name: str, kind: Kind) -> Sym:
+    return Sym(name, Sort.REAL, kind)
+
+
+X, Y, Z = (_symbol(name, Kind.NOISE) for name in "xyz")
+A, EPS = _symbol("a", Kind.DATA), _symbol("eps", Kind.PARAMETER)
+BEST, OTHER, LOST = (_symbol(name, Kind.EXTREMUM) for name in ("val:best", "val:other", "val:lost"))
+STATE, DRIFT = _symbol("s@1", Kind.STATE), _symbol("d:s@1", Kind.DRIFT)
+INDEX = Sym("j", Sort.INT, Kind.GHOST)
+PLACE = Sym("val:best~where", Sort.INT, Kind.PLACE)
+
+
+def xi(index: Term) -> App:
+    return App("xi", (index,), Sort.REAL, Kind.NOISE)
+
+
+DEFINED: dict[Term, tuple[Term, ...]] = {BEST: (add(X, A),), OTHER: (mul(BEST, EPS), xi(INDEX))}
+
+
+def definition(atom: Sym | App) -> tuple[Term, ...] | None:
+    return DEFINED.get(atom)
+
+
+def made(*symbols: Sym | App) -> Made:
+    return NOTHING.then(*(Entry(s) for s in symbols))
+
+
+@pytest.mark.parametrize(
+    ("atom", "fixed", "wanted"),
+    [
+        (A, (), True),
+        (X, (), False),
+        (X, (Y,), False),
+        (X, (Y, X), True),
+        (BEST, (), False),
+        (BEST, (X,), True),
+        (BEST, (BEST,), True),  # it was computed by then, whatever it is made of
+        (OTHER, (X,), False),  # by way of the draw in its set
+        (OTHER, (X, xi(const(0))), False),
+        (LOST, (X, Y, Z, BEST), False),  # without a definition: only if it is listed
+        (STATE, (X, Y, Z), False),
+        (DRIFT, (STATE,), False),
+        (DRIFT, (DRIFT,), True),
+        (App("q", (PLACE,), Sort.REAL, Kind.DATA), (), False),
+        (Sym("i@1", Sort.INT, Kind.COUNTER), (), False),  # in which round a loop was left
+        (App("out:is:t", (const(0),), Sort.BOOL, Kind.OMEGA), (), True),
+    ],
+)
+def test_settled(atom: Sym | App, fixed: tuple[Sym | App, ...], wanted: bool) -> None:
+    assert is_settled(atom, definition, made(*fixed)) is wanted
+
+
+def test_the_draws_of_an_ended_loop_are_settled_at_every_index_that_is() -> None:
+    whole = NOTHING.then(Entry(xi(INDEX), "xi", whole=True))
+    assert is_settled(xi(const(3)), definition, whole)
+    assert is_settled(OTHER, definition, whole.then(Entry(X, "x")))
+    assert not is_settled(xi(PLACE), definition, whole)
+    assert not is_settled(xi(const(3)), definition, whole.without(frozenset({"xi"})))
+
+
+def test_a_definition_that_leads_back_to_itself_settles_nothing() -> None:
+    circle: dict[Term, tuple[Term, ...]] = {BEST: (OTHER,), OTHER: (BEST, A)}
+    assert not is_settled(BEST, circle.get)
+
+
+def test_the_order_of_what_is_made_is_kept_and_joined() -> None:
+    assert [e.symbol for e in made(X, Y, X).entries] == [X, Y]
+    assert common([made(X, Y, Z), made(Z, X)]) == made(X, Z)
+
+
+def test_a_second_run_shares_what_is_settled_and_nothing_else() -> None:
+    term = add(X, Y, BEST, STATE, A, App("q", (PLACE,), Sort.REAL, Kind.DATA))
+    names = {a.name for a in atoms((copied(term, definition, made(X)),))}
+    assert names == {"x", "y~", "val:best", "s@1~", "a", "q", "val:best~where~"}
+    assert {a.name for a in atoms((copied(BEST, definition),))} == {"val:best~"}
+
+
+# --- along paths --------------------------------------------------------------------------------------------
+
+
+ONE = "a : query, sensitivity 1\nk : int where k >= 1\neps : real where eps > 0"
+
+
+def listed(event: Drawing) -> list[str]:
+    return [e.symbol.name for e in event.made.entries]
+
+
+def drawing(found: Analysis, name: str) -> Drawing:
+    return next(e for p in found.paths for e in p.drawings() if e.name == name)
+
+
+def test_a_draw_lists_the_draws_before_it_though_no_variable_holds_them() -> None:
+    program = "x ~ Lap(1)\nx2 = 0\nx2 = x\ny ~ Lap(1)\nz ~ Lap(1)\nemit v(x + y + z)"
+    found = paths_of(program, "x += y*(k + 1) - y*k - y", ONE)
+    assert listed(drawing(found, "x")) == []
+    assert listed(drawing(found, "y")) == ["x"]
+    assert listed(drawing(found, "z")) == ["x", "y"]
+    assert {a.name for a in ahead_in(found, drawing(found, "x"))} == {"y"}
+
+
+def test_a_loop_head_lists_what_every_way_in_has_made() -> None:
+    program = """
+        if a > 0:
+          x ~ Lap(1)
+          y ~ Lap(1)
+        else:
+          y ~ Lap(1)
+        s = 0
+        for i in range(k):
+          xi[i] ~ Lap(1)
+          s = s + xi[i]
+        z ~ Lap(1)
+        emit v(s + z)
+    """
+    found = paths_of(program, "", ONE)
+    inside, after = (listed(drawing(found, name)) for name in ("xi", "z"))
+    assert "y" in inside
+    assert "x" not in inside
+    assert "xi" not in inside
+    assert {"s@1", "#cost@1"} <= set(inside)
+    assert set(after) == {*inside, "xi"}
+    assert [e.whole for e in drawing(found, "z").made.entries if e.symbol.name == "xi"] == [True]
+
+
+def test_distances_of_two_later_draws_are_two_symbols() -> None:
+    program = "z ~ Lap(1)\nfor i in range(2):\n  xi[i] ~ Lap(1)\nemit v(z)"
+    shift = drawing(paths_of(program, "z += (xi'[0] - xi[0]) - (xi'[1] - xi[1])", ONE), "z").shift
+    assert [a.kind for a in atoms((shift,)) if isinstance(a, App)] == [Kind.UNSETTLED] * 2
+
+
+def test_images_are_compared_at_one_index_in_both_vectors() -> None:
+    program = """
+        for i in range(len(q)):
+          xi[i] ~ Lap(2/eps)
+        w = argmax(q[j] + xi[j] for j in q)
+        emit chosen(index = w)
+    """
+    lines = "xi[i] += 1 when i == argmax(q[j] + xi[j] for j in q where j != w)"
+    found = paths_of(program, lines, "q : queries, sensitivity 1\neps : real where eps > 0 and len(q) >= 2")
+    goals = families_one_to_one(found)
+    assert {o.rule for o in goals} >= {"families_one_to_one"}
+    equal = [o for o in goals if o.rule == "families_one_to_one" and o.hypotheses]
+    assert equal
+    for obligation in equal:
+        both = [h for h in obligation.hypotheses if {"xi", "xi~"} <= {a.name for a in atoms((h,))}]
+        assert both
+        for fact in both:
+            first, second = (
+                {a.args for a in atoms((fact,)) if isinstance(a, App) and a.name == name}
+                for name in ("xi", "xi~")
+            )
+            assert first == second
