@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
+from fractions import Fraction
 
 from aligncheck.execute.errors import RunError
 
@@ -15,7 +15,15 @@ _IDENTIFIERS = frozenset({"", "id", "index", "item", "key", "label", "name"})
 """Headers of columns that name rows, also where the names are numbers; pandas writes its index with none."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
-_FLOAT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+_DECIMAL = re.compile(
+    r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e(?P<power>[+-]?[0-9]+))?|[+-]?inf(inity)?", re.IGNORECASE
+)
+_SHORT = 15
+"""Decimals of so many digits are what the floats that they name are read as (`runtime.decimals`)."""
+
+_LONGEST_POWER = 4
+"""Exponents of more digits make a number infinite, or 0."""
+
 _MISSING = frozenset({"", "na", "nan", "null", "none", "<na>"})
 
 
@@ -75,34 +83,41 @@ class Table:
         c = self.index(column)
         return tuple(row[c] for row in self.rows)
 
-    def numbers(self, column: str) -> list[int | float]:
-        """The cells of a column as numbers; integers stay exact.
+    def numbers(self, column: str) -> list[int | float | Fraction | None]:
+        """The cells of a column as numbers, exactly as they are written; None where one is missing. As in any
+        run, what is missing or infinite is a value, and no error.
 
         Raises:
-            RunError: naming file, line and column of the first cell that is no finite number.
+            RunError: naming file, line and column of the first cell that is no number.
         """
         c = self.index(column)
         return [self._number(row[c], line, column) for row, line in zip(self.rows, self.lines, strict=True)]
 
-    def _number(self, cell: str, line: int, column: str) -> int | float:
+    def _number(self, cell: str, line: int, column: str) -> int | float | Fraction | None:
         text = cell.strip()
         place = f"{self.path}:{line}: column `{column}`"
         if _INTEGER.fullmatch(text):
             return int(text)
         if text.lower() in _MISSING:
-            raise RunError(f"{place}: the value is missing", "fill it in, or leave out the row")
-        if _FLOAT.fullmatch(text):
-            number = float(text)
-            if math.isfinite(number):
-                return number
-            raise RunError(f"{place}: `{text[:40]}` is too large for a float")
+            return None
+        if (decimal := _DECIMAL.fullmatch(text)) is not None:
+            return _exactly(text, decimal["power"])
         advice = "write numbers without separators for thousands" if re.search(r"\d[,_' ]\d", text) else None
-        raise RunError(f"{place}: `{text[:40]}` is no finite number", advice)
+        raise RunError(f"{place}: `{text[:40]}` is no number", advice)
 
     def _is_numeric(self, c: int) -> bool:
         cells = [row[c].strip() for row in self.rows]
         present = [text for text in cells if text.lower() not in _MISSING]
-        return bool(present) and all(_INTEGER.fullmatch(text) or _FLOAT.fullmatch(text) for text in present)
+        return bool(present) and all(_INTEGER.fullmatch(text) or _DECIMAL.fullmatch(text) for text in present)
+
+
+def _exactly(text: str, power: str | None) -> float | Fraction:
+    """A decimal, or an infinity, as a number that is read as just this."""
+    if "n" in text.lower() or (power is None and sum(c.isdigit() for c in text) <= _SHORT):
+        return float(text)
+    if len((power or "").lstrip("+-0")) > _LONGEST_POWER:
+        return float(text)
+    return Fraction(text)
 
 
 def read_table(path: str) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import replace
 from fractions import Fraction
@@ -16,6 +17,7 @@ from aligncheck.conditions import Condition
 from aligncheck.diagnostics import Label
 from aligncheck.emit.python import emit_python
 from aligncheck.execute import Checked, Execution, NoSafeMode, NotVerified, RunError, run_file
+from aligncheck.execute.table import read_table
 from aligncheck.modes import Mode
 from aligncheck.source import Span
 from aligncheck.syntax.parse import parse, read_source
@@ -169,14 +171,10 @@ def test_settings_that_do_not_fit(changed: dict[str, str], message: str, advice:
         (
             "item,count\na,1\nb,two\n",
             "count",
-            "counts.csv:3: column `count`: `two` is no finite number",
+            "counts.csv:3: column `count`: `two` is no number",
             None,
         ),
-        ('item,count\na,1\nb,"1,000"\n', "count", "`1,000` is no finite number", "separators for thousands"),
-        ("item,count\na,1\n\nb,\n", None, "counts.csv:4: column `count`: the value is missing", "fill it in"),
-        ("item,count\na,1\nb,nan\n", None, "counts.csv:3: column `count`: the value is missing", None),
-        ("item,count\na,inf\n", "count", "`inf` is no finite number", None),
-        ("item,count\na,1e999\n", None, "`1e999` is too large for a float", None),
+        ('item,count\na,1\nb,"1,000"\n', "count", "`1,000` is no number", "separators for thousands"),
         ("item,count\na,1,2\n", None, "counts.csv:2: 3 values, but the header names 2 columns", None),
         ("count,count\n1,2\n", None, "counts.csv:1: two columns are called `count`", None),
         ("item;count\na;1\n", None, "no commas in the header", "separated by commas"),
@@ -194,6 +192,17 @@ def test_data_that_cannot_be_read(
         adaptive(csv(tmp_path, text), column)
     assert message in caught.value.message
     assert advice is None or advice in str(caught.value.help)
+
+
+def test_cells_are_read_exactly_and_what_is_missing_is_a_value(tmp_path: Path) -> None:
+    cells = ["", "nan", "NULL", "7", "0.1", "-1.5E2"]
+    cells += ["inf", "-Infinity", "1e99999", "1e0000999", "9007199254740993.25"]
+    table = read_table(csv(tmp_path, "item,count\n" + "".join(f"a,{cell}\n" for cell in cells)))
+    assert table.default_column() == "count"
+    numbers = table.numbers("count")
+    assert numbers[:6] == [None, None, None, 7, 0.1, -150]
+    assert numbers[6:] == [math.inf, -math.inf, math.inf, 10**999, Fraction(2**55 + 5, 4)]
+    assert adaptive(csv(tmp_path, "item,count\na,\nb,inf\nc,9007199254740993.25\n")).answers == (("q", 3),)
 
 
 def test_files_as_pandas_and_spreadsheets_write_them(tmp_path: Path) -> None:
