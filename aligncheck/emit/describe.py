@@ -8,6 +8,7 @@ from typing import assert_never
 
 from aligncheck.emit.layout import STEP
 from aligncheck.emit.units import Units
+from aligncheck.forms import Reading, reading_of
 from aligncheck.modes import Mode
 from aligncheck.syntax import nodes
 from aligncheck.syntax.unparse import unparse_alignment, unparse_expr
@@ -46,9 +47,9 @@ _COMPUTES = {
     ),
 }
 _VALUES = (
-    "The values of private answers never decide whether a run raises: NaN is read as 0, infinities as the "
-    "largest float, and what is not as declared as the nearest value below or at the end of the range (see "
-    "`check`)."
+    "The values of private answers never decide whether a run raises: what is missing (NaN, None) is read as "
+    "0, infinities as the largest float, and what is not as declared as the nearest value below or at the "
+    "end of the range (see `check`)."
 )
 
 
@@ -133,7 +134,7 @@ def of_call(mechanism: nodes.Mechanism, names: Mapping[str, str], indent: str) -
     """What a run takes and gives."""
     width = _WIDTH - len(indent)
     arguments = [
-        _hanging(f"{names[name]}: {_answers(item)}", width)
+        _hanging(f"{names[name]}: {_answers(item, mechanism)}", width)
         for item in _queries(mechanism)
         for name in item.names
     ]
@@ -220,11 +221,13 @@ def _parameters(mechanism: nodes.Mechanism) -> Iterator[tuple[str, str]]:
         yield name, f"{what}, public" + (f", where `{unparse_expr(where)}`." if where is not None else ".")
 
 
-def _answers(item: nodes.Queries) -> str:
+def _answers(item: nodes.Queries, mechanism: nodes.Mechanism) -> str:
     what = _LISTS[item.sort] if item.vector else _SORTS[item.sort]
     text = f"{what}, private"
     if item.vector:
         text += ": a list, a NumPy array or a pandas Series, whose labels come back beside the records"
+    if reading_of(item, mechanism) is Reading.WHOLE:
+        text += "; integers by their type, since rounding could take neighbours further apart"
     if item.lattice is not None:
         text += f"; multiples of `{unparse_expr(item.lattice)}`"
     if item.range is not None:

@@ -77,8 +77,9 @@ def measurement(
     * `any`: the discrete distance, one step for any two values; of lists of one length, so `size` is needed.
     * A single answer, whichever of these its adjacency is but `any`: the absolute distance.
 
-    A declared range is convex, so that the points between are in it. Floats are taken for the binary
-    fractions that they are, since OpenDP's distances are of these. The map computes with fractions, and
+    A declared range is convex, so that the points between are in it. Mechanisms read a float as the shortest
+    decimal that names it, but OpenDP's distances are of the binary fractions that floats are: so these are
+    what the mechanism is given, as `Fraction`s. The map computes with fractions, and
     rounds up where a float is asked for.
 
     Args:

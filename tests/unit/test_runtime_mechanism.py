@@ -371,6 +371,39 @@ GAP = """
 """
 
 
+COUNTS = """
+    mechanism counts
+    input
+      q : {}
+      eps : real where eps > 0
+    privacy eps
+    program
+      for i, x in q:
+        n[i] ~ DLap(1/eps)
+        emit v(x = x + n[i])
+    align
+      n[i] += q[i] - q'[i]
+    """
+
+
+@pytest.mark.parametrize("mode", [Mode.LATTICE, Mode.REFINED])
+@pytest.mark.parametrize(
+    "declared", ["int queries, sensitivity 1, adjacency l1", "int queries, sensitivity 3/2, adjacency one"]
+)
+def test_counts_that_rounding_would_part_are_integers(declared: str, mode: Mode) -> None:
+    """10 answers of 0.95 and 10 of 1.05 are 1 apart in all, and 10 if rounded; 0.9 and 2.1 would be 2."""
+    made, budget = of_text(COUNTS.format(declared), mode), Budget(9)
+    for answers in ([0.95] * 10, [1.05], [0.9], np.array([2.0]), [Fraction(1)], np.array([0.9], dtype=">f4")):
+        mechanism = made(eps=1, budget=budget)
+        for refusing in (mechanism, mechanism.check, lambda v, m=mechanism: next(m.stream(list(v)))):
+            with pytest.raises(AnswersError, match=r"`q.*integer"):
+                refusing(answers)
+    zero = [0] * 3
+    for answers in ([1, 2, 3], np.array([1, 2, 3], dtype=np.uint8), pd.Series([1, 2, 3], dtype="Int64")):
+        records = made(eps=1).with_noise(RecordedNoise(zero))(answers).records
+        assert [record.x for record in records] == [1, 2, 3]
+
+
 # --- labels -------------------------------------------------------------------------------------------------
 
 
