@@ -18,9 +18,14 @@ from aligncheck.discharge.guarantees import bound_holds, bound_is_fixed, length_
 from aligncheck.discharge.prove import Proved, decide
 from aligncheck.discharge.smt import Smt
 from aligncheck.discharge.values import near, value_of
-from aligncheck.discharge.whole import Choices, clauses_of, obligations_with, prepared
+from aligncheck.discharge.whole import (
+    Choices,
+    clauses_of,
+    obligations_of_densities,
+    obligations_with,
+    prepared,
+)
 from aligncheck.internal import InternalError
-from aligncheck.obligations.density import conditions_of, factors_of, joins, privacy_holds
 from aligncheck.obligations.obligation import (
     Impossible,
     Independent,
@@ -206,14 +211,7 @@ class Subject:
         if plan.choices.route != "density" or plan.choices.ways or plan.choices.invariants:
             raise LookupError("a mechanism that draws by densities has another kind of proof")
         pairs = [self._pair(*names) for names in plan.joined]
-        if len({id(draw) for pair in pairs for draw in pair}) != 2 * len(pairs):
-            raise LookupError("a draw goes together with two others")  # its density would count twice
-        factors = factors_of(self.densities, pairs)
-        return [
-            *conditions_of(self.densities, self.source),
-            *(joins(self.densities, *pair) for pair in pairs),
-            *privacy_holds(self.densities, factors, self.source),
-        ]
+        return obligations_of_densities(self.densities, pairs, self.source)
 
     def _pair(self, chosen: str, number: str) -> tuple[Choice, Released]:
         if self.densities is None:

@@ -8,17 +8,15 @@ from fractions import Fraction
 
 from aligncheck.discharge.algebra import canonical, ratio
 from aligncheck.discharge.establish import declarations_hold
-from aligncheck.discharge.prove import Open, Outcome, Proved, decide, decide_all
+from aligncheck.discharge.prove import Decided, Open, Outcome, Proved, decide, decide_all
 from aligncheck.discharge.smt import Smt
-from aligncheck.discharge.whole import clauses_of
+from aligncheck.discharge.whole import clauses_of, obligations_of_densities
 from aligncheck.obligations.density import (
     Factor,
-    conditions_of,
     densities_bound_privacy,
     factors_of,
     joins,
     lemma_on,
-    privacy_holds,
 )
 from aligncheck.relational.density import Choice, Densities, Released, densities_of
 from aligncheck.relational.spell import spell
@@ -55,29 +53,26 @@ def establish_densities(mechanism: Mechanism, source: Source, deadline: float) -
     theory = Theory(mechanism)
     smt = Smt(theory, deadline=deadline)
     densities = densities_of(theory)
+    decided = Decided(smt)
+    pairs = list(_joined(densities, decided))
     outcomes = [
         *decide_all(*clauses_of(theory)),
-        *decide_all(conditions_of(densities, source), smt),
+        *decided.all(obligations_of_densities(densities, pairs, source)),
+        decide(declarations_hold(theory), smt),
     ]
-    joined = list(_joined(densities, smt))
-    factors = factors_of(densities, [(choice, released) for choice, released, _ in joined])
-    outcomes += [outcome for _, _, outcome in joined]
-    outcomes += [decide(wanted, smt) for wanted in privacy_holds(densities, factors, source)]
-    outcomes.append(decide(declarations_hold(theory), smt))
-    return DensityFindings(theory, smt, densities, factors, tuple(outcomes))
+    return DensityFindings(theory, smt, densities, factors_of(densities, pairs), tuple(outcomes))
 
 
-def _joined(densities: Densities, smt: Smt) -> Iterator[tuple[Choice, Released, Proved]]:
+def _joined(densities: Densities, decided: Decided) -> Iterator[tuple[Choice, Released]]:
     """Each choice with the first truncated number that lies at the logarithm of its odds."""
     left = [d for d in densities.draws if isinstance(d, Released) and d.low is not None]
     for choice in densities.draws:
         if not isinstance(choice, Choice):
             continue
         for released in left:
-            outcome = decide(joins(densities, choice, released), smt)
-            if isinstance(outcome, Proved):
+            if decided.holds([joins(densities, choice, released)]):
                 left = [d for d in left if d is not released]
-                yield choice, released, outcome
+                yield choice, released
                 break
 
 

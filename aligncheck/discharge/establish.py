@@ -1,32 +1,25 @@
-"""From a checked spec to outcomes: every obligation of every condition, decided."""
+"""From a checked spec to outcomes: every obligation of every condition, decided.
+
+Trusted: a search chooses (`choose`), and all that `whole` makes of the choices is decided here.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from aligncheck.conditions import Condition
 from aligncheck.discharge.algebra import canonical
-from aligncheck.discharge.houdini import Houdini
-from aligncheck.discharge.prove import Open, Outcome, Proved, decide, decide_all
+from aligncheck.discharge.choose import choices_for
+from aligncheck.discharge.prove import Decided, Open, Outcome, decide, decide_all
 from aligncheck.discharge.smt import Answer, Smt
 from aligncheck.discharge.values import near, value_of
-from aligncheck.discharge.whole import (
-    RULES_OF_ORDER,
-    Choices,
-    all_loops_are_finite,
-    author_lines,
-    author_obligations,
-    clauses_of,
-    prepared,
-)
-from aligncheck.internal import InternalError
-from aligncheck.obligations import obligations_of, one_to_one
-from aligncheck.obligations.alignment import within_claim
+from aligncheck.discharge.whole import Choices, clauses_of, obligations_with, prepared
+from aligncheck.obligations.alignment import in_order
 from aligncheck.obligations.obligation import Impossible, Invariants, Obligation
-from aligncheck.obligations.running import loops_end
-from aligncheck.relational.paths import Analysis, Cut
+from aligncheck.relational.paths import Analysis
 from aligncheck.relational.terms import Const, Term, Truth, substitute
 from aligncheck.relational.theory import Theory
 from aligncheck.source import Source, Span
@@ -35,8 +28,8 @@ from aligncheck.syntax.nodes import Mechanism
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything that was established about one mechanism; `seconds_searching` is what invariants took.
-    `choices` is what must be known to prove all of it again without a search.
+    """Everything that was established about one mechanism; `seconds_searching` is what the choices took.
+    With these all of it can be proved again without a search.
 
     `smt` has translated its terms already, so that further questions about them are cheap.
     """
@@ -44,15 +37,21 @@ class Findings:
     theory: Theory
     smt: Smt
     analysis: Analysis
-    invariants: Invariants
-    outcomes: tuple[Outcome, ...]
-    route: str
-    seconds_searching: float
     choices: Choices
+    outcomes: tuple[Outcome, ...]
+    seconds_searching: float
+
+    @property
+    def invariants(self) -> Invariants:
+        return self.choices.invariants
+
+    @property
+    def route(self) -> str:
+        return self.choices.route
 
     def open(self) -> tuple[Open, ...]:
         """The obligations that were not proved."""
-        return tuple(o for o in self.outcomes if isinstance(o, Open))
+        return tuple(_open(self.outcomes))
 
 
 def contradiction(mechanism: Mechanism) -> Span | None:
@@ -100,81 +99,20 @@ def establish(
     theory, smt, analysis = prepared(mechanism, deadline)
     clauses = decide_all(*clauses_of(theory))
     start = time.perf_counter()
-    lines = author_lines(analysis)
-
-    def enough(found: Invariants) -> bool:
-        claims = within_claim(analysis, theory.claim, found, source)
-        return all(isinstance(o, Proved) for o in decide_all(claims, smt))
-
-    invariants = Houdini(analysis, smt).run({n: [t for t, _ in ts] for n, ts in lines.items()}, enough)
+    decided = Decided(smt)
+    choices = choices_for(analysis, smt, decided, source)
     searching = time.perf_counter() - start
-    needed = obligations_of(analysis, theory.claim, invariants, source)
-    outcomes = [*clauses, *decide_all(needed, smt)]
-    route, outcomes = _routed(outcomes, analysis, invariants, source, smt, thorough)
+    wanted = obligations_with(analysis, choices, source)
+    last = [o for o in wanted if o.condition is Condition.INJECTIVE]
+    outcomes = [*clauses, *decided.all(o for o in wanted if o.condition is not Condition.INJECTIVE)]
     outcomes.append(decide(declarations_hold(theory), smt))
-    ending, ways = _termination(analysis, invariants, smt)
-    outcomes += ending
-    for wanted, line in author_obligations(analysis, invariants):
-        lost = line is not None and line[1] not in invariants[line[0]]
-        outcomes.append(Open(wanted, False, 0.0) if lost else decide(wanted, smt))
-    choices = Choices(route, ways, invariants)
-    return Findings(theory, smt, analysis, invariants, tuple(outcomes), route, searching, choices)
+    if thorough or not _open(outcomes):
+        general = decided.all(last)
+        outcomes += general
+        if _open(general):  # say also why Lemma 1 does not do
+            outcomes += _open(decided.all(in_order(analysis, source)))
+    return Findings(theory, smt, analysis, choices, tuple(outcomes), searching)
 
 
-def _routed(
-    outcomes: list[Outcome],
-    analysis: Analysis,
-    invariants: Invariants,
-    source: Source,
-    smt: Smt,
-    thorough: bool,
-) -> tuple[str, list[Outcome]]:
-    """Lemma 1 where every shift depends on earlier noise only; else Theorem 4, if the alignment is
-    one-to-one.
-    """
-    if not any(isinstance(o, Open) and o.obligation.condition is Condition.ACYCLIC for o in outcomes):
-        return "acyclic", outcomes
-    others = [o for o in outcomes if o.obligation.rule not in RULES_OF_ORDER]
-    if not thorough and any(isinstance(o, Open) for o in others):
-        return "injective", others  # the other route might do, but these stay open
-    general = decide_all(one_to_one(analysis, invariants, source), smt)
-    if all(isinstance(o, Proved) for o in general):
-        outcomes = [o for o in outcomes if o.obligation.rule not in RULES_OF_ORDER]
-    return "injective", [*outcomes, *general]
-
-
-def _termination(
-    analysis: Analysis, invariants: Invariants, smt: Smt
-) -> tuple[list[Outcome], tuple[int, ...]]:
-    """For each `while` loop the first way that is proved in full, and which one it is; open if there is
-    none.
-    """
-    found: list[Outcome] = []
-    chosen: list[int] = []
-    for cut, ways in loops_end(analysis, invariants):
-        best: list[Outcome] = []
-        for number, way in enumerate(ways):
-            best = [decide(o, smt) for o in way]
-            if all(isinstance(o, Proved) for o in best):
-                chosen.append(number)
-                break
-        else:
-            best = [_undecided_end(cut)]
-        found += best
-    if not found:
-        found.append(decide(all_loops_are_finite(analysis), smt))
-    return found, tuple(chosen)
-
-
-def _undecided_end(cut: Cut) -> Open:
-    if cut.loop is None:
-        raise InternalError("a cut that is no loop")
-    obligation = Obligation(
-        Condition.TERMINATES,
-        (),
-        Impossible(False, "no argument was found"),
-        "the loop ends with probability 1",
-        cut.loop.span,
-        "loops_end",
-    )
-    return Open(obligation, False, 0.0)
+def _open(outcomes: Iterable[Outcome]) -> list[Open]:
+    return [outcome for outcome in outcomes if isinstance(outcome, Open)]

@@ -1,8 +1,6 @@
 """Loop invariants: the largest subset of the candidates that is inductive (Houdini).
 
-Trusted in one respect only: `_confirm`, at the end, shows again and plainly that every path into a loop
-establishes what is returned, *under the returned candidates alone*: the obligations of
-`obligations.inductive`.
+Not trusted: what is returned is chosen, and proved afterwards (`obligations.inductive`).
 """
 
 from __future__ import annotations
@@ -57,33 +55,7 @@ class Houdini:
                 new = dict.fromkeys(canonical(c) for c in tried)
                 self.kept[number] = list(dict.fromkeys([*self.kept[number], *new]))
             self._sweep()
-        self._confirm()
         return self._found()
-
-    def _confirm(self) -> None:
-        """Ask once more, plainly, whether every path establishes what is left; drop what it does not, until
-        all is shown.
-
-        So nothing of the search above needs to be believed.
-        """
-        into_loops = [path for path in self.analysis.paths if path.target is not None]
-        while sum(self._drop(path) for path in into_loops):
-            pass
-
-    def _drop(self, path: Path) -> bool:
-        if path.target is None:
-            raise InternalError("a path that ends at no cut")
-        hypotheses, table = self._hypotheses(path), end_values(self.analysis, path)
-        claims = {c: canonical(substitute(c, table)) for c in self.kept[path.target]}
-        assumed = {canonical(h) for h in hypotheses}
-        doubtful = [c for c, claim in claims.items() if claim != TRUE and claim not in assumed]
-        shown, left = self.smt.survivors(hypotheses, {c: claims[c] for c in doubtful}, MILLISECONDS)
-        shown += [
-            c for c in left if self.smt.implied(hypotheses, claims[c], MILLISECONDS).answer is Answer.VALID
-        ]
-        lost = [c for c in doubtful if c not in shown]
-        self.kept[path.target] = [c for c in self.kept[path.target] if c not in lost]
-        return bool(lost)
 
     def _found(self) -> Invariants:
         return {number: tuple(terms) for number, terms in self.kept.items()}

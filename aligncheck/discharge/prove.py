@@ -7,8 +7,9 @@ believes a VERIFIED.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from aligncheck.discharge.algebra import canonical, dependencies, is_integral, leaves, value_dependencies
@@ -24,6 +25,10 @@ from aligncheck.relational.terms import (
 
 MILLISECONDS = 2_000
 """How long the solver may think about one obligation."""
+
+
+SEVERAL = 5
+"""So many obligations with the same hypotheses make a question of their own worthwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +80,39 @@ def _decided(obligation: Obligation, smt: Smt) -> tuple[str, bool, bool]:
             return "integer polynomial", _integral(term, obligation.hypotheses, smt), False
 
 
+@dataclass
+class Decided:
+    """What was decided of one mechanism's obligations, each once: a search may ask beforehand what the whole
+    list asks again.
+    """
+
+    smt: Smt
+    _known: dict[Obligation, Outcome] = field(default_factory=dict)
+
+    def all(self, obligations: Iterable[Obligation]) -> list[Outcome]:
+        """The outcome of each obligation, in their order; equal ones have one."""
+        distinct = list(dict.fromkeys(obligations))
+        new = [o for o in distinct if o not in self._known]
+        self._known.update((outcome.obligation, outcome) for outcome in decide_all(new, self.smt))
+        return [self._known[o] for o in distinct]
+
+    def holds(self, obligations: Iterable[Obligation]) -> bool:
+        """Whether all of them are proved; those after the first open one are not asked for."""
+        return all(isinstance(outcome, Proved) for o in obligations for outcome in self.all([o]))
+
+
 def decide_all(obligations: Iterable[Obligation], smt: Smt) -> list[Outcome]:
-    """Decides many obligations, those with common hypotheses together.
+    """Decides many obligations, those with common hypotheses together: all of them, or those of the path.
 
     Why sound: `H implies (E1 implies G1) and (E2 implies G2)` holds exactly if `H, E1` imply `G1` and `H, E2`
     imply `G2`. What is not proved so is decided on its own.
     """
     distinct = list(dict.fromkeys(obligations))
     groups: dict[tuple[Term, ...], list[Obligation]] = {}
+    alike = Counter(o.hypotheses for o in distinct)
     for o in distinct:
-        groups.setdefault(o.hypotheses[: o.shared], []).append(o)
+        common = o.hypotheses if alike[o.hypotheses] >= SEVERAL else o.hypotheses[: o.shared]
+        groups.setdefault(common, []).append(o)
     decided: dict[Obligation, Outcome] = {}
     for hypotheses, members in groups.items():
         start = time.perf_counter()
@@ -98,7 +126,7 @@ def decide_all(obligations: Iterable[Obligation], smt: Smt) -> list[Outcome]:
 def _together(hypotheses: tuple[Term, ...], members: list[Obligation], smt: Smt) -> set[Obligation]:
     """Those of the obligations that were proved at once."""
     claims = {
-        o: implies(and_(o.hypotheses[o.shared :]), o.goal)
+        o: implies(and_(o.hypotheses[len(hypotheses) :]), o.goal)
         for o in members
         if not isinstance(o.goal, Impossible | Independent | Integral | Truth)
     }

@@ -1,10 +1,12 @@
 """All obligations of a proof whose choices are made: what is left is to decide each of them.
 
-Trusted: whoever decides these obligations has proved the claim, whether or not they were found by a search.
+Trusted: whoever decides these obligations has proved the claim, however the choices were found. `verify` and
+the certificates both take their obligations from here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from aligncheck.conditions import Condition
@@ -12,13 +14,15 @@ from aligncheck.discharge.algebra import canonical, common_unit
 from aligncheck.discharge.smt import Smt
 from aligncheck.internal import InternalError
 from aligncheck.obligations import obligations_of, one_to_one
+from aligncheck.obligations.density import conditions_of, factors_of, joins, privacy_holds
 from aligncheck.obligations.inductive import inductive
 from aligncheck.obligations.obligation import Impossible, Invariants, Obligation, known_at
 from aligncheck.obligations.running import clauses_make_sense, loops_end
 from aligncheck.relational.calls import Called
+from aligncheck.relational.density import Choice, Densities, Released
 from aligncheck.relational.evaluate import Evaluator
 from aligncheck.relational.hoist import hoisted
-from aligncheck.relational.paths import COST, Analysis, analyse, at_head
+from aligncheck.relational.paths import COST, Analysis, Cut, analyse, at_head
 from aligncheck.relational.terms import Kind, Sym, Term, atoms, order_key
 from aligncheck.relational.theory import Theory
 from aligncheck.relational.visible import with_first_record, with_later_records
@@ -32,7 +36,8 @@ RULES_OF_ORDER = ("in_order", "two_levels")
 @dataclass(frozen=True)
 class Choices:
     """What a search finds: the `route` (`acyclic`: Lemma 1, `injective`: Theorem 4), for each `while` loop
-    the number of the way to show that it ends (`loops_end`), and the loops' invariants.
+    the number of the way to show that it ends (`loops_end`; the number after the last one: none was found),
+    and the loops' invariants.
     """
 
     route: str
@@ -66,16 +71,43 @@ def obligations_with(analysis: Analysis, choices: Choices, source: Source) -> li
     elif choices.route != "acyclic":
         raise LookupError(f"there is no route `{choices.route}`")
     found += inductive(analysis, invariants)
-    ending: list[Obligation] = []
-    loops = [ways for _, ways in loops_end(analysis, invariants)]
+    loops = loops_end(analysis, invariants)
     if len(loops) != len(choices.ways):
         raise LookupError(f"{len(choices.ways)} ways to end, but {len(loops)} `while` loops")
-    for ways, number in zip(loops, choices.ways, strict=True):
-        if number not in range(len(ways)):
+    for (cut, ways), number in zip(loops, choices.ways, strict=True):
+        if number not in range(len(ways) + 1):
             raise LookupError(f"there is no way {number} for a `while` loop to end")
-        ending += ways[number]
-    found += ending or [all_loops_are_finite(analysis)]
-    return [*found, *(o for o, _ in author_obligations(analysis, invariants))]
+        found += [*ways, [_undecided_end(cut)]][number]
+    if not loops:
+        found.append(all_loops_are_finite(analysis))
+    return [*found, *author_obligations(analysis, invariants)]
+
+
+def _undecided_end(cut: Cut) -> Obligation:
+    """Where no way to show that a loop ends was found, nothing is proved."""
+    if cut.loop is None:
+        raise InternalError("the start of a program is no loop")
+    goal = Impossible(False, "no argument was found")
+    text = "the loop ends with probability 1"
+    return Obligation(Condition.TERMINATES, (), goal, text, cut.loop.span, loops_end.__name__)
+
+
+def obligations_of_densities(
+    densities: Densities, pairs: Iterable[tuple[Choice, Released]], source: Source
+) -> list[Obligation]:
+    """The same for a mechanism that draws by densities, where a search finds the `pairs` that are one factor
+    of the density.
+
+    Raises LookupError where they do not fit.
+    """
+    joined = list(pairs)
+    if len({id(draw) for pair in joined for draw in pair}) != 2 * len(joined):
+        raise LookupError("a draw goes together with two others")  # its density would count twice
+    return [
+        *conditions_of(densities, source),
+        *(joins(densities, *pair) for pair in joined),
+        *privacy_holds(densities, factors_of(densities, joined), source),
+    ]
 
 
 def clauses_of(theory: Theory) -> tuple[list[Obligation], Smt]:
@@ -116,29 +148,26 @@ def author_lines(analysis: Analysis) -> dict[int, list[tuple[Term, Span]]]:
     return found
 
 
-def author_obligations(
-    analysis: Analysis, invariants: Invariants
-) -> list[tuple[Obligation, tuple[int, Term] | None]]:
-    """That the author's invariants hold, and that they are defined. The former come with the loop's number
-    and the invariant in normal form: one that is not among the inductive ones is not proved.
-    """
-    found: list[tuple[Obligation, tuple[int, Term] | None]] = []
+def author_obligations(analysis: Analysis, invariants: Invariants) -> list[Obligation]:
+    """That the author's invariants follow from those that are inductive, and that they are defined."""
+    found: list[Obligation] = []
     for number, given in author_lines(analysis).items():
         cut = analysis.cuts[number]
         known = known_at(analysis, cut, invariants)
         text = "the invariant holds whenever the loop's test is reached"
-        for line, span in given:
-            term = canonical(line)
-            wanted = Obligation(Condition.INVARIANT, known, term, text, span, "Houdini")
-            found.append((wanted, (number, term)))
+        found += [
+            Obligation(Condition.INVARIANT, known, canonical(line), text, span, inductive.__name__)
+            for line, span in given
+        ]
         if cut.loop is None:
-            raise InternalError("a cut that is no loop")
+            raise InternalError("the start of a program has no invariants")
         scope = at_head(analysis.theory, cut.loop, cut.env, cut.counter)
         for expr in cut.loop.invariants:
             evaluator = Evaluator(scope)
             evaluator.term(expr)
             for p in evaluator.partial:
                 what = f"the invariant: {p.what}"
-                wanted = Obligation(Condition.DEFINED, known, p.condition, what, p.span, "operations_defined")
-                found.append((wanted, None))
+                found.append(
+                    Obligation(Condition.DEFINED, known, p.condition, what, p.span, "operations_defined")
+                )
     return found
