@@ -473,7 +473,7 @@ def _obligation(outcome: Outcome, status: Status) -> ObligationReport:
 
 
 def _proof(findings: Findings, source: Source, explain: bool) -> Proof:
-    parts = cost_parts(findings) if explain else ()
+    parts = cost_parts(findings, source) if explain else ()
     return Proof(
         findings.route,
         parts,

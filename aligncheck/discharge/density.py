@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from aligncheck.discharge.algebra import canonical, ratio
@@ -81,20 +81,31 @@ _SHARES = tuple(Fraction(n, d) for n, d in ((1, 8), (1, 6), (1, 4), (1, 3), (1, 
 
 def density_parts(findings: DensityFindings) -> tuple[CostPart, ...]:
     """What each factor of the density costs: the least of a few shares of the claim that is proved to bound
-    it. A factor for which none is proved is left out.
+    it. Where none is, or they exceed the claim together, one line says that all of them cost the claim.
     """
-    return tuple(part for factor in findings.factors if (part := _part(findings, factor)) is not None)
+    shares = [_share(findings, factor) for factor in findings.factors]
+    known = [share for share in shares if share is not None]
+    if len(known) == len(shares) and sum(known) <= 1:
+        return tuple(
+            _part(findings, f.names, f, s) for f, s in zip(findings.factors, known, strict=True) if s
+        )
+    names = ", ".join(factor.names for factor in findings.factors)
+    whole = _part(findings, names, findings.factors[0], Fraction(1))
+    return (replace(whole, times="together"),)
 
 
-def _part(findings: DensityFindings, factor: Factor) -> CostPart | None:
-    claim = findings.theory.claim
-    for share in (*_SHARES, Fraction(1)):
-        wanted = densities_bound_privacy(findings.densities, (factor,), scaled(claim, share))
+def _share(findings: DensityFindings, factor: Factor) -> Fraction | None:
+    for share in (Fraction(0), *_SHARES, Fraction(1)):
+        wanted = densities_bound_privacy(findings.densities, (factor,), scaled(findings.theory.claim, share))
         if isinstance(decide(wanted, findings.smt), Proved):
-            amount = canonical(scaled(claim, share))
-            span = factor.draws[0].draw.span
-            return CostPart(factor.names, spell(amount), spell(ratio(amount, claim)), "once", span)
+            return share
     return None
+
+
+def _part(findings: DensityFindings, names: str, factor: Factor, share: Fraction) -> CostPart:
+    claim = findings.theory.claim
+    amount = canonical(scaled(claim, share))
+    return CostPart(names, spell(amount), spell(ratio(amount, claim)), "once", factor.draws[0].draw.span)
 
 
 def rules_used(findings: DensityFindings) -> tuple[str, ...]:
