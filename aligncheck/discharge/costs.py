@@ -116,8 +116,8 @@ def cost_parts(findings: Findings, source: Source) -> tuple[CostPart, ...]:
     for span in statements:
         own = [one for one in paid if one.event.span == span]
         found = table.parts_of(own)
-        parts += found
-        rest += [] if found else own
+        parts += found or []
+        rest += own if found is None else []
     counted = table.counted(parts, rest)
     shown = [
         table.shown(part, how) for part, how in zip(parts, counted, strict=True) if how is not _Counted.REST
@@ -153,7 +153,9 @@ def _moves(findings: Findings, number: int, path: Path) -> Iterator[_Paid]:
     proved = _proved(findings, path, wanted)
 
     def within(bound: Term) -> bool:
-        return findings.smt.implied((), le(bound, whole), _MILLISECONDS).answer is Answer.VALID
+        public = all(a.kind is Kind.PARAMETER for a in atoms((bound, whole)))
+        known = () if public else _known(findings, path)
+        return findings.smt.implied(known, le(bound, whole), _MILLISECONDS).answer is Answer.VALID
 
     for event in events:
         if still[event] not in proved:
@@ -231,21 +233,33 @@ class _Table:
     def analysis(self) -> Analysis:
         return self.findings.analysis
 
-    def parts_of(self, paid: list[_Paid]) -> list[_Part]:
-        """The lines of one draw or call; none where no bound on what it costs was proved."""
-        amounts = [one.amount for one in paid if one.amount is not None]
-        if len(amounts) < len(paid):
-            return []
+    def parts_of(self, paid: list[_Paid]) -> list[_Part] | None:
+        """The lines of one draw or call; None where no bound on what it costs was proved."""
         event = paid[0].event
+        if len({one.amount for one in paid}) > 1:  # what no run comes to would have a bound of its own
+            paid = [
+                one for one in paid if not self._implied(self.analysis.paths[one.path], le(one.cost, ZERO))
+            ]
+        amounts = [one.amount for one in paid if one.amount is not None]
+        if not paid:
+            return []
+        if len(amounts) < len(paid):
+            return None
         loops, branches = _around(self.findings.theory.mechanism.body, event.span)
-        if not loops or (isinstance(event, Drawing) and event.index is None):
-            # Noise is fresh: a draw without an index is made at most once.
-            most = self._greatest(paid, amounts)
-            always = self._always(paid) and all(one.when == TRUE for one in paid)
-            times = ONCE if always and not loops and not branches else AT_MOST_ONCE
-            return [] if most is None else [_Part(_name(event), most, times, tuple(paid))]
+        # Noise is fresh: a draw without an index is made at most once.
+        single = not loops or (isinstance(event, Drawing) and event.index is None)
         grouped = {a: tuple(one for one in paid if one.amount == a) for a in amounts}
-        return [_Part(_name(event), a, self._label(own), own) for a, own in grouped.items()]
+        labels = {} if single else {a: self._label(own) for a, own in grouped.items()}
+        if labels and (len(labels) == 1 or all(label.startswith("per `") for label in labels.values())):
+            return [_Part(_name(event), a, labels[a], own) for a, own in grouped.items()]
+        most = self._greatest(paid, amounts)
+        if most is None:
+            return None
+        if not single:
+            return [_Part(_name(event), most, self._label(tuple(paid)), tuple(paid))]
+        always = self._always(paid) and all(one.when == TRUE for one in paid)
+        times = ONCE if always and not loops and not branches else AT_MOST_ONCE
+        return [_Part(_name(event), most, times, tuple(paid))]
 
     def _greatest(self, paid: list[_Paid], amounts: list[Term]) -> Term | None:
         """An amount that is at least each of the others."""

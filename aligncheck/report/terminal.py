@@ -189,6 +189,9 @@ def _cost(canvas: Canvas, proof: Proof, share: str) -> Iterator[Text]:
 
 
 def _term(part: CostPart) -> str:
+    if part.times == "together":
+        amount = part.amount if part.amount == "the rest" else f"`{part.amount}`"
+        return f"{amount} for `{part.name}` together"
     return f"`{part.amount}`" if part.times in ("", "once", "1") else f"`{part.amount}` {part.times}"
 
 
