@@ -63,10 +63,10 @@ class ConditionReport:
 
 @dataclass(frozen=True, slots=True)
 class CostPart:
-    """One noise variable's or call's part of the cost: `amount` bounds what one draw costs, also as `share` of
-    the claim (of its bound, if it has one), `times` says how often it is paid. What cannot be told apart is
-    one part, which costs that much `together`. In every run the parts that are paid add up to at least the
-    cost of the alignment and to at most the claim.
+    """One noise variable's or call's part of the cost: `amount` bounds what one draw costs, also as `share`
+    of the claim (of its bound, if it has one), `times` says how often it is paid. What cannot be told apart
+    is one part, which costs that much `together`. In every run the parts that are paid add up to at least
+    the cost of the alignment and to at most the claim.
 
     All are texts in the spec's notation, for example `2*e1`, `1/(4*k)`, `per top`.
     """

@@ -12,6 +12,7 @@ from aligncheck.interpreter import Assigned, Draw, Emitted, Finished, Invoked, S
 from aligncheck.replay import PairedStep, Replay
 from aligncheck.source import Source
 from aligncheck.syntax.parse import parse
+from aligncheck.verdict import CostPart
 
 _WITHIN = re.compile(r"per `(\w+)`|for each of `(\w+)`|when .*")
 
@@ -127,6 +128,6 @@ def _amount(line: Line, step: PairedStep, done: Replay) -> Number:
     return amount
 
 
-def lines_of(parts: Iterable[Mapping[str, object]]) -> list[Line]:
-    """The lines of a table, from the document that `verify --json` prints."""
-    return [Line(str(p["name"]), str(p["amount"]), str(p["times"]), int(str(p["line"]))) for p in parts]
+def lines_of(parts: Iterable[CostPart], source: Source) -> list[Line]:
+    """The lines of a table."""
+    return [Line(p.name, p.amount, p.times, source.position(p.span.start)[0]) for p in parts]

@@ -178,18 +178,18 @@ def _bounds(event: Drawing, path: Path, pool: Pool, when: Term) -> dict[Term, Te
     far = fn("abs", event.shift)
     found = {
         canonical(mul(s, event.left.inverse_alpha)): le(far, s)
-        for s in ([ZERO] if when != TRUE else []) + [s for s in sizes if s != ZERO]
+        for s in [ZERO, *sizes]
+        if s != ZERO or when != TRUE
     }
     return {bound: claim for bound, claim in found.items() if _is_public(bound)}
 
 
 def _sign(term: Term) -> int:
     """The sign that the number in front of a product or quotient gives it; 1 where there is none."""
-    match canonical(term):
-        case Const(value) | Mul((Const(value), *_)) | Div(Const(value), _) | Div(Mul((Const(value), *_)), _):
-            return (value > 0) - (value < 0)
-        case _:
-            return 1
+    first = canonical(term)
+    first = first.left if isinstance(first, Div) else first
+    first = first.args[0] if isinstance(first, Mul) else first
+    return -1 if isinstance(first, Const) and first.value < 0 else 1
 
 
 def _proved(findings: Findings, path: Path, wanted: Iterable[Term]) -> frozenset[Term]:
