@@ -315,6 +315,10 @@ check`. A spec that is not VERIFIED is refused, with the reason and the
 verdict's exit status; so is one whose form is not, with what can be done
 instead.
 
+Before anything is written, a short search (in steps, not seconds) tries to
+refute what was proved. If it does, one of the two is wrong: nothing is written,
+and a report is asked for.
+
 With --check nothing is written: OUT.py is compared with what would be written
 now. A module that was compiled before its spec was changed passes `aligncheck
 check`, which looks at the module alone, but not this."""
@@ -324,10 +328,17 @@ examples:
   aligncheck compile specs/adaptive_svt.dp -o adaptive_svt.py
   aligncheck compile specs/svt.dp       prints the module
   aligncheck compile specs/noisy_topk_gap_exp.dp --mode refined
-  aligncheck compile --check specs/adaptive_svt.dp adaptive_svt.py
+  aligncheck compile --check specs/adaptive_svt.dp adaptive_svt.py"""
 
-With --check the exit status is 1 also where OUT.py is not what would be written
-now; what has changed is printed."""
+_COMPILE_STATUSES = """\
+exit status:
+  0  written; with --check: OUT.py is what would be written now
+  1  the alignment fails; with --check: OUT.py is not what would be written now,
+     and what has changed is printed
+  2  error: no spec that can be checked, or the command cannot be carried out
+  3  unknown: neither a proof nor a violation was found, or no form of what is
+     VERIFIED can run in this mode
+  5  a contradiction inside aligncheck: VERIFIED, and refuted"""
 
 _CHECK_ABOUT = """\
 Checks a module that `aligncheck compile` wrote, and believes nothing in it: the
@@ -514,7 +525,7 @@ def _declare_compile(commands: _Commands) -> None:
         "compile",
         summary="turn a verified spec into a Python module",
         about=_COMPILE_ABOUT,
-        epilog=f"{_COMPILE_EXAMPLES}\n\n{STATUSES}",
+        epilog=f"{_COMPILE_EXAMPLES}\n\n{_COMPILE_STATUSES}",
     )
     parser.add_argument("file", metavar="FILE", help="the spec")
     parser.add_argument("out", nargs="?", metavar="OUT.py", help="where to write (default: print it)")

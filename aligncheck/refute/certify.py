@@ -15,8 +15,9 @@ from aligncheck.exact import Number, Undecided, Undefined
 from aligncheck.interpreter import Inputs, Stopped
 from aligncheck.refute.candidates import legal
 from aligncheck.refute.claims import claim_for
+from aligncheck.refute.effort import Effort, OutOfTime
 from aligncheck.refute.events import Event
-from aligncheck.refute.probability import Ball, NotComputable, OutOfTime, probability
+from aligncheck.refute.probability import Ball, NotComputable, probability
 from aligncheck.refute.search import Candidate
 from aligncheck.refute.violation import Kind, Violation
 from aligncheck.syntax.nodes import Mechanism
@@ -25,7 +26,7 @@ _PRECISIONS = (128, 256, 512)
 _FINE = 1 << 64
 
 
-def certified(mechanism: Mechanism, candidate: Candidate, deadline: float) -> Violation | None:
+def certified(mechanism: Mechanism, candidate: Candidate, effort: Effort) -> Violation | None:
     """The violation that a candidate is, or None where it is none, or none that can be certified in time.
 
     *Claim*: P(M(D) ∈ E) > exp(claim) P(M(D') ∈ E), so the mechanism is not claim-DP. *Why sound*: D and D'
@@ -39,7 +40,7 @@ def certified(mechanism: Mechanism, candidate: Candidate, deadline: float) -> Vi
         claim = claim_for(mechanism, scenario, event)
         for precision in _PRECISIONS:
             on_d, on_d_prime = (
-                _probability(mechanism, scenario.parameters, data, event, precision, deadline)
+                _probability(mechanism, scenario.parameters, data, event, precision, effort)
                 for data in (scenario.data, scenario.data_prime)
             )
             if exceeds(on_d, on_d_prime, claim):
@@ -52,10 +53,10 @@ def certified(mechanism: Mechanism, candidate: Candidate, deadline: float) -> Vi
 
 
 def _probability(
-    mechanism: Mechanism, parameters: Inputs, data: Inputs, event: Event, precision: int, deadline: float
+    mechanism: Mechanism, parameters: Inputs, data: Inputs, event: Event, precision: int, effort: Effort
 ) -> Ball:
     inputs = {**dict(parameters), **dict(data)}
-    return probability(mechanism, inputs, event, precision=precision, deadline=deadline)
+    return probability(mechanism, inputs, event, precision=precision, effort=effort)
 
 
 def exceeds(on_d: Ball, on_d_prime: Ball, claim: Number) -> bool:

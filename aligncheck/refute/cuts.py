@@ -80,7 +80,7 @@ def _profiles(
     meter: Meter, parameters: Inputs, data: Inputs, event: Outputs
 ) -> dict[tuple[int, str], Profile]:
     try:
-        return profiles(meter.mechanism, {**dict(parameters), **dict(data)}, event, meter.check)
+        return profiles(meter.mechanism, {**dict(parameters), **dict(data)}, event, meter.effort.step)
     except (NotComputable, Undecided, Undefined):
         return {}
 

@@ -50,6 +50,8 @@ from aligncheck.syntax.weights import log_of
 STEP_LIMIT = 3_000
 MOST_WAYS = 50_000
 """So many ways are followed, those that the event rules out included."""
+_FEW = 16
+"""So many statements and operations count as a step of the search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +210,7 @@ class Execution:
 
     def _step(self, state: State) -> None:
         state.steps += 1
-        if state.steps % 256 == 0:
+        if state.steps % _FEW == 0:
             self._check()
         if state.steps > STEP_LIMIT:
             raise NotComputable("a way through the program takes too many steps")

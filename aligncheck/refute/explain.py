@@ -12,8 +12,9 @@ from aligncheck.exact import Undecided, Undefined
 from aligncheck.interpreter import Inputs
 from aligncheck.refute.candidates import swapped
 from aligncheck.refute.certify import certified
+from aligncheck.refute.effort import Effort, OutOfTime
 from aligncheck.refute.events import Between, Event, Exactly, Outputs, RecordPattern
-from aligncheck.refute.probability import NotComputable, OutOfTime, Tail, tail
+from aligncheck.refute.probability import NotComputable, Tail, tail
 from aligncheck.refute.ratio import formula_of
 from aligncheck.refute.search import Candidate, Scored, length_of, unit_of
 from aligncheck.refute.trace import trace_of
@@ -27,24 +28,24 @@ _FAR = (4, 16, 64, 256)
 
 
 def explained(
-    mechanism: Mechanism, violation: Violation, others: Sequence[Scored], deadline: float
+    mechanism: Mechanism, violation: Violation, others: Sequence[Scored], effort: Effort
 ) -> Violation:
-    """The violation with all that can be said about it before `deadline`.
+    """The violation with all that can be said about it with that effort.
 
     `others` are the best candidates for other lengths.
     """
     if violation.kind is Kind.FINITE:
-        violation = _without_bound(mechanism, violation, deadline) or violation
-    violation = replace(violation, trace=trace_of(mechanism, violation.scenario, violation.event, deadline))
+        violation = _without_bound(mechanism, violation, effort) or violation
+    violation = replace(violation, trace=trace_of(mechanism, violation.scenario, violation.event, effort))
     if violation.kind is Kind.FINITE:
-        violation = _by_length(mechanism, violation, others, deadline)
-    return replace(violation, formula=formula_of(mechanism, violation, deadline))
+        violation = _by_length(mechanism, violation, others, effort)
+    return replace(violation, formula=formula_of(mechanism, violation, effort))
 
 
 # --- no finite ε ------------------------------------------------------------------------------------------
 
 
-def _without_bound(mechanism: Mechanism, violation: Violation, deadline: float) -> Violation | None:
+def _without_bound(mechanism: Mechanism, violation: Violation, effort: Effort) -> Violation | None:
     """The violation as one of a family without a bound, where the tails of a released number show that.
 
     P(number > x) falls as x**power * exp(-rate*x) on either database. If it falls faster on D', the ratio
@@ -54,7 +55,7 @@ def _without_bound(mechanism: Mechanism, violation: Violation, deadline: float) 
         for below in (False, True):
             try:
                 tails = [
-                    _tail(mechanism, violation.scenario, data, event, (place, name, below), deadline)
+                    _tail(mechanism, violation.scenario, data, event, (place, name, below), effort)
                     for data in (violation.scenario.data, violation.scenario.data_prime)
                 ]
                 order = _heavier(tails[0], tails[1])
@@ -62,7 +63,7 @@ def _without_bound(mechanism: Mechanism, violation: Violation, deadline: float) 
                 continue
             if order:
                 scenario = violation.scenario if order > 0 else swapped(violation.scenario)
-                family = list(_farther(mechanism, scenario, event, (place, name, below), deadline))
+                family = list(_farther(mechanism, scenario, event, (place, name, below), effort))
                 if family:
                     return _worst(family)
     return None
@@ -99,11 +100,11 @@ def _tail(
     data: Inputs,
     event: Outputs,
     place: tuple[int, str, bool],
-    deadline: float,
+    effort: Effort,
 ) -> Tail | None:
     record, name, below = place
     inputs = {**dict(scenario.parameters), **dict(data)}
-    return tail(mechanism, inputs, event, record, name, below=below, deadline=deadline)
+    return tail(mechanism, inputs, event, record, name, below=below, effort=effort)
 
 
 def _heavier(one: Tail | None, other: Tail | None) -> int:
@@ -115,7 +116,7 @@ def _heavier(one: Tail | None, other: Tail | None) -> int:
 
 
 def _farther(
-    mechanism: Mechanism, scenario: Scenario, event: Outputs, place: tuple[int, str, bool], deadline: float
+    mechanism: Mechanism, scenario: Scenario, event: Outputs, place: tuple[int, str, bool], effort: Effort
 ) -> Iterator[tuple[Fraction, Violation]]:
     """Certified violations with the number further and further out."""
     record, name, below = place
@@ -126,7 +127,7 @@ def _farther(
         held = event.records[record]
         pattern = RecordPattern(held.tag, (*held.fields, (name, part)))
         records = (*event.records[:record], pattern, *event.records[record + 1 :])
-        found = certified(mechanism, Candidate(scenario, replace(event, records=records)), deadline)
+        found = certified(mechanism, Candidate(scenario, replace(event, records=records)), effort)
         if found is not None:
             yield (-x if below else x), found
 
@@ -144,7 +145,7 @@ def _worst(family: list[tuple[Fraction, Violation]]) -> Violation:
 
 
 def _by_length(
-    mechanism: Mechanism, violation: Violation, others: Iterable[Scored], deadline: float
+    mechanism: Mechanism, violation: Violation, others: Iterable[Scored], effort: Effort
 ) -> Violation:
     """The violation with the certified levels of other lengths, and whether these keep growing."""
     if violation.level is None:
@@ -153,7 +154,7 @@ def _by_length(
     for scored in others:
         if scored.candidate.scenario.parameters != violation.scenario.parameters:
             continue
-        other = certified(mechanism, scored.candidate, deadline)
+        other = certified(mechanism, scored.candidate, effort)
         if other is not None and other.level is not None:
             length = length_of(other.scenario)
             levels[length] = max(other.level, levels.get(length, other.level))

@@ -58,6 +58,11 @@ def _kept(bits: int, check: Callable[[], None]) -> Integration:
     return found
 
 
+def forget() -> None:
+    """Nothing of earlier questions is left, so that what is asked from now on takes the same steps."""
+    _KEPT.clear()
+
+
 def ball_of(value: Any) -> Ball:
     """The enclosure of a probability: that of the number, and of [0, 1]."""
     if not value.is_finite():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 from math import inf, log
 
@@ -10,8 +9,9 @@ from aligncheck import exact
 from aligncheck.exact import Number, Undecided, Undefined
 from aligncheck.interpreter import Inputs, Stopped
 from aligncheck.refute.claims import claim_for
+from aligncheck.refute.effort import Effort, OutOfTime
 from aligncheck.refute.events import Event
-from aligncheck.refute.probability import Ball, NotComputable, OutOfTime, check_deadline, probability, shapes
+from aligncheck.refute.probability import Ball, NotComputable, probability, shapes
 from aligncheck.scenario import Scenario
 from aligncheck.syntax.nodes import Mechanism
 
@@ -20,30 +20,27 @@ _BITS = 64
 _MANY = 200
 _PATIENCE = 4
 _SLOW = 0.5
-"""Seconds after which one probability is given up during a search."""
+_LONG = 1_000
+"""Seconds, or where only steps are counted steps, after which one probability is given up in a search."""
 
 
 class Meter:
-    """Measures candidates of one mechanism until a deadline (`time.monotonic()`), then raises `OutOfTime`; so
-    it does after `most` probabilities, and where several in a row take too long.
+    """Measures candidates of one mechanism until an effort is spent, then raises `OutOfTime`; so it does
+    after `most` probabilities, and where several in a row take too long.
     """
 
-    def __init__(self, mechanism: Mechanism, deadline: float, most: int | None = None) -> None:
+    def __init__(self, mechanism: Mechanism, effort: Effort, most: int | None = None) -> None:
         self.mechanism = mechanism
-        self.deadline = deadline
+        self.effort = effort
         self._most = most
         self._too_long = 0
         self.asked = 0
         self.left_out: dict[str, None] = {}
         self._known: dict[tuple[Inputs, Inputs, Event], float | None] = {}
 
-    def time_left(self) -> float:
-        """Seconds until the deadline."""
-        return self.deadline - time.monotonic()
-
-    def check(self) -> None:
-        """Raises `OutOfTime` past the deadline."""
-        check_deadline(self.deadline)
+    def _for_one(self) -> Effort:
+        """What one probability may take."""
+        return self.effort.part(_SLOW) if self.effort.is_timed else self.effort.part(steps=_LONG)
 
     def log_probability(self, parameters: Inputs, data: Inputs, event: Event) -> float | None:
         """ln P(M(data) ∈ event) about; -inf where the event is impossible; None where it is not computable.
@@ -56,20 +53,18 @@ class Meter:
         return self._known[key]
 
     def _measured(self, parameters: Inputs, data: Inputs, event: Event) -> float | None:
-        now = time.monotonic()
-        if now > self.deadline or (self._most is not None and self.asked >= self._most):
+        if self._most is not None and self.asked >= self._most:
             raise OutOfTime
+        self.effort.step()
         self.asked += 1
-        until = min(self.deadline, now + _SLOW)
+        inputs = {**dict(parameters), **dict(data)}
         try:
-            ball = probability(
-                self.mechanism, {**dict(parameters), **dict(data)}, event, precision=_BITS, deadline=until
-            )
+            ball = probability(self.mechanism, inputs, event, precision=_BITS, effort=self._for_one())
         except NotComputable as error:
             self.left_out[error.reason] = None
             return None
         except OutOfTime:
-            if time.monotonic() > self.deadline:
+            if self.effort.is_over:
                 raise
             self._gave_up()
             return None
@@ -91,17 +86,11 @@ class Meter:
 
         Raises `OutOfTime`.
         """
-        until = min(self.deadline, time.monotonic() + _SLOW)
+        inputs = {**dict(parameters), **dict(data)}
         try:
-            found = shapes(
-                self.mechanism,
-                {**dict(parameters), **dict(data)},
-                precision=_BITS,
-                deadline=until,
-                most=_MANY,
-            )
+            found = shapes(self.mechanism, inputs, precision=_BITS, effort=self._for_one(), most=_MANY)
         except OutOfTime:
-            if time.monotonic() > self.deadline:
+            if self.effort.is_over:
                 raise
             self._gave_up()
             return []

@@ -28,20 +28,27 @@ _BOUND = 6
 """Answers and places lie within so many steps of 0."""
 _ROUNDS = 8
 _MILLISECONDS = 300
+_SOLVER_STEPS = 200_000
+"""What bounds the solver: the clock, or where only steps are counted its own count of them."""
 
 
 class _Unsupported(Exception):  # noqa: N818 - it is an answer
     """The program has something that is not followed here."""
 
 
-def parting_pair(mechanism: Mechanism, start: Scenario) -> Scenario | None:
-    """A legal pair with the lengths and the whole numbers of `start`, or None where none is found in time."""
+def parting_pair(mechanism: Mechanism, start: Scenario, *, timed: bool = True) -> Scenario | None:
+    """A legal pair with the lengths and the whole numbers of `start`, or None where none is found in time; if
+    not `timed`, in so many steps of the solver.
+    """
     import z3
 
     try:
         asked = _Question(mechanism, start)
         solver = z3.Optimize()
-        solver.set("timeout", _MILLISECONDS)
+        if timed:
+            solver.set("timeout", _MILLISECONDS)
+        else:
+            solver.set("rlimit", _SOLVER_STEPS)
         solver.add(*asked.hard)
         for apart in asked.apart():
             solver.add_soft(apart, 1)

@@ -9,13 +9,13 @@ number that is returned encloses the true one. Heavy libraries are loaded when a
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from aligncheck.interpreter import Function, Input
+from aligncheck.refute.effort import Effort
 from aligncheck.refute.events import Event, Outputs
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
@@ -39,10 +39,6 @@ class NotComputable(Exception):  # noqa: N818 - it is an answer
         super().__init__(reason)
         self.reason = reason
         self.span = span
-
-
-class OutOfTime(Exception):  # noqa: N818 - it is an answer
-    """The deadline has passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,23 +88,21 @@ def probability(
     *,
     functions: Mapping[str, Function] | None = None,
     precision: int = 128,
-    deadline: float | None = None,
+    effort: Effort | None = None,
 ) -> Ball:
     """An enclosure of P(M(inputs) in event).
 
     `inputs` gives every input of the mechanism, public and private. `functions` are the public functions of
     the spec; without it they are 0 or false everywhere, as in a `Scenario`. `precision` is in bits: the
-    relative width is about 2**-precision but for cancellation. `deadline` is on the clock of
-    `time.monotonic`. Raises `NotComputable` and `OutOfTime`; `ValueError` where an input has no value.
+    relative width is about 2**-precision but for cancellation. `effort` is what this may spend; None: as much
+    as it takes. Raises `NotComputable` and `OutOfTime`; `ValueError` where an input has no value.
     """
     from aligncheck.refute.execution import Execution
     from aligncheck.refute.integration import enclosed
 
-    def check() -> None:
-        check_deadline(deadline)
-
-    ways = list(Execution(mechanism, inputs, event, functions, check).ways())
-    return enclosed(ways, precision, check)
+    step = _steps_of(effort)
+    ways = list(Execution(mechanism, inputs, event, functions, step).ways())
+    return enclosed(ways, precision, step)
 
 
 def shapes(
@@ -117,7 +111,7 @@ def shapes(
     *,
     functions: Mapping[str, Function] | None = None,
     precision: int = 128,
-    deadline: float | None = None,
+    effort: Effort | None = None,
     most: int = 2_000,
 ) -> list[tuple[Event, Ball]]:
     """Every discrete output with its probability, and `Raises` where that is possible.
@@ -129,7 +123,7 @@ def shapes(
     """
     from aligncheck.refute.outcomes import grouped
 
-    return grouped(mechanism, inputs, functions, precision, lambda: check_deadline(deadline), most)
+    return grouped(mechanism, inputs, functions, precision, _steps_of(effort), most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +143,7 @@ def closed_form(
     *,
     name: str = "eps",
     functions: Mapping[str, Function] | None = None,
-    deadline: float | None = None,
+    effort: Effort | None = None,
 ) -> Formula | None:
     """P(M(inputs) in event) with the parameter `name` left open, which is positive wherever the claim holds.
 
@@ -158,7 +152,7 @@ def closed_form(
     """
     from aligncheck.refute.formula import formula
 
-    found = formula(mechanism, inputs, event, name, functions, lambda: check_deadline(deadline))
+    found = formula(mechanism, inputs, event, name, functions, _steps_of(effort))
     return None if found is None else Formula(found, name)
 
 
@@ -184,7 +178,7 @@ def tail(
     below: bool = False,
     functions: Mapping[str, Function] | None = None,
     precision: int = 128,
-    deadline: float | None = None,
+    effort: Effort | None = None,
 ) -> Tail | None:
     """How the probability of the event falls when the field of one record goes to infinity; None where it is
     0 from some point on. The pattern of that record leaves the field free.
@@ -192,10 +186,8 @@ def tail(
     from aligncheck.refute.outcomes import tail_of
 
     place = record, field, below
-    return tail_of(mechanism, inputs, event, place, functions, precision, lambda: check_deadline(deadline))
+    return tail_of(mechanism, inputs, event, place, functions, precision, _steps_of(effort))
 
 
-def check_deadline(deadline: float | None) -> None:
-    """Raises `OutOfTime` once the deadline has passed."""
-    if deadline is not None and time.monotonic() > deadline:
-        raise OutOfTime
+def _steps_of(effort: Effort | None) -> Callable[[], None]:
+    return (Effort() if effort is None else effort).step

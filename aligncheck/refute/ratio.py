@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -14,8 +13,9 @@ from aligncheck.exact import Undecided, Undefined
 from aligncheck.interpreter import Inputs, Stopped
 from aligncheck.refute.candidates import legal
 from aligncheck.refute.claims import claim_for
+from aligncheck.refute.effort import Effort, OutOfTime
 from aligncheck.refute.measure import approximately
-from aligncheck.refute.probability import NotComputable, OutOfTime, closed_form
+from aligncheck.refute.probability import NotComputable, closed_form
 from aligncheck.refute.violation import Formula, Violation
 from aligncheck.syntax.nodes import Mechanism, Sample
 from aligncheck.syntax.walk import statements_in
@@ -29,16 +29,16 @@ _LARGEST = 120
 _RANGE = tuple(Fraction(2) ** Fraction(power) for power in range(-5, 5))
 
 
-def formula_of(mechanism: Mechanism, violation: Violation, deadline: float) -> Formula | None:
+def formula_of(mechanism: Mechanism, violation: Violation, effort: Effort) -> Formula | None:
     """The ratio as a function of the parameter `eps`; None where there is no such parameter, or no readable
     closed form.
     """
     scenario = violation.scenario
     if violation.level is None or NAME not in dict(scenario.parameters) or _on_lattice(mechanism):
         return None
-    deadline = min(deadline, time.monotonic() + _SECONDS)
+    effort = effort.part(seconds=_SECONDS)
     parts = [
-        _closed(mechanism, scenario.parameters, data, violation, deadline)
+        _closed(mechanism, scenario.parameters, data, violation, effort)
         for data in (scenario.data, scenario.data_prime)
     ]
     if parts[0] is None or parts[1] is None:
@@ -58,11 +58,11 @@ def _on_lattice(mechanism: Mechanism) -> bool:
 
 
 def _closed(
-    mechanism: Mechanism, parameters: Inputs, data: Inputs, violation: Violation, deadline: float
+    mechanism: Mechanism, parameters: Inputs, data: Inputs, violation: Violation, effort: Effort
 ) -> Any:
     try:
         found = closed_form(
-            mechanism, {**dict(parameters), **dict(data)}, violation.event, name=NAME, deadline=deadline
+            mechanism, {**dict(parameters), **dict(data)}, violation.event, name=NAME, effort=effort
         )
     except (NotComputable, OutOfTime, Undecided, Undefined):
         return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,12 +15,12 @@ from aligncheck.refute.candidates import legal, neighbours, parameter_choices, s
 from aligncheck.refute.certify import certified
 from aligncheck.refute.claims import claim_for
 from aligncheck.refute.cuts import ties, with_cuts
+from aligncheck.refute.effort import Effort, OutOfTime
 from aligncheck.refute.events import Event, Exactly, Outputs
 from aligncheck.refute.explain import explained
 from aligncheck.refute.measure import Meter
 from aligncheck.refute.outputs import free_numbers, outputs_of
 from aligncheck.refute.parting import parting_pair
-from aligncheck.refute.probability import OutOfTime
 from aligncheck.refute.search import (
     Candidate,
     Scored,
@@ -44,6 +43,8 @@ SECONDS = 4.0
 """How long a search takes at most, the certificate included, unless the caller says otherwise."""
 _RESERVE, _CERTIFYING = 0.2, 0.15
 """The shares of the time that are kept for simpler numbers and the certificate, and for the latter alone."""
+_AFTERWARDS = 4
+"""Where steps are counted, so many times those of the search are for simpler numbers and the certificate."""
 LONGEST = 10
 _SURVEYED = (1, 2, 3, 4)
 """Lengths whose outputs are looked at one by one; longer inputs grow from shorter ones."""
@@ -62,16 +63,20 @@ class Aim:
     """What is fixed, and where to look first.
 
     `fixed` are values of public inputs. `hints` are pairs of databases to look at first, such as those on
-    which a proof failed; they need not be legal. `seconds` bounds the search, and so does `probabilities`, if
-    given, the number of probabilities to be computed: then the same search goes the same way every time.
-    `any_will_do` ends it at the first violation, which need not be the strongest.
+    which a proof failed; they need not be legal. `seconds` bounds the search (None: the clock does not), and
+    so do, if given, `steps` (see `Effort`) and `probabilities`, the number of those to be computed: with one
+    of them and enough time the same search goes the same way every time.
+    `any_will_do` ends it at the first violation, which need not be the strongest; `explain` says whether more
+    is to be found out about a violation than that it is one.
     """
 
     fixed: Inputs = ()
     hints: tuple[Scenario, ...] = ()
-    seconds: float = SECONDS
+    seconds: float | None = SECONDS
     probabilities: int | None = None
     any_will_do: bool = False
+    steps: int | None = None
+    explain: bool = True
 
 
 def load() -> None:
@@ -85,23 +90,34 @@ def refute(mechanism: Mechanism, aim: Aim) -> Finding:
 
     Nothing that is known of a proof is used: a verified mechanism is searched like any other.
     """
-    end = time.monotonic() + aim.seconds
-    meter = Meter(mechanism, end - _RESERVE * aim.seconds, aim.probabilities)
+    if aim.steps is not None:
+        from aligncheck.refute.integration import forget
+
+        forget()
+    whole = Effort(aim.seconds)
+    meter = Meter(mechanism, whole.part(_share(aim, 1 - _RESERVE), aim.steps), aim.probabilities)
     hunt = _Hunt(meter, aim.any_will_do)
     with suppress(OutOfTime):
         hunt.search(aim)
-    meter.deadline = end - _CERTIFYING * aim.seconds
+    rest = whole.part(steps=None if aim.steps is None else _AFTERWARDS * aim.steps)
+    meter.effort = rest.part(None if aim.seconds is None else rest.seconds_left() - _CERTIFYING * aim.seconds)
     for scored in hunt.ranked():
         if not scored.violates:
             break
         with suppress(OutOfTime):
             scored = simplified(meter, scored)
-        violation = certified(mechanism, scored.candidate, end)
+        violation = certified(mechanism, scored.candidate, rest)
+        if violation is not None and aim.explain:
+            return explained(mechanism, violation, list(hunt.by_length.values()), rest)
         if violation is not None:
-            return explained(mechanism, violation, list(hunt.by_length.values()), end)
+            return violation
     if not hunt.looked:
         meter.left_out["no inputs that the declarations allow were found"] = None
     return NoViolation(hunt.attempt(), meter.asked, tuple(meter.left_out), hunt.looked)
+
+
+def _share(aim: Aim, share: float) -> float | None:
+    return None if aim.seconds is None else share * aim.seconds
 
 
 class _Hunt:
@@ -200,7 +216,8 @@ class _Hunt:
 
     def _parting(self, starts: Sequence[Sequence[Scenario]]) -> Iterator[Iterable[Scenario]]:
         """Databases on which the runs part, by the solver."""
-        pairs = (parting_pair(self._mechanism, each[0]) for each in starts if each)
+        timed = self._meter.effort.is_timed
+        pairs = (parting_pair(self._mechanism, each[0], timed=timed) for each in starts if each)
         yield from ([pair] for pair in pairs if pair is not None)
 
     def _tied(self, starts: Sequence[Sequence[Scenario]]) -> Iterator[Iterable[Scenario]]:

@@ -7,7 +7,6 @@ shown are the interpreter's own: one that does not end in the event is not shown
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
@@ -29,9 +28,10 @@ from aligncheck.interpreter import (
     Scope,
     Stopped,
 )
+from aligncheck.refute.effort import Effort, OutOfTime
 from aligncheck.refute.events import Between, Constraint, Event, Exactly, Outputs, Raises
 from aligncheck.refute.execution import Execution, Way
-from aligncheck.refute.probability import NotComputable, OutOfTime, check_deadline
+from aligncheck.refute.probability import NotComputable
 from aligncheck.refute.violation import Trace
 from aligncheck.scenario import Scenario
 from aligncheck.syntax import nodes
@@ -42,10 +42,10 @@ _ROOM = Fraction(1, 64)
 """Points keep this far from the edges of their region, where it is wide enough: ties would decide there."""
 
 
-def trace_of(mechanism: nodes.Mechanism, scenario: Scenario, event: Event, deadline: float) -> Trace | None:
+def trace_of(mechanism: nodes.Mechanism, scenario: Scenario, event: Event, effort: Effort) -> Trace | None:
     """A run on D that ends in the event, and the run on D' with the same noise; None where none is found."""
     inputs = {**dict(scenario.parameters), **dict(scenario.data)}
-    for noise, chosen in _points(mechanism, inputs, event, deadline):
+    for noise, chosen in _points(mechanism, inputs, event, effort):
         runs = [
             _run(mechanism, scenario, data, noise, chosen) for data in (scenario.data, scenario.data_prime)
         ]
@@ -55,25 +55,25 @@ def trace_of(mechanism: nodes.Mechanism, scenario: Scenario, event: Event, deadl
 
 
 def _points(
-    mechanism: nodes.Mechanism, inputs: dict[str, Input], event: Event, deadline: float
+    mechanism: nodes.Mechanism, inputs: dict[str, Input], event: Event, effort: Effort
 ) -> Iterator[tuple[list[Fraction], list[int]]]:
     """Noise in the order of the draws, and chosen indices: for each way the likeliest, the best way first."""
     try:
-        execution = Execution(mechanism, inputs, event, None, lambda: check_deadline(deadline))
+        execution = Execution(mechanism, inputs, event, None, effort.step)
         ways = list(islice(execution.ways(), _WAYS))
-        found = [(point, way) for way in ways if (point := _likeliest(way, deadline)) is not None]
+        found = [(point, way) for way in ways if (point := _likeliest(way, effort)) is not None]
     except (NotComputable, OutOfTime, Stopped, Undecided, Undefined):
         return
     for (_, noise), way in sorted(found, key=lambda pair: pair[0][0]):
         yield noise, [one.index for one in way.chosen]
 
 
-def _likeliest(way: Way, deadline: float) -> tuple[Fraction, list[Fraction]] | None:
+def _likeliest(way: Way, effort: Effort) -> tuple[Fraction, list[Fraction]] | None:
     """The weight and the noise of the likeliest point of a region, away from its edges if possible."""
     import z3
 
     for room in (_ROOM, Fraction(1, 4096), Fraction(0)):
-        left = int(min(_MILLISECONDS, 1000 * (deadline - time.monotonic())))
+        left = int(min(_MILLISECONDS, 1000 * effort.seconds_left()))
         if left <= 10:
             return None
         solver = z3.Optimize()

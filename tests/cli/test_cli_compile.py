@@ -10,14 +10,18 @@ from typing import Any
 
 import pytest
 
+from aligncheck.certificate.stale import changes, mode_of
+from aligncheck.certificate.text import MAKER, MODE, Section, attached, spec_title
 from aligncheck.cli import main
 from aligncheck.commands.compile import MARK
 from aligncheck.conditions import Condition
 from aligncheck.diagnostics import Diagnostic, Label
+from aligncheck.modes import Mode
 from aligncheck.source import Source, Span
 from aligncheck.syntax.parse import parse, read_source
 from aligncheck.verdict import AlignmentFails, Error, Proof, Result, Unknown, Verdict, Verified
 
+SPECS = Path(__file__).parents[2] / "specs"
 SPEC = """\
 mechanism noisy_answer
   "Releases one answer with noise."
@@ -130,6 +134,41 @@ def test_where_it_cannot_be_written(
     assert capsys.readouterr().err == f"aligncheck: error: {message}\n"
 
 
+@pytest.mark.parametrize("broken", ["spec", "form"])
+def test_nothing_is_compiled_that_is_verified_and_refuted(
+    broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Sabotage: the proof says VERIFIED to what is not private, in the spec or in the form that would run."""
+    from aligncheck import pipeline
+    from aligncheck.check import check
+    from aligncheck.commands.compile import CONTRADICTION
+
+    def verified(name: str) -> Verified:
+        source = read_source(str(SPECS / name))
+        return Verified(check(source, parse(source)), (), Proof("acyclic", (), "eps"))
+
+    spec, form = ("svt.dp", "broken/isvt1.dp") if broken == "form" else ("broken/isvt1.dp", "svt.dp")
+
+    def certify_file(path: str, options: object, mode: object) -> pipeline.Certification:
+        return pipeline.Certification(Result(path, verified(spec), 0.1), verified(form))
+
+    monkeypatch.setattr(pipeline, "certify_file", certify_file)
+    path, out = str(SPECS / spec), str(tmp_path / "out.py")
+    assert main(["compile", path, out, "--smt", str(tmp_path / "smt")]) == CONTRADICTION == 5
+    assert list(tmp_path.iterdir()) == [], "nothing is written"
+    said = capsys.readouterr()
+    assert said.out == ""
+    where = f"{path} (its form for `lattice`)" if broken == "form" else path
+    for part in (
+        f"REFUTED   {where}   isvt1",
+        "P(M(D') in E)  0, exactly",
+        f"not compiled: `{path}` is VERIFIED, and the violation above refutes it",
+        "Please report it, and attach:",
+        f"`aligncheck verify -v {path}`",
+    ):
+        assert part in said.err, part
+
+
 def test_a_module_that_is_not_what_would_be_compiled_now(
     spec: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -151,13 +190,33 @@ def test_a_module_that_is_not_what_would_be_compiled_now(
     Path(spec).write_text(SPEC.replace("1/eps", "1/(2*eps)"))
     status, out = compared()
     assert (status, out) == (1, stale.replace("2/eps", "1/(2*eps)")), "no longer VERIFIED either"
+    assert Path("noisy.py").read_text() == module, "nothing is written"
 
-    Path(spec).write_text(SPEC)
-    status, out = compared("--mode", "lattice")
-    assert (status, out.startswith("STALE  noisy.py:")) == (1, True)
-    Path("noisy.py").write_text(module.replace("1 / eps", "0 / eps"))
-    assert compared()[0] == 1
-    assert Path("noisy.py").read_text() == module.replace("1 / eps", "0 / eps"), "nothing is written"
+
+def test_what_has_changed_since() -> None:
+    def made(code: str = "x = 1", maker: str = "a 1", mode: str = "lattice", **specs: str) -> str:
+        texts = {"m.dp": "one\ntwo", **specs}
+        found = [Section(spec_title(path, text), tuple(text.split("\n"))) for path, text in texts.items()]
+        return attached(f"{code}\n", [Section(MAKER, (maker,)), Section(MODE, (mode,)), *found])
+
+    def since(found: str, wanted: str | None, text: str = "one\ntwo") -> list[str]:
+        return changes("m.py", found, "at/m.dp", text, wanted)
+
+    assert since(made(), made()) == since(made(), None) == []
+    assert since(made(maker="a 1"), made(maker="b 2")) == [], "who made it does not matter"
+    two = {"m.dp": "one\n 2"}
+    changed = "at/m.dp:2: now `2`, compiled from `two`"
+    assert since(made(), made(code="x = 2", **two)) == since(made(), None, two["m.dp"]) == [changed]
+    assert since(made(), made(callee="c")) == ["at/callee: the module was not compiled from this spec"]
+    assert since(made(), made(code="x = 2")) == ["m.py:1: `x = 1`, where now `x = 2` is generated"]
+    assert since(made(), made(code="x = 1\ny")) == ["m.py:2: ``, where now `y` is generated"]
+    assert since(made(), made(mode="refined"))[0].endswith("mode: `lattice`, where now `refined` follows")
+    edited = made().replace("x = 1", "x = 0")
+    first, second = since(edited, made())
+    assert first == "m.py: changed after it was compiled (its digest does not fit)"
+    assert second == "m.py:1: `x = 0`, where now `x = 1` is generated"
+    assert since("x = 1\n", made())[0].startswith("m.py: no certificate")
+    assert (mode_of(made(mode="refined")), mode_of("")) == (Mode.REFINED, None)
 
 
 @pytest.mark.parametrize(

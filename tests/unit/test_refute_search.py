@@ -14,14 +14,15 @@ from small_specs import mechanism
 from aligncheck.check import check
 from aligncheck.refute.candidates import legal, parameter_choices, starting_databases
 from aligncheck.refute.certify import certified, exceeds, level_of
+from aligncheck.refute.effort import Effort, OutOfTime
 from aligncheck.refute.events import Between, Exactly, Outputs, Raises, RecordPattern
 from aligncheck.refute.measure import Meter
 from aligncheck.refute.parting import parting_pair
-from aligncheck.refute.probability import Ball, OutOfTime
+from aligncheck.refute.probability import Ball
 from aligncheck.refute.refuter import Aim, refute
 from aligncheck.refute.search import Candidate, best_neighbour, grown
 from aligncheck.refute.trace import ends_in, trace_of
-from aligncheck.refute.violation import NoViolation
+from aligncheck.refute.violation import NoViolation, Violation
 from aligncheck.scenario import Scenario
 from aligncheck.syntax.nodes import Binary, Mechanism, Number
 from aligncheck.syntax.parse import parse, read_source
@@ -86,9 +87,9 @@ def test_only_neighbours_get_a_certificate() -> None:
         (("q", (Fraction(2),)),),
     )
     event = Outputs((RecordPattern("value", (("value", Between(None, Fraction(0))),)),))
-    until = time.monotonic() + 20
+    effort = Effort(20)
     assert not legal(of, far)
-    assert certified(of, Candidate(far, event), until) is None, (
+    assert certified(of, Candidate(far, event), effort) is None, (
         "it differs by more than exp(eps), but so do they"
     )
 
@@ -104,7 +105,7 @@ def test_the_solver_finds_legal_databases_on_which_runs_part(name: str) -> None:
 
 def test_the_best_neighbour_moves_every_answer_its_own_way() -> None:
     of = mechanism(ABOVE, privacy="eps/100")
-    meter = Meter(of, time.monotonic() + 20)
+    meter = Meter(of, Effort(20))
     event = Outputs((RecordPattern("below"), RecordPattern("below"), RecordPattern("above")))
     best = best_neighbour(meter, start(of, 3), event)
     assert best is not None
@@ -129,7 +130,7 @@ def test_inputs_grow_with_their_records() -> None:
 def test_a_trace_ends_in_its_event() -> None:
     of = mechanism(ABOVE)
     event = Outputs((RecordPattern("below"), RecordPattern("above")))
-    trace = trace_of(of, start(of, 2), event, time.monotonic() + 20)
+    trace = trace_of(of, start(of, 2), event, Effort(20))
     assert trace is not None
     assert ends_in(trace.on_d, event)
     noise = [draw.value for draw in trace.on_d.draws]
@@ -138,7 +139,7 @@ def test_a_trace_ends_in_its_event() -> None:
 
 def test_whether_a_run_ends_in_an_event() -> None:
     of = mechanism("eta ~ Lap(1/eps)\nemit number(value = eta, whole = 2)")
-    trace = trace_of(of, start(of, 1), Outputs((RecordPattern("number"),)), time.monotonic() + 20)
+    trace = trace_of(of, start(of, 1), Outputs((RecordPattern("number"),)), Effort(20))
     assert trace is not None
     run = trace.on_d
     value = dict(run.output[0].fields)["value"]
@@ -159,7 +160,7 @@ def test_whether_a_run_ends_in_an_event() -> None:
 
 def test_a_search_ends_where_it_should() -> None:
     of = mechanism(ABOVE)
-    meter = Meter(of, time.monotonic() + 20, 1)
+    meter = Meter(of, Effort(20), 1)
     scenario = start(of, 2)
     event = Outputs((RecordPattern("above"),))
     assert meter.log_probability(scenario.parameters, scenario.data, event) is not None
@@ -170,6 +171,39 @@ def test_a_search_ends_where_it_should() -> None:
     assert time.monotonic() - begun < 5
     assert isinstance(found, NoViolation)
     assert found.strongest is not None
+
+
+def test_steps_count_for_the_whole_too() -> None:
+    whole = Effort(steps=5)
+    for _ in range(2):
+        part = whole.part(steps=2)
+        part.step()
+        part.step()
+        assert part.is_over
+        with pytest.raises(OutOfTime):
+            part.step()
+    assert (whole.steps, whole.is_over) == (4, False)
+    last = whole.part()
+    last.step()
+    assert last.is_over
+    with pytest.raises(OutOfTime):
+        last.step()
+    assert not whole.is_timed
+    assert whole.part(seconds=3).is_timed
+    assert whole.seconds_left() == math.inf
+    assert Effort(0).part().is_over
+
+
+@pytest.mark.parametrize("name", ["broken/isvt3", "adaptive_svt", "histogram", "noisy_max_discrete"])
+def test_a_search_that_counts_does_not_look_at_the_clock(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does it matter what was searched before, in the same process."""
+    aim = Aim(seconds=None, steps=400, any_will_do=True, explain=False)
+    found = refute(spec(name), aim)
+    assert isinstance(found, Violation) is name.startswith("broken")
+    clock = iter(range(0, 10**9, 1000))
+    monkeypatch.setattr("aligncheck.refute.effort.time.monotonic", lambda: float(next(clock)))
+    refute(spec("svt"), aim)
+    assert refute(spec(name), aim) == found
 
 
 def test_inputs_that_do_not_exist_are_told() -> None:
