@@ -10,6 +10,7 @@ import z3
 
 from aligncheck.certificate.check import Checked, Disagreement
 from aligncheck.certificate.solvers import Reply, Solver
+from aligncheck.certificate.text import CLOSING, digest
 from aligncheck.cli import main
 from aligncheck.commands import check
 
@@ -98,6 +99,45 @@ def test_an_edited_file_fails_and_the_line_is_named(
     line = next(i for i, t in enumerate(edited.read_text().split("\n"), 1) if "1 / eps" in t)
     assert main(["check", str(edited)]) == 1
     assert capsys.readouterr().out.startswith(f"FAILED  {edited}:{line}: code: not what is generated")
+
+
+def test_a_module_that_was_changed_is_not_executed(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By accident: the digest tells. By intent, with a digest that fits: only deciding the proof tells."""
+    mark = tmp_path / "executed"
+    text = (folder / "out.py").read_text()
+    spy = f"open({str(mark)!r}, 'w').close()\n"
+    accident = text.replace("\nfrom dataclasses", f"\n{spy}from dataclasses", 1).replace("2 / eps", "1 / eps")
+    assert accident.count("1 / eps") >= 2
+    before = accident.partition(f"#: {CLOSING}\n")[0]
+    intent = f"{before}#: {CLOSING}\n#| sha256 {digest(before)}\n"
+    module = tmp_path / "out.py"
+    arguments = ["run", str(module), "--set", "x=1", "--set", "T=1", "--set", "eps=1"]
+
+    module.write_text(text)
+    assert main([*arguments, "--check"]) == 0
+    assert "checked: the proof was decided in this run" in capsys.readouterr().out.splitlines()
+
+    for changed in (accident, accident.replace("\n", "\r\n"), accident[:-2], spy):
+        module.write_bytes(changed.encode())
+        for options in ([], ["--check"]):
+            assert main([*arguments, *options]) == 2
+            out, err = capsys.readouterr()
+            assert (out, str(module) in err, mark.exists()) == ("", True, False)
+            assert "compile it again: `aligncheck compile S" in err or "compile second_chance.dp -o" in err
+
+    module.write_text(intent)
+    assert main([*arguments, "--check"]) == 1
+    out, err = capsys.readouterr()
+    assert (out, mark.exists()) == ("", False)
+    assert err.startswith(f"FAILED  {module}:")
+    assert "not run" in err
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert mark.exists()
+    assert "privacy spent: eps = 1 (not checked)" in out
+    assert "not checked: the module's digest fits, which finds accidents, not intent" in out
 
 
 @pytest.mark.parametrize("data", [b"", b"x = 1\n", b"\xff\xfe\x00"])
