@@ -1,7 +1,6 @@
 """Decides obligations. The only place that makes a `Proved`.
 
-Trusted, with `algebra`, `smt` and `houdini`: whoever believes these four and the rules under `obligations`
-believes a VERIFIED.
+Trusted, as is all that `aligncheck.trusted` lists.
 """
 
 from __future__ import annotations

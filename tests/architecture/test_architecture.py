@@ -23,6 +23,7 @@ ORDER = (
     "printable",
     "source",
     "internal",
+    "trusted",
     "conditions",
     "diagnostics",
     "modes",
