@@ -173,6 +173,8 @@ def main() -> int:
     found: list[Judged] = []
     for one in all_judged(given.seed, given.count, given.jobs, given.others):
         found.append(one)
+        if len(found) % 1000 == 0:
+            print(f"{len(found)} of {given.count}", file=sys.stderr, flush=True)
         if one.wrong:
             print(
                 f"WRONG: number {one.seed}, of {' and '.join(one.spec.parts)}\n{one.spec}\n# {one.wrong}\n",

@@ -349,6 +349,13 @@ def _databases(
 
 def _legal(program: Program, public: Inputs, data: Inputs) -> bool:
     """Whether all `where` clauses hold, and answers are in their ranges and on their lattices."""
+    try:
+        return _holds(program, public, data)
+    except Undefined:
+        return False
+
+
+def _holds(program: Program, public: Inputs, data: Inputs) -> bool:
     inputs = {**public, **data}
     for d in program.mechanism.inputs:
         names = d.names if isinstance(d, n.Queries) else (d.name,)
@@ -390,7 +397,7 @@ def adjacent(program: Program, public: Inputs, left: Inputs, right: Inputs) -> b
                 return False
             moves += [(i, Fraction(b) - a) for i, (a, b) in enumerate(zip(*pair, strict=True))]
         assert d.sensitivity is not None, "declared"
-        bounds = [program.number(d.sensitivity, {**public, "i": i}) for i, _ in moves]
+        bounds = [program.number(d.sensitivity, {**left, **public, "i": i}) for i, _ in moves]
         sizes = [move for _, move in moves]
         up, down = sum(m > 0 for m in sizes), sum(m < 0 for m in sizes)
         match d.adjacency:

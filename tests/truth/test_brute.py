@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import inf
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -15,15 +16,18 @@ from contradiction import UNDEFINED, Outcome, Unsupported, contradiction, distri
 from draft import CONSTRUCTS, Draft, Part
 from flint import arb
 from generated import Spec, generated, written
+from lemma_one import first_fault
 from masses import ALL, FROM_ZERO, Shape, halves, law_of, mass
 from meaning import Program
 from parts_calling import called_with_answers, called_with_clauses
 from parts_deceptive import carried, crossed, exact_difference, merged, tied, top_of_some
 
+from aligncheck.check import check
 from aligncheck.diagnostics import SpecError
 from aligncheck.interpreter import Input
 from aligncheck.refute.events import Between, Constraint, Exactly, Outputs, RecordPattern
 from aligncheck.refute.probability import NotComputable, probability
+from aligncheck.syntax.parse import parse, read_source
 
 SAMPLE, ALL_OF_THEM = 48, 100_000
 ENOUGH = 500
@@ -76,6 +80,33 @@ def test_brute_force_contradicts_what_is_made_to_deceive(part: Part, least: int)
             continue
         found += contradiction(mechanism, seed) is not None
     assert found >= least
+
+
+SOUNDNESS = Path(__file__).parents[1] / "specs" / "soundness"
+FOOLED = (
+    *("cancelled_look_ahead", "cancelled_look_ahead_symbolic"),
+    *(
+        "busiest_window",
+        "exact_difference_of_maxima",
+        "own_answers_as_sets",
+        "prefix_maxima",
+        "top_of_ranges",
+    ),
+    *("maximum_in_both_vectors", "anonymous_maximum_in_both_vectors", "laundered_as_monotone"),
+    *("top_of_any_k", "top_of_negative_k"),
+    *("sums_taken_for_draws", "sums_on_a_lattice_tie", "sums_of_clipped_noise_tie"),
+    *("caller_with_empty_list", "caller_with_no_answers"),
+    *("own_draw_by_another_distance", "own_draw_by_a_distance_many"),
+    *("noise_hidden_in_a_state", "noise_hidden_in_truths"),
+)
+"""Specs that were VERIFIED once, by the kind of the fault."""
+
+
+@pytest.mark.parametrize("name", FOOLED)
+def test_what_fooled_the_checker_fools_neither_brute_force_nor_replays(name: str) -> None:
+    source = read_source(str(SOUNDNESS / f"{name}.dp"))
+    mechanism = check(source, parse(source))
+    assert first_fault(mechanism, 1, effort=4) is not None or contradiction(mechanism) is not None
 
 
 # --- and what it says is so ---------------------------------------------------------------------------------
