@@ -41,8 +41,11 @@ class Distribution:
     runs: int = 0
 
     def at_most(self, outcome: Outcome) -> Ball:
-        """An upper bound."""
+        """An upper bound. Outcomes are disjoint where all numbers in them are exact."""
         total = self.known.get(outcome, arb(0))
+        for other, likely in self.known.items():
+            if other != outcome and (_coarse(other) or _coarse(outcome)) and _overlap(other, outcome):
+                total += likely
         for begun, left in self.rest:
             if _may_become(begun, outcome):
                 total += left
@@ -164,6 +167,30 @@ def _cut(law: Law, cell: Cell, unsettled: Unsettled) -> Fraction | None:
     return next((Fraction(g) for g in guesses if reach.low < g < reach.high), None)
 
 
+def _coarse(outcome: Outcome) -> bool:
+    """Whether a number in it is known by the whole number below alone."""
+    return any(
+        isinstance(value, tuple) for record in outcome if isinstance(record, tuple) for _, value in record[1:]
+    )
+
+
+def _overlap(one: Outcome, other: Outcome) -> bool:
+    """Whether an output may be in both."""
+    return len(one) == len(other) and all(
+        left[0] == right[0]
+        and all(
+            a <= d and c <= b
+            for (_, x), (_, y) in zip(left[1:], right[1:], strict=True)
+            for (a, b), (c, d) in [(_ends(x), _ends(y))]
+        )
+        for left, right in zip(one, other, strict=True)
+    )
+
+
+def _ends(value: Any) -> tuple[Any, Any]:
+    return (value[1], value[1] + 1) if isinstance(value, tuple) else (value, value)
+
+
 def _may_become(begun: tuple[Record, ...], outcome: Outcome) -> bool:
     if outcome == UNDEFINED:
         return True
@@ -173,7 +200,7 @@ def _may_become(begun: tuple[Record, ...], outcome: Outcome) -> bool:
         if tag != shown[0]:
             return False
         for (_, value), (_, other) in zip(fields, shown[1:], strict=True):
-            low, high = (other[1], other[1] + 1) if isinstance(other, tuple) else (other, other)
+            low, high = _ends(other)
             ends = (value.low, value.high) if isinstance(value, Range) else (value, value)
             if ends[1] < low or ends[0] > high:
                 return False

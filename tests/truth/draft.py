@@ -154,12 +154,18 @@ def redundant(d: Draft, own: str) -> str:
 
 
 def nothing(d: Draft, x: str) -> str:
+    """A term that mentions a draw and is 0 whatever it is."""
     return d.pick(
         f"{x} - {x}",
         f"{x}*(eps + 1) - {x}*eps - {x}",
         f"2*{x} - {x} - {x}",
         f"0*{x}",
         f"({x} + 1)*({x} - 1) - {x}*{x} + 1",
+        f"({x} if {x} > 0 else {x}) - {x}",
+        f"abs({x}) - max({x}, -{x})",
+        f"min({x}, eps) + max({x}, eps) - {x} - eps",
+        f"max({x} for j in range(1)) - {x}",
+        f"(0 if {x} >= 1 else 0)",
     )
 
 

@@ -15,16 +15,16 @@ from textwrap import indent
 
 from draft import DENSITY, Draft, Part
 from parts_calling import called, called_selection, called_with_answers, called_with_clauses
-from parts_deceptive import carried, crossed, exact_difference, merged, tied, top_of_some
+from parts_deceptive import careless, carried, crossed, exact_difference, merged, tied, top_of_some
 from parts_mixed import (
     called_in_rounds,
     counted_down,
     earlier_noise,
-    flagged,
     gap,
     group,
     hidden_by_or,
     masked,
+    peak,
     rounded,
     several,
     tested_release,
@@ -147,7 +147,7 @@ RIGHT: tuple[Part, ...] = (
     counted_down,
     masked,
     gap,
-    flagged,
+    peak,
     several,
     weighted,
     hidden_by_or,
@@ -164,6 +164,8 @@ WRONG: tuple[Part, ...] = (
     exact_difference,
     top_of_some,
     top_of_some,
+    careless,
+    careless,
 )
 LAST = (sparse, histogram, running, several, weighted)
 """They release as many records as there are answers, so nothing comes after them."""

@@ -226,7 +226,11 @@ def tied(d: Draft) -> None:
         left, right = body.format(n=n, j=m), body.format(n=n, j=k)
     else:
         left, right = body.format(n=n, j=first), body.format(n=n, j=second)
-    also = f"{w} >= 0" if way in ("argmax", "argmin") else "0 <= 1"
+    also = (
+        f"{w} {d.pick('>= 0', '>= 0', f'== {second}', f'== {first}')}"
+        if way in ("argmax", "argmin")
+        else "0 <= 1"
+    )
     d.program += [f"if {left} == {right} and {also}:", f"  emit v{tag}(x = {a})", "else:", f"  emit no{tag}"]
     d.cost += d.chance.choice((0, 0, 1))
     d.released(1)
@@ -260,4 +264,44 @@ def top_of_some(d: Draft) -> None:
         f"  emit {tag}(index = {w}[r])",
     ]
     d.align.append(f"{n}[i] += 1 + q[i] - q'[i] when i in {w}")
+    d.place = None
+
+
+def careless(d: Draft) -> None:
+    """What a beginner might write: something private where it must not be."""
+    a = d.a()
+    n, tag, share = d.name("n"), d.name("t"), d.paid()
+    noise, way = d.noise(1, share), d.chance.randrange(10)
+    released = f"emit {tag}({a} + {n})"
+    match way:
+        case 0:  # the scale
+            d.program += [f"{n} ~ DLap((1 + {a})/({share}*eps))", released]
+        case 1:  # how many draws there are
+            more = [f"if {a} >= 1:", f"  {n}more ~ {noise}"]
+            d.program += [f"{n} ~ {noise}", *more, released]
+        case 2:  # how many rounds
+            d.program += [f"{n} ~ {noise}", f"for i in range({a} + 1):", f"  {released}"]
+        case 3:  # an index
+            d.program += ["for i in range(2):", f"  {n}[i] ~ {noise}", f"emit {tag}({a} + {n}[{a}])"]
+        case 4:  # a divisor
+            d.program += [f"{n} ~ {noise}", f"emit {tag}(1/{a} + {n})"]
+        case 5:  # a draw twice
+            d.program += ["for i in range(2):", f"  {n}[i*{a}] ~ {noise}", f"emit {tag}({a} + {n}[0])"]
+        case 6:  # one draw for two answers
+            d.program += [f"{n} ~ {noise}", released, f"emit again{tag}({n})"]
+        case 7:  # the test before the noise
+            d.program += [f"{n} ~ {noise}", f"if {a} >= 1:", f"  {released}", "else:", f"  emit {tag}({n})"]
+        case 8:  # noise that is not always there
+            d.program += [f"{n} ~ {noise}", f"emit {tag}({a} + ({n} if {n} > 0 else 0))"]
+        case _:  # a variable that remembers
+            s = d.name("s")
+            d.program += [
+                f"{s} = {a}",
+                f"{n} ~ {noise}",
+                released,
+                f"{s} = {s} - {n}",
+                f"emit rest{tag}({s})",
+            ]
+    name = f"{n}[i]" if "[i" in d.program[-2] else n
+    d.align.append(f"{name} += {a} - {a}'")
     d.place = None

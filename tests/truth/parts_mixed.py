@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from draft import BRANCH, LOOP, SELECTION, STATE, Draft, answer, invariant, primed, redundant
+from draft import BRANCH, INVARIANT, LOOP, SELECTION, STATE, Draft, answer, invariant, primed, redundant
 from parts_calling import PLAIN, use
 
 
@@ -140,25 +140,24 @@ def gap(d: Draft) -> None:
     d.released(1)
 
 
-def flagged(d: Draft) -> None:
-    """Truth values that a loop carries; the test after it is of noise, or of what is private."""
+def peak(d: Draft) -> None:
+    """The greatest answer, found by a loop, with noise."""
     d.q("all", "one", least=1)
-    n, f, tag, share = d.name("n"), d.name("f"), d.name("t"), d.paid()
-    d.constructs |= {LOOP, STATE, BRANCH}
-    noisy = d.likely(0.8)
-    test = f"x + {n} >= 1" if noisy else "x >= 1"
+    n, s, tag, share = d.name("n"), d.name("s"), d.name("t"), d.paid()
+    d.constructs |= {LOOP, STATE, BRANCH, INVARIANT}
+    told = d.pick(f"abs({s}' - {s}) <= 1", f"abs({s}' - {s}) <= 1", f"{s}' - {s} <= 1", f"{s}' == {s}")
     d.program += [
-        f"{n} ~ {d.noise(2, share)}",
-        f"{f} = false",
+        f"{s} = q[0]",
         "for i, x in q:",
-        *invariant(d),
-        f"  {f} = {f} or {test}",
-        f"if {f}:",
+        f"  invariant {told}",
+        f"  {s} = max({s}, x)",
+        f"{n} ~ {d.noise(1, share)}",
+        f"if {s} + {n} >= {d.pick('0', '1')}:",
         f"  emit yes{tag}",
         "else:",
         f"  emit no{tag}",
     ]
-    d.align += [f"{n} += 1 when {d.guard('yes' + tag)}", f"{n} -= 1 when {d.guard('no' + tag)}"]
+    d.align.append(f"{n} += {s} - {s}'")
     d.released(1)
 
 
