@@ -502,7 +502,7 @@ def _converted(convert: Callable[[], Number]) -> Number:
 
 def _fits_a_float(value: object) -> bool:
     """Whether this is one of NumPy's floats of at most 64 bits."""
-    dtype = _dtype(value)
+    dtype = _dtype(value) if isinstance(value, numbers.Real) else None
     return getattr(dtype, "kind", None) == "f" and dtype.itemsize <= 8
 
 
@@ -514,7 +514,7 @@ def _is_missing(value: object) -> bool:
     kind: type[object] = type(value)
     if kind.__name__ in _MISSING and kind.__module__.partition(".")[0] in ("numpy", "pandas"):
         return True
-    return value is None or ((isinstance(value, float) or _fits_a_float(value)) and value != value)
+    return value is None or ((isinstance(value, float) or _fits_a_float(value)) and bool(value != value))
 
 
 def _kind(value: object) -> str:

@@ -262,6 +262,8 @@ def test_rounding_takes_no_two_answers_further_apart() -> None:
         [1j],
         [True],
         [np.array(1.0)],
+        [np.ones(2)],
+        [pd.Series([1.0, 2.0])],
         "1",
         b"1",
         {1},

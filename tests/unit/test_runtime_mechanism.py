@@ -399,8 +399,8 @@ def test_counts_that_rounding_would_part_are_integers(declared: str, mode: Mode)
             with pytest.raises(AnswersError, match=r"`q.*integer"):
                 refusing(answers)
     zero = [0] * 3
-    for answers in ([1, 2, 3], np.array([1, 2, 3], dtype=np.uint8), pd.Series([1, 2, 3], dtype="Int64")):
-        records = made(eps=1).with_noise(RecordedNoise(zero))(answers).records
+    for whole in ([1, 2, 3], np.array([1, 2, 3], dtype=np.uint8), pd.Series([1, 2, 3], dtype="Int64")):
+        records = made(eps=1).with_noise(RecordedNoise(zero))(whole).records
         assert [record.x for record in records] == [1, 2, 3]
 
 
