@@ -12,6 +12,7 @@ from aligncheck.commands import CommandError
 from aligncheck.commands.checking import certified_and_searched, one_file, text_of
 from aligncheck.commands.telling import tell
 from aligncheck.modes import Mode
+from aligncheck.printable import printable
 
 if TYPE_CHECKING:
     from aligncheck.certificate.text import Section
@@ -63,6 +64,10 @@ def compile_spec(
     if smt is not None:
         _write_scripts(smt, done.sections, force)
     if output is None:
+        if sys.stdout.isatty() and any(line != printable(line) for line in made.split("\n")):
+            raise CommandError(
+                "what a terminal would obey is in the spec, and in its module", "name a file: -o"
+            )
         sys.stdout.write(made)
     else:
         _write(output, made)

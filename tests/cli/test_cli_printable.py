@@ -71,6 +71,14 @@ def test_titles_names_and_comments(spec: str, capsys: pytest.CaptureFixture[str]
     assert printed(capsys, "compile", "--check", spec, module, "--mode", "refined")[0] == 1
 
 
+def test_a_module_is_not_printed_on_a_terminal_that_would_obey_it(
+    spec: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    status, text = printed(capsys, "compile", spec, "--mode", "float")
+    assert (status, "name a file: -o" in text) == (2, True)
+
+
 def test_no_name_of_a_file_becomes_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     name = "a b\nraise SystemExit(9)\n#.dp"
