@@ -118,7 +118,7 @@ def cost_parts(findings: Findings, source: Source) -> tuple[CostPart, ...]:
         found = table.parts_of(own)
         parts += found or []
         rest += own if found is None else []
-    counted = table.counted(parts, rest)
+    counted = table.counted(parts)
     shown = [
         table.shown(part, how) for part, how in zip(parts, counted, strict=True) if how is not _Counted.REST
     ]
@@ -368,7 +368,7 @@ class _Table:
 
     # --- adding up ----------------------------------------------------------------------------------------
 
-    def counted(self, parts: list[_Part], rest: list[_Paid]) -> list[_Counted]:
+    def counted(self, parts: list[_Part]) -> list[_Counted]:
         """How each part is counted: as finely as it was proved that all add up to at most the claim."""
         finest = [_Counted.LABEL] * len(parts)
         loose = [_Counted.LABEL if part.times in (ONCE, AT_MOST_ONCE) else _Counted.MOVED for part in parts]
