@@ -261,7 +261,8 @@ def _out_of_reach(event: Drawing) -> Obligation:
         (),
         Impossible(
             False,
-            "needs loops that draw at each index, and maxima that are not defined by themselves",
+            "needs loops that draw at each index, shifts that speak of draws and of maxima over them (not of "
+            "what a loop carries on), and maxima that are not defined by themselves",
         ),
         "two noise vectors with the same output and the same image are equal",
         event.lines[0] if event.lines else event.span,
