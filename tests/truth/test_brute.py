@@ -55,7 +55,7 @@ DECEPTIVE: tuple[tuple[Part, int], ...] = (
     (merged, 12),
     (crossed, 12),
     (carried, 6),
-    (tied, 12),
+    (tied, 9),
     (exact_difference, 3),
     (top_of_some, 5),
     (called_with_clauses, 3),
