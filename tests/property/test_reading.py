@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,6 +97,22 @@ program
     emit got(x)
 """
 PARAMETERS: dict[str, Any] = {"D": F(3, 10), "m": 2, "b": (1, 2, 3), "eps": 1}
+
+
+@pytest.mark.parametrize("mode", [Mode.LATTICE, Mode.REFINED])
+@pytest.mark.parametrize(("x", "y"), PAIRS)
+def test_a_mechanism_takes_these_pairs_for_neighbours(x: float, y: float, mode: Mode) -> None:
+    """With its default step: in lists, arrays, columns and streams; read exactly, where it does not round."""
+    delta = as_read(y) - as_read(x)
+    for adjacency in ("one", "l1") if mode is Mode.REFINED else ("one",):
+        source = Source("given.dp", PROGRAM.format(f"queries, sensitivity {delta}, adjacency {adjacency}"))
+        made: Any = compiled(check(source, parse(source)), mode)
+        streamed = [next(made(**PARAMETERS).stream(iter([v]))).value for v in (x, y)]
+        assert 0 <= streamed[1] - streamed[0] <= delta
+        for form in (list, np.array, pd.Series, lambda v: np.array([*v, 0.5], dtype=object)[:1]):
+            assert [made(**PARAMETERS)(form([v])).records[0].value for v in (x, y)] == streamed
+
+
 DECLARED = [
     "queries, sensitivity D",
     "queries, sensitivity D, range [-2*D, 5/2]",
