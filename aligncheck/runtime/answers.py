@@ -502,7 +502,9 @@ def _converted(convert: Callable[[], Number]) -> Number:
 
 def _fits_a_float(value: object) -> bool:
     """Whether this is one of NumPy's floats of at most 64 bits."""
-    dtype = _dtype(value) if isinstance(value, numbers.Real) else None
+    if not isinstance(value, numbers.Real):
+        return False
+    dtype = _dtype(value)
     return getattr(dtype, "kind", None) == "f" and dtype.itemsize <= 8
 
 
