@@ -132,14 +132,26 @@ class Compiled:
     def _call(self, database: Any, mechanism: Any) -> Any:
         queries = self.mechanism.spec.queries
         if len(queries) == 1:
-            return mechanism(database if queries[0].vector or not isinstance(database, list) else database[0])
+            one = database if queries[0].vector or not isinstance(database, list) else database[0]
+            return mechanism(_typed(one, queries[0]))
         if not isinstance(database, dict) or set(database) != {query.name for query in queries}:
             names = ", ".join(f"`{query.name}`" for query in queries)
             entries = ", ".join(f'"{query.name}": …' for query in queries)
             raise CannotTest(
                 f"`{self._name}` has the private inputs {names}", f"--pair D D', each as '{{{entries}}}'"
             )
-        return mechanism(*(database[query.name] for query in queries))
+        return mechanism(*(_typed(database[query.name], query) for query in queries))
+
+
+def _typed(answers: Any, query: QueryInfo) -> Any:
+    """Whole floats as integers where the spec has such: it may take no others."""
+    if query.sort == "int" and isinstance(answers, list):
+        return [_typed(answer, query) for answer in answers]
+    return int(answers) if query.sort == "int" and _is_whole(answers) else answers
+
+
+def _is_whole(answer: Any) -> bool:
+    return isinstance(answer, float) and answer.is_integer()
 
 
 def _may_differ(differences: list[float], adjacency: str | None, bound: float | None) -> bool:

@@ -171,6 +171,14 @@ def test_a_program_that_parts_all_runs_is_run_once_per_run() -> None:
         run_lanes(counting, 2_000, np.random.SeedSequence(1), "f")
 
 
+def test_whole_floats_are_integers_where_the_spec_has_such() -> None:
+    """Under `l1` a mechanism takes no floats for integers."""
+    mechanism = Compiled(made("laplace_discrete", Delta=1, eps=1))
+    assert mechanism.run([1.0, 2.0], 10, np.random.SeedSequence(1)).runs == 10
+    with pytest.raises(CannotTest, match=r"`q\[0\]` must be an integer"):
+        mechanism.run([1.5], 10, np.random.SeedSequence(1))
+
+
 def test_equal_seeds_give_equal_runs() -> None:
     mechanism = Compiled(made("adaptive_svt", T=1, k=1, eps=1))
     a, b, c = (mechanism.run(Q, 500, np.random.SeedSequence(seed)) for seed in (1, 1, 2))
