@@ -1,0 +1,109 @@
+"""What a proof assumes of its inputs and what a caller shows: the same for every adjacency, by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from small_specs import mechanism
+
+from aligncheck.discharge.algebra import canonical
+from aligncheck.discharge.smt import Answer, Smt
+from aligncheck.obligations.calls import calls_are_covered
+from aligncheck.obligations.obligation import Impossible, Integral
+from aligncheck.relational.calls import Called, Listed
+from aligncheck.relational.paths import analyse
+from aligncheck.relational.terms import (
+    TRUE,
+    ZERO,
+    Kind,
+    Pair,
+    Sort,
+    Sym,
+    Term,
+    const,
+    eq,
+    ite,
+    same,
+    substitute,
+)
+from aligncheck.relational.theory import Theory
+from aligncheck.source import Source
+from aligncheck.syntax.contract import Contract
+from aligncheck.syntax.nodes import Invoke, Use
+
+BINDER = Sym("entry", Sort.INT, Kind.GHOST)
+MEANS: dict[str, Callable[[Sequence[int]], bool]] = {
+    "all": lambda moves: all(abs(d) <= 1 for d in moves),
+    "one": lambda moves: all(abs(d) <= 1 for d in moves) and sum(map(bool, moves)) <= 1,
+    "monotone": lambda moves: all(0 <= d <= 1 for d in moves) or all(-1 <= d <= 0 for d in moves),
+    "moved": lambda moves: all(abs(d) <= 1 for d in moves) and max(moves.count(1), moves.count(-1)) <= 1,
+}
+MOVES = [m for n in range(4) for m in product((-1, 0, 1), repeat=n)] + [(2,), (0, -2), (2, -2)]
+
+
+def callee(adjacency: str) -> Theory:
+    inputs = f"q : queries, sensitivity 1, adjacency {adjacency}\nd : real where len(q) <= d"
+    return Theory(mechanism("emit done", inputs=inputs, privacy="0"))
+
+
+@pytest.mark.parametrize("adjacency", MEANS)
+def test_what_is_assumed_of_moves_is_what_the_adjacency_means(adjacency: str) -> None:
+    theory = callee(adjacency)
+    smt = Smt(theory, whole=True)
+    for moves in MOVES:
+        pinned = [eq(theory.distance("q", const(i)), const(d)) for i, d in enumerate(moves)]
+        reply = smt.satisfiable([*pinned, eq(theory.length("q"), const(len(moves)))], 5_000)
+        assert reply.answer is not Answer.UNKNOWN
+        assert (reply.model is not None) == MEANS[adjacency](moves), moves
+
+
+def shown(adjacency: str, moves: Sequence[int], bound: int) -> bool:
+    """Whether all that is asked of a call holds that gives answers which move so, and `d` = bound."""
+    theory = callee(adjacency)
+    analysis = analyse(theory)
+    there: Term = ZERO
+    for place, move in enumerate(moves):
+        there = ite(eq(BINDER, const(place)), const(move), there)
+    given = Listed(same(const(len(moves))), BINDER, Pair(ZERO, there))
+    text = Source("callee.dp", "callee")
+    span = theory.mechanism.span
+    use = Use("callee", "callee.dp", Contract(theory.mechanism, text, "VERIFIED"), span=span)
+    call = Called(
+        "r",
+        use,
+        ZERO,
+        {"d": same(const(bound))},
+        {"q": given},
+        same(ZERO),
+        Invoke("r", "callee", (), span=span),
+    )
+    (path,) = analysis.paths
+    calling = replace(analysis, paths=(replace(path, events=(call,)),))
+    places = [const(n) for n in range(-1, len(moves) + 1)]
+    one, other = (Sym(name, Sort.INT, Kind.GHOST) for name in ("one", "other"))
+    for wanted in calls_are_covered(calling, {}, text):
+        match wanted.goal:
+            case Impossible(holds=holds):
+                assert holds
+            case Integral():
+                raise AssertionError("nothing here is declared to be whole")
+            case goal:
+                for i, j in product(places, repeat=2):
+                    if canonical(substitute(goal, {one: i, other: j})) != TRUE:  # type: ignore[arg-type]
+                        return False
+    return True
+
+
+@pytest.mark.parametrize("adjacency", MEANS)
+def test_what_a_caller_shows_is_what_the_adjacency_means(adjacency: str) -> None:
+    for moves in MOVES:
+        assert shown(adjacency, moves, bound=3) == MEANS[adjacency](moves), moves
+
+
+def test_a_clause_without_an_index_is_shown_of_empty_lists_too() -> None:
+    assert shown("all", (), bound=0)
+    assert not shown("all", (), bound=-1)
+    assert not shown("all", (0, 0), bound=1)
