@@ -9,7 +9,8 @@ a run raises: each one is mapped to a number that can be computed with, always i
 * Infinities, and values beyond ±`LARGEST`, saturate there.
 * Values outside a declared range become the nearer end of it.
 * Values off a declared lattice, and fractions where integers are declared, are rounded down. Where that could
-  take neighbours further apart than is declared, only integers are taken (`whole`), by their type.
+  take neighbours further apart than is declared, only integers are taken (`whole`), by their type; and what
+  is missing, whatever its type, since a list of integers may hold that.
 
 Missing and infinite values are no numbers that an adjacency could speak of: they stand for the numbers that
 they become. Neighbours by the numbers so read stay neighbours under all that follows. Saturation and ranges
