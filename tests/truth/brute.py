@@ -171,8 +171,11 @@ def main() -> int:
     )
     given = parser.parse_args()
     found: list[Judged] = []
+    end = time.monotonic() + given.seconds
     for one in all_judged(given.seed, given.count, given.jobs, given.others):
         found.append(one)
+        if time.monotonic() > end:
+            break
         if len(found) % 1000 == 0:
             print(f"{len(found)} of {given.count}", file=sys.stderr, flush=True)
         if one.wrong:

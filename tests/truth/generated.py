@@ -254,21 +254,21 @@ def _align_line(text: str, chance: Random, put: Callable[[str], str]) -> str:
     return head + "\nalign\n" + "\n".join(lines) + "\n"
 
 
-def _no_guard(text: str, chance: Random) -> str:
+def no_guard(text: str, chance: Random) -> str:
     return _align_line(text, chance, lambda line: line.split(" when ")[0])
 
 
-def _no_shift(text: str, chance: Random) -> str:
+def no_shift(text: str, chance: Random) -> str:
     return _align_line(text, chance, lambda line: re.sub(r"([+-]=) .*?( when |$)", r"\1 0\2", line))
 
 
-def _other_sign(text: str, chance: Random) -> str:
+def other_sign(text: str, chance: Random) -> str:
     return _align_line(
         text, chance, lambda line: line.replace("+=", "-=") if "+=" in line else line.replace("-=", "+=")
     )
 
 
-def _other_shift(text: str, chance: Random) -> str:
+def other_shift(text: str, chance: Random) -> str:
     more = chance.choice((" + 1", " - 1", "*2"))
     return _align_line(
         text,
@@ -341,10 +341,10 @@ CHANGES: tuple[Change, ...] = (
     _scale,
     _claim,
     _claim,
-    _no_guard,
-    _no_shift,
-    _other_sign,
-    _other_shift,
+    no_guard,
+    no_shift,
+    other_sign,
+    other_shift,
     _adjacency,
     _comparison,
     _family,

@@ -14,7 +14,7 @@ from random import Random
 import pytest
 from brute import checked
 from draft import Draft, Part
-from generated import written
+from generated import no_guard, no_shift, other_shift, other_sign, written
 from lemma_one import Looked, determinant, faults, first_fault
 from parts_deceptive import crossed, merged
 
@@ -82,6 +82,24 @@ def test_a_broken_alignment_shows_its_fault(path: Path) -> None:
     shown = SHOWN_AS.get(condition, (condition,))
     found = [fault.what for fault in islice(faults(read(path), 1, Looked(), 2), 60)]
     assert any(what.startswith(shown) for what in found), found[:5]
+
+
+def test_a_changed_alignment_shows_a_fault() -> None:
+    """A shift is left out, has the other sign, is larger or unguarded: nearly always a run shows a fault."""
+    tried = shown = 0
+    for path in VERIFIED[::5]:
+        text = path.read_text("utf-8").partition("\nexpect ")[0] + "\n"
+        for change in (no_shift, other_sign, other_shift, no_guard):
+            source = Source(str(path), change(text, Random(1)))
+            try:
+                mechanism = check(source, parse(source))
+            except SpecError:
+                continue
+            if source.text != text:
+                tried += 1
+                shown += first_fault(mechanism, 1, effort=2) is not None
+    assert tried >= 30
+    assert shown >= 0.9 * tried
 
 
 MANY_TO_ONE: tuple[Part, ...] = (merged, crossed)
