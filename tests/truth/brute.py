@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
+from math import inf
 
 from contradiction import Contradiction, Unsupported, contradiction
 from draft import CONSTRUCTS, DENSITY
@@ -166,6 +167,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0, help="the number of the first spec")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=inf, help="stop after so many")
     parser.add_argument(
         "--others", action="store_true", help="ask brute force about what is not verified, too"
     )
