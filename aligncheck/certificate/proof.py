@@ -152,11 +152,15 @@ class Subject:
         if meaning is None:
             return False
         return not any(
-            a.kind in AT_A_LOOP_HEAD
-            or (isinstance(a, Sym) and a.kind is Kind.NOISE and a not in self._drawn_outside_loops)
-            or (isinstance(a, Sym) and self.theory.registry.is_noisy(a))
+            a.kind in AT_A_LOOP_HEAD or (isinstance(a, Sym) and self._varies(a))
             for a in atoms([*meaning.parts, *([] if meaning.count is None else [meaning.count])])
         )
+
+    def _varies(self, symbol: Sym) -> bool:
+        """Whether a draw may be another one each round, or what is made of draws."""
+        if symbol.kind is Kind.NOISE:
+            return symbol not in self._drawn_outside_loops
+        return self.theory.registry.is_noisy(symbol)
 
     @cached_property
     def _drawn_outside_loops(self) -> frozenset[Term]:
