@@ -15,7 +15,16 @@ from textwrap import indent
 
 from draft import DENSITY, Draft, Part
 from parts_calling import called, called_selection, called_with_answers, called_with_clauses
-from parts_deceptive import careless, carried, crossed, exact_difference, merged, tied, top_of_some
+from parts_deceptive import (
+    careless,
+    carried,
+    crossed,
+    exact_difference,
+    lied,
+    merged,
+    tied,
+    top_of_some,
+)
 from parts_mixed import (
     called_in_rounds,
     counted_down,
@@ -166,8 +175,9 @@ WRONG: tuple[Part, ...] = (
     top_of_some,
     careless,
     careless,
+    lied,
 )
-LAST = (sparse, histogram, running, several, weighted)
+LAST = (sparse, histogram, running, several, weighted, careless, lied)
 """They release as many records as there are answers, so nothing comes after them."""
 
 

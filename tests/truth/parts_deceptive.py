@@ -305,3 +305,26 @@ def careless(d: Draft) -> None:
     name = f"{n}[i]" if "[i" in d.program[-2] else n
     d.align.append(f"{name} += {a} - {a}'")
     d.place = None
+
+
+def lied(d: Draft) -> None:
+    """A loop whose invariant would be enough, if it were true."""
+    d.q("all", "monotone", least=2)
+    n, s, share = d.name("n"), d.name("s"), d.paid()
+    d.constructs |= {LOOP, STATE, INVARIANT}
+    if d.likely(0.6):
+        lie = d.pick(
+            f"{s}' == {s}", f"abs({s}' - {s}) <= 1", f"{s} == 0 and {s}' == 0", f"{s}' - {s} == q'[0] - q[0]"
+        )
+        more = d.pick(f"{s} + x", f"{s} + x", f"max({s} + x, x)", f"x - {s}")
+        d.program += [f"{s} = 0", "for i, x in q:", f"  invariant {lie}", f"  {s} = {more}"]
+        d.program += [f"{n} ~ {d.noise(1, share)}", f"emit {d.name('total')}({s} + {n})"]
+        d.align.append(f"{n} += {s} - {s}'")
+        d.released(1)
+        return
+    rounds = d.pick("1", "i/len(q)", "(1 if i > 0 else 0)")
+    spent = f"alignment_cost <= {rounds}*{share}*eps"
+    d.program += [f"{s} = 0", "for i, x in q:", f"  invariant {spent}", f"  {n}[i] ~ {d.noise(1, share)}"]
+    d.program += [f"  {s} = {s} + x + {n}[i]", f"  emit {d.name('sum')}({s})"]
+    d.align.append(f"{n}[i] += q[i] - q'[i]")
+    d.place = None

@@ -20,7 +20,7 @@ from lemma_one import first_fault
 from masses import ALL, FROM_ZERO, Shape, halves, law_of, mass
 from meaning import Program
 from parts_calling import called_with_answers, called_with_clauses
-from parts_deceptive import carried, crossed, exact_difference, merged, tied, top_of_some
+from parts_deceptive import careless, carried, crossed, exact_difference, lied, merged, tied, top_of_some
 
 from aligncheck.check import check
 from aligncheck.diagnostics import SpecError
@@ -58,6 +58,8 @@ DECEPTIVE: tuple[tuple[Part, int], ...] = (
     (tied, 9),
     (exact_difference, 3),
     (top_of_some, 5),
+    (careless, 6),
+    (lied, 6),
     (called_with_clauses, 3),
     (called_with_answers, 2),
 )
