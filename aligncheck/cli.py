@@ -41,14 +41,19 @@ def main(arguments: list[str] | None = None) -> int:
     With ALIGNCHECK_TRACEBACK set, an unexpected exception is raised instead.
     """
     _prepare_standard_streams()
+    as_json = False
     try:
         try:
-            status = _run(_parser().parse_args(arguments))
+            args = _parser().parse_args(arguments)
+            as_json = getattr(args, "json", False)
+            status = _run(args)
         except SystemExit as exit_:  # from argparse: help was shown, or an argument is wrong
             status = exit_.code if isinstance(exit_.code, int) else 2
         sys.stdout.flush()
     except CommandError as error:
         tell(f"aligncheck: error: {error}", *([] if error.help is None else [error.help]), error=True)
+        if as_json:
+            _tell_as_json(str(error), error.help)
         return 2
     except KeyboardInterrupt:
         tell("aligncheck: interrupted", error=True)
@@ -65,13 +70,21 @@ def main(arguments: list[str] | None = None) -> int:
         if os.environ.get("ALIGNCHECK_TRACEBACK"):
             raise
         kind, text = type(error).__name__, " ".join(str(error).split())
-        tell(
-            f"aligncheck: internal error: {kind}: {text} (this is a bug in aligncheck)",
-            "Set ALIGNCHECK_TRACEBACK=1 to see where it happened.",
-            error=True,
-        )
+        message = f"internal error: {kind}: {text} (this is a bug in aligncheck)"
+        help_ = "Set ALIGNCHECK_TRACEBACK=1 to see where it happened."
+        tell(f"aligncheck: {message}", help_, error=True)
+        if as_json:
+            _tell_as_json(message, help_)
         return 3
     return status
+
+
+def _tell_as_json(message: str, help_: str | None) -> None:
+    """The document of a command that could not be carried out: whoever asked for JSON gets some."""
+    import json
+
+    found = {"version": __version__, "results": [], "error": {"message": message, "help": help_}}
+    tell(*json.dumps(found, indent=2, ensure_ascii=True).split("\n"))
 
 
 def _prepare_standard_streams() -> None:

@@ -6,12 +6,12 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from aligncheck.commands import CommandError
 from aligncheck.commands.checking import spec_files
 from aligncheck.commands.refuting import Job, Refuting
+from aligncheck.commands.settings import assigned
 
 if TYPE_CHECKING:
     from aligncheck.expect import Comparison
@@ -30,7 +30,7 @@ def refute(
     """Prints what was found in each file, and a count where there are several. Returns the worst status."""
     start = time.monotonic()
     files = spec_files(paths)
-    values = values_set(eps, settings)
+    values = assigned("--set", [*([] if eps is None else [f"eps={eps}"]), *settings])
     with Refuting([Job(file, values, timeout) for file in files], jobs=jobs) as work:
         from aligncheck.commands.screen import Screen
         from aligncheck.refute.result import exit_status
@@ -74,21 +74,6 @@ def expect(paths: Sequence[str], *, timeout: float, jobs: int | None, as_json: b
     else:
         screen.show(f"{agreeing} of {len(files)} agree ({time.monotonic() - start:.1f} s)")
     return 0 if agreeing == len(files) else 1
-
-
-def values_set(eps: str | None, settings: Sequence[str]) -> Mapping[str, str]:
-    """The values of `--eps` and `--set`, by name. Raises CommandError for one that has no `=`, or is set
-    twice.
-    """
-    found: dict[str, str] = {}
-    for text in [*([] if eps is None else [f"eps={eps}"]), *settings]:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise CommandError(f"`--set {text}` is not of the form NAME=VALUE")
-        if name.strip() in found:
-            raise CommandError(f"`{name.strip()}` is set twice")
-        found[name.strip()] = value.strip()
-    return found
 
 
 def _print_json(document: object) -> None:

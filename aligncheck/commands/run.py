@@ -10,6 +10,7 @@ from aligncheck.commands import CommandError
 from aligncheck.commands.check import decided, tell_faults
 from aligncheck.commands.checking import certified, one_file
 from aligncheck.commands.screen import Screen, report_result
+from aligncheck.commands.settings import assigned
 from aligncheck.commands.telling import tell
 from aligncheck.execute import Checked, NoSafeMode, NotChecked, NotVerified, RunError, run_file
 from aligncheck.modes import Mode
@@ -69,14 +70,14 @@ def run(
             one_file(path),
             data,
             column,
-            _assigned("--set", settings, "NAME=VALUE"),
+            assigned("--set", settings),
             seed,
             check=check,
             decide=decide if deciding else None,
             mode=how,
             gamma=gamma,
             label=label,
-            functions=_assigned("--function", functions, "NAME=FILE.py:FUNCTION"),
+            functions=assigned("--function", functions, "NAME=FILE.py:FUNCTION"),
         )
     except NotVerified as error:
         report_result(Screen(error=True), checked[0], verbose=False)
@@ -96,16 +97,3 @@ def run(
     else:
         Screen().show(render_execution(execution))
     return 0
-
-
-def _assigned(option: str, texts: Sequence[str], form: str) -> dict[str, str]:
-    """What an option that may be given several times says of each name."""
-    found: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise CommandError(f"`{option} {text}` is not of the form {form}")
-        if name.strip() in found:
-            raise CommandError(f"`{name.strip()}` is set twice")
-        found[name.strip()] = value.strip()
-    return found

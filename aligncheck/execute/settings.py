@@ -1,4 +1,4 @@
-"""Values of inputs that are written on a command line: `k=5`, `eps=1/2`, `b=1,2,3`, `strict=true`."""
+"""Values of inputs, written on a command line: `k=5`, `eps=1/2`, `b=1,2,3`, `b=[1,2,3]`, `strict=true`."""
 
 from __future__ import annotations
 
@@ -37,16 +37,19 @@ def needed(spec: Spec) -> str:
 
 
 def value_of(info: ParameterInfo | QueryInfo, text: str) -> Any:
-    """The value that a text stands for; a list's entries are separated by commas.
+    """The value that a text stands for; a list's entries are separated by commas, and may stand in brackets.
 
     Raises:
         RunError: the text is no value of the declared type.
     """
     if not info.vector:
         return _entry(info.name, info.sort, text)
-    if not text.strip():
+    inside = text.strip()
+    if inside[:1] + inside[-1:] in ("[]", "()"):
+        inside = inside[1:-1].strip()
+    if not inside:
         return []
-    return [_entry(f"{info.name}[{i}]", info.sort, part) for i, part in enumerate(text.split(","))]
+    return [_entry(f"{info.name}[{i}]", info.sort, part) for i, part in enumerate(inside.split(","))]
 
 
 def _entry(name: str, sort: str, text: str) -> Any:

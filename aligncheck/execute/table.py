@@ -50,7 +50,8 @@ class Table:
         """The only numeric column that does not name rows.
 
         Raises:
-            RunError: there is none, or more than one.
+            RunError: there is none, or more than one; or its name is a number, as where the file has no
+                header: answers are never taken for names silently.
         """
         numeric = [
             name
@@ -58,6 +59,7 @@ class Table:
             if name.lower() not in _IDENTIFIERS and self._is_numeric(c)
         ]
         if len(numeric) == 1:
+            self._check_name(numeric[0])
             return numeric[0]
         if not numeric:
             raise RunError(
@@ -67,6 +69,13 @@ class Table:
         raise RunError(
             f"{self.path}:1: several columns hold numbers: {_listed(numeric)}", "choose one with `--column`"
         )
+
+    def _check_name(self, name: str) -> None:
+        if _is_number(name):
+            raise RunError(
+                f"{self.path}:1: `{name}` is a number, and no name of a column",
+                f"the first line must name the columns; if it does, choose this one with `--column {name}`",
+            )
 
     def label_column(self, besides: str) -> str | None:
         """The column that names the rows: the first that is not numeric, else the first whose header says so.
@@ -108,7 +117,11 @@ class Table:
     def _is_numeric(self, c: int) -> bool:
         cells = [row[c].strip() for row in self.rows]
         present = [text for text in cells if text.lower() not in _MISSING]
-        return bool(present) and all(_INTEGER.fullmatch(text) or _DECIMAL.fullmatch(text) for text in present)
+        return bool(present) and all(map(_is_number, present))
+
+
+def _is_number(text: str) -> bool:
+    return bool(_INTEGER.fullmatch(text) or _DECIMAL.fullmatch(text))
 
 
 def _exactly(text: str, power: str | None) -> float | Fraction:
@@ -163,7 +176,9 @@ def _table(path: str, text: str) -> Table:
 def _check_shape(path: str, header: tuple[str, ...], rows: list[tuple[str, ...]], lines: list[int]) -> None:
     twice = next((name for i, name in enumerate(header) if name in header[:i]), None)
     if twice is not None:
-        raise RunError(f"{path}:{lines[0]}: two columns are called `{twice}`")
+        raise RunError(
+            f"{path}:{lines[0]}: two columns are called `{twice}`", "the first line must name the columns"
+        )
     if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
         raise RunError(f"{path}:{lines[0]}: no commas in the header", "columns are separated by commas")
     if len(rows) == 1:

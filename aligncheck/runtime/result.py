@@ -82,8 +82,8 @@ class Result(Generic[R_co]):
     def to_frame(self) -> pd.DataFrame:
         """The records as a pandas DataFrame: the column `tag`, then one column per field.
 
-        Rows are indexed by `labels` where every record has one, else by number from 0. A field that a record
-        does not have is missing; fractions become floats.
+        Rows are indexed by `labels` where some record has one, else by number from 0. A field that a record
+        does not have is missing; fractions become floats, and integers stay integers.
 
         Raises:
             MissingPandasError: pandas is not installed.
@@ -98,9 +98,14 @@ class Result(Generic[R_co]):
         columns = list(dict.fromkeys(name for row in rows for name in row))
         table: dict[str, list[Any]] = {"tag": [record.tag for record in self.records]}
         for name in columns:
-            table[_free(name, table)] = [_plain(row.get(name)) for row in rows]
-        named = bool(self.records) and all(label is not None for label in self.labels)
-        return pd.DataFrame(table, index=list(self.labels) if named else None)
+            values = [_plain(row.get(name)) for row in rows]
+            kind = pd.Int64Dtype() if _some_small_integers(values) else None  # else pandas makes 3 a 3.0
+            table[_free(name, table)] = pd.Series(values, dtype=kind)
+        frame = pd.DataFrame(table)
+        if any(label is not None for label in self.labels):
+            partly = any(label is None for label in self.labels)
+            frame.index = pd.Index(self.labels, dtype=object if partly else None, tupleize_cols=not partly)
+        return frame
 
 
 class Release(Generic[R]):
@@ -205,6 +210,13 @@ def _plain(value: object) -> object:
         return float(value)
     except OverflowError:
         return math.copysign(math.inf, value)
+
+
+def _some_small_integers(values: list[object]) -> bool:
+    """Whether there are 64-bit integers, and missing values, and nothing else."""
+    present = [value for value in values if value is not None]
+    small = all(type(value) is int and -(2**63) <= value < 2**63 for value in present)
+    return 0 < len(present) < len(values) and small
 
 
 def _free(name: str, taken: Mapping[str, object]) -> str:

@@ -162,11 +162,16 @@ def layout(source: Source) -> Layout:
     return Layout(tuple(scanner.lexemes), tuple(scanner.comments))
 
 
+def spelt_out(word: str) -> str:
+    """The canonical spelling of a name: `eps` for `ε`, `q1` for `q₁`."""
+    return word.translate(_SPELLING)
+
+
 def word_in(source: Source, span: Span, name: str, *, last: bool = False) -> Span:
     """Where a name first (or `last`) stands in a span, however it is spelt; the whole span if it does not."""
     found = span
     for match in re.finditer(_WORD, source.text_of(span)):
-        if match.group().translate(_SPELLING) == name:
+        if spelt_out(match.group()) == name:
             found = Span(span.start + match.start(), span.start + match.end())
             if not last:
                 break
@@ -346,7 +351,7 @@ class _Scanner:
                         f"a name has at most {MAX_WORD} characters",
                         Span(start, end),
                     )
-                self._add("NAME", text.translate(_SPELLING), start, end)
+                self._add("NAME", spelt_out(text), start, end)
             case "string":
                 self._string(match)
             case "foreign":

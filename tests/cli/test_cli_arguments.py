@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.resources
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from aligncheck import __version__
@@ -102,6 +105,28 @@ def test_bad_arguments_get_a_message_and_status_2(arguments: list[str], message:
     assert done.stdout == ""
     assert done.stderr.startswith(f"aligncheck: error: {message}")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["verify", "gone.dp"], "no such file or folder: `gone.dp`"),
+        (["verify", "--expect", SPEC, "gone.dp"], "no such file or folder: `gone.dp`"),
+        (["refute", "gone.dp"], "no such file or folder: `gone.dp`"),
+        (["run", "gone.dp"], "no such file: `gone.dp`"),
+        (["test", "gone.py:f", "--eps", "1"], "no such file: `gone.py`"),
+    ],
+)
+def test_who_asks_for_json_gets_errors_in_it_too(arguments: list[str], message: str) -> None:
+    done = aligncheck(*arguments, "--json")
+    assert done.returncode == 2
+    document = json.loads(done.stdout)
+    assert (document["results"], document["error"]["message"]) == ([], message)
+    assert done.stderr.startswith(f"aligncheck: error: {message}")
+    if arguments[0] in ("verify", "refute"):
+        folder = importlib.resources.files("aligncheck.report")
+        schema = json.loads(folder.joinpath(f"{arguments[0]}.schema.json").read_text("utf-8"))
+        jsonschema.Draft202012Validator(schema).validate(document)
 
 
 def test_a_folder_without_specs(tmp_path: Path) -> None:

@@ -208,6 +208,61 @@ def test_bad_settings(capsys: pytest.CaptureFixture[str], arguments: list[str], 
     assert err.startswith(f"aligncheck: error: {message}")
 
 
+GREEK = """
+mechanism greek
+input
+  q : queries, sensitivity 1, adjacency all
+  w : vector where w[i] > 0
+  ε : real where ε > 0
+privacy ε
+program
+  η ~ Lap(1/ε)
+  for i, x in q:
+    if x + η > w[0]: emit high
+align
+  η -= 1
+expect alignment fails at output
+"""
+
+
+@pytest.mark.parametrize("given", [["ε=1", "w=1,2"], ["eps=1", "w=[1, 2]"], ["ε=1/1", "w=( 1,2 )"]])
+def test_values_are_given_as_a_spec_writes_them(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, given: list[str]
+) -> None:
+    spec, data = tmp_path / "greek.dp", tmp_path / "data.csv"
+    spec.write_text(GREEK, "utf-8")
+    data.write_text("count\n0\n9\n", "utf-8")
+    settings = [word for each in given for word in ("--set", each)]
+    assert main(["run", str(spec), "--data", str(data), *settings, "--mode", "float", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["parameters"] == {"w": ["1", "2"], "eps": "1"}
+
+
+def test_one_name_in_two_spellings_is_set_twice(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    spec = tmp_path / "greek.dp"
+    spec.write_text(GREEK, "utf-8")
+    for command in ("run", "refute"):
+        assert main([command, str(spec), "--set", "ε=1", "--set", "eps=2"]) == 2
+        assert "`eps` is set twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("5\n3\n7\n", "5"), ("a,5\nb,3\n", "5"), ("-0.5\n1e3\n", "-0.5"), ("inf\n1\n", "inf")]
+)
+def test_answers_are_not_taken_for_the_names_of_columns(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, name: str
+) -> None:
+    data = tmp_path / "counts.csv"
+    data.write_text(text, "utf-8")
+    arguments = ["run", SPEC, "--data", str(data), *SETTINGS]
+    assert main(arguments) == 2
+    message = (
+        f"{data}:1: `{name}` is a number, and no name of a column\nthe first line must name the columns; "
+    )
+    assert message in capsys.readouterr().err
+    assert main([*arguments, f"--column={name}", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["columns"] == {"q": name}
+
+
 def test_what_is_not_verified_does_not_run(
     capsys: pytest.CaptureFixture[str], install_checker: Callable[[Any], None]
 ) -> None:

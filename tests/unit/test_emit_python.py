@@ -602,6 +602,28 @@ def test_the_result_as_a_frame(adaptive: Any) -> None:
     assert frame["used"].dtype == float
 
 
+def test_frames_keep_every_label_and_whole_numbers_whole() -> None:
+    text = """
+        mechanism mixed
+        input
+          q : queries, sensitivity 1, adjacency all
+          eps : real where eps > 0
+        privacy eps
+        program
+          eta ~ Lap(1/eps)
+          for i, x in q:
+            if x + eta > 0: emit high(index = i)
+          emit done(gap = eta)
+    """
+    series = pd.Series([-1e6, 1e6, -1e6, 1e6], index=[10, 11, 12, 13])
+    frame = compiled(spec(text))(eps=1, testing_seed=1)(series).to_frame()
+    assert list(frame.index) == [11, 13, None]
+    assert [type(label) for label in frame.index[:2]] == [int, int]
+    assert (str(frame["index"].dtype), list(frame["index"][:2])) == ("Int64", [1, 3])
+    assert frame["index"].isna().tolist() == [False, False, True]
+    assert frame["gap"].dtype == float
+
+
 def test_without_pandas_the_frame_says_how_to_get_it(adaptive: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"aligncheck\[pandas\]"):
