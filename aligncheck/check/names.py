@@ -357,7 +357,8 @@ class Reader:
         if name in RESERVED_NAMES:
             what = RESERVED_NAMES[name]
             self.fail("reserved-name", f"`{name}` is {what}: it cannot name an index", span)
-        seen = self.symbols.inputs.get(name) or next(iter(self.symbols.noise.get(name, ())), None)
+        declared = self.symbols.inputs.get(name) or self.symbols.functions.get(name)
+        seen = declared or next(iter(self.symbols.noise.get(name, ())), None)
         first = seen.span if seen is not None else self.symbols.variables.get(name)
         free = name in reusable and name not in (place.assigned or ())
         if name not in place.binders and (first is None or free):

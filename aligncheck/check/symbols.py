@@ -131,7 +131,7 @@ class _Collector:
 
     def declare(self, item: n.Input) -> None:
         for name in item.names if isinstance(item, n.Queries) else (item.name,):
-            self._not_reserved(name, item.span)
+            self._is_free(name, item.span)
             if name == ANSWER_INDEX:
                 self._raise(
                     "reserved-name",
@@ -144,9 +144,7 @@ class _Collector:
             self._inputs[name] = item
 
     def function(self, function: n.Function) -> None:
-        self._not_reserved(function.name, function.span)
-        if function.name in self._functions:
-            self._twice(function.name, function.span, self._functions[function.name].span)
+        self._is_free(function.name, function.span)
         self._functions[function.name] = function
 
     def use(self, use: n.Use) -> None:
@@ -219,7 +217,7 @@ class _Collector:
             self._raise("duplicate-name", f"`{item}` is both the index and the answer", loop.span)
 
     def _variable(self, name: str, span: Span) -> None:
-        self._not_reserved(name, span)
+        self._is_free(name, span)
         if name in self._inputs:
             self._raise(
                 "assigned-input",
@@ -241,13 +239,11 @@ class _Collector:
             self._only_selected(name, span, self._selections[name].span)
         if name in self._calls:
             self._twice(name, span, self._calls[name].span)
-        if name in self._functions:
-            self._twice(name, span, self._functions[name].span)
         self._variables.setdefault(name, span)
 
     def _draw(self, sample: n.Sample) -> None:
         name = sample.name
-        self._not_reserved(name, sample.span)
+        self._is_free(name, sample.span)
         if name in self._inputs:
             self._twice(name, sample.span, self._inputs[name].span)
         if name in self._variables:
@@ -275,7 +271,10 @@ class _Collector:
                 help="give a record with other fields another tag",
             )
 
-    def _not_reserved(self, name: str, span: Span) -> None:
+    def _is_free(self, name: str, span: Span) -> None:
+        """Nothing has a name that is reserved, or that of a public function."""
+        if name in self._functions:
+            self._twice(name, span, self._functions[name].span)
         if name in RESERVED_NAMES:
             self._raise(
                 "reserved-name",

@@ -119,6 +119,7 @@ _INHERITED = frozenset(
     {
         "bound",
         "budget",
+        "callees",
         "check",
         "gamma",
         "mode",
