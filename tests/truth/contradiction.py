@@ -26,7 +26,7 @@ from aligncheck.source import Span
 from aligncheck.syntax import nodes as n
 
 Outcome: TypeAlias = tuple[Any, ...] | str
-"""Records; numbers of continuous noise by the whole number below. Or `UNDEFINED`."""
+"""Records, numbers of continuous noise by the whole number below; or `UNDEFINED`."""
 UNDEFINED = "undefined"
 PARTS, LEAST = 600, 1e-5
 """So many ranges of noise are looked at, none of them when its probability is less."""
@@ -178,13 +178,16 @@ def _overlap(one: Outcome, other: Outcome) -> bool:
     """Whether an output may be in both."""
     return len(one) == len(other) and all(
         left[0] == right[0]
-        and all(
-            a <= d and c <= b
-            for (_, x), (_, y) in zip(left[1:], right[1:], strict=True)
-            for (a, b), (c, d) in [(_ends(x), _ends(y))]
-        )
+        and all(_may_equal(x, y) for (_, x), (_, y) in zip(left[1:], right[1:], strict=True))
         for left, right in zip(one, other, strict=True)
     )
+
+
+def _may_equal(x: Any, y: Any) -> bool:
+    if isinstance(x, tuple) == isinstance(y, tuple):
+        return bool(x == y)
+    cell, number = (x, y) if isinstance(x, tuple) else (y, x)
+    return bool(cell[1] <= number < cell[1] + 1)
 
 
 def _ends(value: Any) -> tuple[Any, Any]:
