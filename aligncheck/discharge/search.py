@@ -14,6 +14,7 @@ from fractions import Fraction
 from itertools import chain, islice, product
 from random import Random
 
+from aligncheck.choices import allowed, constants_of
 from aligncheck.conditions import Condition
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.realise import Unrealised, realised, wishes
@@ -90,6 +91,8 @@ _LIMITS = ((1, 1), (2, 1), (4, 1), (4, 2), (16, 4), (1000, 16))
 """Readable models are asked for within these bounds in turn: (greatest size, denominator)."""
 _GROUNDINGS = 8
 """So many choices of parameters are tried at each length."""
+_NUMBERS = 2
+"""So many with a number of the program are tried besides."""
 _PATHS = 400
 _CHOICE = 4
 """Among so many possible violations the one with the smallest numbers is shown."""
@@ -150,7 +153,11 @@ def _asked(
     for lengths in _all_lengths(theory):
         small = islice(groundings(theory, lengths, INTEGERS, around), _GROUNDINGS)
         beyond = (Fraction(max(lengths.values(), default=0) + 1),)
-        for parameters in chain(small, islice(groundings(theory, lengths, beyond), 1)):
+        others = (
+            islice(groundings(theory, lengths, beyond), 1),
+            islice(_at_constants(theory, lengths), _NUMBERS),
+        )
+        for parameters in chain(small, *others):
             if time.monotonic() > until:
                 return None
             ground = Theory(mechanism, Grounding(parameters, lengths))
@@ -218,7 +225,7 @@ def groundings(
     around: tuple[dict[str, Ground], ...] = (),
 ) -> Iterator[dict[str, Ground]]:
     """Small parameter values that satisfy the `where` clauses at these lengths, the simplest first; whole
-    numbers are among `integers`.
+    numbers are among `integers`. Where the declared ranges hold none of these, Z3 gives others.
     """
     parameters = [item for item in theory.mechanism.inputs if isinstance(item, Parameter)]
     pools = [_pool(p, integers) for p in parameters]
@@ -230,10 +237,32 @@ def groundings(
         {p.name: pool[r] for p, pool, r in zip(parameters, pools, ranks, strict=True)}
         for ranks in islice(ranked, 4000)
     ]
+    empty = True
     for values in chosen:
-        grounded = Theory(theory.mechanism, Grounding(values, lengths))
-        if all(value_of(canonical(near(f)), {}) is not False for f in grounded.base):
+        if _is_possible(theory, lengths, values):
+            empty = False
             yield values
+    if empty:
+        for values in allowed(theory.mechanism, lengths, {}):
+            yield {p.name: values[p.name] for p in parameters}
+
+
+def _is_possible(theory: Theory, lengths: dict[str, int], values: dict[str, Ground]) -> bool:
+    grounded = Theory(theory.mechanism, Grounding(values, lengths))
+    return all(value_of(canonical(near(f)), {}) is not False for f in grounded.base)
+
+
+def _at_constants(theory: Theory, lengths: dict[str, int]) -> Iterator[dict[str, Ground]]:
+    """Parameter values of which one is a number that the program compares something with."""
+    plain = next(groundings(theory, lengths, INTEGERS), None)
+    for p in theory.mechanism.inputs if plain is not None else ():
+        if isinstance(p, Parameter) and p.sort is not nodes.Sort.BOOL:
+            for number in constants_of(theory.mechanism):
+                values = {**plain, p.name: number} if plain is not None else {}
+                usual = number in _pool(p, INTEGERS)
+                whole = p.sort is nodes.Sort.REAL or number.denominator == 1
+                if whole and not usual and _is_possible(theory, lengths, values):
+                    yield values
 
 
 def _pool(parameter: Parameter, integers: tuple[Fraction, ...]) -> tuple[Ground, ...]:

@@ -13,6 +13,7 @@ from itertools import product
 from typing import TypeAlias
 
 from aligncheck import exact
+from aligncheck.choices import allowed, constants_of
 from aligncheck.exact import Irrational, Undecided, Undefined, Value
 from aligncheck.internal import InternalError
 from aligncheck.interpreter import Input, Inputs, Scope, Stopped, number_of, truth_of
@@ -22,6 +23,8 @@ from aligncheck.syntax.nodes import Adjacency, Mechanism, Sort
 
 MOST_CHOICES = 24
 """So many choices of the parameters are offered for one length."""
+_CONSTANTS = 6
+"""So many numbers of the program are tried."""
 _RANKS = 5
 """A choice strays from the preferred values by so many places in all, at most."""
 
@@ -59,7 +62,9 @@ def legal(mechanism: Mechanism, scenario: Scenario) -> bool:
 def parameter_choices(mechanism: Mechanism, length: int, fixed: Mapping[str, Input]) -> list[Inputs]:
     """Values for the public inputs, the plainest first, with lists of `length` entries; `fixed` are kept.
 
-    `where` clauses hold as far as they can be told without the answers: `legal` has the last word.
+    `where` clauses hold as far as they can be told without the answers: `legal` has the last word. Then those
+    in which one number is one that the program compares something with; where the usual values are outside
+    of the declared ranges, Z3 gives others.
     """
     public = [item for item in mechanism.inputs if not isinstance(item, nodes.Queries)]
     blank = dict(_blank(mechanism, length))
@@ -73,7 +78,50 @@ def parameter_choices(mechanism: Mechanism, length: int, fixed: Mapping[str, Inp
             found.append(chosen)
             if len(found) == MOST_CHOICES:
                 break
+    if not found:
+        return _within_ranges(mechanism, length, fixed, public)
+    for item in public:
+        if isinstance(item, nodes.Parameter) and item.name not in fixed and item.sort is not Sort.BOOL:
+            for constant in constants_of(mechanism)[:_CONSTANTS]:
+                chosen = tuple((name, constant if name == item.name else value) for name, value in found[0])
+                whole = item.sort is Sort.REAL or constant.denominator == 1
+                if (
+                    whole
+                    and chosen not in found
+                    and all(_holds(each, {**blank, **dict(chosen)}) for each in public)
+                ):
+                    found.append(chosen)
     return found
+
+
+def _within_ranges(
+    mechanism: Mechanism,
+    length: int,
+    fixed: Mapping[str, Input],
+    public: Sequence[nodes.Parameter | nodes.PublicVector],
+) -> list[Inputs]:
+    found: list[Inputs] = []
+    for values in allowed(mechanism, _lengths(mechanism, length), fixed):
+        chosen: Inputs = tuple(
+            (
+                item.name,
+                fixed[item.name]
+                if item.name in fixed
+                else (values[item.name],) * length
+                if isinstance(item, nodes.PublicVector)
+                else values[item.name],
+            )
+            for item in public
+        )
+        if chosen not in found:
+            found.append(chosen)
+    return found
+
+
+def _lengths(mechanism: Mechanism, length: int) -> dict[str, int]:
+    return {name: length for name, held in _blank(mechanism, length) if isinstance(held, tuple)} | {
+        item.name: length for item in mechanism.inputs if isinstance(item, nodes.PublicVector)
+    }
 
 
 def _by_sum(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -251,28 +299,46 @@ def starting_databases(mechanism: Mechanism, length: int, parameters: Inputs) ->
     """Databases to start from, each still its own neighbour: all answers alike; two halves (the X shape of
     Ding's dissertation, Table 4-1); a staircase. In steps of the sensitivity, within ranges and lattices.
     """
-    found: dict[Inputs, Scenario] = {}
     blank = tuple(_blank(mechanism, length))
-    spots = spots_of(mechanism, blank)
+    found = _shaped(mechanism, length, parameters, blank)
+    if not found:
+        # 0 is outside of what the declarations allow.
+        for values in allowed(mechanism, _lengths(mechanism, length), dict(parameters)):
+            base: Inputs = tuple(
+                (name, (values[name],) * length if isinstance(held, tuple) else values[name])
+                for name, held in blank
+            )
+            found = _shaped(mechanism, length, parameters, base)
+            if found:
+                break
+    return found
+
+
+def _shaped(mechanism: Mechanism, length: int, parameters: Inputs, base: Inputs) -> list[Scenario]:
+    """The databases of all shapes that are legal, each answer so far from that of `base`."""
+    found: dict[Inputs, Scenario] = {}
+    spots = spots_of(mechanism, base)
     for shape in _LEVELS.values():
-        data = blank
+        data = base
         for spot in spots:
             place = 0 if spot.index is None else spot.index
             halves = len(shape) == 2
             level = shape[
                 0 if halves and place < (length + 1) // 2 else (1 if halves else place % len(shape))
             ]
-            data = with_answer(data, spot, _within(spot, parameters, level))
+            data = with_answer(data, spot, _within(spot, parameters, answer(base, spot), level))
         scenario = Scenario(parameters, data, data)
         if legal(mechanism, scenario):
             found.setdefault(data, scenario)
     return list(found.values())
 
 
-def _within(spot: Spot, parameters: Inputs, level: int) -> Value:
-    """An answer that is `level` sensitivities from 0, or as close to that as the declared range allows."""
+def _within(spot: Spot, parameters: Inputs, base: Value, level: int) -> Value:
+    """An answer `level` sensitivities from `base`, or as close to that as the declared range allows."""
+    if not isinstance(base, Fraction):
+        return base
     step = step_at(spot, parameters) or grain(spot, parameters) or Fraction(1)
-    value = level * step
+    value = base + level * step
     if spot.group.range is not None:
         scope = Scope(dict(parameters))
         try:

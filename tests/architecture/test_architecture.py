@@ -35,6 +35,7 @@ ORDER = (
     "interpreter",
     "density",
     "scenario",
+    "choices",
     "alignment",
     "replay",
     "relational",
@@ -65,6 +66,7 @@ ARRAYS = {
 HEAVY = {"z3", "cvc5", "sympy", "flint", "mpmath", "lark", "numpy", "pandas", "rich", "scipy", "matplotlib"}
 SOLVERS = {"z3", "cvc5", "sympy", "flint"}
 MAY_IMPORT_SOLVERS = {
+    "choices": {"z3"},
     "discharge": SOLVERS - {"cvc5"},
     "kernel": {"z3"},
     "witness": {"z3"},  # which hypotheses a proof used
@@ -147,6 +149,7 @@ def test_solvers_stay_where_the_proofs_are(path: Path) -> None:
 def test_heavy_libraries_are_imported_in_functions(path: Path) -> None:
     """So that every command pays only for what it uses."""
     allowed = {
+        "choices": {"z3"},
         "discharge": SOLVERS,
         "kernel": {"z3"},
         "refute": {"flint"},

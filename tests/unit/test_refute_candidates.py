@@ -152,3 +152,33 @@ def test_the_local_model_moves_from_end_to_end() -> None:
     (start,) = starting_databases(spec, 1, parameters)
     ends = {(dict(made.data)["x"], dict(made.data_prime)["x"]) for made in neighbours(spec, start)}
     assert (Fraction(-2), Fraction(3)) in ends
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        "T : real where 1/2 < T < 1\nx : query, sensitivity 1",
+        "T : real where T > 100\nx : query, sensitivity 1",
+        "T : int where T < -50\nx : query, sensitivity 1",
+        "a : real where a > 10\nb : real where a < b < a + 1/10\nx : query, sensitivity 1",
+        "w : vector where 5 < w[i] < 6\nq : queries, sensitivity 1",
+        "x : query, sensitivity 1 where x >= 9",
+        "x : query, sensitivity 1, range [20, 30]",
+        "c : real where c > 3\nx : query, sensitivity 1, lattice c/8 where x > c",
+    ],
+)
+def test_where_the_usual_values_are_not_allowed_others_are_found(inputs: str) -> None:
+    spec = with_inputs(inputs)
+    starts = [
+        start
+        for parameters in parameter_choices(spec, 2, {})
+        for start in starting_databases(spec, 2, parameters)
+    ]
+    assert starts
+    assert any(neighbours(spec, start) for start in starts)
+
+
+def test_numbers_of_the_program_are_tried_as_parameters() -> None:
+    program = "eta ~ Lap(1/eps)\nif T >= 1000: emit high(x + eta)\nelse: emit low(x + eta)"
+    spec = mechanism(program, inputs="T : real\nx : query, sensitivity 1\neps : real where eps > 0")
+    assert 1000 in [dict(choice)["T"] for choice in parameter_choices(spec, 1, {})]
