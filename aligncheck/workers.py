@@ -1,9 +1,9 @@
-"""Runs a function on many items, each in a process of its own under a deadline that is enforced from outside.
+"""Runs a function on many items, each in a process of its own under limits that are enforced from outside.
 
 Solvers do not always honour their own limits, native code can crash, and libraries keep state. So an item
-that overruns is killed, a process that dies takes only its item with it, what one item leaves behind cannot
-change another's result, and no process outlives the parent. Nothing here knows of specs: function, items and
-results are the caller's (all picklable, the function importable).
+that overruns its time or its memory is killed, a process that dies takes only its item with it, what one item
+leaves behind cannot change another's result, and no process outlives the parent. Nothing here knows of specs:
+function, items and results are the caller's (all picklable, the function importable).
 """
 
 from __future__ import annotations
@@ -56,6 +56,13 @@ class TimedOut:
 
 
 @dataclass(frozen=True, slots=True)
+class OutOfMemory:
+    """The item needed more memory than it may have, or than there is; its worker was killed."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Died:
     """The worker ended without an answer. `how` says how: an exit status or a signal's name."""
 
@@ -63,7 +70,13 @@ class Died:
     seconds: float
 
 
-Outcome: TypeAlias = Done[Value] | Raised | TimedOut | Died
+Lost: TypeAlias = Raised | TimedOut | OutOfMemory | Died
+"""What may become of an item other than a value."""
+
+Outcome: TypeAlias = Done[Value] | Lost
+
+_LOOK = 0.1
+"""Seconds between two looks at how much memory the workers use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +95,11 @@ class Supervision(Generic[Item, Value]):
     The first processes start in `__enter__`, so that the caller can do something useful (such as an import)
     before it asks for the first outcome. Leaving the context kills whatever still runs.
 
-    `deadline` is wall-clock seconds per item, its process's start included. `memory`, where the system can
-    bound it, is each process's address space in bytes. `warm_up` is called on entry where several items are
-    to be forked: what it imports, they share. Enter and leave in the same thread: on Linux a process dies
-    with the thread that started it.
+    `deadline` is wall-clock seconds per item, its process's start included. `memory` is how many bytes each
+    process may use: on Linux of what is resident, which is looked at from outside; where the system can bound
+    it, its address space is bounded by twice as much, since libraries reserve more than they use. `warm_up`
+    is called on entry where several items are to be forked: what it imports, they share. Enter and leave in
+    the same thread: on Linux a process dies with the thread that started it.
     """
 
     def __init__(
@@ -131,6 +145,8 @@ class Supervision(Generic[Item, Value]):
         while self._workers:
             now = time.monotonic()
             patience = min(worker.since + self._deadline - now for worker in self._workers)
+            if self._memory is not None:
+                patience = min(patience, _LOOK)
             connection.wait([worker.pipe for worker in self._workers], max(0.0, patience))
             for worker in tuple(self._workers):
                 outcome = self._outcome(worker)
@@ -155,9 +171,11 @@ class Supervision(Generic[Item, Value]):
         """What has become of a worker's item; None while it works on it."""
         seconds = time.monotonic() - worker.since
         if not worker.pipe.poll():
+            if self._memory is not None and _resident(worker.process.pid) > self._memory:
+                return OutOfMemory(seconds)
             return TimedOut(seconds) if seconds >= self._deadline else None
         try:
-            outcome: Done[Value] | Raised = worker.pipe.recv()
+            outcome: Done[Value] | Raised | OutOfMemory = worker.pipe.recv()
         except (EOFError, OSError):
             worker.process.join(1.0)
             return Died(_ending(worker.process.exitcode), seconds)
@@ -183,6 +201,15 @@ def _context() -> BaseContext:
     """Fork where there is one: a forked worker starts in a millisecond and shares what is imported."""
     methods = multiprocessing.get_all_start_methods()
     return multiprocessing.get_context("fork" if "fork" in methods else "spawn")
+
+
+def _resident(process: int | None) -> int:
+    """The bytes of memory that a process uses; 0 where that is not known."""
+    try:
+        with open(f"/proc/{process}/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def _kill(worker: _Worker) -> None:
@@ -229,16 +256,18 @@ def _serve(
     _die_with(parent)
     _keep_off_standard_output()
     if memory is not None:
-        _bound_memory(memory)
+        _bound_memory(2 * memory)
     outcome = _pickled(_answer(function, item))
     with contextlib.suppress(OSError):  # nobody listens any more
         pipe.send_bytes(outcome)
 
 
-def _answer(function: Callable[[Item], Value], item: Item) -> Done[Value] | Raised:
+def _answer(function: Callable[[Item], Value], item: Item) -> Done[Value] | Raised | OutOfMemory:
     start = time.monotonic()
     try:
         return Done(function(item), time.monotonic() - start)
+    except MemoryError:
+        return OutOfMemory(time.monotonic() - start)
     except BaseException as error:
         return _raised(error, start)
 
@@ -248,7 +277,7 @@ def _raised(error: BaseException, start: float) -> Raised:
     return Raised(line, "".join(traceback.format_exception(error)), time.monotonic() - start)
 
 
-def _pickled(answer: Done[Value] | Raised) -> bytes:
+def _pickled(answer: Done[Value] | Raised | OutOfMemory) -> bytes:
     ForkingPickler.register(MappingProxyType, _reduced)
     usual = sys.getrecursionlimit()
     sys.setrecursionlimit(max(usual, _DEEP_RESULTS))

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aligncheck.commands import CommandError
-from aligncheck.commands.checking import BUG, GRACE, MEMORY, one_file, text_of
+from aligncheck.commands.checking import GRACE, MEMORY, one_file, text_of, why_lost
 from aligncheck.commands.telling import tell
-from aligncheck.workers import Died, Done, Raised, Supervision, TimedOut
+from aligncheck.workers import Died, Done, OutOfMemory, Raised, Supervision, TimedOut
 
 if TYPE_CHECKING:
     from aligncheck.certificate.check import Checked
@@ -47,16 +47,10 @@ def decided(text: str, solvers: Sequence[str], timeout: float) -> Checked | str:
     match outcome:
         case Done(value=checked):
             return checked
-        case TimedOut(seconds=seconds):
-            return f"stopped after {seconds:.1f} s; allow more time with `--timeout`"
         case Raised(error=error) if error.partition(":")[0].endswith(_MISSING):
             raise CommandError(error.partition(": ")[2])
-        case Raised(error=error) if error.startswith("MemoryError"):
-            return "the check ran out of memory"
-        case Raised(error=error):
-            return f"internal error: {error} ({BUG})"
-        case Died(how=how):
-            return f"internal error: the process that checked this file died: {how} ({BUG})"
+        case Raised() | TimedOut() | OutOfMemory() | Died():
+            return "; ".join(why_lost(outcome, "check"))
 
 
 def _check(job: tuple[str, Sequence[str]]) -> Checked:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from aligncheck.commands import CommandError
 from aligncheck.commands.telling import tell
-from aligncheck.workers import Died, Done, Outcome, Raised, Supervision, TimedOut, in_order
+from aligncheck.workers import Died, Done, Lost, Outcome, OutOfMemory, Raised, Supervision, TimedOut, in_order
 
 if TYPE_CHECKING:
     from aligncheck.modes import Mode
@@ -27,8 +27,8 @@ STEPS = 1_000
 seventh of a second each, on average. It finds 47 of the 57 violations that `specs/broken` expects.
 """
 
-MEMORY = 4 << 30
-"""Bytes of address space for each check."""
+MEMORY = 3 << 30
+"""Bytes of memory for each check."""
 
 _LARGEST = 16 << 20
 
@@ -216,23 +216,31 @@ def result_of(path: str, outcome: Outcome[Result]) -> Result:
     """A file's result, also where its check did not get as far as a verdict: then UNKNOWN, saying why."""
     from aligncheck.verdict import Result, Unknown
 
+    if isinstance(outcome, Done):
+        return outcome.value
+    message, help_ = why_lost(outcome, "check")
+    return Result(path, Unknown(None, None, message, None, help=help_), outcome.seconds)
+
+
+def why_lost(outcome: Lost, work: str) -> tuple[str, str]:
+    """Why there is no result of the work (`check`, `search`) on a file, and what may help."""
     match outcome:
-        case Done(value=result):
-            return result
         case TimedOut(seconds=seconds):
-            message = f"stopped from outside after {seconds:.1f} s: the check overran its time limit"
-            help_ = "allow more time with `--timeout`, or simplify the spec"
-        case Raised(error=error, seconds=seconds) if error.startswith("MemoryError"):
-            message, help_ = "the check ran out of memory", "simplify the spec"
-        case Raised(error=error, seconds=seconds):
-            message = f"internal error: {error} ({BUG})"
+            message = f"stopped from outside after {seconds:.1f} s: the {work} overran its time limit"
+            return message, "allow more time with `--timeout`, or simplify the spec"
+        case OutOfMemory():
+            return f"the {work} ran out of memory (its limit is {MEMORY >> 30} GiB)", "simplify the spec"
+        case Raised(error=error):
             help_ = "please report it together with the spec; `-v` prints where it happened"
-        case Died(how=how, seconds=seconds):
-            message = f"internal error: the process that checked this file died: {how} ({BUG})"
-            help_ = "please report it together with the spec"
+            return f"internal error: {error} ({BUG})", help_
+        case Died(how="SIGKILL"):
+            message = f"the process that {work}ed this file was killed (SIGKILL)"
+            return message, "the machine may have run out of memory: check fewer files at once with `--jobs`"
+        case Died(how=how):
+            message = f"internal error: the process that {work}ed this file died: {how} ({BUG})"
+            return message, "please report it together with the spec"
         case _:
             assert_never(outcome)
-    return Result(path, Unknown(None, None, message, None, help=help_), seconds)
 
 
 def _with_progress_bar(finished: Iterator[Any], total: int) -> list[Any]:

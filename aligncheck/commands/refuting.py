@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from aligncheck.commands import CommandError
-from aligncheck.commands.checking import BUG, GRACE, MEMORY, processors
+from aligncheck.commands.checking import GRACE, MEMORY, processors, why_lost
 from aligncheck.verdict import AlignmentFails
-from aligncheck.workers import Died, Done, Outcome, Raised, Supervision, TimedOut, in_order, is_lost
+from aligncheck.workers import Done, Outcome, Supervision, in_order, is_lost
 
 if TYPE_CHECKING:
     from aligncheck.interpreter import Input, Inputs
@@ -93,20 +93,9 @@ def _load() -> None:
 def _refutation_of(path: str, outcome: Outcome[Refutation]) -> Refutation:
     from aligncheck.refute.result import Refutation, Unfinished
 
-    match outcome:
-        case Done(value=refutation):
-            return refutation
-        case TimedOut(seconds=seconds):
-            message = f"stopped from outside after {seconds:.1f} s: the search overran its time limit"
-        case Raised(error=error, seconds=seconds) if error.startswith("MemoryError"):
-            message = "the search ran out of memory"
-        case Raised(error=error, seconds=seconds):
-            message = f"internal error: {error} ({BUG})"
-        case Died(how=how, seconds=seconds):
-            message = f"internal error: the process that searched this file died: {how} ({BUG})"
-        case _:
-            assert_never(outcome)
-    return Refutation(path, None, Unfinished(message), seconds)
+    if isinstance(outcome, Done):
+        return outcome.value
+    return Refutation(path, None, Unfinished("; ".join(why_lost(outcome, "search"))), outcome.seconds)
 
 
 # --- in a worker ------------------------------------------------------------------------------------------

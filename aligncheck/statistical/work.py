@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from aligncheck.statistical.errors import CannotTest
 from aligncheck.statistical.plan import SLACK, Plan, Progress, setup_of
 from aligncheck.statistical.target import target
-from aligncheck.workers import Died, Done, Raised, Supervision, TimedOut
+from aligncheck.workers import Died, Done, OutOfMemory, Raised, Supervision, TimedOut
 
 _BATCHES_PER_PROCESS = 2
 
@@ -102,7 +102,7 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def outcome_value(plan: Plan, outcome: Done[Any] | Raised | Died) -> Any:
+def outcome_value(plan: Plan, outcome: Done[Any] | Raised | OutOfMemory | Died) -> Any:
     """What a worker returned.
 
     Raises:
@@ -114,7 +114,7 @@ def outcome_value(plan: Plan, outcome: Done[Any] | Raised | Died) -> Any:
             raise error
         case Done(value=value):
             return value
-        case Raised(error=error) if error.startswith("MemoryError"):
+        case OutOfMemory():
             raise CannotTest(
                 f"the runs of `{name}` do not fit into memory", "ask for fewer runs, or shorter inputs"
             )

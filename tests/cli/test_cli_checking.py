@@ -41,6 +41,8 @@ def obedient(path: str, options: object) -> Result:
             os._exit(3)
         case "memory":
             raise MemoryError
+        case "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
         case "hang":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             while True:
@@ -145,7 +147,8 @@ def test_verbose_tells_where_an_unexpected_exception_came_from(
     ("order", "message"),
     [
         ("die", "the process that checked this file died: exit status 3 (this is a bug in aligncheck)"),
-        ("memory", "the check ran out of memory"),
+        ("memory", "the check ran out of memory (its limit is 3 GiB)"),
+        ("killed", "the process that checked this file was killed (SIGKILL)"),
         ("hang", "the check overran its time limit"),
     ],
 )

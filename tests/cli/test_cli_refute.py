@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import jsonschema
 import pytest
 
 from aligncheck.cli import main
+from aligncheck.commands import refuting
 
 HALF_NOISE = """mechanism half_noise
 input
@@ -111,6 +113,22 @@ def test_verify_suggests_it_and_does_both(capsys: pytest.CaptureFixture[str]) ->
     assert main(["verify", "enough.dp", "--refute", "--json"]) == 0
     (result,) = json.loads(capsys.readouterr().out)["results"]
     assert result["refutation"] is None
+
+
+def takes_all_memory(job: object) -> object:
+    kept: list[bytes] = []
+    while True:
+        kept.append(b"1" * (1 << 20))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what is resident is known")
+def test_a_search_that_takes_all_memory_is_stopped(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refuting, "_refute", takes_all_memory)
+    monkeypatch.setattr(refuting, "MEMORY", 1 << 29)
+    assert main(["refute", str(folder / "half.dp"), "--timeout", "60"]) == 3
+    assert "the search ran out of memory" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("folder")
