@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import z3
 
@@ -30,20 +31,13 @@ class Aligner(Sets):
         drawn.
         """
         drawn = self.is_drawn(path, x, at)
-        match scope.mode:
-            case Mode.PROGRAM if run == 0:
-                goal = implies(scope.guard, drawn)
-                self.prove(path, "defined", e.span, f"{x} is read after it was drawn", goal, (Kind.RUN,))
-            case Mode.ALIGN if not z3.is_true(drawn):
-                goal = either(drawn, self.first_level(x, at, path))
-                path.oblige(
-                    "acyclic",
-                    e.span,
-                    f"{x} is drawn before, or moved by no noise",
-                    implies(scope.guard, goal),
-                )
-            case _:
-                pass
+        looks = scope.testing and self.general and run == 0
+        if scope.mode is Mode.PROGRAM and run == 0:
+            goal = implies(scope.guard, drawn)
+            self.prove(path, "defined", e.span, f"{x} is read after it was drawn", goal, (Kind.RUN,))
+        elif scope.mode is Mode.ALIGN and not looks and not z3.is_true(drawn):
+            goal = implies(scope.guard, either(drawn, self.first_level(x, at, path)))
+            path.oblige("acyclic", e.span, f"{x} is drawn before, or moved by no noise", goal)
         return self.noise[x].symbols[run](at)
 
     def is_drawn(self, path: Path, x: str, at: Term) -> Term:
@@ -63,51 +57,63 @@ class Aligner(Sets):
         except Reject:  # it reads what has no value here: nothing is known
             return self.symbols.false
         for on, value in moves:
-            if not self.symbols.noise_free(on):
+            if not (self._before_the_alignment(on) if self.general else self.symbols.noise_free(on)):
                 return self.symbols.false
             if not self.symbols.noise_free(value):
                 off.append(z3.Not(on))
         return both(*off)
 
+    def _before_the_alignment(self, *terms: Term) -> bool:
+        """Whether terms speak of inputs, of what is released and of the run on D alone: they have a value
+        before any aligned draw has one, so that no definition of aligned draws goes in a circle.
+        """
+        on_d = {pair[0].decl().get_id() for pair in self.late.values()}
+        for term, role in self.symbols.leaves(*terms):
+            if isinstance(role, Held) and term.decl().get_id() not in on_d:
+                return False
+            if isinstance(role, Drawn) and role.run != 0:
+                return False
+        return True
+
     # --- lines --------------------------------------------------------------------------------------------
 
-    def moves(self, x: str, at: Term, path: Path, scope: Scope) -> list[tuple[Term, Term]]:
+    def moves(self, x: str, at: Term, path: Path, scope: Scope, run: int = 0) -> list[tuple[Term, Term]]:
         """The lines for one draw: where each is on (in its case), and what it adds."""
-        return list(self._moves(self.spec.align, x, at, path, scope))
+        return list(self._moves(self.spec.align, x, at, path, scope, run))
 
     def _moves(
-        self, items: tuple[n.AlignItem, ...], x: str, at: Term, path: Path, scope: Scope
+        self, items: tuple[n.AlignItem, ...], x: str, at: Term, path: Path, scope: Scope, run: int
     ) -> Iterator[tuple[Term, Term]]:
         for item in items:
             match item:
                 case n.Shift(name=name):
                     if name == x:
-                        yield self._line(item, at, path, scope)
+                        yield self._line(item, at, path, scope, run)
                 case n.CaseSplit(cases=cases, otherwise=otherwise):
                     if x not in {line.name for line in shifts_in((item,))}:
                         continue
                     here = scope
                     for case in cases:
-                        test = self.truth(case.test, path, 0, here)
-                        yield from self._moves(case.items, x, at, path, here.under(test))
+                        test = self.truth(case.test, path, run, replace(here, testing=True))
+                        yield from self._moves(case.items, x, at, path, here.under(test), run)
                         here = here.under(z3.Not(test))
-                    yield from self._moves(otherwise, x, at, path, here)
+                    yield from self._moves(otherwise, x, at, path, here, run)
 
-    def _line(self, line: n.Shift, at: Term, path: Path, scope: Scope) -> tuple[Term, Term]:
-        match line.index:
-            case n.Name(ident=i, primed=False) if i not in self.public:
-                if i in self.lists or i in self.noise:
-                    raise Reject(
-                        "form", line.span, f"`{i}` stands for the index here, and has another meaning"
-                    )
-                scope = scope.binding(i, at, False)
-            case None:
-                scope = scope.under(at == self.symbols.zero)
-            case index:
-                scope = scope.under(at == self.whole_number(index, path, 0, scope))
+    def _line(self, line: n.Shift, at: Term, path: Path, scope: Scope, run: int) -> tuple[Term, Term]:
+        i = line.index
+        if i is None:
+            scope = scope.under(at == self.symbols.zero)
+        elif isinstance(i, n.Name) and not i.primed and i.ident not in self.public:
+            if i.ident in self.lists or i.ident in self.noise:
+                raise Reject(
+                    "form", line.span, f"`{i.ident}` stands for the index here, and means something else"
+                )
+            scope = scope.binding(i.ident, at, False)
+        else:
+            scope = scope.under(at == self.whole_number(i, path, run, scope))
         if line.guard is not None:
-            scope = scope.under(self.truth(line.guard, path, 0, scope))
-        value = real(self.number(line.value, path, 0, scope))
+            scope = scope.under(self.truth(line.guard, path, run, replace(scope, testing=True)))
+        value = real(self.number(line.value, path, run, scope))
         match line.op:
             case "+=":
                 return scope.guard, value
@@ -158,12 +164,47 @@ class Aligner(Sets):
 
     # --- what holds of complete runs -----------------------------------------------------------------------
 
+    def everywhere_in_general(self, path: Path) -> None:
+        """The same on the general route, where a shift may read any draw on D, in both runs on D. The order
+        is nothing to it: this only says which point the alignment takes a point to.
+        """
+        kept = dict(path.values)
+        path.values = {x: pair for x, pair in kept.items() if x in self.settled}
+        at, late = self.index("at"), {t.decl().get_id() for each in self.late.values() for t in each}
+        for x in self.noise:
+            for run, mode, kind in ((0, Mode.ALIGN, Kind.WHOLE), (2, Mode.TWIN, Kind.TWIN)):
+                scope = Scope(mode, self.symbols.true, self.spec.span, (), (at,), True)
+                if self.indexed(x):
+                    shift = self.total(self.moves(x, at, path, scope, run))
+                    drawn = self.noise[x].symbols
+                    leaves = self.symbols.leaves(shift)
+                    if any(isinstance(r, Held) and t.decl().get_id() not in late for t, r in leaves):
+                        continue
+                    if any(isinstance(r, Drawn) and r.run == 1 for _, r in leaves):
+                        continue  # it would define aligned draws by aligned draws
+                    path.fact(kind, drawn[1](at) == drawn[run](at) + shift, (at,))
+        path.values = kept
+
+    def one_to_one(self, path: Path) -> None:
+        """Two runs on D with one image and one output have the same draws."""
+        for x, noise in self.noise.items():
+            j = self.index("j")
+            drawn = both(j >= 0, j < path.ghosts[f"$drawn_{x}"])
+            same = noise.symbols[0](j) == noise.symbols[2](j)
+            text = f"two noise vectors with the same output and the same image have the same {x}"
+            path.oblige("injective", self.spec.span, text, implies(drawn, same))
+
+    @property
+    def general(self) -> bool:
+        """Whether the general route is taken: one-to-one and piecewise triangular, instead of one order."""
+        return self.witness.route == "injective"
+
     def everywhere(self, path: Path) -> None:
         """The aligned draws at every index, where a shift is made of inputs, of what is released and of
         maxima that the alignment looks ahead to, or of what a single call released: an equation that
         defines the aligned draw, also of draws that are made later.
         """
-        at = self.generic(0)
+        at = self.index("at")
         scope = Scope(Mode.LEVEL, self.symbols.true, self.spec.span)
         fixed = {t.decl().get_id() for pair in self.late.values() for t in pair}
         for call, made in path.calls.items():
@@ -179,7 +220,7 @@ class Aligner(Sets):
                 continue
             leaves = self.symbols.leaves(shift)
             if all(not isinstance(role, Drawn | Held) or t.decl().get_id() in fixed for t, role in leaves):
-                on_d, on_other = (f(at) for f in self.noise[x].symbols)
+                on_d, on_other, _ = (f(at) for f in self.noise[x].symbols)
                 path.fact(Kind.WHOLE, on_other == on_d + shift, (at,))
 
     def indexed(self, x: str) -> bool:

@@ -71,6 +71,8 @@ class Calling(Runner):
 
     def invoke(self, stmt: n.Invoke, path: Path) -> None:
         """A call: its arguments are what the callee's proof assumed; it costs what the callee claims."""
+        if self.general:
+            raise Reject("language", stmt.span, "calls on the general route")
         callee = self._callee(stmt)
         actual = self._arguments(stmt, callee, path)
         for fact in callee.assumed:
@@ -144,7 +146,7 @@ class Calling(Runner):
 
     def _functions(self, callee: Callee, name: str, bodies: tuple[Term, Term], actual: Actual) -> None:
         """The callee's list, as functions of the index (a de Bruijn variable in the bodies, if any)."""
-        on_d, on_other = callee.inner.lists[name]
+        on_d, on_other, _ = callee.inner.lists[name]
         actual.functions.append((on_d, bodies[0]))
         actual.other_functions.append((on_d, bodies[0]))
         if not z3.eq(on_d(0), on_other(0)):
@@ -163,14 +165,13 @@ class Calling(Runner):
         path: Path,
     ) -> None:
         i, scope = self.index("i"), self.program(stmt)
-        match e:
-            case n.Name(ident=x, primed=False) if x in self.lists and x not in self.single:
-                terms = [self.as_sort(stmt, f(i), sort) for f in self.lists[x]]
-                length = self.lengths[x]
-            case n.Gather(function=n.LISTING, where=None, count=None):
-                terms, length = self._listed(stmt, e, i, sort, path, scope)
-            case _:
-                raise Reject("form", stmt.span, f"`{name}` of `{stmt.mechanism}` is a list")
+        if isinstance(e, n.Name) and not e.primed and e.ident in self.lists and e.ident not in self.single:
+            terms = [self.as_sort(stmt, f(i), sort) for f in self.lists[e.ident][:2]]
+            length = self.lengths[e.ident]
+        elif isinstance(e, n.Gather) and e.function == n.LISTING and e.where is None and e.count is None:
+            terms, length = self._listed(stmt, e, i, sort, path, scope)
+        else:
+            raise Reject("form", stmt.span, f"`{name}` of `{stmt.mechanism}` is a list")
         if public:
             inside = both(i >= 0, i < length)
             path.oblige("calls", stmt.span, NUMBER, implies(inside, terms[0] == terms[1]))
@@ -214,15 +215,11 @@ class Calling(Runner):
                 actual.other_constants.append(pair)
         place = z3.Var(0, self.symbols.INT)
         for name, e in zip(item.names, given, strict=True):
-            match e:
-                case n.Name(ident=x) if (
-                    f"$moved_{name}" in callee.inner.moved and f"$moved_{x}" in self.moved
-                ):
-                    pair = (callee.inner.moved[f"$moved_{name}"], self.moved[f"$moved_{x}"](place))
-                    actual.functions.append(pair)
-                    actual.other_functions.append(pair)
-                case _:
-                    pass
+            theirs, ours = f"$moved_{name}", f"$moved_{e.ident}" if isinstance(e, n.Name) else ""
+            if theirs in callee.inner.moved and ours in self.moved:
+                pair = (callee.inner.moved[theirs], self.moved[ours](place))
+                actual.functions.append(pair)
+                actual.other_functions.append(pair)
 
     # --- what it released ---------------------------------------------------------------------------------
 

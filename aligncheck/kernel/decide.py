@@ -69,8 +69,9 @@ class Kernel(Inputs):
 
     def judged(self) -> Accepted:
         """Goes through the whole program. Raises Reject."""
-        if self.witness.route != "acyclic":
+        if self.witness.route not in ("acyclic", "injective"):
             raise Reject("language", self.spec.span, "this route")
+        self.runs = (0, 1, 2) if self.general else (0, 1)
         path = Path()
         self.prepare_inputs(path)
         self.prepare_selections()
@@ -79,7 +80,7 @@ class Kernel(Inputs):
         self._start(path)
         self._claim_in_range(path)
         self.block(self.spec.body, path, Exits(self._end, None), top=True)
-        return Accepted("acyclic", self._summary())
+        return Accepted(self.witness.route, self._summary())
 
     def _start(self, path: Path) -> None:
         s = self.symbols
@@ -159,6 +160,8 @@ class Kernel(Inputs):
             path.oblige("cost", self.spec.most.span, "the claim is within its bound", claim <= bound)
         cost = path.ghosts["alignment_cost"]
         path.oblige("cost", self.spec.privacy.span, "the cost is within the claim", cost <= claim)
+        if self.general:
+            self.one_to_one(path)
         self.discharge(path)
 
     def _summary(self) -> tuple[Decision, ...]:

@@ -6,6 +6,7 @@ in that order: nothing is assumed of a value before it is shown to exist.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import NoReturn
 
@@ -20,9 +21,9 @@ from aligncheck.kernel.world import Out, Selection, World
 from aligncheck.syntax import nodes as n
 
 ROOT, EXP, LN, LOG2 = "sqrt", "exp", "ln", "log2"
-BOTH_RUNS = (Mode.ALIGN, Mode.LEVEL, Mode.RELATION)
+BOTH_RUNS = (Mode.ALIGN, Mode.LEVEL, Mode.TWIN, Mode.RELATION)
 """Who may read the run on D'."""
-OF_COMPLETE = (Mode.ALIGN, Mode.LEVEL, Mode.RELATION)
+OF_COMPLETE = (Mode.ALIGN, Mode.LEVEL, Mode.TWIN, Mode.RELATION)
 """Who may read the output, or what is computed later."""
 
 
@@ -35,7 +36,7 @@ class Evaluator(World):
         for f in (ROOT, EXP, LN, LOG2):
             self.rules.setdefault(f, s.function(f, (s.REAL,), s.REAL, Rule()))
         self.selections: dict[str, Selection] = {}
-        self.late: dict[str, tuple[Term, Term]] = {}
+        self.late: dict[str, tuple[Term, ...]] = {}
         self.entrywise: dict[tuple[str, str], tuple[Term, Term, Term]] = {}
         self.out: Out = self.output()
 
@@ -51,16 +52,22 @@ class Evaluator(World):
         match scope.mode:
             case Mode.PROGRAM if run == 1:
                 self.state(path, Kind.PRIME, scope, condition)
+            case Mode.PROGRAM if run == 2:
+                self.state(path, Kind.TWIN, scope, condition)
             case Mode.PROGRAM | Mode.CLAUSE:
                 goal = implies(scope.guard, condition)
                 self.prove(path, "defined", scope.place, sentence, goal, (Kind.RUN,))
             case Mode.ALIGN:
                 path.oblige("defined", scope.place, sentence, implies(scope.guard, condition))
+            case Mode.TWIN:  # one of the runs for which it is shown
+                self.state(path, Kind.TWIN, scope, condition)
             case Mode.LEVEL | Mode.EARLY | Mode.RELATION:
                 pass
 
     def kind(self, scope: Scope, run: int) -> Kind:
         """Of which kind a definition is that is made where the scope is."""
+        if run == 2 or scope.mode is Mode.TWIN:
+            return Kind.TWIN
         if run == 1 and scope.mode is not Mode.CLAUSE:
             return Kind.PRIME
         return Kind.WHOLE if scope.mode in OF_COMPLETE else Kind.RUN
@@ -108,6 +115,7 @@ class Evaluator(World):
             case n.Call(function="len", args=args):
                 return self._length(e, args, path)
             case n.Call(function=f, args=args):
+                scope = replace(scope, testing=scope.testing or f == "floor")
                 return self._call(e, f, [self.value(a, path, run, scope) for a in args], path, scope, run)
             case n.Unary(op="-", operand=x):
                 return -self.number(x, path, run, scope)
@@ -123,7 +131,7 @@ class Evaluator(World):
             case n.Logic(op=op, args=args):
                 return self._logic(op, args, path, run, scope)
             case n.Conditional(test=test, then=x, otherwise=y):
-                on = self.truth(test, path, run, scope)
+                on = self.truth(test, path, run, replace(scope, testing=True))
                 one = self.value(x, path, run, scope.under(on))
                 return self.choice(e, on, one, self.value(y, path, run, scope.under(z3.Not(on))))
             case n.OutIs(index=i, tag=tag, of=of):
@@ -306,14 +314,12 @@ class Evaluator(World):
     # --- operations ---------------------------------------------------------------------------------------
 
     def _power(self, e: n.Expr, base: Term, power: n.Expr) -> Term:
-        match power:
-            case n.Number(value=v) if v.denominator == 1 and 0 <= v <= 16:
-                result = base if v else self.symbols.integer(1)
-                for _ in range(int(v) - 1):
-                    result = result * base
-                return result
-            case _:
-                raise Reject("form", e.span, "an exponent is a whole number from 0 to 16")
+        if not isinstance(power, n.Number) or power.value.denominator != 1 or not 0 <= power.value <= 16:
+            raise Reject("form", e.span, "an exponent is a whole number from 0 to 16")
+        result = base if power.value else self.symbols.integer(1)
+        for _ in range(int(power.value) - 1):
+            result = result * base
+        return result
 
     def _arithmetic(self, e: n.Expr, op: str, x: Term, y: Term, path: Path, run: int, scope: Scope) -> Term:
         if op == "/":
@@ -344,7 +350,8 @@ class Evaluator(World):
             case n.Name(ident=a), n.Name(ident=b) if a == b and a in self.lists and a not in self.single:
                 return self._entrywise(e, op, left, right, path, scope)
             case _:
-                x, y = self.value(left, path, run, scope), self.value(right, path, run, scope)
+                tested = replace(scope, testing=True)
+                x, y = (self.value(side, path, run, tested) for side in (left, right))
                 return self.comparison(e, op, x, y)
 
     def comparison(self, e: n.Node, op: str, x: Term, y: Term) -> Term:
@@ -382,7 +389,7 @@ class Evaluator(World):
             truth, fails = s.constant(f"{x} {key[1]}", s.BOOL, Given()), s.constant("fails", s.INT, Given())
             self.entrywise[key] = (truth, fails, self.index("j"))
         truth, fails, j = self.entrywise[key]
-        on_d, on_other = (real(f(j)) for f in self.lists[x])
+        on_d, on_other = (real(f(j)) for f in self.lists[x][:2])
         holds = on_d <= on_other if rising else on_d >= on_other
         inside = both(j >= 0, j < self.lengths[x])
         path.fact(Kind.RUN, implies(both(truth, inside), holds), (j,))
@@ -455,7 +462,7 @@ class Evaluator(World):
                 return term
             case n.Sort.REAL if not z3.is_bool(term):
                 return real(term)
-            case _:
+            case n.Sort.BOOL | n.Sort.INT | n.Sort.REAL:
                 raise Reject("form", e.span, f"a value of sort {sort.value} is needed here")
 
 

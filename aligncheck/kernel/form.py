@@ -26,6 +26,10 @@ LEVELS = 90
 """How deep a tree may be."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
 RESERVED = {"out", "alignment_cost", *n.FUNCTIONS}
+NAMED = (
+    *(n.Parameter, n.PublicVector, n.Assign, n.Sample, n.Choose, n.Logistic, n.Invoke, n.Use, n.Function),
+    *(n.Mechanism, n.EmitField, n.Argument),
+)
 OPERATORS: dict[type, tuple[str, ...]] = {
     n.Unary: ("-", "not"),
     n.Binary: ("+", "-", "*", "/", "%", "**"),
@@ -117,8 +121,10 @@ def _check_node(node: n.Node, level: int) -> None:
     for each in fields(node):
         value = getattr(node, each.name)
         if each.name == "contract":
-            if value is not None and type(value) is not contract.Contract:
-                raise _ill(value, contract.Contract)
+            if value is not None:
+                if type(value) is not contract.Contract:
+                    raise _ill(value, contract.Contract)
+                well_formed(value.mechanism)
         else:
             _check(value, hints[each.name], level + 1)
     allowed = OPERATORS.get(type(node))
@@ -138,24 +144,17 @@ def _ill(value: object, wanted: object) -> Reject:
 
 def _identifiers(node: n.Node) -> Iterator[str]:
     """The names that a node gives to something."""
-    match node:
-        case n.Parameter(name=name) | n.PublicVector(name=name) | n.Assign(name=name) | n.Sample(name=name):
-            yield name
-        case n.Choose(name=name) | n.Logistic(name=name) | n.Invoke(name=name) | n.Use(name=name):
-            yield name
-        case n.Function(name=name) | n.Mechanism(name=name) | n.EmitField(name=name) | n.Argument(name=name):
-            yield name
-        case n.Queries(names=names):
-            yield from names
-        case n.For(index=index, over=over):
-            yield from [index] if index is not None else []
-            yield from [over.item] if isinstance(over, n.OverQueries) else []
-        case n.Gather(index=index):
-            yield index
-        case n.Emit(tag=tag):
-            yield tag
-        case _:
-            pass
+    if isinstance(node, NAMED):
+        yield node.name
+    elif isinstance(node, n.Queries):
+        yield from node.names
+    elif isinstance(node, n.For):
+        yield from [node.index] if node.index is not None else []
+        yield from [node.over.item] if isinstance(node.over, n.OverQueries) else []
+    elif isinstance(node, n.Gather):
+        yield node.index
+    elif isinstance(node, n.Emit):
+        yield node.tag
 
 
 def _names(spec: n.Mechanism) -> None:
@@ -192,5 +191,5 @@ def _names(spec: n.Mechanism) -> None:
             case n.Emit(fields=given):
                 if len({f.name for f in given}) != len(given):
                     raise Reject("form", stmt.span, "a record has two fields of one name")
-            case _:
+            case n.If() | n.While() | n.Break() | n.Pass():
                 pass

@@ -28,13 +28,13 @@ class Inputs(Looping):
                     self.public[name] = s.constant(name, self.sort(sort), Given())
                 case n.PublicVector(name=name, sort=sort):
                     one = s.function(name, (s.INT,), self.sort(sort), Given())
-                    self.lists[name] = (one, one)
+                    self.lists[name] = (one, one, one)
                 case n.Queries(names=names, sort=sort):
                     for name in names:
                         pair = [
                             s.function(name + mark, (s.INT,), self.sort(sort), Given()) for mark in ("", "'")
                         ]
-                        self.lists[name] = (pair[0], pair[1])
+                        self.lists[name] = (pair[0], pair[1], pair[0])
                         self.private.add(name)
                         if not item.vector:
                             self.single.add(name)
@@ -108,7 +108,7 @@ class Inputs(Looping):
     def _clauses(
         self, group: n.Queries, number: int, name: str, i: Term, path: Path, scope: Scope
     ) -> Iterator[Term]:
-        on_d, on_other = (real(f(i)) for f in self.lists[name])
+        on_d, on_other = (real(f(i)) for f in self.lists[name][:2])
         sense = "the clauses of a declaration make sense"
 
         def sensible(goal: Term) -> None:

@@ -6,7 +6,8 @@ it:
 RUN    true of every run on D, and of every run on D', that has come this far;
 TOLD   true of every complete run on D, by the records that it releases;
 WHOLE  true of every complete run on D whose draws are outside a null set;
-PRIME  true of the run on D' with the aligned draws, once all obligations before this fact are proved.
+PRIME  true of the run on D' with the aligned draws, once all obligations before this fact are proved;
+TWIN   true of any second run on D that the alignment takes to the same run on D' (general route only).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Kind(Enum):
     TOLD = "told"
     WHOLE = "whole"
     PRIME = "prime"
+    TWIN = "twin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +47,19 @@ Place: TypeAlias = tuple[int, int]
 """A function symbol (its id) and the number of one of its arguments."""
 
 ATTEMPTS = (
-    (0, False, 100_000),
-    (1, False, 200_000),
-    (1, True, 500_000),
-    (1, False, 2_000_000),
-    (3, False, 1_000_000),
-    (3, True, 1_000_000),
-    (3, False, 4_000_000),
+    (0, True, False, 100_000),
+    (1, True, False, 400_000),
+    (1, False, False, 1_500_000),
+    (1, False, True, 300_000),
+    (2, True, False, 500_000),
+    (2, False, False, 2_000_000),
+    (3, False, False, 3_000_000),
 )
-"""What is tried in turn: rounds of instances (0: the closest hypotheses only), whether whole numbers are
-relaxed to real ones, and how much Z3 may do, in its own count (`rlimit`): the same on every machine.
+"""What is tried in turn: rounds of instances; whether only the closest hypotheses are used; whether whole
+numbers are relaxed to real ones; and how much Z3 may do, in its own count (`rlimit`), the same everywhere.
 """
-INSTANCES = 500
-"""So many instances of general facts are used at most."""
+INSTANCES, OF_ONE_FACT = 3000, 150
+"""So many instances are used at most, and so many of one fact in one round."""
 
 
 @dataclass
@@ -84,11 +86,13 @@ class Decider:
         ground = [f.formula for f in facts if not f.variables]
         general = [f for f in facts if f.variables]
         spent = 0
-        for number, (rounds, relaxed, limit) in enumerate(ATTEMPTS):
-            if number == 0:
-                hypotheses = self._closest(ground, goal)
-            else:
-                hypotheses = ground + self._instances(ground, general, goal, rounds)
+        found: dict[int, list[Term]] = {}
+        for rounds, near, relaxed, limit in ATTEMPTS:
+            if rounds not in found:
+                found[rounds] = ground + self._instances(ground, general, goal, rounds)
+            hypotheses = found[rounds]
+            if near:
+                hypotheses = self._closest(hypotheses, goal)
             proved, steps = self._ask(hypotheses, goal, limit, relaxed)
             spent += steps
             if proved:
@@ -152,7 +156,10 @@ class Decider:
         for _ in range(rounds):
             fresh: list[Term] = []
             for number, fact in enumerate(general):
+                before = len(fresh)
                 for choice in product(*self._choices(fact, places)):
+                    if len(fresh) - before >= OF_ONE_FACT:
+                        break
                     key = (number, *(c.get_id() for c in choice))
                     if key not in done and len(found) + len(fresh) < INSTANCES:
                         done.add(key)

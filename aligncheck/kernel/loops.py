@@ -18,7 +18,7 @@ from aligncheck.kernel.witness import LoopWitness
 from aligncheck.syntax import nodes as n
 from aligncheck.syntax.walk import statements_in
 
-Pairs = dict[str, tuple[Term, Term]]
+Pairs = dict[str, tuple[Term, ...]]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Looping(Calling):
         bounds = self._bounds(stmt, path) if isinstance(stmt, n.For) else None
         index = self._index_name(stmt, number)
         ending = self._entry(stmt, hints, path)
-        first: Pairs = {index: (bounds[0], bounds[0])} if bounds else {}
+        first: Pairs = {index: (bounds[0],) * len(self.runs)} if bounds else {}
         self._establish(stmt, hints, path, first)
         self.discharge(path)
         self._forget(stmt, path)
@@ -57,7 +57,7 @@ class Looping(Calling):
         if bounds:
             low, high = bounds
             i = self.held(index, self.symbols.INT)
-            here[index] = (i, i)
+            here[index] = (i,) * len(self.runs)
             path.fact(Kind.RUN, both(low <= i, either(i <= high, i == low)))
         self._assume(stmt, hints, path, here)
         self._remember(number, path, here)
@@ -69,7 +69,7 @@ class Looping(Calling):
         def again(p: Path) -> None:
             self._leave(stmt, p, here)
             self._ends(stmt, hints, p, ending)
-            following = {x: (one + 1, other + 1) for x, (one, other) in here.items()}
+            following = {x: tuple(one + 1 for one in each) for x, each in here.items()}
             self._establish(stmt, hints, p, following)
             self.discharge(p)
 
@@ -86,7 +86,7 @@ class Looping(Calling):
         for name, term in list(path.ghosts.items()):
             if not name.startswith("$head_"):
                 path.ghosts[f"$head_{number}_{name.removeprefix('$')}"] = term
-        for name, (value, _) in (*path.values.items(), *here.items()):
+        for name, (value, *_) in (*path.values.items(), *here.items()):
             path.ghosts[f"$head_{number}_{name.removeprefix('$')}"] = value
 
     def _index_name(self, stmt: n.For | n.While, number: int) -> str:
@@ -141,6 +141,8 @@ class Looping(Calling):
         for kind, e in self._lines(stmt, hints):
             mode = Mode.EARLY if kind is Kind.RUN else Mode.RELATION
             path.fact(kind, self.truth(e, path, 0, Scope(mode, self.symbols.true, e.span)))
+            if kind is Kind.RUN and self.general:
+                path.fact(Kind.TWIN, self.truth(e, path, 2, Scope(mode, self.symbols.true, e.span)))
         path.values = kept
 
     def _forget(self, stmt: n.For | n.While, path: Path) -> None:
@@ -150,7 +152,7 @@ class Looping(Calling):
         inside = list(statements_in(stmt.body))
         for x in sorted({s.name for s in inside if isinstance(s, n.Assign)} & path.values.keys()):
             sort = path.values[x][0].sort()
-            path.values[x] = (self.held(x, sort), self.held(x + "'", sort))
+            path.values[x] = tuple(self.held(x + "'" * run, sort) for run in self.runs)
         ghosts = set()
         for s in inside:
             match s:
@@ -161,7 +163,9 @@ class Looping(Calling):
                 case n.Invoke(name=name):
                     ghosts.add("alignment_cost")
                     path.calls.pop(name, None)
-                case _:
+                case n.Choose() | n.Logistic():
+                    raise Reject("language", s.span, "draws by densities")
+                case n.Assign() | n.If() | n.For() | n.While() | n.Break() | n.Pass():
                     pass
         for g in sorted(ghosts):
             path.ghosts[g] = self.held(g, path.ghosts[g].sort())
@@ -178,13 +182,12 @@ class Looping(Calling):
             case n.For(over=over):
                 if bounds is None:
                     raise Reject("form", stmt.span, "a loop without bounds")
-                ((i, _),) = here.values()
+                ((i, *_),) = here.values()
                 path.fact(Kind.RUN, i < bounds[1])
                 after.fact(Kind.RUN, i >= bounds[1])
                 path.values.update(here)
                 if isinstance(over, n.OverQueries):
-                    one, other = (f(i) for f in self.lists[over.base])
-                    path.values[over.item] = (one, other)
+                    path.values[over.item] = tuple(self.lists[over.base][run](i) for run in self.runs)
             case n.While(test=test):
                 scope = Scope(Mode.PROGRAM, self.symbols.true, test.span)
                 tests = self.tested(test, path, scope)

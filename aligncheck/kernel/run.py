@@ -79,7 +79,7 @@ class Runner(Selecting):
                 self.emit(stmt, path)
                 go_on(path)
             case n.If() if _quiet(stmt):
-                self.merge(stmt, path, self.program(stmt))
+                self.merge(stmt, path, [self.program(stmt)] * len(self.runs))
                 go_on(path)
             case n.If(branches=branches, otherwise=otherwise):
                 inner = Exits(go_on, exits.leave)
@@ -100,25 +100,27 @@ class Runner(Selecting):
         """A call: in the layer of calls."""
         raise NotImplementedError
 
-    def assign(self, stmt: n.Assign, path: Path, scopes: tuple[Scope, Scope] | None = None) -> None:
+    def assign(self, stmt: n.Assign, path: Path, scopes: list[Scope] | None = None) -> None:
         """`x = E`, each run for itself."""
-        one, other = scopes or (self.program(stmt), self.program(stmt))
+        scopes = scopes or [self.program(stmt)] * len(self.runs)
         sort = self.sorts.get(stmt.name)
         if sort is None:
             raise Reject("form", stmt.span, f"`{stmt.name}` has no sort")
-        values = [self.value(stmt.value, path, run, s) for run, s in ((0, one), (1, other))]
-        path.values[stmt.name] = (self.as_sort(stmt, values[0], sort), self.as_sort(stmt, values[1], sort))
+        values = [self.value(stmt.value, path, run, s) for run, s in zip(self.runs, scopes, strict=True)]
+        path.values[stmt.name] = tuple(self.as_sort(stmt, v, sort) for v in values)
 
     def emit(self, stmt: n.Emit, path: Path) -> None:
         """A record: its tag is told by the path; its fields are the same on both runs."""
         at = path.ghosts["$records"]
         scope = self.program(stmt)
         for f in stmt.fields:
-            pair = [self.value(f.value, path, run, scope) for run in (0, 1)]
+            pair = [self.value(f.value, path, run, scope) for run in self.runs]
             sort = self.sorts.get(f"{f.name} of out")
             if sort is None:
                 raise Reject("form", stmt.span, f"`{f.name}` has no sort")
-            one, other = (self.as_sort(stmt, v, sort) for v in pair)
+            one, other, *twin = (self.as_sort(stmt, v, sort) for v in pair)
+            for again in twin:
+                path.fact(Kind.TWIN, one == again)
             path.oblige("output", stmt.span, f"{stmt.tag}.{f.name} is the same on D'", one == other)
             path.fact(Kind.TOLD, self.out.fields[f.name](at) == one)
             self.emitted(stmt, f.name, one, path)
@@ -134,16 +136,18 @@ class Runner(Selecting):
 
     # --- tests --------------------------------------------------------------------------------------------
 
-    def take(self, path: Path, tests: tuple[Term, Term], holds: bool, e: n.Expr, what: str) -> None:
+    def take(self, path: Path, tests: tuple[Term, ...], holds: bool, e: n.Expr, what: str) -> None:
         """The run on D finds a test to be `holds`; so must the one on D', and it is released."""
-        one, other = (t if holds else z3.Not(t) for t in tests)
+        one, other, *twin = (t if holds else z3.Not(t) for t in tests)
         path.fact(Kind.RUN, one)
+        for again in twin:
+            path.fact(Kind.TWIN, again)
         path.oblige("output", e.span, f"{what} {'holds' if holds else 'fails'} on D' as well", other)
         path.fact(Kind.PRIME, other)
 
-    def tested(self, e: n.Expr, path: Path, scope: Scope) -> tuple[Term, Term]:
-        """A test in both runs."""
-        return self.truth(e, path, 0, scope), self.truth(e, path, 1, scope)
+    def tested(self, e: n.Expr, path: Path, scope: Scope) -> tuple[Term, ...]:
+        """A test in all runs."""
+        return tuple(self.truth(e, path, run, scope) for run in self.runs)
 
     def _arms(
         self, branches: tuple[n.Branch, ...], otherwise: tuple[n.Stmt, ...], path: Path, exits: Exits
@@ -159,16 +163,15 @@ class Runner(Selecting):
         self.take(no, tests, False, first.test, "the test")
         self._arms(branches[1:], otherwise, no, exits)
 
-    def merge(self, stmt: n.If, path: Path, scope: Scope, other_scope: Scope | None = None) -> None:
+    def merge(self, stmt: n.If, path: Path, scopes: list[Scope]) -> None:
         """An `if` that only assigns: the runs need not agree. Each has its own value of every variable, and
         what is partial in an arm is evaluated under that run's own test.
         """
-        scopes = [scope, other_scope or scope]
         before = dict(path.values)
-        arms: list[tuple[list[Term], dict[str, tuple[Term, Term]]]] = []
+        arms: list[tuple[list[Term], dict[str, tuple[Term, ...]]]] = []
         for branch in stmt.branches:
             path.values = dict(before)
-            tests = [self.truth(branch.test, path, run, scopes[run]) for run in (0, 1)]
+            tests = [self.truth(branch.test, path, run, scopes[run]) for run in self.runs]
             self._quietly(branch.body, path, [s.under(t) for s, t in zip(scopes, tests, strict=True)])
             arms.append((tests, path.values))
             scopes = [s.under(z3.Not(t)) for s, t in zip(scopes, tests, strict=True)]
@@ -179,19 +182,18 @@ class Runner(Selecting):
             for x in (
                 values.keys() & path.values.keys()
             ):  # a variable has a value after it if it has one in each arm
-                one, other = (self.choice(stmt, tests[r], values[x][r], path.values[x][r]) for r in (0, 1))
-                merged[x] = (one, other)
+                pairs = zip(tests, values[x], path.values[x], strict=True)
+                merged[x] = tuple(self.choice(stmt, test, one, other) for test, one, other in pairs)
             path.values = merged
 
     def _quietly(self, body: tuple[n.Stmt, ...], path: Path, scopes: list[Scope]) -> None:
         for stmt in body:
-            match stmt:
-                case n.Assign():
-                    self.assign(stmt, path, (scopes[0], scopes[1]))
-                case n.If():
-                    self.merge(stmt, path, scopes[0], scopes[1])
-                case _:
-                    pass
+            if isinstance(stmt, n.Assign):
+                self.assign(stmt, path, scopes)
+            elif isinstance(stmt, n.If):
+                self.merge(stmt, path, scopes)
+            elif not isinstance(stmt, n.Pass):
+                raise Reject("language", stmt.span, "more than assignments")
 
     # --- draws --------------------------------------------------------------------------------------------
 
@@ -202,18 +204,21 @@ class Runner(Selecting):
         x, place, scope = stmt.name, stmt.span, self.program(stmt)
         noise = self.noise[x]
         if stmt.index is None:
-            at, other_at = self.symbols.zero, self.symbols.zero
+            at, other_at, twin_at = (self.symbols.zero,) * 3
         else:
-            at, other_at = (self.whole_number(stmt.index, path, run, scope) for run in (0, 1))
+            at, other_at, *twins = (self.whole_number(stmt.index, path, run, scope) for run in self.runs)
+            twin_at = twins[0] if twins else at
         path.oblige("draws", place, f"{x}: the same index on D'", at == other_at)
         upto, dense = path.ghosts[f"$drawn_{x}"], path.ghosts[f"$dense_{x}"]
         self.prove(path, "fresh", place, f"{x} was not drawn before at this index", at >= upto, (Kind.RUN,))
         rate, step = self._distribution(stmt, path, scope)
-        one, other = (f(at) for f in noise.symbols)
+        one, other, again = (f(at) for f in noise.symbols)
         if step is not None:
-            path.fact(Kind.RUN, one == step * z3.ToReal(noise.whole(at)))
+            path.fact(Kind.RUN, one == step * z3.ToReal(noise.whole[0](at)))
         if stmt.family.one_sided:
             path.fact(Kind.RUN, one >= 0)
+        if self.general:
+            self._draw_again(stmt, path, at, twin_at, again, step)
         shift = self.shift(x, at, path, place)
         if step is not None:
             whole = step * z3.ToReal(self.steps(shift, step))
@@ -225,6 +230,19 @@ class Runner(Selecting):
         path.ghosts[f"$drawn_{x}"] = at + 1
         path.ghosts[f"$dense_{x}"] = both(dense, at == upto)
         path.made.append((x, at, divided(rate[1], rate[0]), step))
+
+    def _draw_again(
+        self, stmt: n.Sample, path: Path, at: Term, twin_at: Term, again: Term, step: Term | None
+    ) -> None:
+        """The same draw in the twin run, which the alignment takes to the same draw on D'."""
+        noise, scope = self.noise[stmt.name], Scope(Mode.TWIN, self.symbols.true, stmt.span)
+        path.fact(Kind.TWIN, at == twin_at)
+        if step is not None:
+            path.fact(Kind.TWIN, again == step * z3.ToReal(noise.whole[2](at)))
+        if stmt.family.one_sided:
+            path.fact(Kind.TWIN, again >= 0)
+        shift = self.total(self.moves(stmt.name, at, path, scope, 2))
+        path.fact(Kind.TWIN, noise.symbols[1](at) == again + shift)
 
     def _cost(self, shift: Term, rate: tuple[Term, Term]) -> Term:
         """|shift| * above / below: a bound of ln f(x)/f(x + shift)."""

@@ -30,21 +30,20 @@ class Selecting(Aligner):
         self.looked_ahead: dict[str, n.Gather] = {}
         drawn: set[str] = set()
         for stmt in self.spec.body:
-            match stmt:
-                case n.Assign(name=x, value=n.Gather(function=f) as g) if x in self.settled:
-                    if f in ("argmax", "argmin", *n.SELECTING):
-                        self.selections[x] = self._symbols_of(x, g)
-                        if self.selections[x].single:
-                            winner = self.selections[x].at(s.zero)
-                            self.late[x] = (winner, winner)
-                    elif f in ("max", "min") and x in self._read_for(drawn):
-                        self.looked_ahead[x] = g
-                        values = [s.constant(x + mark, s.REAL, Held()) for mark in ("", "'")]
-                        places = [s.constant(f"place of {x}{mark}", s.INT, Held()) for mark in ("", "'")]
-                        self.late[x] = (values[0], values[1])
-                        self.late_places[x] = (places[0], places[1])
-                case _:
-                    drawn |= {d.name for d in statements_in((stmt,)) if isinstance(d, n.Sample)}
+            drawn |= {d.name for d in statements_in((stmt,)) if isinstance(d, n.Sample)}
+            if not isinstance(stmt, n.Assign) or not isinstance(stmt.value, n.Gather):
+                continue
+            x, g = stmt.name, stmt.value
+            if x in self.settled and g.function in ("argmax", "argmin", *n.SELECTING):
+                self.selections[x] = self._symbols_of(x, g)
+                if self.selections[x].single:
+                    self.late[x] = (self.selections[x].at(s.zero),) * 3
+            elif x in self.settled and g.function in ("max", "min") and x in self._read_for(drawn):
+                self.looked_ahead[x] = g
+                marks = ("", "'", "''")
+                self.late[x] = tuple(s.constant(x + mark, s.REAL, Held()) for mark in marks)
+                places = (s.constant(f"place of {x}{mark}", s.INT, Held()) for mark in marks)
+                self.late_places[x] = tuple(places)
 
     def _read_for(self, drawn: set[str]) -> set[str]:
         """The names that lines for these noise variables read."""
@@ -88,13 +87,32 @@ class Selecting(Aligner):
                     bound = w.count == k if w.gather.function == "top" else w.count <= k
                     path.fact(Kind.WHOLE, both(w.count >= 0, bound))
                 self._shape(w, low, high, path, Kind.WHOLE)
+                if self.general:
+                    self._law_of_complete_runs(w, path)
             except Reject:  # it depends on what has no value yet; then this is known after the statement only
                 continue
-        self.everywhere(path)
+        if not self.general:
+            self.everywhere(path)
         for x, g in self.looked_ahead.items():
-            for run, kind in ((0, Kind.WHOLE), (1, Kind.PRIME)):
-                self._late_extremum(x, g, path, run, kind, Scope(Mode.ALIGN, self.symbols.true, g.span))
+            for run, kind in zip(self.runs, (Kind.WHOLE, Kind.PRIME, Kind.TWIN), strict=False):
+                mode = Mode.TWIN if run == 2 else Mode.ALIGN
+                self._late_extremum(x, g, path, run, kind, Scope(mode, self.symbols.true, g.span))
+        if self.general:
+            self.everywhere_in_general(path)
         self.discharge(path)
+
+    def _law_of_complete_runs(self, w: Selection, path: Path) -> None:
+        """What the selection will be, where it is computed from draws and from variables that have their only
+        value already: every complete run executes the statement.
+        """
+        settled = Path(values={x: each for x, each in path.values.items() if x in self.settled})
+        settled.ghosts, settled.facts = path.ghosts, path.facts
+        scope = Scope(Mode.RELATION, self.symbols.true, w.gather.span)
+        j, count = self.generic(0), w.gather.count
+        within, body, _, _ = self.opened(w.gather, j, settled, 0, scope)
+        wanted = None if count is None else self.whole_number(count, settled, 0, scope)
+        for variables, formula in self._law(w, within, body, j, wanted):
+            path.fact(Kind.WHOLE, formula, variables)
 
     def _late_extremum(self, x: str, g: n.Gather, path: Path, run: int, kind: Kind, scope: Scope) -> None:
         """Defines the value of a maximum, in one run, by its set."""
@@ -109,7 +127,7 @@ class Selecting(Aligner):
     def assign_late(self, x: str, path: Path, stmt: n.Assign) -> None:
         """The statement that computes a maximum which the alignment looked ahead to."""
         scope = Scope(Mode.PROGRAM, self.symbols.true, stmt.span)
-        for run, kind in ((0, Kind.RUN), (1, Kind.PRIME)):
+        for run, kind in zip(self.runs, (Kind.RUN, Kind.PRIME, Kind.TWIN), strict=False):
             self._late_extremum(x, self.looked_ahead[x], path, run, kind, scope)
         path.values[x] = self.late[x]
 
@@ -149,7 +167,7 @@ class Selecting(Aligner):
             path.oblige("output", place, f"{stmt.name}: the same count on D'", pair[0] == pair[1])
             wanted = pair[0]
         withins, bodies, ends = [], [], []
-        for run in (0, 1):
+        for run in self.runs:
             within, body, low, high = self.opened(g, j, path, run, scope)
             withins.append(within)
             bodies.append(body)
@@ -164,6 +182,9 @@ class Selecting(Aligner):
             self._never_tie(withins, bodies, j, path)
         for variables, formula in self._law(w, withins[0], bodies[0], j, wanted):
             path.fact(Kind.RUN, formula, variables)
+        if self.general:
+            for variables, formula in self._law(w, withins[2], bodies[2], j, wanted):
+                path.fact(Kind.TWIN, formula, variables)
         for _, formula in self._law(w, withins[1], bodies[1], j, wanted):
             path.oblige("output", place, f"{stmt.name} is the same on D'", formula)
         for variables, formula in self._law(w, withins[1], bodies[1], j, wanted):
@@ -241,8 +262,9 @@ class Selecting(Aligner):
         nothing is known of ties on D'.
         """
         a, b = self.index("a"), self.index("b")
-        kinds = (Kind.WHOLE, Kind.PRIME) if self.witness.route == "acyclic" else (Kind.WHOLE,)
-        for kind, within, body in zip(kinds, withins, bodies, strict=False):
+        kinds = {0: Kind.WHOLE, 2: Kind.TWIN} if self.general else {0: Kind.WHOLE, 1: Kind.PRIME}
+        for run, kind in kinds.items():
+            within, body = withins[run], bodies[run]
             one, other = (z3.substitute(body, (j, x)) for x in (a, b))
             both_in = both(z3.substitute(within, (j, a)), z3.substitute(within, (j, b)), a != b)
             path.fact(kind, implies(both_in, one != other), (a, b))

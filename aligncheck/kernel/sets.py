@@ -8,6 +8,7 @@ the indices, under the guard for which it was shown to exist.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import z3
@@ -16,7 +17,7 @@ from aligncheck.kernel.evaluate import Evaluator
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Defined
-from aligncheck.kernel.terms import Term, both, either, implies, real
+from aligncheck.kernel.terms import Term, both, either, implies, real, subterms
 from aligncheck.kernel.verdict import Reject
 from aligncheck.syntax import nodes as n
 from aligncheck.syntax.walk import statements_in
@@ -46,6 +47,16 @@ class Sets(Evaluator):
             self.pool.append(self.index("j"))
         return self.pool[depth]
 
+    def ends(self, over: n.Indices | n.OverRange, path: Path, run: int, scope: Scope) -> tuple[Term, Term]:
+        """The first index of a range, and the one after the last."""
+        match over:
+            case n.Indices(base=base):
+                if base not in self.lists or base in self.single:
+                    raise Reject("form", over.span, f"`{base}` is no list")
+                return self.symbols.zero, self.lengths[base]
+            case n.OverRange(low=low, high=high):
+                return self.whole_number(low, path, run, scope), self.whole_number(high, path, run, scope)
+
     def inside(
         self,
         over: n.Indices | n.OverRange,
@@ -57,16 +68,11 @@ class Sets(Evaluator):
         scope: Scope,
     ) -> tuple[Term, Term, Term]:
         """That `j` is in a set, and the two ends of its range."""
-        match over:
-            case n.Indices(base=base):
-                if base not in self.lists or base in self.single:
-                    raise Reject("form", over.span, f"`{base}` is no list")
-                low, high = self.symbols.zero, self.lengths[base]
-            case n.OverRange(low=first, high=last):
-                low, high = (self.whole_number(e, path, run, scope) for e in (first, last))
+        low, high = self.ends(over, path, run, scope)
         within = both(low <= j, j < high)
         if where is not None:
-            within = both(within, self.truth(where, path, run, scope.binding(name, j, True).under(within)))
+            tested = replace(scope.binding(name, j, True).under(within), testing=True)
+            within = both(within, self.truth(where, path, run, tested))
         return within, low, high
 
     def opened(
@@ -96,6 +102,11 @@ class Sets(Evaluator):
     def gathered(self, g: n.Gather, path: Path, run: int, scope: Scope) -> Term:
         """The value of a set expression."""
         if scope.mode is Mode.LEVEL:
+            j = self.generic(len(scope.bound))
+            within, body, _, _ = self.opened(g, j, path, run, scope)
+            if g.function in EXTREMA:  # its terms tell what it depends on
+                value, place = self._extremum_symbols(g.function, within, body, j, scope)
+                return place if g.function in PLACES else value
             sort = self.symbols.INT if g.function in PLACES else self.symbols.REAL
             return self.held(g.function, sort)
         if g.function not in (*EXTREMA, "sum") or g.count is not None:
@@ -103,11 +114,12 @@ class Sets(Evaluator):
                 "language", g.span, f"`{g.function}` stands alone on the right of `=`, at the top level"
             )
         j = self.generic(len(scope.bound))
-        within, body, low, high = self.opened(g, j, path, run, scope)
+        places = replace(scope, testing=scope.testing or g.function in PLACES)
+        within, body, low, high = self.opened(g, j, path, run, places)
         if g.function == "sum":
             return self._total(within, body, low, high, j, path, scope)
         self._exists(g, within, low, high, j, path, run, scope)
-        value, place = self._extremum_symbols(g.function, within, body, scope)
+        value, place = self._extremum_symbols(g.function, within, body, j, scope)
         self.define_extremum(g.function, within, body, value, place, j, path, self.kind(scope, run), scope)
         return place if g.function in PLACES else value
 
@@ -120,7 +132,7 @@ class Sets(Evaluator):
         for: the same operation was shown to be defined in every run on every input. All else is decided at
         once, before anything is stated of the extremum.
         """
-        if scope.mode is Mode.PROGRAM and run == 1:
+        if self.kind(scope, run) is Kind.TWIN or (scope.mode is Mode.PROGRAM and run == 1):
             return
         some = self.some_index(within, low, high, j, path)
         # What is defined is a fact of some kind: it must not rest on a kind that is known later.
@@ -132,17 +144,28 @@ class Sets(Evaluator):
         """That one of some candidates is in a set."""
         candidates = [low, high - 1, *(w.other for w in self.selections.values())]
         candidates += [p for p in self.public.values() if z3.is_int(p)]
-        candidates += [place for _, place in self.late_places.values()]
+        candidates += [places[1] for places in self.late_places.values()]
         scope = Scope(Mode.RELATION, self.symbols.true, self.spec.span)
         candidates += [self.whole_number(e, path, 0, scope) for e in self.witness.indices]
         return either(self.symbols.false, *(z3.substitute(within, (j, c)) for c in candidates))
 
-    late_places: dict[str, tuple[Term, Term]]
+    late_places: dict[str, tuple[Term, ...]]
 
-    def _extremum_symbols(self, function: str, within: Term, body: Term, scope: Scope) -> tuple[Term, Term]:
+    def around(self, scope: Scope, *terms: Term) -> tuple[Term, ...]:
+        """The arbitrary indices around a set that its terms contain: its symbol is a function of these. All
+        else in the terms is fixed on a path, and has another symbol where it may be another thing.
+        """
+        inside = {t.get_id() for term in terms for t in subterms(term)}
+        return tuple(g for g in scope.generic if g.get_id() in inside)
+
+    def _extremum_symbols(
+        self, function: str, within: Term, body: Term, j: Term, scope: Scope
+    ) -> tuple[Term, Term]:
         """The symbols of one set: the same for the same set, since its terms say all about it."""
-        s, around = self.symbols, tuple(term for _, term in scope.bound)
+        s, around = self.symbols, self.around(scope, within, body)
         family = "greatest" if function in GREATEST else "least"
+        bound = self.generic(len(around))  # the index of the set, under one name wherever the set stands
+        within, body = (z3.substitute(term, (j, bound)) for term in (within, body))
         key = (family, within.get_id(), body.get_id(), *(a.get_id() for a in around))
         if key not in self.made_sets:
             domain, role = tuple(s.INT for _ in around), Defined((within, body))
@@ -180,8 +203,8 @@ class Sets(Evaluator):
         terms, so they hold in every run; and two sums over one range are equal unless their terms differ
         somewhere.
         """
-        s, around = self.symbols, tuple(term for _, term in scope.bound)
-        term = z3.If(within, body, s.none)
+        s, term = self.symbols, z3.If(within, body, self.symbols.none)
+        around = self.around(scope, term, low, high)
         ids = (low.get_id(), high.get_id(), *(a.get_id() for a in around))
         key = ("sum", term.get_id(), *ids)
         if key not in self.made_sets:
@@ -207,7 +230,7 @@ class Sets(Evaluator):
         path: Path,
         scope: Scope,
     ) -> None:
-        around = tuple(a for _, a in scope.bound)
+        around = self.around(scope, term, low, high)
         for other_ids, _, other, term_at in self.totals:
             if other_ids == ids and not z3.eq(other, value):
                 role = Defined((term, term_at(j)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from aligncheck.kernel.logic import Fact, Kind
-from aligncheck.kernel.terms import Term, both
+from aligncheck.kernel.terms import Term, both, subterms
 from aligncheck.kernel.verdict import Line
 from aligncheck.source import Span
 
@@ -15,14 +15,15 @@ class Mode(Enum):
     """Who reads.
 
     CLAUSE: a declaration or the claim. PROGRAM: a statement. ALIGN: a line of the alignment, or what it looks
-    ahead to. LEVEL: the same, where only is asked what a line depends on. EARLY and RELATION: an invariant of
-    the run on D, or of both.
+    ahead to. LEVEL: the same, where only is asked what a line depends on. TWIN: the same, for the twin run.
+    EARLY and RELATION: an invariant of the run on D, or of both.
     """
 
     CLAUSE = "clause"
     PROGRAM = "program"
     ALIGN = "align"
     LEVEL = "level"
+    TWIN = "twin"
     EARLY = "early"
     RELATION = "relation"
 
@@ -32,6 +33,7 @@ class Scope:
     """`bound` are the indices around an expression, in order: every symbol that is introduced below is a
     function of all of them. `generic` are those of which nothing but `guard` is known, so that facts hold
     for all of them. `guard` is what holds wherever the expression is evaluated.
+    `testing`: only a truth value or a whole number is made of it.
     """
 
     mode: Mode
@@ -39,6 +41,7 @@ class Scope:
     place: Span
     bound: tuple[tuple[str, Term], ...] = ()
     generic: tuple[Term, ...] = ()
+    testing: bool = False
 
     def under(self, condition: Term) -> Scope:
         """The scope where a condition holds as well."""
@@ -75,12 +78,12 @@ class Called:
 
 @dataclass
 class Path:
-    """One way through both runs since the start. `values` are a variable's values on D and on D'; `made` are
-    the draws since the last loop head (name, index, scale, step); the ghosts `$drawn_X` and `$dense_X` sum
-    up all draws.
+    """One way through both runs since the start. `values` are a variable's values on D and on D' (and in the
+    twin run); `made` are the draws since the last loop head (name, index, scale, step); the ghosts
+    `$drawn_X` and `$dense_X` sum up all draws.
     """
 
-    values: dict[str, tuple[Term, Term]] = field(default_factory=dict)
+    values: dict[str, tuple[Term, ...]] = field(default_factory=dict)
     ghosts: dict[str, Term] = field(default_factory=dict)
     facts: list[Fact] = field(default_factory=list)
     pending: list[Obligation] = field(default_factory=list)
@@ -109,6 +112,9 @@ class Path:
         key = (kind, formula.get_id())
         if key not in self.known:
             self.known.add(key)
+            if variables:  # those that do not occur mean nothing
+                inside = {t.get_id() for t in subterms(formula)}
+                variables = tuple(v for v in variables if v.get_id() in inside)
             self.facts.append(Fact(kind, formula, variables))
 
     def oblige(

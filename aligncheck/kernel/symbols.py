@@ -100,8 +100,11 @@ class Symbols:
         known = self._roles.get(term.decl().get_id())
         return known[1] if known is not None else Held()
 
-    def leaves(self, term: Term) -> tuple[tuple[Term, Role], ...]:
-        """Every application of a symbol that a term depends on, definitions looked through."""
+    def leaves(self, *terms: Term) -> tuple[tuple[Term, Role], ...]:
+        """Every application of a symbol that terms depend on, definitions looked through."""
+        return tuple(leaf for term in terms for leaf in self._of_one(term))
+
+    def _of_one(self, term: Term) -> tuple[tuple[Term, Role], ...]:
         known = self._leaves.get(term.get_id())
         if known is None:
             found: dict[int, tuple[Term, Role]] = {}

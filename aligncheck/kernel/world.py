@@ -28,8 +28,8 @@ class Noise:
 
     name: str
     family: n.Family
-    symbols: tuple[Any, Any]
-    whole: Any
+    symbols: tuple[Any, ...]
+    whole: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class World:
     symbols: Symbols = field(default_factory=Symbols)
     decisions: list[Decision] = field(default_factory=list)
     public: dict[str, Term] = field(default_factory=dict)
-    lists: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    lists: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     lengths: dict[str, Term] = field(default_factory=dict)
     single: set[str] = field(default_factory=set)
     private: set[str] = field(default_factory=set)
@@ -93,6 +93,7 @@ class World:
     sorts: dict[str, n.Sort] = field(default_factory=dict)
     settled: frozenset[str] = frozenset()
     rules: dict[str, Any] = field(default_factory=dict)
+    runs: tuple[int, ...] = (0, 1)
 
     # --- decisions ----------------------------------------------------------------------------------------
 
@@ -116,7 +117,12 @@ class World:
     def discharge(self, path: Path) -> None:
         """Decides all that is pending. Raises Reject."""
         for o in path.pending:
-            known = [f for at, f in enumerate(path.facts) if f.kind is not Kind.PRIME or at < o.position]
+            twin = o.condition == "injective"
+            known = [
+                f
+                for at, f in enumerate(path.facts)
+                if (f.kind is not Kind.PRIME or at < o.position) and (f.kind is not Kind.TWIN or twin)
+            ]
             self._decide(known, o.condition, o.place, o.sentence, o.goal, o.line)
         path.pending = []
 
@@ -162,14 +168,18 @@ class World:
             if known is not None and known.family is not stmt.family:
                 raise Reject("language", stmt.span, f"`{stmt.name}` is drawn from two families")
             if known is None:
-                on_d, on_other = (
+                drawn = tuple(
                     s.function(stmt.name + mark, (s.INT,), s.REAL, Drawn(stmt.name, run))
-                    for run, mark in enumerate(("", "'"))
+                    for run, mark in enumerate(("", "'", "''"))
                 )
-                whole = s.function(f"steps of {stmt.name}", (s.INT,), s.INT, Drawn(stmt.name, 0))
-                self.noise[stmt.name] = Noise(stmt.name, stmt.family, (on_d, on_other), whole)
+                whole = tuple(
+                    s.function(f"steps of {stmt.name}", (s.INT,), s.INT, Drawn(stmt.name, run))
+                    for run in (0, 1, 2)
+                )
+                self.noise[stmt.name] = Noise(stmt.name, stmt.family, drawn, whole)
                 if stmt.family.discrete:
-                    self.whole[on_d.get_id()] = whole
+                    for run in (0, 2):
+                        self.whole[drawn[run].get_id()] = whole[run]
 
     def declare_functions(self) -> None:
         """A symbol for every public function: the same function on D and D'."""

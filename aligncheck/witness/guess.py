@@ -222,13 +222,10 @@ def _measure(stmt: n.While) -> n.Expr | None:
     """`b - a` for a part `a < b` of the test."""
     parts = stmt.test.args if isinstance(stmt.test, n.Logic) and stmt.test.op == "and" else (stmt.test,)
     for part in parts:
-        match part:
-            case n.Compare(op="<" | "<=", left=a, right=b):
-                return n.Binary("-", b, a)
-            case n.Compare(op=">" | ">=", left=a, right=b):
-                return n.Binary("-", a, b)
-            case _:
-                pass
+        if isinstance(part, n.Compare) and part.op in ("<", "<="):
+            return n.Binary("-", part.right, part.left)
+        if isinstance(part, n.Compare) and part.op in (">", ">="):
+            return n.Binary("-", part.left, part.right)
     return None
 
 

@@ -30,13 +30,11 @@ def expression(text: str) -> n.Expr:
 
 def _renamed(e: n.Expr, names: dict[str, str]) -> n.Expr:
     e = with_parts(e, tuple(_renamed(p, names) for p in parts_of(e)))
-    match e:
-        case n.Name(ident=x) if x in names:
-            return replace(e, ident=names[x])
-        case n.Index(base=x) if x in names:
-            return replace(e, base=names[x])
-        case _:
-            return e
+    if isinstance(e, n.Name):
+        return replace(e, ident=names.get(e.ident, e.ident))
+    if isinstance(e, n.Index):
+        return replace(e, base=names.get(e.base, e.base))
+    return e
 
 
 def written(witness: Witness) -> str:

@@ -30,16 +30,20 @@ NOT_YET = {
     "exponential_mechanism_gap_monotone": "densities",
     "exponential_mechanism_prior": "densities",
     "exponential_then_measure": "calls a mechanism that draws by densities",
-    "hybrid_topk_gap_exp": "the general route",
-    "noisy_topk_gap_exp": "the general route",
-    "noisy_topk_gap_exp_monotone": "the general route",
-    "range_alarm": "the general route",
-    "topk_with_measures_exp": "calls a mechanism that takes the general route",
+    "hybrid_topk_gap_exp": "the invariant that bounds its cost is not decided",
 }
 """What the kernel has no rule for yet."""
 
-BY_HAND = {"dyadic_sums"}
-"""Witnesses that no search found: the prover's lines spell out `levels`, too much for the kernel's solver."""
+BY_HAND = {
+    "dyadic_sums",
+    "noisy_topk_gap_exp",
+    "noisy_topk_gap_exp_monotone",
+    "topk_with_measures_exp",
+}
+"""Witnesses that no search found: the prover spells out `levels`, or its words have no translation."""
+
+SLOW = {"noisy_topk_gap_exp_monotone", "topk_with_measures_exp"}
+"""Six seconds each, and much like another one: only where there is time."""
 
 PRIVATE = {
     "draws": "the draws are told by the test, which the stronger mechanism releases",
@@ -50,7 +54,9 @@ PRIVATE = {
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
-def test_the_kernel_accepts(path: Path, update_golden: bool) -> None:
+def test_the_kernel_accepts(path: Path, update_golden: bool, exhaustive: bool) -> None:
+    if path.stem in SLOW and not exhaustive:
+        pytest.skip("needs --exhaustive")
     if path.stem in NOT_YET:
         assert isinstance(decide(spec_of(path), Witness()), Rejected)
         return
@@ -104,7 +110,7 @@ BROKEN = sorted(
 )
 
 
-@pytest.mark.parametrize("path", BROKEN[::7], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", BROKEN[::9], ids=lambda path: path.stem)
 def test_no_witness_saves_what_is_broken(path: Path) -> None:
     """The same mechanisms, with witnesses that lie. (Those in `BREAKS_THE_LETTER_ONLY` are private.)"""
     if path.stem in BREAKS_THE_LETTER_ONLY:

@@ -250,3 +250,88 @@ def test_witnesses_are_read_as_they_are_written() -> None:
         text = path.read_text("utf-8").strip()
         assert written(read(text)) == text
         assert len(text) <= 2000
+
+
+# --- the general route ------------------------------------------------------------------------------------
+
+FOLDED = """mechanism folded
+
+input
+  x : query, sensitivity 1
+  eps : real where eps > 0
+
+privacy eps
+
+program
+  eta ~ Lap(1/eps)
+  emit done
+
+align
+  eta {} 1   when eta < 0
+  eta {} 1   when eta >= 0
+"""
+
+
+def test_the_general_route_wants_the_alignment_to_be_one_to_one() -> None:
+    apart = parse(Source("s", FOLDED.format("-=", "+=")))
+    together = parse(Source("s", FOLDED.format("+=", "-=")))
+    answer = decide(apart, Witness(route="injective"))
+    assert isinstance(answer, Accepted)
+    assert "injective" in {d.condition for d in answer.decisions}
+    answer = decide(together, Witness(route="injective"))
+    assert isinstance(answer, Rejected)
+    assert answer.condition == "injective"
+    for spec in (apart, together):  # both read their own draw
+        answer = decide(spec, Witness())
+        assert isinstance(answer, Rejected)
+        assert answer.condition == "acyclic"
+
+
+@pytest.mark.parametrize(
+    "value", ["0 - eta/2", "clip(eta, 0, 1)", "0 - eta", "0 - max(eta for j in range(1))"]
+)
+def test_the_general_route_wants_translations(value: str) -> None:
+    """A shift whose value reads its own draw stretches: one-to-one or not, it has another determinant."""
+    text = FOLDED[: FOLDED.index("align")] + f"align\n  eta += {value}\n"
+    answer = decide(parse(Source("s", text)), Witness(route="injective"))
+    assert isinstance(answer, Rejected)
+    assert answer.condition == "acyclic"
+
+
+CIRCLE = """mechanism circle
+
+input
+  q : queries, sensitivity 1, adjacency all
+  eps : real where eps > 0 and len(q) >= 1
+
+privacy eps
+
+program
+  for i, x in q:
+    eta[i] ~ Lap(1/eps)
+  best = max(eta[i] for i in q)
+  emit bare(q[0])
+
+align
+"""
+
+
+@pytest.mark.parametrize("route", ["acyclic", "injective"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "eta[i] += eta'[i] - eta[i] + 1",
+        "eta[i] += 1 when best' < 5",
+        "eta[i] += best' - best + 1",
+        "eta[i] += 1 when eta'[0] < 5",
+        "eta[i] += max(eta'[j] for j in q) - best + 1",
+        "eta[i] += 1 when max(eta'[j] for j in q) < 5",
+    ],
+)
+def test_aligned_draws_are_never_defined_by_themselves(line: str, route: str) -> None:
+    """Such equations contradict each other, and from a contradiction everything would follow."""
+    early = (expression("$drawn_eta == i"), expression("$dense_eta"))
+    spec = parse(Source("s", f"{CIRCLE}  {line}\n"))
+    answer = decide(spec, Witness((LoopWitness(early),), route))
+    assert isinstance(answer, Rejected)
+    assert answer.condition == "acyclic"
