@@ -16,7 +16,7 @@ from aligncheck.kernel.terms import Term, both, either, real
 from aligncheck.kernel.verdict import Reject
 from aligncheck.kernel.witness import LoopWitness
 from aligncheck.syntax import nodes as n
-from aligncheck.syntax.walk import statements_in
+from aligncheck.syntax.walk import statements_in, subexpressions
 
 Pairs = dict[str, tuple[Term, ...]]
 
@@ -30,6 +30,11 @@ class Ending:
     least: Term | None
     threshold: Term | None
     scale: Term | None
+
+
+def _remembers(e: n.Expr) -> bool:
+    """Whether a line speaks of an earlier loop head: what was there is kept for one run, not for its twin."""
+    return any(isinstance(x, n.Name) and x.ident.startswith("$head_") for x in subexpressions(e))
 
 
 class Looping(Calling):
@@ -141,7 +146,7 @@ class Looping(Calling):
         for kind, e in self._lines(stmt, hints):
             mode = Mode.EARLY if kind is Kind.RUN else Mode.RELATION
             path.fact(kind, self.truth(e, path, 0, Scope(mode, self.symbols.true, e.span)))
-            if kind is Kind.RUN and self.general:
+            if kind is Kind.RUN and self.general and not _remembers(e):
                 path.fact(Kind.TWIN, self.truth(e, path, 2, Scope(mode, self.symbols.true, e.span)))
         path.values = kept
 

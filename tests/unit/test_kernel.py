@@ -232,8 +232,9 @@ def test_a_false_line_is_never_accepted() -> None:
         "q[0] == q'[0]",
     ):
         (loop,) = witness.loops
-        lies = replace(loop, invariants=(*loop.invariants, expression(text)))
-        assert isinstance(decide(spec, replace(witness, loops=(lies,))), Rejected), text
+        for kind in ("early", "invariants"):
+            lies = replace(loop, **{kind: (*getattr(loop, kind), expression(text))})
+            assert isinstance(decide(spec, replace(witness, loops=(lies,))), Rejected), text
 
 
 def test_the_same_question_has_the_same_answer() -> None:
@@ -335,3 +336,41 @@ def test_aligned_draws_are_never_defined_by_themselves(line: str, route: str) ->
     answer = decide(spec, Witness((LoopWitness(early),), route))
     assert isinstance(answer, Rejected)
     assert answer.condition == "acyclic"
+
+
+REMEMBERED = """mechanism remembered
+
+input
+  x : query, sensitivity 1
+  eps : real where eps > 0
+
+privacy eps
+
+program
+  s = 0
+  for i in range(1):
+    c[i] ~ Lap(1/eps)
+    s = c[i]
+  for j in range(1):
+    pass
+  emit done
+
+align
+  c[i] {} 1   when c[i] < 0
+  c[i] {} 1   when c[i] >= 0
+"""
+
+
+def test_a_twin_remembers_nothing_of_the_first_run() -> None:
+    """What a variable was at an earlier loop head is known of one run; the twin had another value there."""
+    first = ("$drawn_c == i", "$dense_c", "i == 0 or s == c[0]")
+    second = ("$drawn_c == 1", "$dense_c", "s == c[0]", "s == $head_0_s")
+    loops = (
+        LoopWitness(tuple(map(expression, first)), (expression("alignment_cost <= i*eps"),)),
+        LoopWitness(tuple(map(expression, second)), (expression("alignment_cost <= eps"),)),
+    )
+    apart = decide(parse(Source("s", REMEMBERED.format("-=", "+="))), Witness(loops, "injective"))
+    assert isinstance(apart, Accepted), apart
+    together = decide(parse(Source("s", REMEMBERED.format("+=", "-="))), Witness(loops, "injective"))
+    assert isinstance(together, Rejected)
+    assert together.condition == "injective"
