@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from aligncheck.conditions import Condition
 from aligncheck.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.discharge.algebra import canonical
+from aligncheck.discharge.contradiction import contradiction
 from aligncheck.discharge.costs import cost_parts
 from aligncheck.discharge.density import (
     DensityFindings,
@@ -19,7 +20,7 @@ from aligncheck.discharge.density import (
     establish_densities,
     rules_used,
 )
-from aligncheck.discharge.establish import Findings, contradiction, establish
+from aligncheck.discharge.establish import Findings, establish
 from aligncheck.discharge.guarantees import (
     bounds_by_densities,
     bounds_of_fields,
@@ -202,14 +203,16 @@ def _verdict(
 
 
 def _refuse_contradiction(mechanism: Mechanism, source: Source) -> None:
-    span = contradiction(mechanism)
-    if span is not None:
+    first, *others = contradiction(mechanism) or (None,)
+    if first is not None:
+        what = "the other clause" if len(others) == 1 else f"the {len(others)} other clauses"
         raise SpecError(
             source,
             Diagnostic(
                 "contradictory-where",
                 "no inputs satisfy the declarations",
-                Label(span, "cannot hold together with the other clauses"),
+                Label(first, f"cannot hold together with {what}" if others else "can never hold"),
+                tuple(Label(span) for span in others if span is not None),
                 notes=("a proof about no inputs at all would prove nothing",),
                 help="widen one of the ranges",
             ),

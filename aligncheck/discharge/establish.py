@@ -22,7 +22,7 @@ from aligncheck.obligations.obligation import Impossible, Invariants, Obligation
 from aligncheck.relational.paths import Analysis
 from aligncheck.relational.terms import Const, Term, Truth, substitute
 from aligncheck.relational.theory import Theory
-from aligncheck.source import Source, Span
+from aligncheck.source import Source
 from aligncheck.syntax.nodes import Mechanism
 
 
@@ -54,17 +54,7 @@ class Findings:
         return tuple(_open(self.outcomes))
 
 
-def contradiction(mechanism: Mechanism) -> Span | None:
-    """The place of a declaration that cannot be met together with the other ones (rule 2), or None if none is
-    known to.
-    """
-    if _satisfiable(Theory(mechanism)) is not False:
-        return None
-    clauses = [item.where.span for item in mechanism.inputs if item.where is not None]
-    return clauses[-1] if clauses else mechanism.span
-
-
-def _satisfiable(theory: Theory) -> bool | None:
+def satisfiable(theory: Theory) -> bool | None:
     """Whether the declarations can be met: parameters, lengths, and one entry of every list on D and on D';
     None if that was not decided.
 
@@ -82,7 +72,7 @@ def _satisfiable(theory: Theory) -> bool | None:
 def declarations_hold(theory: Theory) -> Obligation:
     """Rule 2: the hypotheses are satisfiable; an undecided question stays open."""
     span = next((i.where.span for i in theory.mechanism.inputs if i.where is not None), theory.mechanism.span)
-    holds = _satisfiable(theory) is True
+    holds = satisfiable(theory) is True
     goal = Impossible(holds, "inputs that satisfy them were found")
     text = "some parameters and some pair D, D' satisfy the declarations"
     return Obligation(Condition.HYPOTHESES, (), goal, text, span, "declarations_hold")

@@ -135,3 +135,40 @@ def test_one_bad_file_does_not_hide_the_others(folder: Path, capsys: pytest.Capt
 def test_show_says_the_same(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "tower_of_powers.dp"]) == 2
     assert "error[bad-exponent]" in capsys.readouterr().err
+
+
+CONTRADICTIONS = [
+    (["k : int where 0 < k < 1"], ["0 < k < 1"]),
+    (["x : query, sensitivity -1"], ["-1"]),
+    (["x : query, sensitivity -d", "d : real where d > 0 and d < 9"], ["-d", "d > 0"]),
+    (["p, q : queries, sensitivity -1, adjacency l1"], ["-1"]),
+    (["x : query, adjacency any, range [2, 1]", "a : real where a > 0"], ["2, 1"]),
+    (["x : query, sensitivity 1, adjacency moved"], ["x : query, sensitivity 1, adjacency moved"]),
+    (["x : query, sensitivity 1, lattice 1/2, range [1/8, 1/4]"], ["1/2", "1/8, 1/4"]),
+    (["k : int where k >= 1", "T : real where T > 3", "n : int where k + n < 2 and n > 0"],
+     ["k >= 1", "k + n < 2 and n > 0"]),
+    (["b : vector where b[i] > 0", "q : queries, sensitivity -b[i]"], ["b[i] > 0", "-b[i]"]),
+    (["q : queries, sensitivity 1, adjacency all, where q[i] > T", "T : real where T > 3",
+      "m : real where m > 5 and (m < 4 or m < T) and 0 < T < 4"],
+     ["m > 5", "(m < 4 or m < T)", "T < 4"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("declared", "marked"), CONTRADICTIONS)
+def test_clauses_that_contradict_each_other_are_marked_and_no_others(
+    declared: list[str], marked: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [
+        "  a_first : real where a_first > 0",
+        *(f"  {each}" for each in declared),
+        "  z : int where z < 7",
+    ]
+    path = tmp_path / "m.dp"
+    path.write_text(
+        "\n".join([HEAD.partition("  eps")[0].rstrip(), *lines, "privacy 1", "program", "  emit r"])
+    )
+    status = main(["verify", "--json", str(path)])
+    (result,) = json.loads(capsys.readouterr().out)["results"]
+    diagnostic = result["diagnostic"]
+    assert (status, diagnostic["code"]) == (2, "contradictory-where")
+    assert [place["text"] for place in (diagnostic, *diagnostic["related"])] == marked
