@@ -233,7 +233,8 @@ def test_a_false_line_is_never_accepted() -> None:
     ):
         (loop,) = witness.loops
         for kind in ("early", "invariants"):
-            lies = replace(loop, **{kind: (*getattr(loop, kind), expression(text))})
+            changed: dict[str, Any] = {kind: (*getattr(loop, kind), expression(text))}
+            lies = replace(loop, **changed)
             assert isinstance(decide(spec, replace(witness, loops=(lies,))), Rejected), text
 
 
@@ -374,3 +375,64 @@ def test_a_twin_remembers_nothing_of_the_first_run() -> None:
     together = decide(parse(Source("s", REMEMBERED.format("+=", "-="))), Witness(loops, "injective"))
     assert isinstance(together, Rejected)
     assert together.condition == "injective"
+
+
+# --- neighbours, one line apart ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "condition"),
+    [
+        (
+            "noisy_topk_gap",
+            "emit chosen(index = j, gap",
+            "emit chosen(index = winners[r + 1], gap",
+            "defined",
+        ),
+        ("noisy_max", "  winner = argmax", "  early = eta[0]\n  winner = argmax", None),
+        ("noisy_max", "  for i, x in q:\n", "  early = eta[0]\n  for i, x in q:\n", "defined"),
+        ("hybrid_sparse_gap", "privacy (theta", "privacy (0 if len(q) == 0 else q[0])*0 + (theta", "form"),
+        ("hybrid_sparse_gap", "at most eps", "at most eps/2", "cost"),
+        ("two_histograms", "Delta : real where Delta > 0", "Delta : real where Delta != 0", "hypotheses"),
+        ("noisy_max", "len(q) >= 1", "len(q) >= 0", "defined"),
+        ("svt", "count ≥ N", "count > N", None),
+    ],
+)
+def test_one_line_makes_the_difference(name: str, old: str, new: str, condition: str | None) -> None:
+    """With the witness of the right spec. None: harmless, or it fails at a line that no longer holds."""
+    text = (PROJECT / "specs" / f"{name}.dp").read_text("utf-8")
+    assert old in text
+    answer = decide(parse(Source("s", text.replace(old, new, 1))), witness_of("specs", name))
+    if condition is not None:
+        assert isinstance(answer, Rejected)
+        assert answer.condition == condition, answer
+    elif name == "noisy_max":
+        assert isinstance(answer, Accepted), answer
+    else:
+        assert isinstance(answer, Rejected)
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        {"length": "2"},
+        {"length": "len(q)"},
+        {"within": "1"},
+        {"promises": "out[1] is chosen"},
+        {"promises": "len(out) == 2"},
+    ],
+)
+def test_promises_to_callers_are_shown(promise: dict[str, str]) -> None:
+    spec, witness = tree("noisy_max"), witness_of("specs", "noisy_max")
+    right = replace(witness, length=expression("1"), promises=(expression("out[0] is chosen"),))
+    right = replace(right, within=(("index", expression("0"), expression("len(q)")),))
+    assert isinstance(decide(spec, right), Accepted)
+    ((key, text),) = promise.items()
+    values: dict[str, Any] = {
+        "length": expression(text),
+        "within": (("index", expression(text), None),),
+        "promises": (expression(text),),
+    }
+    answer = decide(spec, replace(right, **{k: v for k, v in values.items() if k == key}))
+    assert isinstance(answer, Rejected)
+    assert answer.condition == "output"
