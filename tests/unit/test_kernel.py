@@ -386,7 +386,7 @@ def test_a_twin_remembers_nothing_of_the_first_run() -> None:
         (
             "noisy_topk_gap",
             "emit chosen(index = j, gap",
-            "emit chosen(index = winners[r + 1], gap",
+            "emit chosen(index = winners[r + 2], gap",
             "defined",
         ),
         ("noisy_max", "  winner = argmax", "  early = eta[0]\n  winner = argmax", None),
