@@ -15,7 +15,7 @@ from aligncheck.check.sorts import sorts_of
 from aligncheck.check.symbols import symbols_of
 from aligncheck.internal import InternalError
 from aligncheck.relational.calls import Called, Records, Released, execution_of, sorts_released
-from aligncheck.relational.declared import about_entries, inputs_of, of_all, of_lists, of_one, step_of
+from aligncheck.relational.declared import inputs_of, of_all, of_lists, of_one, step_of
 from aligncheck.relational.evaluate import Evaluator, Partial
 from aligncheck.relational.selection import Gathered, Registry, UnsupportedError
 from aligncheck.relational.sums import Sums
@@ -32,6 +32,7 @@ from aligncheck.relational.terms import (
     add,
     and_,
     const,
+    div,
     eq,
     fn,
     implies,
@@ -287,18 +288,32 @@ class Theory:
             for name in item.names:
                 legal = (self.legal(name, generic),)
                 found += [(legal, *rest) for rest in self._sensible_clauses(item, generic)]
+            if item.adjacency is Adjacency.L1 and item.sensitivity is not None:
+                # The sum of all moves is bounded where there is no answer, too.
+                found.append(((), *self._not_negative(item.sensitivity, generic)))
         return tuple(found)
+
+    def _not_negative(self, sensitivity: Expr, index: Term) -> tuple[Term, str, Span]:
+        return (
+            le(ZERO, self.input_term(sensitivity, index)),
+            "the sensitivity is never negative",
+            sensitivity.span,
+        )
 
     def _sensible_clauses(self, group: Queries, index: Term) -> Iterator[tuple[Term, str, Span]]:
         if group.sensitivity is not None:
-            least = le(ZERO, self.input_term(group.sensitivity, index))
-            yield least, "the sensitivity is never negative", group.sensitivity.span
-        if group.lattice is not None:
-            step = self.input_term(group.lattice, index)
+            yield self._not_negative(group.sensitivity, index)
+        unit = step_of(group)
+        step = None if unit is None else self.input_term(unit, index)
+        if step is not None and group.lattice is not None:
             yield lt(ZERO, step), "the lattice's step is positive", group.lattice.span
         if group.range is not None:
             low, high = (self.input_term(e, index) for e in group.range)
             yield le(low, high), "the range is not empty", group.range[0].span
+            if step is not None:
+                most = mul(step, fn("floor", div(high, step)))  # the greatest multiple that is not above
+                what = "a whole number" if group.lattice is None else "a multiple of the step"
+                yield le(low, most), f"the range holds {what}", group.range[0].span
 
     @cached_property
     def claim(self) -> Term:
@@ -431,18 +446,11 @@ class Theory:
         return and_((le(ZERO, index), lt(index, self.length(name))))
 
     def _answer_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
-        """D ~ D' at one answer, if there is one at this index.
-
-        Clauses that do not mention `i` were shown to make sense for all parameters, so they need no such
-        guard.
+        """D ~ D' at one answer, if there is one at this index: the clauses make sense at entries that are there
+        (`sensible`), so they may contradict each other at others, and where a list is empty.
         """
-        facts = self._adjacency_facts(name, index)
-        group = self._group_of(name)
-        clauses = (group.sensitivity, group.lattice, *(group.range or ()))
-        if not any(c is not None and about_entries(c, self.inputs) for c in clauses):
-            return facts
         legal = self.legal(name, index)
-        return tuple(implies(legal, f) for f in facts)
+        return tuple(implies(legal, f) for f in self._adjacency_facts(name, index))
 
     def _adjacency_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
         """D ~ D' at one answer. Each fact is the definition of the adjacency, instantiated at `index`."""
