@@ -57,7 +57,7 @@ def obligations_of(
         *drawn_once(analysis, invariants, source),
         *scales_are_public(analysis, invariants, visible, source),
         *count_is_known(analysis, visible, source),
-        *same_index(analysis, invariants, source),
+        *same_index(analysis, invariants, visible, source),
         *countably_many(analysis, visible, source),
         *released_selections(analysis, visible),
         *in_order(analysis, source),

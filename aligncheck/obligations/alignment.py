@@ -28,6 +28,7 @@ from aligncheck.relational.terms import (
     AT_A_LOOP_HEAD,
     App,
     Cmp,
+    IsInt,
     Kind,
     Pair,
     Sort,
@@ -416,7 +417,9 @@ def _tells_a_release(atom: Sym | App, discrete: frozenset[str], theory: Theory, 
 
 
 def _mixed_tests(analysis: Analysis, shift: Term, released: frozenset[Term], visible: Visible) -> list[Term]:
-    """The comparisons that contain both a released number and noise, or state that may contain noise."""
+    """The tests that contain both a released number and noise, or state that may contain noise: comparisons,
+    and truths at arguments, such as those that a public function gives.
+    """
     settled = {s.name for s in visible.known}
 
     def is_noisy(atom: Sym | App) -> bool:
@@ -427,7 +430,8 @@ def _mixed_tests(analysis: Analysis, shift: Term, released: frozenset[Term], vis
     return [
         t
         for t in subterms((shift,))
-        if isinstance(t, Cmp) and atoms((t,)) & released and any(is_noisy(a) for a in atoms((t,)))
+        if isinstance(t, Cmp | IsInt) or (isinstance(t, App) and t.sort is Sort.BOOL)
+        if atoms((t,)) & released and any(is_noisy(a) for a in atoms((t,)))
     ]
 
 

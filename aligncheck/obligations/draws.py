@@ -67,28 +67,41 @@ def _parting(p: Path, q: Path) -> Span | None:
     return None
 
 
-def same_index(analysis: Analysis, invariants: Invariants, source: Source) -> list[Obligation]:
+def same_index(
+    analysis: Analysis, invariants: Invariants, visible: Visible, source: Source
+) -> list[Obligation]:
     """Condition ii for indexed noise: both runs draw at the same index, so that H and H' have the same
-    entries.
+    entries; and ω determines it, as it does which paths are taken (`count_is_known`).
     """
     found = []
     for path in analysis.paths:
         known = (*context(analysis, path, invariants), *run_on_d(path))
         for place, event in enumerate(path.events):
-            if (
-                isinstance(event, Drawing)
-                and event.index is not None
-                and event.index.left != event.index.right
-            ):
+            if not isinstance(event, Drawing) or event.index is None:
+                continue
+            name = quoted(source, event.span)
+            if event.index.left != event.index.right:
                 found.append(
                     Obligation(
                         Condition.DRAWS,
                         (*known, *run_on_d_prime(path, place)),
                         eq(event.index.left, event.index.right),
-                        f"`{quoted(source, event.span)}` draws at the same index on D and D'",
+                        f"`{name}` draws at the same index on D and D'",
                         event.span,
                         "same_index",
                         len(known),
+                    )
+                )
+            hidden = visible.unknown_in(event.position, path)
+            if hidden:
+                found.append(
+                    Obligation(
+                        Condition.DRAWS,
+                        (),
+                        Independent(event.position, hidden),
+                        f"the output determines the index at which `{name}` draws",
+                        event.span,
+                        "same_index",
                     )
                 )
     return found

@@ -151,6 +151,12 @@ class _Family:
     def within(self, index: Term) -> Term:
         return and_((le(self.low, index), lt(index, self.high)))
 
+    def is_like(self, other: _Family) -> bool:
+        """Whether one image stands for both: the same values, on the same lattice, moved alike."""
+        a, b = self.event, other.event
+        alike = (a.left.value, a.left.support, a.left.step) == (b.left.value, b.left.support, b.left.step)
+        return alike and (a.shift, a.position) == (b.shift, b.position)
+
     @property
     def draw(self) -> Term:
         return self._at(self.event.left.value)
@@ -204,8 +210,7 @@ def _families(analysis: Analysis) -> dict[str, _Family] | None:
             family = _Family(event, cut.env["#low"].left, cut.env["#high"].left)
             if not _draws_everywhere(analysis, cut, path, family):
                 return None
-            known = found.setdefault(event.name, family)
-            if (known.event.shift, known.event.position) != (event.shift, event.position):
+            if not found.setdefault(event.name, family).is_like(family):
                 return None
     return found
 

@@ -1495,7 +1495,7 @@ class _DrawScope(ProgramScope):
         if ident not in self.env and ident in self.theory.gathers:
             return self._foreseen(ident, self.theory.gathers[ident], primed)
         if ident not in self.env and ident not in self.theory.inputs and ident != "alignment_cost":
-            return self._later(ident, None, primed)
+            return self._later(ident, None, primed, span)
         return super().name(ident, primed, span)
 
     def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
@@ -1503,7 +1503,7 @@ class _DrawScope(ProgramScope):
             return super().entry(base, index, primed, span)
         if base not in self.theory.inputs and _cell(base, index) not in self.env:
             drawn = self._drawn(base, index, primed)
-            return drawn if drawn is not None else (self._later(base, index, primed), TRUE)
+            return drawn if drawn is not None else (self._later(base, index, primed, span), TRUE)
         return super().entry(base, index, primed, span)
 
     def _index_gathered(self, expr: Gather, meaning: Gathered) -> tuple[Term, Term]:
@@ -1522,13 +1522,23 @@ class _DrawScope(ProgramScope):
             return chosen(name)
         return extremum(name, primed)
 
-    def _later(self, name: str, index: Term | None, primed: bool) -> Term:
+    def _later(self, name: str, index: Term | None, primed: bool, span: Span) -> Term:
         """A draw that has not happened yet: the `acyclic` obligation must find an order in which it comes
         first. Of its aligned value nothing is known here.
+
+        Raises UnsupportedError where its value is not known to be this: drawn in several ways, or on a
+        lattice whose step the program computes.
         """
-        for stmt in statements_in(self.theory.mechanism.body):
-            if isinstance(stmt, Sample) and stmt.name == name:
-                args = tuple(ONE for _ in stmt.args)
-                value = noise.draw(stmt.family, name, index, args).value
-                return add(value, _unsettled(name, index)) if primed else value
-        raise InternalError(f"{name} is no variable")
+        ways = {
+            (s.family, s.args[1:])  # the scale is no part of a value; a lattice's step is
+            for s in statements_in(self.theory.mechanism.body)
+            if isinstance(s, Sample) and s.name == name
+        }
+        if len(ways) != 1:
+            raise UnsupportedError(span, f"a later draw of `{name}`, which is drawn in several ways")
+        ((family, steps),) = ways
+        if any(not names_in(step) <= self.theory.inputs.keys() for step in steps):
+            raise UnsupportedError(span, f"a later draw of `{name}`, whose step the program computes")
+        args = (ONE, *(self.theory.input_term(step, None) for step in steps))
+        value = noise.draw(family, name, index, args).value
+        return add(value, _unsettled(name, index)) if primed else value

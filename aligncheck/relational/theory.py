@@ -15,7 +15,7 @@ from aligncheck.check.sorts import sorts_of
 from aligncheck.check.symbols import symbols_of
 from aligncheck.internal import InternalError
 from aligncheck.relational.calls import Called, Records, Released, execution_of, sorts_released
-from aligncheck.relational.declared import inputs_of, of_all, of_lists, of_one, step_of
+from aligncheck.relational.declared import about_entries, inputs_of, of_all, of_lists, of_one, step_of
 from aligncheck.relational.evaluate import Evaluator, Partial
 from aligncheck.relational.selection import Gathered, Registry, UnsupportedError
 from aligncheck.relational.sums import Sums
@@ -271,49 +271,48 @@ class Theory:
         for lists, clause in clauses:
             evaluator = Evaluator(InputScope(self, generic))
             evaluator.term(clause)
-            ways: list[tuple[Term, ...]] = [(self.legal(n, generic),) for n in lists] or [()]
+            ways = [self._where_read(n, (clause,), generic) for n in lists] or [()]
             found += [(legal, p) for legal in ways for p in evaluator.partial]
         return tuple(found)
 
     @cached_property
     def sensible(self) -> tuple[tuple[tuple[Term, ...], Term, str, Span], ...]:
-        """Conditions on the clauses themselves, at a legal index: (what may be assumed, condition, its text,
-        where).
-        """
+        """Conditions on the clauses themselves: (what may be assumed, condition, its text, where)."""
         generic = Sym("i", Sort.INT, Kind.GHOST)
         found: list[tuple[tuple[Term, ...], Term, str, Span]] = []
         for item in self.mechanism.inputs:
             if not isinstance(item, Queries):
                 continue
             for name in item.names:
-                legal = (self.legal(name, generic),)
-                found += [(legal, *rest) for rest in self._sensible_clauses(item, generic)]
-            if item.adjacency is Adjacency.L1 and item.sensitivity is not None:
-                # The sum of all moves is bounded where there is no answer, too.
-                found.append(((), *self._not_negative(item.sensitivity, generic)))
+                for clauses, *said in self._sensible_clauses(item, generic):
+                    found.append((self._where_read(name, clauses, generic), *said))
         return tuple(found)
 
-    def _not_negative(self, sensitivity: Expr, index: Term) -> tuple[Term, str, Span]:
-        return (
-            le(ZERO, self.input_term(sensitivity, index)),
-            "the sensitivity is never negative",
-            sensitivity.span,
-        )
+    def _where_read(self, name: str, clauses: tuple[Expr, ...], index: Term) -> tuple[Term, ...]:
+        """Where facts that clauses state are used: at entries of the list if they speak of one entry at a
+        time, else whatever the list's length, 0 too.
+        """
+        return (self.legal(name, index),) if any(about_entries(c, self.inputs) for c in clauses) else ()
 
-    def _sensible_clauses(self, group: Queries, index: Term) -> Iterator[tuple[Term, str, Span]]:
+    def _sensible_clauses(
+        self, group: Queries, index: Term
+    ) -> Iterator[tuple[tuple[Expr, ...], Term, str, Span]]:
         if group.sensitivity is not None:
-            yield self._not_negative(group.sensitivity, index)
+            least = le(ZERO, self.input_term(group.sensitivity, index))
+            yield (group.sensitivity,), least, "the sensitivity is never negative", group.sensitivity.span
         unit = step_of(group)
         step = None if unit is None else self.input_term(unit, index)
         if step is not None and group.lattice is not None:
-            yield lt(ZERO, step), "the lattice's step is positive", group.lattice.span
-        if group.range is not None:
-            low, high = (self.input_term(e, index) for e in group.range)
-            yield le(low, high), "the range is not empty", group.range[0].span
-            if step is not None:
-                most = mul(step, fn("floor", div(high, step)))  # the greatest multiple that is not above
-                what = "a whole number" if group.lattice is None else "a multiple of the step"
-                yield le(low, most), f"the range holds {what}", group.range[0].span
+            yield (group.lattice,), lt(ZERO, step), "the lattice's step is positive", group.lattice.span
+        if group.range is None:
+            return
+        low, high = (self.input_term(e, index) for e in group.range)
+        span = group.range[0].span
+        yield group.range, le(low, high), "the range is not empty", span
+        if step is not None and unit is not None:
+            most = mul(step, fn("floor", div(high, step)))  # the greatest multiple that is not above
+            what = "a whole number" if group.lattice is None else "a multiple of the step"
+            yield (*group.range, unit), le(low, most), f"the range holds {what}", span
 
     @cached_property
     def claim(self) -> Term:
@@ -446,11 +445,18 @@ class Theory:
         return and_((le(ZERO, index), lt(index, self.length(name))))
 
     def _answer_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
-        """D ~ D' at one answer, if there is one at this index: the clauses make sense at entries that are there
-        (`sensible`), so they may contradict each other at others, and where a list is empty.
+        """D ~ D' at one answer, if there is one at this index.
+
+        Clauses that do not mention `i` were shown to make sense for all parameters and lengths (`sensible`),
+        so they need no such guard: facts at an index that is not there can be met as well.
         """
+        facts = self._adjacency_facts(name, index)
+        group = self._group_of(name)
+        clauses = (group.sensitivity, group.lattice, *(group.range or ()))
+        if not any(c is not None and about_entries(c, self.inputs) for c in clauses):
+            return facts
         legal = self.legal(name, index)
-        return tuple(implies(legal, f) for f in self._adjacency_facts(name, index))
+        return tuple(implies(legal, f) for f in facts)
 
     def _adjacency_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
         """D ~ D' at one answer. Each fact is the definition of the adjacency, instantiated at `index`."""
