@@ -8,10 +8,11 @@ prints the table, and each spec that is VERIFIED though something contradicts th
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from math import inf
@@ -114,11 +115,23 @@ def _refuted(mechanism: Mechanism) -> str | None:
 
 
 def all_judged(first: int, count: int, jobs: int, others: bool = False) -> Iterator[Judged]:
+    """What becomes of the specs with these numbers. Raises AssertionError where the checker breaks down."""
+    yield from these_judged(list(range(first, first + count)), jobs, others)
+
+
+def right_ones(construct: str, first: int, count: int) -> list[int]:
+    """The numbers from `first` on of specs with a construct that are made to be right."""
+    numbers = (n for n in itertools.count(first) if _may_have(generated(n), construct))
+    return list(itertools.islice(numbers, count))
+
+
+def _may_have(spec: Spec, construct: str) -> bool:
+    return (spec.is_right or DENSITY in spec.constructs) and construct in spec.constructs
+
+
+def these_judged(numbers: Sequence[int], jobs: int, others: bool = False) -> Iterator[Judged]:
     """Raises AssertionError where the checker breaks down."""
-    batches = [
-        (range(start, min(start + TOGETHER, first + count)), others)
-        for start in range(first, first + count, TOGETHER)
-    ]
+    batches = [(numbers[start : start + TOGETHER], others) for start in range(0, len(numbers), TOGETHER)]
     with Supervision(_batch, batches, deadline=60 * TOGETHER, jobs=jobs, warm_up=load_stages) as work:
         for place, outcome in work:
             match outcome:
@@ -130,7 +143,7 @@ def all_judged(first: int, count: int, jobs: int, others: bool = False) -> Itera
                     raise AssertionError(f"{batches[place]}: {outcome}")
 
 
-def _batch(batch: tuple[range, bool]) -> list[Judged]:
+def _batch(batch: tuple[Sequence[int], bool]) -> list[Judged]:
     seeds, others = batch
     return [judged(seed, others) for seed in seeds]
 
@@ -171,10 +184,16 @@ def main() -> int:
     parser.add_argument(
         "--others", action="store_true", help="ask brute force about what is not verified, too"
     )
+    parser.add_argument(
+        "--construct", choices=CONSTRUCTS, help="only specs with this, that are made to be right"
+    )
     given = parser.parse_args()
     found: list[Judged] = []
     end = time.monotonic() + given.seconds
-    for one in all_judged(given.seed, given.count, given.jobs, given.others):
+    numbers: Sequence[int] = range(given.seed, given.seed + given.count)
+    if given.construct is not None:
+        numbers = right_ones(given.construct, given.seed, given.count)
+    for one in these_judged(numbers, given.jobs, given.others):
         found.append(one)
         if time.monotonic() > end:
             break

@@ -61,12 +61,15 @@ from aligncheck.source import Source, Span
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """The text, the texts of what it calls by file name, and the constructs in it."""
+    """The text, the texts of what it calls by file name, and the constructs in it; `is_right`: made to be
+    right, and not spoiled.
+    """
 
     text: str
     callees: tuple[tuple[str, str], ...]
     constructs: frozenset[str]
     parts: tuple[str, ...] = ()
+    is_right: bool = False
 
     @property
     def source(self) -> Source:
@@ -194,7 +197,9 @@ def generated(seed: int) -> Spec:
     for part in parts:
         part(d)
     spec = replace(written(d), parts=tuple(part.__name__ for part in parts))
-    return spec if chance.random() < 0.55 else spoiled(spec, chance)
+    if chance.random() < 0.55:
+        return replace(spec, is_right=all(part in RIGHT for part in parts))
+    return spoiled(spec, chance)
 
 
 def written(d: Draft) -> Spec:
