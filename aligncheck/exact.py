@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -242,8 +243,13 @@ def log_sum_exp(values: Iterable[Number]) -> Number:
 
 def decimal(a: Number, digits: int = 4) -> str:
     """A decimal close to a, for people only: never used in a decision."""
-    if isinstance(a, Fraction) and abs(a.numerator.bit_length() - a.denominator.bit_length()) < 900:
-        return f"{float(a):.{digits}g}"
+    if isinstance(a, Fraction):
+        if abs(a.numerator.bit_length() - a.denominator.bit_length()) < 900:
+            return f"{float(a):.{digits}g}"
+        # Beyond the floats: this module's exponents are of any size.
+        context = Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)
+        quotient = context.divide(Decimal(a.numerator), Decimal(a.denominator))
+        return str(quotient.normalize(context)).lower()
     import sympy
 
     return str(sympy.N(_expr(a), digits))

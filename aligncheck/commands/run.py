@@ -91,6 +91,7 @@ def run(
         return error.exit_status
     except RunError as error:
         raise CommandError(error.message, error.help) from None
+    sys.set_int_max_str_digits(0)  # what was released is shown, however long it is
     if as_json:
         json.dump(execution_document(execution), sys.stdout, indent=2)
         sys.stdout.write("\n")

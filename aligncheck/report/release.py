@@ -12,11 +12,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from aligncheck import __version__
+from aligncheck.exact import decimal
 from aligncheck.execute import Execution, Released
 from aligncheck.printable import printable
 
 _LARGEST_DENOMINATOR = 100
 """Fractions with a larger one are shown as decimals; JSON has them exactly."""
+
+_WRITTEN_BITS = 128
+"""Numbers of more bits are shown with an exponent; JSON has them exactly."""
 
 _FOLDED = 3
 """From this many on, equal records in a row take one line."""
@@ -125,11 +129,11 @@ def _table(records: Sequence[Released]) -> Iterator[Text]:
     """Lines of aligned columns: text to the left, numbers to the right."""
     fields = list(dict.fromkeys(name for record in records for name, _ in record.fields))
     labelled = any(record.label is not None for record in records)
-    decimal = {name for record in records for name, value in record.fields if _is_long(value)}
+    decimals = {name for record in records for name, value in record.fields if _is_long(value)}
     rows = [["#", "item", "released", *fields]]
     for stretch in _stretches(records):
         values = dict(stretch.records[0].fields)
-        shown = (_shown(values[name], name in decimal) if name in values else "" for name in fields)
+        shown = (_shown(values[name], name in decimals) if name in values else "" for name in fields)
         rows.append([_numbers(stretch), _items(stretch), _tag(stretch), *shown])
     if not labelled:
         rows = [[row[0], *row[2:]] for row in rows]
@@ -179,19 +183,23 @@ def _tag(stretch: _Stretch) -> str:
 
 
 def _is_long(value: object) -> bool:
-    """Whether it is a fraction that says less than a decimal does."""
-    return isinstance(value, Fraction) and value.denominator > _LARGEST_DENOMINATOR
+    """Whether it is a fraction that says less than a decimal does, or a number of very many digits."""
+    if not isinstance(value, int | Fraction):
+        return False
+    return value.denominator > _LARGEST_DENOMINATOR or value.numerator.bit_length() > _WRITTEN_BITS
 
 
-def _shown(value: object, decimal: bool = False) -> str:
-    """A value as text; with `decimal`, fractions as decimals, as others in the same column are."""
+def _shown(value: object, in_decimals: bool = False) -> str:
+    """A value as text; with `in_decimals`, fractions as decimals, as others in the same column are."""
     match value:
         case bool():
             return "true" if value else "false"
         case float():
             return f"{value:.6g}"
-        case Fraction() if decimal or _is_long(value):
-            return f"{float(value):.6g}"
+        case Fraction() if in_decimals:
+            return decimal(value, 6)
+        case int() | Fraction() if _is_long(value):
+            return decimal(Fraction(value), 6)
         case tuple():
             return f"[{', '.join(map(_shown, value))}]"
         case _:

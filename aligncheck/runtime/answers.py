@@ -33,7 +33,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from aligncheck.runtime.decimals import LARGEST, Number, as_read, floor_of
 from aligncheck.runtime.errors import AnswersError, ParameterError
-from aligncheck.runtime.parameters import Entries, boolean
+from aligncheck.runtime.parameters import Entries, boolean, is_time
 from aligncheck.runtime.reals import Real
 
 _REALS, _INTEGERS, _BOOLEANS = "iuf", "iu", "b"
@@ -472,6 +472,8 @@ def _number(place: str, value: object, whole: bool = False) -> Number:
         raise AnswersError(place, "must be a number, not a truth value")
     if isinstance(value, int):
         return int(value)
+    if is_time(value):
+        raise AnswersError(place, f"must be a number, not {_kind(value)}")
     if isinstance(value, numbers.Integral):
         return _converted(lambda: int(value))
     if whole:
@@ -497,7 +499,7 @@ def _converted(convert: Callable[[], Number]) -> Number:
     """
     try:
         return convert()
-    except (ArithmeticError, ValueError):
+    except Exception:
         return math.nan
 
 

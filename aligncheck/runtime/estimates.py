@@ -7,11 +7,12 @@ this is computed from the output and from public numbers, so it costs no privacy
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 
 from aligncheck.runtime.errors import ParameterError
-from aligncheck.runtime.reals import Real, to_float
+from aligncheck.runtime.reals import Real, nearest_float
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,11 @@ class GapNoise:
 
     @property
     def standard_deviation(self) -> float:
-        """In the unit of the answers. Exp(scale) has variance scale**2, Lap(scale) twice that."""
-        draws = math.hypot(to_float(self.answer_scale), to_float(self.threshold_scale))
-        return draws if self.one_sided else math.sqrt(2) * draws
+        """In the unit of the answers. Exp(scale) has variance scale**2, Lap(scale) twice that. Infinite where
+        no float is that large.
+        """
+        draws = math.hypot(*self._scales())
+        return nearest_float(self._in_answers(draws if self.one_sided else math.sqrt(2) * draws))
 
     def probability_at_most(self, t: float) -> float:
         """P(X <= t), for t in the unit of the answers.
@@ -54,21 +57,47 @@ class GapNoise:
         is the same by symmetry, and whose rates are one over these scales. For exponential noise it is the
         distribution of a difference of two exponential variables (an asymmetric Laplace distribution).
         """
+        t = t if math.isinf(t) else nearest_float(Fraction(t) / Fraction(self._unit))
+        if math.isinf(t):
+            return float(t > 0)
         if self.one_sided:
             return self._one_sided_at_most(t)
         return 1 - self._tail(t) if t >= 0 else self._tail(-t)
 
     def margin(self, confidence: float) -> float:
-        """The least t with P(X <= t) >= confidence, up to rounding, in the unit of the answers.
+        """The least t with P(X <= t) >= confidence, up to rounding, in the unit of the answers; infinite
+        where no float is that large.
 
         Raises:
             ParameterError: `confidence` is not strictly between 0 and 1.
         """
+        return nearest_float(self.exact_margin(confidence))
+
+    def exact_margin(self, confidence: float) -> Fraction:
+        """The same, however large. Raises as `margin` does."""
         if not 0 < confidence < 1:
             raise ParameterError("confidence", f"must lie between 0 and 1, but is {confidence}")
         if self.one_sided:
-            return self._one_sided_margin(confidence)
-        return self._quantile(1 - confidence) if confidence >= 0.5 else -self._quantile(confidence)
+            return self._in_answers(self._one_sided_margin(confidence))
+        doubt = min(confidence, 1 - confidence)
+        return self._in_answers(math.copysign(self._quantile(doubt), confidence - 0.5))
+
+    @property
+    def _unit(self) -> Real:
+        """The larger scale. What follows is computed in it, since scales need not be near any float."""
+        return max(self.answer_scale, self.threshold_scale)
+
+    def _scales(self) -> tuple[float, float]:
+        """Both scales in this unit, so that none is more than 1. Beside that one, the least normal float
+        stands for all that is less.
+        """
+        return tuple(  # type: ignore[return-value]
+            max(nearest_float(Fraction(scale) / Fraction(self._unit)), sys.float_info.min)
+            for scale in (self.answer_scale, self.threshold_scale)
+        )
+
+    def _in_answers(self, t: float) -> Fraction:
+        return Fraction(t) * Fraction(self._unit)
 
     def _tail(self, t: float) -> float:
         """P(X > t) of Laplace noise, for t >= 0.
@@ -76,7 +105,7 @@ class GapNoise:
         With rates a <= b: exp(-a t)/2 * (1 + a**2/(a + b) * (1 - exp(-(b - a) t))/(b - a)), and the last
         quotient is t where a = b. So written, no digits are lost where the rates are close.
         """
-        a, b = sorted((1 / to_float(self.answer_scale), 1 / to_float(self.threshold_scale)))
+        a, b = sorted(1 / scale for scale in self._scales())
         quotient = t if a == b else -math.expm1(-(b - a) * t) / (b - a)
         return math.exp(-a * t) / 2 * (1 + a * (a / (a + b)) * quotient)
 
@@ -84,7 +113,7 @@ class GapNoise:
         """The t >= 0 with P(X > t) = probability <= 1/2, by bisection down to neighbouring floats."""
         if self._tail(0.0) <= probability:
             return 0.0
-        low, high = 0.0, max(to_float(self.answer_scale), to_float(self.threshold_scale))
+        low, high = 0.0, 1.0
         while self._tail(high) > probability:
             low, high = high, 2 * high
         while low < (middle := (low + high) / 2) < high:
@@ -107,7 +136,7 @@ class GapNoise:
 
     def _means(self) -> tuple[float, float, float]:
         """Of the answer's draw, of the threshold's, of their difference; that of Exp(scale) is its scale."""
-        answer, threshold = to_float(self.answer_scale), to_float(self.threshold_scale)
+        answer, threshold = self._scales()
         return answer, threshold, answer - threshold
 
 
@@ -148,4 +177,8 @@ class Estimate:
         Raises:
             ParameterError: `confidence` is not strictly between 0 and 1.
         """
-        return to_float(self.value - 2 * self.resolution) - self.noise.margin(confidence)
+        margin = self.noise.exact_margin(confidence)
+        if isinstance(self.value, float) and not math.isfinite(self.value):
+            return min(self.value, sys.float_info.max)
+        # Of what is above all floats the largest of them is a bound, too.
+        return min(nearest_float(Fraction(self.value) - 2 * self.resolution - margin), sys.float_info.max)

@@ -55,6 +55,8 @@ def real(name: str, value: RealLike) -> Fraction:
             raise ParameterError(name, "must be a number, not a truth value")
         case str():
             return _real_of_text(name, given)
+        case _ if is_time(given):
+            raise ParameterError(name, f"must be a number, not {_kind(given)}")
         case numbers.Rational():
             return Fraction(int(given.numerator), int(given.denominator))
         case numbers.Real():
@@ -79,6 +81,8 @@ def integer(name: str, value: IntLike | str) -> int:
         return number.numerator
     if isinstance(value, bool):
         raise ParameterError(name, "must be an integer, not a truth value")
+    if is_time(value):
+        raise ParameterError(name, f"must be an integer, not {_kind(value)}")
     if isinstance(value, Fraction) and value.denominator == 1:
         return value.numerator
     try:
@@ -147,6 +151,13 @@ def _real_of_text(name: str, text: str) -> Fraction:
         return Fraction("".join(text.split()))
     except ZeroDivisionError:
         raise ParameterError(name, "has denominator 0") from None
+
+
+def is_time(value: object) -> bool:
+    """Whether this is a span of time, which NumPy counts among its integers: its unit is not said, and one of
+    them is no number.
+    """
+    return getattr(getattr(value, "dtype", None), "kind", None) == "m"
 
 
 def _kind(value: object) -> str:

@@ -183,6 +183,14 @@ def _check_positive(x: Real) -> None:
         raise NumericError("a noise scale must be positive and finite")
 
 
+def nearest_float(x: Real) -> float:
+    """The nearest float, infinite where none is that large. For what is shown, and decides nothing."""
+    try:
+        return float(x)
+    except OverflowError:
+        return math.inf if x > 0 else -math.inf
+
+
 def to_float(x: Real) -> float:
     """The nearest float.
 

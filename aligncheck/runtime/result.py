@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import operator
 from collections import Counter
 from collections.abc import Hashable, Mapping
@@ -15,7 +14,7 @@ from aligncheck.runtime.answers import Given
 from aligncheck.runtime.errors import MissingPandasError
 from aligncheck.runtime.estimates import Estimate, GapNoise
 from aligncheck.runtime.noise import Noise
-from aligncheck.runtime.reals import Real
+from aligncheck.runtime.reals import Real, nearest_float
 from aligncheck.runtime.refined import RefinedNumber
 
 if TYPE_CHECKING:
@@ -204,12 +203,7 @@ def _estimate(record: Record, field: str, added: Real, noise: GapNoise, gamma: F
 
 def _plain(value: object) -> object:
     """A fraction as a float; infinite where no float is that large."""
-    if not isinstance(value, Fraction):
-        return value
-    try:
-        return float(value)
-    except OverflowError:
-        return math.copysign(math.inf, value)
+    return nearest_float(value) if isinstance(value, Fraction) else value
 
 
 def _some_small_integers(values: list[object]) -> bool:

@@ -66,6 +66,45 @@ def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert (document["mode"], document["gamma"]) == ("lattice", "1/1024")
 
 
+def test_numbers_above_the_floats_are_shown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Their sum is above the floats, and no private value decides whether a run is shown."""
+    data = tmp_path / "d.csv"
+    data.write_text("item,count\na,inf\nb,1e400\n")
+    spec = str(PROJECT / "specs" / "partial_sum.dp")
+    for eps, shown in (("1", "1"), ("1e-400", "1e-400")):
+        arguments = ["run", spec, "--data", str(data), "--set", f"eps={eps}"]
+        assert main(arguments) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert re.search(r" -?[1-9][.\d]*e\+\d{3}$", lines[3]), lines
+        assert f"privacy spent: eps = {shown}" in lines
+        assert main([*arguments, "--json"]) == 0
+        fields = json.loads(capsys.readouterr().out)["records"][0]["fields"]
+        assert all(abs(Fraction(value)) > 10**307 for value in fields.values())
+
+
+def test_numbers_of_very_many_digits_are_shown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Python refuses to write integers of more than 4,300 digits, unless it is told to."""
+    spec = tmp_path / "m.dp"
+    spec.write_text(
+        """mechanism m
+input
+  x : query, sensitivity 1
+  eps : real where eps > 0
+  n : real
+privacy eps
+program
+  xi ~ Lap(1/eps)
+  emit v(long = n**16 + 1/3, noisy = x + xi)
+align
+  xi += x - x'
+"""
+    )
+    assert main(["run", str(spec), "--set", "x=1", "--set", "eps=1", "--set", "n=1e400"]) == 0
+    assert "1e+6400" in capsys.readouterr().out
+    assert main(["run", str(spec), "--set", "x=1", "--set", "eps=1", "--set", "n=1e400", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["records"][0]["fields"]["long"]) > 6400
+
+
 def test_what_is_left_of_the_bound(capsys: pytest.CaptureFixture[str]) -> None:
     hybrid = str(PROJECT / "specs" / "hybrid_sparse_gap.dp")
     settings = ("--set", "T=1e6", "--set", "k=5", "--set", "eps=1", "--set", "theta=1/4")

@@ -602,6 +602,13 @@ def test_the_result_as_a_frame(adaptive: Any) -> None:
     assert frame["used"].dtype == float
 
 
+def test_what_no_float_holds_is_infinite_in_a_frame() -> None:
+    text = (ROOT / "specs" / "partial_sum.dp").read_text("utf-8")
+    for sign in (1, -1):
+        frame = compiled(spec(text))(eps=1)([sign * 1e308, sign * 1e308]).to_frame()
+        assert list(frame["value"]) == [sign * float("inf")]
+
+
 def test_frames_keep_every_label_and_whole_numbers_whole() -> None:
     text = """
         mechanism mixed

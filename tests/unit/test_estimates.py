@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 
 import pytest
@@ -80,3 +81,29 @@ def test_what_is_no_noise_and_no_confidence() -> None:
     for confidence in (0, 1, 1.5, math.nan):
         with pytest.raises(ParameterError, match="`confidence` must lie between 0 and 1"):
             Estimate(0.0, GapNoise(1, 1)).lower_bound(confidence)
+
+
+@pytest.mark.parametrize("one_sided", [False, True])
+@pytest.mark.parametrize("power", [-400, 400])
+def test_scales_beyond_the_floats(power: int, one_sided: bool) -> None:
+    """Of the same shape as others; what no float holds is infinite, or 0, and a bound is none too high."""
+    unit = Fraction(10) ** power
+    noise, plain = GapNoise(2 * unit, unit, one_sided), GapNoise(2, 1, one_sided)
+    assert noise.exact_margin(0.9) == pytest.approx(plain.exact_margin(0.9) * unit)
+    edge = math.inf if power > 0 else 0.0
+    assert (noise.standard_deviation, noise.margin(0.9)) == (edge, edge)
+    assert noise.probability_at_most(1.0) == pytest.approx(plain.probability_at_most(0.0) if power > 0 else 1)
+    assert Estimate(unit, noise).lower_bound(0.99) == (-math.inf if power > 0 else 0.0)
+    assert Estimate(9 * unit, noise).lower_bound(0.5) == (sys.float_info.max if power > 0 else 0.0)
+
+
+def test_one_scale_beyond_the_floats_beside_the_other() -> None:
+    noise = GapNoise(Fraction(10) ** 400, 1)
+    assert float(noise.exact_margin(0.9) / Fraction(10) ** 400) == pytest.approx(-math.log(0.2))
+    assert GapNoise(Fraction(1, 10**400), 1).margin(0.9) == pytest.approx(-math.log(0.2))
+
+
+def test_a_gap_above_the_floats_has_a_bound() -> None:
+    estimate = Estimate(Fraction(10) ** 400, GapNoise(1, 1))
+    assert (estimate.lower_bound(), estimate.standard_error) == (sys.float_info.max, pytest.approx(2))
+    assert Estimate(-(Fraction(10) ** 400), GapNoise(1, 1)).lower_bound() == -math.inf

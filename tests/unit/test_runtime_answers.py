@@ -17,15 +17,18 @@ import pytest
 from aligncheck.runtime import (
     AnswersError,
     Labelled,
+    ParameterError,
     boolean_answer,
     boolean_answers,
     boolean_stream,
     checked_booleans,
     checked_integers,
     checked_reals,
+    integer,
     integer_answer,
     integer_answers,
     integer_stream,
+    real,
     real_answer,
     real_answers,
     real_stream,
@@ -367,3 +370,25 @@ def test_what_looking_first_says(values: Any, message: str) -> None:
 def test_what_is_checked_is_exact() -> None:
     assert checked_reals("q", np.array([0.1, 2])) == [Fraction(1, 10), 2]
     assert checked_integers("q", [1.0, Fraction(4, 2), np.uint8(7)]) == [1, 2, 7]
+
+
+@pytest.mark.parametrize("span", [np.timedelta64(5), np.timedelta64(5, "s"), np.timedelta64("NaT")])
+def test_spans_of_time_are_refused_by_their_type(span: Any) -> None:
+    """NumPy counts them among its integers, and one of them is none."""
+    for read in (real_answers, integer_answers, checked_reals):
+        for values in ([span], np.array([1, span], dtype=object), pd.Series([span], dtype=object)):
+            with pytest.raises(AnswersError, match=r"`q\[\d\]` must be a number, not a timedelta64"):
+                read("q", values)
+    with pytest.raises(ParameterError, match="must be a number, not a timedelta64"):
+        real("eps", span)
+    with pytest.raises(ParameterError, match="must be an integer, not a timedelta64"):
+        integer("k", span)
+
+
+def test_what_a_foreign_integer_raises_is_no_matter() -> None:
+    class Foreign:
+        def __int__(self) -> int:
+            raise TypeError("by its value")
+
+    numbers.Integral.register(Foreign)
+    assert list(real_answers("q", [Foreign(), 2]).values) == [0, 2]
