@@ -26,6 +26,7 @@ from aligncheck.discharge.whole import (
     prepared,
 )
 from aligncheck.internal import InternalError
+from aligncheck.obligations.inductive import known_terms_at
 from aligncheck.obligations.obligation import (
     Impossible,
     Independent,
@@ -186,14 +187,7 @@ class Subject:
         """
         if self.paths is None or number not in range(len(self.paths.cuts)):
             return {}
-        terms: list[Term] = []
-        place: int | None = number
-        while place is not None:  # what holds around the loop, too: see `known_at`
-            cut = self.paths.cuts[place]
-            terms += [t for pair in (*cut.env.values(), *cut.fresh.values()) for t in _both(pair)]
-            terms += cut.facts
-            place = cut.parent
-        return {**self.names, **names_of(terms)}
+        return {**self.names, **names_of(known_terms_at(self.paths, number))}
 
     # --- obligations --------------------------------------------------------------------------------------
 

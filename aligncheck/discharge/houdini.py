@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.smt import Answer, Smt
 from aligncheck.internal import InternalError
-from aligncheck.obligations.inductive import end_values, premises
+from aligncheck.obligations.inductive import end_values, fixed_ones, premises
 from aligncheck.obligations.obligation import Invariants, known_at
 from aligncheck.relational.candidates import LIMIT, Pool
 from aligncheck.relational.paths import Analysis, Path
@@ -52,7 +52,7 @@ class Houdini:
                 break
             for number in loops:
                 tried = [*given.get(number, []), *stage(number)[:LIMIT]]
-                new = dict.fromkeys(canonical(c) for c in tried)
+                new = dict.fromkeys(fixed_ones(self.analysis, number, map(canonical, tried)))
                 self.kept[number] = list(dict.fromkeys([*self.kept[number], *new]))
             self._sweep()
         return self._found()

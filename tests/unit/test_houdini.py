@@ -11,9 +11,10 @@ from small_specs import mechanism, paths_of, spec, symbol
 from aligncheck.discharge.algebra import canonical
 from aligncheck.discharge.choose import choices_for
 from aligncheck.discharge.houdini import Houdini
-from aligncheck.discharge.prove import Decided
+from aligncheck.discharge.prove import Decided, Open
 from aligncheck.discharge.smt import Answer, Smt
-from aligncheck.obligations.obligation import Invariants, known_at, run_on_d, run_on_d_prime
+from aligncheck.obligations.inductive import fixed_ones, inductive
+from aligncheck.obligations.obligation import Impossible, Invariants, known_at, run_on_d, run_on_d_prime
 from aligncheck.relational import candidates
 from aligncheck.relational.paths import Analysis, analyse
 from aligncheck.relational.terms import ZERO, Sym, Term, add, atoms, const, eq, le, lt, substitute
@@ -161,3 +162,15 @@ def test_invariants_hold_on_concrete_runs() -> None:
         """
     )
     assert all(done.violations == () for done in replays(sums, seed=3))
+
+
+def test_a_loop_s_invariant_speaks_of_no_loop_inside_it() -> None:
+    """What a loop inside has at its head is another number in each round: shown of one, used of the next."""
+    analysis = paths_of("m = 0\nfor i, x in q:\n  for j in range(k):\n    m = m + 1\nemit done")
+    around, inside = symbol(analysis, "m@1"), symbol(analysis, "m@2")
+    lines = (le(ZERO, around), eq(around, inside))
+    assert fixed_ones(analysis, 1, lines) == [lines[0]]
+    assert fixed_ones(analysis, 2, lines) == list(lines)
+    outcomes = Decided(Smt(analysis.theory)).all(inductive(analysis, {1: lines, 2: ()}))
+    left = [o.obligation.goal for o in outcomes if isinstance(o, Open)]
+    assert left and all(isinstance(goal, Impossible) for goal in left)
