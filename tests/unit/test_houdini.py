@@ -173,4 +173,5 @@ def test_a_loop_s_invariant_speaks_of_no_loop_inside_it() -> None:
     assert fixed_ones(analysis, 2, lines) == list(lines)
     outcomes = Decided(Smt(analysis.theory)).all(inductive(analysis, {1: lines, 2: ()}))
     left = [o.obligation.goal for o in outcomes if isinstance(o, Open)]
-    assert left and all(isinstance(goal, Impossible) for goal in left)
+    assert left
+    assert all(isinstance(goal, Impossible) for goal in left)
