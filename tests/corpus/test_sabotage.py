@@ -170,6 +170,12 @@ SABOTEURS: dict[str, dict[str, Callable[[Patch], None]]] = {
     },
     "discharge.search": {"finds nothing": finds_no_violation},
     "discharge.realise": {"realises nothing": realises_nothing},
+    "discharge.contradiction": {"sees none": _gives((), "aligncheck.judge.contradiction")},
+    "choices": {
+        "allows nothing": _gives(
+            (), *(f"aligncheck.discharge.search.{f}" for f in ("allowed", "constants_of"))
+        )
+    },
     "discharge.sample": {"samples nothing": _gives((), "aligncheck.discharge.search.scenarios")},
     "discharge.costs": {"shows nothing": _gives((), "aligncheck.judge.cost_parts")},
     "advice": {
