@@ -31,10 +31,10 @@ from aligncheck.obligations.obligation import (
     run_on_d,
     run_on_d_prime,
 )
+from aligncheck.relational.applied import Applied
 from aligncheck.relational.calls import Called
 from aligncheck.relational.paths import (
     Analysis,
-    Applied,
     Assumed,
     Claimed,
     Decision,

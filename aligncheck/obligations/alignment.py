@@ -17,7 +17,6 @@ from aligncheck.obligations.obligation import (
     own_symbol,
     run_on_d,
     run_on_d_prime,
-    same_value,
     variable_of,
 )
 from aligncheck.obligations.output import quoted
@@ -41,6 +40,7 @@ from aligncheck.relational.terms import (
     eq,
     le,
     or_,
+    same_value,
     sort_of,
     subterms,
 )

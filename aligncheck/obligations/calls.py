@@ -42,14 +42,14 @@ from aligncheck.obligations.obligation import (
     context,
     run_on_d,
     run_on_d_prime,
-    same_value,
     variable_of,
 )
 from aligncheck.obligations.output import quoted
+from aligncheck.relational.applied import Applied
 from aligncheck.relational.calls import Called, GivenScope
 from aligncheck.relational.declared import Said, inputs_of, names_of, of_all, of_lists, of_one
 from aligncheck.relational.evaluate import Evaluator
-from aligncheck.relational.paths import Analysis, Applied, Path
+from aligncheck.relational.paths import Analysis, Path
 from aligncheck.relational.settled import open_in
 from aligncheck.relational.terms import (
     ONE,
@@ -73,6 +73,7 @@ from aligncheck.relational.terms import (
     neg,
     not_,
     or_,
+    same_value,
     sub,
     substitute,
 )
@@ -91,13 +92,13 @@ def calls_are_covered(analysis: Analysis, invariants: Invariants, source: Source
         known = (*context(analysis, path, invariants), *run_on_d(path))
         start = context(analysis, path, invariants)
         for place, event in enumerate(path.events):
-            if isinstance(event, Applied):
+            if isinstance(event, Applied) and event.goal != TRUE:
                 found.append(
                     Obligation(
                         Condition.CALLS,
                         (*known, *run_on_d_prime(path, place)),
-                        same_value(event.argument),
-                        f"`{event.function}` is given the same on D and D'",
+                        event.goal,
+                        event.text,
                         event.span,
                         "calls_are_covered",
                         len(known),

@@ -19,12 +19,28 @@ from aligncheck.obligations.lemmas import (
     logistic_moves_with_its_location,
     truncated_logistic_moves_with_its_location,
 )
-from aligncheck.obligations.obligation import Impossible, Obligation, same_value
+from aligncheck.obligations.obligation import Impossible, Obligation
 from aligncheck.obligations.output import quoted
 from aligncheck.relational.density import Choice, Densities, Draw, Needed, Released, Whole
 from aligncheck.relational.selection import Gathered
 from aligncheck.relational.spell import spell
-from aligncheck.relational.terms import ZERO, Pair, Sym, Term, add, and_, atoms, div, eq, fn, iff, le, lt
+from aligncheck.relational.terms import (
+    TRUE,
+    ZERO,
+    Pair,
+    Sym,
+    Term,
+    add,
+    and_,
+    atoms,
+    div,
+    eq,
+    fn,
+    iff,
+    le,
+    lt,
+    same_value,
+)
 from aligncheck.source import Source, Span
 from aligncheck.syntax.nodes import LOG_SUM
 
@@ -168,6 +184,7 @@ def conditions_of(densities: Densities, source: Source) -> list[Obligation]:
         *public_scales(densities),
         *same_support(densities),
         *released_from_draws(densities),
+        *functions_are_given_the_same(densities),
         *claims_not_negative(densities.theory, [densities.facts], source),
     ]
 
@@ -227,6 +244,24 @@ def released_from_draws(densities: Densities) -> Iterator[Obligation]:
         yield Obligation(
             Condition.OUTPUT, hypotheses, goal, shown.what, shown.span, released_from_draws.__name__
         )
+
+
+def functions_are_given_the_same(densities: Densities) -> Iterator[Obligation]:
+    """Public functions are called with the same arguments on D and D': see `Applied.goal` for the reason.
+
+    Claim: given the same draws, an application is made on D' if it is on D, with the same arguments.
+    """
+    for applied, given in densities.applied:
+        goal = applied.goal
+        if goal != TRUE:
+            yield Obligation(
+                Condition.CALLS,
+                (*given, *facts_about_wholes(densities, goal)),
+                goal,
+                applied.text,
+                applied.span,
+                functions_are_given_the_same.__name__,
+            )
 
 
 def facts_about_wholes(densities: Densities, goal: Term) -> tuple[Term, ...]:

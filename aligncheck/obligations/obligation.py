@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from aligncheck.conditions import Condition
+from aligncheck.relational.applied import Applied
 from aligncheck.relational.calls import Called
 from aligncheck.relational.paths import (
     Analysis,
-    Applied,
     Assumed,
     Claimed,
     Cut,
@@ -21,7 +21,7 @@ from aligncheck.relational.paths import (
     Required,
     Selected,
 )
-from aligncheck.relational.terms import App, Pair, Sort, Sym, Term, eq, iff, sort_of
+from aligncheck.relational.terms import App, Sym, Term, same_value
 from aligncheck.source import Span
 
 
@@ -133,11 +133,6 @@ def run_on_d_prime(path: Path, stop: int | None = None) -> tuple[Term, ...]:
             ):
                 pass
     return tuple(found)
-
-
-def same_value(pair: Pair) -> Term:
-    """That both runs have the same value."""
-    return (iff if sort_of(pair.left) is Sort.BOOL else eq)(pair.left, pair.right)
 
 
 def context(analysis: Analysis, path: Path, invariants: Invariants) -> tuple[Term, ...]:

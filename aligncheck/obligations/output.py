@@ -9,12 +9,11 @@ from aligncheck.obligations.obligation import (
     context,
     run_on_d,
     run_on_d_prime,
-    same_value,
 )
+from aligncheck.relational.applied import Applied
 from aligncheck.relational.calls import Called
 from aligncheck.relational.paths import (
     Analysis,
-    Applied,
     Assumed,
     Claimed,
     Decision,
@@ -24,7 +23,7 @@ from aligncheck.relational.paths import (
     Required,
     Selected,
 )
-from aligncheck.relational.terms import Term, eq
+from aligncheck.relational.terms import Term, eq, same_value
 from aligncheck.source import Source, Span
 
 

@@ -13,13 +13,13 @@ from functools import cached_property
 from itertools import combinations, product
 
 from aligncheck.internal import InternalError
+from aligncheck.relational.applied import Applied
 from aligncheck.relational.calls import Called
 from aligncheck.relational.evaluate import Evaluator
 from aligncheck.relational.paths import (
     COST,
     OUT,
     Analysis,
-    Applied,
     Assumed,
     Claimed,
     Cut,

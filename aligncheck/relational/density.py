@@ -7,12 +7,13 @@ but draws and public inputs is one and the same term in both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from aligncheck.internal import InternalError
+from aligncheck.relational.applied import Applied, applied_in
 from aligncheck.relational.evaluate import Evaluator, Partial
 from aligncheck.relational.selection import BINDER, Gathered, UnsupportedError, needs_no_arguments
 from aligncheck.relational.terms import (
@@ -43,6 +44,8 @@ from aligncheck.relational.theory import InputScope, Theory
 from aligncheck.source import Span
 from aligncheck.syntax import nodes
 from aligncheck.syntax.weights import log_of
+
+T = TypeVar("T")
 
 _LARGEST = 4_000
 """Above this many parts the value of a variable after branches is not kept."""
@@ -128,13 +131,14 @@ class Needed:
 
 @dataclass(frozen=True, slots=True)
 class Densities:
-    """What a program draws, releases, shows and needs, in order; `facts` says what is known of the draws."""
+    """What a program draws, releases, shows, needs and applies, in order; `facts` are known of the draws."""
 
     theory: Theory
     draws: tuple[Draw, ...]
     records: tuple[Emitted, ...]
     shown: tuple[Shown, ...]
     needed: tuple[Needed, ...]
+    applied: tuple[tuple[Applied, tuple[Term, ...]], ...]
     facts: tuple[Term, ...]
     wholes: Wholes
 
@@ -215,6 +219,7 @@ class _Walk:
     records: list[Emitted] = field(default_factory=list)
     shown: list[Shown] = field(default_factory=list)
     needed: list[Needed] = field(default_factory=list)
+    applied: list[tuple[Applied, tuple[Term, ...]]] = field(default_factory=list)
     given: tuple[Term, ...] = ()
 
     def run(self) -> Densities:
@@ -225,6 +230,7 @@ class _Walk:
             tuple(self.records),
             tuple(self.shown),
             tuple(self.needed),
+            tuple(self.applied),
             tuple(self.facts),
             self.wholes,
         )
@@ -282,8 +288,7 @@ class _Walk:
 
     def _choose(self, draw: nodes.Choose) -> None:
         symbol = Sym(draw.name, Sort.INT, Kind.OMEGA)
-        sides = [self._weighed(draw.weights, primed) for primed in (False, True)]
-        left, right = sides
+        left, right = sides = self._weighed(draw.weights)
         others = [replace(s, where=and_((s.where, not_(eq(s.binder, symbol))))) for s in sides]
         generic = Sym(f"{draw.name}~any", Sort.INT, Kind.GHOST)
         enough = [s.enough() for s in sides]
@@ -306,13 +311,11 @@ class _Walk:
         self.facts.append(implies(enough[0], left.inside(symbol)))
         self.env[draw.name] = same(symbol)
 
-    def _weighed(self, weights: nodes.Gather, primed: bool) -> Gathered:
-        """The set of a choice, with the logarithms of the weights."""
+    def _weighed(self, weights: nodes.Gather) -> tuple[Gathered, Gathered]:
+        """The set of a choice, with the logarithms of the weights, in both runs."""
         logs = replace(weights, body=log_of(weights.body))
-        evaluator = Evaluator(self._scope(primed))
-        meaning = evaluator.gathered(logs)
-        self._collect(evaluator, primed)
-        return _plain(self.theory, meaning, weights.span)
+        left, right = self._in_both(lambda evaluator: evaluator.gathered(logs))
+        return _plain(self.theory, left, weights.span), _plain(self.theory, right, weights.span)
 
     def _logistic(self, draw: nodes.Logistic) -> None:
         symbol = Sym(draw.name, Sort.REAL, Kind.OMEGA)
@@ -326,18 +329,19 @@ class _Walk:
     # --- expressions ----------------------------------------------------------------------------------------
 
     def _pair(self, expr: nodes.Expr) -> Pair:
-        values = []
-        for primed in (False, True):
-            evaluator = Evaluator(self._scope(primed))
-            values.append(evaluator.term(expr))
-            self._collect(evaluator, primed)
-        return Pair(*values)
+        return Pair(*self._in_both(lambda evaluator: evaluator.term(expr)))
 
-    def _scope(self, primed: bool) -> _Scope:
-        return _Scope(InputScope(self.theory, None, primed), self.env, self.wholes)
-
-    def _collect(self, evaluator: Evaluator, primed: bool) -> None:
-        self.needed += [Needed(p, self._known(), primed) for p in evaluator.partial]
+    def _in_both(self, meaning: Callable[[Evaluator], T]) -> tuple[T, T]:
+        """What an expression means in either run; what must be defined and what is applied is collected."""
+        scopes = [
+            _Scope(InputScope(self.theory, None, side), self.env, self.wholes) for side in (False, True)
+        ]
+        on_d, on_d_prime = (Evaluator(scope) for scope in scopes)
+        found = meaning(on_d), meaning(on_d_prime)
+        self.needed += [Needed(p, self._known(), False) for p in on_d.partial]
+        self.needed += [Needed(p, self._known(), True) for p in on_d_prime.partial]
+        self.applied += [(each, self._known()) for each in applied_in(on_d, on_d_prime)]
+        return found
 
 
 def _joined(arms: list[tuple[Pair, dict[str, Pair]]]) -> dict[str, Pair]:

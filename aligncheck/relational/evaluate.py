@@ -73,6 +73,16 @@ class Partial:
     what: str
 
 
+@dataclass(frozen=True, slots=True)
+class Application:
+    """A public function where one run applies it: to what, and when that part is evaluated at all."""
+
+    function: str
+    args: tuple[Term, ...]
+    guard: Term
+    span: Span
+
+
 class Scope(Protocol):
     """What an expression's names mean. `primed` asks for the value in the run on D'."""
 
@@ -107,14 +117,16 @@ class Scope(Protocol):
 
 @dataclass
 class Evaluator:
-    """Evaluates in a scope and collects what must be defined along the way.
+    """Evaluates in a scope and collects what must be defined, and which public functions are applied.
 
     Conditions of parts that are evaluated only sometimes (right operands of `and`, `or`, arms of a
-    conditional) hold only where those parts are evaluated.
+    conditional, what stands in a set) hold only where those parts are evaluated. Every part is visited,
+    whatever the others come to: two evaluators of one expression find the same applications in one order.
     """
 
     scope: Scope
     partial: list[Partial] = field(default_factory=list)
+    applied: list[Application] = field(default_factory=list)
     _guards: list[Term] = field(default_factory=list)
 
     def term(self, expr: Expr) -> Term:
@@ -180,6 +192,7 @@ class Evaluator:
         with inner._given(where):
             body = inner.term(expr.body)
         self.partial += inner.partial
+        self.applied += inner.applied
         sign = -1 if expr.function in ("min", "argmin") else 1
         partial = expr.function == "upto"
         return Gathered(count, binder, low, high, where, scaled(body, sign), sign, partial)
@@ -268,6 +281,8 @@ class Evaluator:
             return self.scope.length(arg.ident)
         args = [self.term(a) for a in expr.args]
         if expr.function not in FUNCTIONS:
+            guard = and_(self._guards)
+            self.applied.append(Application(expr.function, tuple(args), guard, expr.span))
             return self.scope.applied(expr.function, args)
         match expr.function:
             case "min":

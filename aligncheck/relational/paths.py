@@ -15,13 +15,14 @@ counterexamples, never a proof.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from aligncheck.internal import InternalError
 from aligncheck.relational import noise
 from aligncheck.relational.alignment import shift_of
+from aligncheck.relational.applied import Applied, applied_in
 from aligncheck.relational.calls import (
     Called,
     GivenScope,
@@ -121,6 +122,8 @@ from aligncheck.syntax.walk import (
     with_part,
 )
 
+T = TypeVar("T")
+
 COST = "#cost"
 OUT = "#out"
 
@@ -214,15 +217,6 @@ class Selected:
     right: Gathered
     span: Span
     picks: tuple[Pair, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """An argument of a public function."""
-
-    function: str
-    argument: Pair
-    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -641,37 +635,27 @@ class _Machine:
             case Pass():
                 return states
 
-    def pair(self, expr: Expr, state: _State, guard: Term = TRUE) -> Pair:
+    def pair(self, expr: Expr, state: _State) -> Pair:
         """The value in both runs; what must be defined becomes an event."""
-        sides: list[Term] = []
-        for primed in (False, True):
-            evaluator = Evaluator(ProgramScope(self.theory, state.env, primed))
-            sides.append(evaluator.term(expr))
-            state.events += [Required(p, primed) for p in evaluator.partial]
-        pair = Pair(*sides)
-        state.events += self._applied(expr, state, pair)
+        pair = Pair(*self._in_both(lambda evaluator: evaluator.term(expr), state))
         state.events += self._made((expr,), state)
         return pair
+
+    def _in_both(self, meaning: Callable[[Evaluator], T], state: _State) -> tuple[T, T]:
+        """What an expression of the program means in either run. What must be defined, and what public
+        functions are given, become events.
+        """
+        on_d, on_d_prime = (Evaluator(ProgramScope(self.theory, state.env, side)) for side in (False, True))
+        found = meaning(on_d), meaning(on_d_prime)
+        state.events += [Required(p, False) for p in on_d.partial]
+        state.events += [Required(p, True) for p in on_d_prime.partial]
+        state.events += applied_in(on_d, on_d_prime)
+        return found
 
     def _made(self, exprs: Iterable[Expr], state: _State) -> list[Assumed]:
         """That the calls have been made of which expressions speak: a static check has seen to it."""
         names = {n for expr in exprs for n in names_in(expr)} & self.theory.calls.keys()
         return [Assumed(made(n, state.env[number_of(n)].left)) for n in sorted(names)]
-
-    def _applied(self, expr: Expr, state: _State, whole: Pair) -> Iterator[Applied]:
-        """The arguments of public functions, where the runs may give different ones."""
-        own = {f.name for f in self.mechanism.functions}
-        if not own or whole.left == whole.right:
-            return
-        for part in _outside_sets(expr):
-            if isinstance(part, nodes.Call) and part.function in own:
-                for arg in part.args:
-                    left, right = (
-                        Evaluator(ProgramScope(self.theory, state.env, primed)).term(arg)
-                        for primed in (False, True)
-                    )
-                    if left != right:
-                        yield Applied(part.function, Pair(left, right), arg.span)
 
     def conditional(self, stmt: If, state: _State) -> list[_State]:
         if self.private or not is_visible((stmt,)):
@@ -750,12 +734,13 @@ class _Machine:
         if self.crowded or len(taken) + len(passed) > ARMS_LIMIT:
             return [_merged(test, taken, passed, right, state, primed)]
         done: list[_State] = []
-        for arms, holds in ((taken, True), (passed, False)):
+        for arms, other, holds in ((taken, passed, True), (passed, taken, False)):
             for arm in arms:
                 decision = Decision(test, holds, branch.test.span, hidden=True)
-                own = [e for e in arm.events if not _is_primed(e)]
+                own = [e for e in arm.events if not _is_primed(e) and not isinstance(e, Applied)]
                 env = {name: Pair(arm.env[name].left, value) for name, value in right.items()}
-                events = [*state.events, decision, *own, *primed]
+                applied = _applied(test, holds, arm, other[0])
+                events = [*state.events, decision, *own, *applied, *primed]
                 done.append(_State(state.origin, env, events, state.made))
         return done
 
@@ -835,29 +820,28 @@ class _Machine:
             return Listed(length, binder, Pair(sides[0], sides[1]))
         if not isinstance(value, Gather):
             raise InternalError("a list that no set gives")
-        bodies: list[Term] = []
-        lengths: list[Term] = []
-        for primed in (False, True):
-            evaluator = Evaluator(ProgramScope(self.theory, state.env, primed))
+
+        def entries(evaluator: Evaluator) -> tuple[Term, Term]:
             meaning = evaluator.gathered(value)
-            state.events += [Required(p, primed) for p in evaluator.partial]
             if not isinstance(value.over, Indices):
-                ends = Partial(le(meaning.low, meaning.high), value.span, "the range does not end early")
-                state.events.append(Required(ends, primed))
+                ends = le(meaning.low, meaning.high)
+                evaluator.partial.append(Partial(ends, value.span, "the range does not end early"))
             body = substitute(meaning.body, {meaning.binder: binder})
-            bodies.append(shifted(meaning.low, binder, body))
-            lengths.append(size_between(meaning.low, meaning.high))
-        return Listed(Pair(lengths[0], lengths[1]), binder, Pair(bodies[0], bodies[1]))
+            return size_between(meaning.low, meaning.high), shifted(meaning.low, binder, body)
+
+        (length_on_d, entry_on_d), (other_length, other_entry) = self._in_both(entries, state)
+        return Listed(Pair(length_on_d, other_length), binder, Pair(entry_on_d, other_entry))
 
     def gather(self, name: str, expr: Gather, state: _State) -> list[_State]:
         """A maximum or a selection that has a name: in both runs, with what must be defined."""
-        sides: list[Gathered] = []
-        for primed in (False, True):
-            evaluator = Evaluator(ProgramScope(self.theory, state.env, primed))
+
+        def meant(evaluator: Evaluator) -> Gathered:
             meaning = self.theory.with_candidates(evaluator.gathered(expr))
-            partial = [*evaluator.partial, Partial(meaning.enough(), expr.span, ENOUGH)]
-            state.events += [Required(p, primed) for p in partial if p.condition != TRUE]
-            sides.append(meaning)
+            if meaning.enough() != TRUE:
+                evaluator.partial.append(Partial(meaning.enough(), expr.span, ENOUGH))
+            return meaning
+
+        sides = self._in_both(meant, state)
         if expr.function in ("max", "min"):
             self._extremum(name, sides[0], sides[1], state)
         elif self.theory.is_concrete:
@@ -1120,7 +1104,7 @@ def _branched(stmt: Assign) -> If | None:
     """`x = f(a if c else b)` as `if c: x = f(a) else: x = f(b)`, so that both ways of writing it are proved
     alike.
     """
-    found = next((e for e in _outside_sets(stmt.value) if isinstance(e, nodes.Conditional)), None)
+    found = next((e for e in _always_evaluated(stmt.value) if isinstance(e, nodes.Conditional)), None)
     if found is None:
         return None
     arms = [replace(stmt, value=with_part(stmt.value, found, part)) for part in (found.then, found.otherwise)]
@@ -1155,12 +1139,35 @@ def _drawn_everywhere(cut: Cut, ends: list[_State]) -> Env:
     return found
 
 
-def _outside_sets(expr: Expr) -> Iterator[Expr]:
-    """The expression and what is below it; not the bodies of sets, which speak of their own index."""
+def _always_evaluated(expr: Expr) -> Iterator[Expr]:
+    """The expression and what is evaluated below it whenever it is; not the bodies of sets, which speak of
+    their own index.
+    """
     yield expr
-    if not isinstance(expr, Gather):
-        for part in parts_of(expr):
-            yield from _outside_sets(part)
+    match expr:
+        case Gather():
+            return
+        case nodes.Conditional(test=test):
+            parts: tuple[Expr, ...] = (test,)
+        case nodes.Logic(args=args):
+            parts = args[:1]
+        case (
+            nodes.Number()
+            | nodes.Boolean()
+            | nodes.Name()
+            | Index()
+            | nodes.Call()
+            | nodes.Unary()
+            | nodes.Binary()
+            | nodes.Compare()
+            | OutIs()
+            | OutField()
+            | OutCount()
+            | nodes.Member()
+        ):
+            parts = tuple(parts_of(expr))
+    for part in parts:
+        yield from _always_evaluated(part)
 
 
 def _established(state: _State) -> tuple[Term, ...]:
@@ -1186,6 +1193,16 @@ def _is_primed(event: Event) -> bool:
     return isinstance(event, Required) and event.primed
 
 
+def _applied(test: Pair, holds: bool, arm: _State, other: _State, case: Term = TRUE) -> list[Applied]:
+    """What is applied in the arms of a hidden `if` where the run on D takes one of them: that one, as it goes
+    there, and the other, which it does not enter while the run on D' may.
+
+    Any of the ways through the other arm will do: they differ in the run on D only.
+    """
+    found = [e.within(test, holds, case) for e in arm.events if isinstance(e, Applied)]
+    return found + [e.within(test, not holds, case) for e in other.events if isinstance(e, Applied)]
+
+
 def _guarded(event: Event, condition: Term) -> Event:
     """A requirement inside an arm holds only where that arm is taken."""
     if not isinstance(event, Required):
@@ -1209,6 +1226,10 @@ def _merged(
 
     cases = [(and_((test.left, decisions(arm))), arm) for arm in taken]
     cases += [(and_((not_(test.left), decisions(arm))), arm) for arm in passed]
+    applied: list[Event] = []
+    for place, (condition, arm) in enumerate(cases):
+        holds = place < len(taken)
+        applied += _applied(test, holds, arm, (passed if holds else taken)[0], condition)
     env: Env = {}
     for name, value in right.items():
         left = cases[-1][1].env[name].left
@@ -1221,7 +1242,7 @@ def _merged(
         for e in arm.events
         if isinstance(e, Required) and not e.primed
     ]
-    return _State(state.origin, env, [*state.events, *own, *primed], state.made)
+    return _State(state.origin, env, [*state.events, *own, *applied, *primed], state.made)
 
 
 def _field_fact(label: str, position: Term, value: Term) -> Term:

@@ -675,3 +675,8 @@ class Pair:
 def same(term: Term) -> Pair:
     """A value that both runs share."""
     return Pair(term, term)
+
+
+def same_value(pair: Pair) -> Term:
+    """That both runs have the same value."""
+    return (iff if sort_of(pair.left) is Sort.BOOL else eq)(pair.left, pair.right)

@@ -206,7 +206,7 @@ PAGES: dict[Condition, Page] = {
     ),
     Condition.CALLS: Page(
         says="Every mechanism that is called is verified, and is given what its proof covers; public "
-        "functions are given the same on D and D'.",
+        "functions are given the same on D and D', where either run applies them.",
         why="A call spends what the called mechanism claims, and that claim is proved for answers "
         "that are adjacent as it declares, for parameters in the ranges that it declares, the "
         "same on D and D'. Of a call with anything else nothing is known.",

@@ -287,6 +287,24 @@ def test_a_root_of_answers_has_no_form() -> None:
 
 
 @pytest.mark.parametrize(
+    "program",
+    [
+        "z = 0\nm = max(exp(q[j] + z) for j in q)\neta ~ Lap(1/eps)\nemit noisy(q[0] + eta)",
+        "z = 0\neta ~ Lap(1/eps)\nemit noisy(q[0] + eta + 0*exp(q[0] + z))",
+        "z = ln(eps) if q[0] > 0 else 0\neta ~ Lap(1/eps)\nemit noisy(q[0] + eta)",
+    ],
+)
+@pytest.mark.parametrize("mode", [Mode.LATTICE, Mode.REFINED])
+def test_functions_of_answers_are_not_proved_wherever_they_stand(program: str, mode: Mode) -> None:
+    """A function in the place of `exp` refuses numbers that are too large: of answers it must not be applied,
+    nor where answers say so, although its value changes nothing.
+    """
+    source = written(program, "eta += q[0] - q'[0]")
+    assert isinstance(judge_in_full(check(source, parse(source)), source, time.monotonic() + 30)[0], Verified)
+    assert not proved(source, mode)
+
+
+@pytest.mark.parametrize(
     ("text", "exact"),
     [
         ("floor(log2(len(q)))", True),
