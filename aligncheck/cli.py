@@ -29,7 +29,6 @@ exit status:
 With several files the worst counts: 2, then 1, then 3, then 0."""
 
 DEFAULT_TIMEOUT = 60.0
-REFUTE_SECONDS = 5.0
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 _BROKEN_PIPE = 141  # 128 + SIGPIPE
@@ -523,9 +522,8 @@ def _declare_refute(commands: _Commands) -> None:
     parser.add_argument(
         "--timeout",
         type=_seconds,
-        default=REFUTE_SECONDS,
         metavar="S",
-        help="seconds for each file (default: %(default)g)",
+        help="seconds to search each file (default: a number of steps, the same on every machine)",
     )
     parser.add_argument(
         "--jobs", type=_count, metavar="N", help="files to search at once (default: one per processor)"

@@ -23,7 +23,7 @@ def refute(
     *,
     eps: str | None,
     settings: Sequence[str],
-    timeout: float,
+    timeout: float | None,
     jobs: int | None,
     as_json: bool,
 ) -> int:
@@ -50,7 +50,7 @@ def refute(
     return worst_status(exit_status(refutation.outcome) for refutation in seen)
 
 
-def expect(paths: Sequence[str], *, timeout: float, jobs: int | None, as_json: bool) -> int:
+def expect(paths: Sequence[str], *, timeout: float | None, jobs: int | None, as_json: bool) -> int:
     """Prints whether those files, and only those, are refuted that expect it. Returns 0 if so, else 1."""
     start = time.monotonic()
     files = spec_files(paths)

@@ -23,27 +23,36 @@ if TYPE_CHECKING:
     from aligncheck.syntax.nodes import Mechanism
     from aligncheck.verdict import Verdict
 
-SECONDS = 5.0
-"""Seconds for each file by default."""
+STEPS = 25_000
+"""How much is searched for each file by default: so many steps, the same on every machine (see `Effort`)."""
+BACKSTOP = 60.0
+"""Seconds after which the clock ends a search that counts steps."""
 _FIRST = 0.7
-"""The share of the time for the search on its own; then a proof is tried, and followed where it fails."""
-_PROOF = 0.2
+"""The share of the search on its own; then a proof is tried, and followed where it fails."""
+_PROOF, _PROOF_SECONDS = 0.2, 3.0
+"""The share of the time for that proof, and its seconds where steps are counted."""
 _AGAIN = 0.01
 """Seconds after which an alarm rings again that came at a bad moment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One file, the values that are set (as texts), the time, and pairs of databases to look at first.
+    """One file, the values that are set (as texts), and pairs of databases to look at first.
 
-    `tried`: a proof has been tried before, so that it is not tried again.
+    `seconds`: how long to search by the clock; None to count steps. `tried`: a proof has been tried before,
+    so that it is not tried again.
     """
 
     path: str
     settings: Mapping[str, str]
-    seconds: float
+    seconds: float | None
     hints: tuple[Scenario, ...] = field(default=())
     tried: bool = False
+
+    @property
+    def limit(self) -> float:
+        """The seconds that it may take at most."""
+        return BACKSTOP if self.seconds is None else self.seconds
 
 
 class Refuting:
@@ -57,7 +66,7 @@ class Refuting:
         self._work: Supervision[Job, Refutation] = Supervision(
             _refute,
             work,
-            deadline=max((job.seconds for job in work), default=1.0) + GRACE,
+            deadline=max((job.limit for job in work), default=1.0) + GRACE,
             jobs=jobs or processors(),
             memory=MEMORY,
             warm_up=_load,
@@ -120,7 +129,7 @@ def _refute(job: Job) -> Refutation:
         return Refutation(job.path, None, error.diagnostic, time.monotonic() - start, error.source.text)
     except CommandError as error:
         return Refutation(job.path, None, Unfinished(str(error), True), time.monotonic() - start, text)
-    outcome, advice = _searched(mechanism, source, fixed, job, start + job.seconds)
+    outcome, advice = _searched(mechanism, source, fixed, job, start + job.limit)
     if isinstance(outcome, NoViolation) and not outcome.looked and job.settings:
         given = ", ".join(f"{name} = {value}" for name, value in job.settings.items())
         message = f"`{mechanism.name}`: no inputs were found that its declarations allow, with {given}"
@@ -134,18 +143,23 @@ def _searched(
     from aligncheck.refute.refuter import Aim, refute
     from aligncheck.refute.violation import Violation
 
+    def searched(hints: tuple[Scenario, ...], share: float, seconds: float) -> Violation | NoViolation:
+        steps = round(share * STEPS) if job.seconds is None else None
+        return refute(mechanism, Aim(fixed, hints, seconds, steps=steps))
+
     share = 1.0 if job.tried else _FIRST
-    first = refute(mechanism, Aim(fixed, job.hints, share * (end - time.monotonic())))
+    first = searched(job.hints, share, share * (end - time.monotonic()))
     if job.tried:
         return first, ()
-    verdict = _verdict(mechanism, source, min(_PROOF * job.seconds, end - time.monotonic()))
+    seconds = _PROOF_SECONDS if job.seconds is None else _PROOF * job.seconds
+    verdict = _verdict(mechanism, source, min(seconds, end - time.monotonic()))
     if isinstance(first, Violation):
         return first, advice_of(verdict)
     hints = tuple(hint for hint in (hint_of(verdict),) if hint is not None)
     left = end - time.monotonic()
     if not hints or left < 0.2:
         return first, ()
-    second = refute(mechanism, Aim(fixed, hints, left))
+    second = searched(hints, 1 - _FIRST, left)
     if isinstance(second, Violation):
         return second, advice_of(verdict)
     return (first if first.strongest is not None else second), ()

@@ -63,13 +63,13 @@ def _is_refuted(refutation: Refutation) -> bool:
 
 def _refuted(result: Result) -> Refutation | None:
     """What a search finds where a proof failed, starting from what it failed for."""
-    from aligncheck.commands.refuting import SECONDS, Job, Refuting, hint_of
+    from aligncheck.commands.refuting import Job, Refuting, hint_of
     from aligncheck.verdict import AlignmentFails, Unknown
 
     if not isinstance(result.verdict, AlignmentFails | Unknown):
         return None
     hint = hint_of(result.verdict)
-    job = Job(result.path, {}, SECONDS, () if hint is None else (hint,), tried=True)
+    job = Job(result.path, {}, None, () if hint is None else (hint,), tried=True)
     with Refuting([job], jobs=1) as work:
         return next(iter(work))
 

@@ -9,8 +9,9 @@ from fractions import Fraction
 from aligncheck.exact import Number, Undecided, Undefined, add, compare, decimal, multiply
 from aligncheck.internal import InternalError
 from aligncheck.interpreter import Inputs
-from aligncheck.refute.events import Between, Constraint, Exactly, Outputs, RecordPattern
+from aligncheck.refute.events import Between, Constraint, Event, Exactly, Outputs, RecordPattern
 from aligncheck.refute.measure import Meter
+from aligncheck.refute.outputs import free_numbers, numbers_seen
 from aligncheck.refute.probability import NotComputable
 from aligncheck.refute.profiles import Profile, profiles
 from aligncheck.refute.search import Candidate, Scored, score, unit_of
@@ -21,6 +22,8 @@ _NEAR = (0, 1, -1, 2, -2, 4, -4)
 """Steps from where a lattice field is likeliest."""
 _FAR = (8, 64)
 """How far beyond the last kinks densities are compared, in units."""
+_LOOKS, _SEEN = 30, 5
+"""So many runs are looked at for numbers of which nothing else is known; so many of these are followed."""
 _WORTH = 1e-4
 
 
@@ -66,14 +69,57 @@ def ties(meter: Meter, scenario: Scenario, event: Outputs) -> list[Outputs]:
     ]
 
 
+def beside(meter: Meter, start: Scenario, event: Event) -> Outputs | None:
+    """The event with each free number on the likelier side of a place where its density has a kink: how moves
+    of the answers change its probability says how they move the numbers. None where no number is free. Raises
+    `OutOfTime`.
+    """
+    if not isinstance(event, Outputs) or not free_numbers(meter.mechanism, event):
+        return None
+    found = _both(meter, Candidate(start, event), event)
+    cut = event
+    for place, name in sorted(found[0]):
+        points = _sorted(found[0][place, name].points or found[0][place, name].atoms)
+        if points:
+            cut = _cut(cut, place, name, Between(points[len(points) // 2], None))
+    return cut if cut != event else None
+
+
 def _both(
     meter: Meter, candidate: Candidate, event: Outputs
 ) -> tuple[dict[tuple[int, str], Profile], dict[tuple[int, str], Profile]]:
     scenario = candidate.scenario
-    return (
+    found = (
         _profiles(meter, scenario.parameters, scenario.data, event),
         _profiles(meter, scenario.parameters, scenario.data_prime, event),
     )
+    if free_numbers(meter.mechanism, event) > sum(map(_says_something, found[0].values())):
+        _look(meter, candidate.scenario, event, found)
+    return found
+
+
+def _says_something(profile: Profile) -> bool:
+    return bool(profile.points or profile.atoms)
+
+
+def _look(
+    meter: Meter,
+    scenario: Scenario,
+    event: Outputs,
+    found: tuple[dict[tuple[int, str], Profile], dict[tuple[int, str], Profile]],
+) -> None:
+    """Gives numbers whose densities nothing is known of, such as rounded ones, what a few runs release."""
+    for _ in range(_LOOKS):
+        meter.effort.step()
+    for key, numbers in numbers_seen(meter.mechanism, scenario, event, runs=_LOOKS).items():
+        if any(key in profiles and _says_something(profiles[key]) for profiles in found):
+            continue
+        values = _sorted([number for number, _ in numbers])
+        spread = [values[place * (len(values) - 1) // (_SEEN - 1)] for place in range(_SEEN)]
+        profile = Profile(points=_sorted(spread), known=False)
+        if not all(continuous for _, continuous in numbers):
+            profile.atoms = profile.points
+        found[0][key] = profile
 
 
 def _profiles(

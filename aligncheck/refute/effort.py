@@ -51,6 +51,11 @@ class Effort:
         return min(self._end - time.monotonic(), whole)
 
     @property
-    def is_timed(self) -> bool:
-        """Whether the clock may end this, or the whole."""
-        return self._end < math.inf or (self._whole is not None and self._whole.is_timed)
+    def is_late(self) -> bool:
+        """Whether the clock ended this, or the whole."""
+        return self.seconds_left() < 0
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether a number of steps ends this, or the whole; the clock may, too."""
+        return self._most < math.inf or (self._whole is not None and self._whole.is_counted)

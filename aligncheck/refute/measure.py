@@ -40,7 +40,7 @@ class Meter:
 
     def _for_one(self) -> Effort:
         """What one probability may take."""
-        return self.effort.part(_SLOW) if self.effort.is_timed else self.effort.part(steps=_LONG)
+        return self.effort.part(steps=_LONG) if self.effort.is_counted else self.effort.part(_SLOW)
 
     def log_probability(self, parameters: Inputs, data: Inputs, event: Event) -> float | None:
         """ln P(M(data) ∈ event) about; -inf where the event is impossible; None where it is not computable.

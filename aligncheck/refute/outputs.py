@@ -7,6 +7,7 @@ continuous noise moves a little. This is only where to look; how likely it is, t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
@@ -115,6 +116,31 @@ def outputs_of(mechanism: nodes.Mechanism, scenario: Scenario, *, runs: int, see
             except _Endless:
                 break
     return sorted(first.values(), key=lambda seen: -counts[seen.shape])
+
+
+def numbers_seen(
+    mechanism: nodes.Mechanism, scenario: Scenario, event: Outputs, *, runs: int
+) -> dict[tuple[int, str], list[tuple[Number, bool]]]:
+    """The numbers that runs on D and D' release where an event leaves fields free, each once, in no order;
+    with whether it is continuous.
+    """
+    found: dict[tuple[int, str], dict[tuple[Number, bool], None]] = {}
+    tags = [record.tag for record in event.records]
+    named = [{name for name, _ in record.fields} for record in event.records]
+    for side, data in enumerate((scenario.data, scenario.data_prime)):
+        random = Random(f"numbers/{side}")
+        inputs = {**dict(scenario.parameters), **dict(data)}
+        for _ in range(runs):
+            with suppress(_Endless):
+                for seen in _seen(mechanism, inputs, scenario.applied(mechanism), random):
+                    if [record.tag for record in seen.records[: len(tags)]] != tags:
+                        continue
+                    for place, record in enumerate(seen.records[: len(tags)]):
+                        for name, value in record.fields:
+                            if name not in named[place] and not isinstance(value, bool):
+                                held = found.setdefault((place, name), {})
+                                held[value, (place, name) in seen.continuous] = None
+    return {key: list(held) for key, held in found.items()}
 
 
 def free_numbers(mechanism: nodes.Mechanism, event: Event) -> int:

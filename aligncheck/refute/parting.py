@@ -9,11 +9,13 @@ word.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, assert_never
 
+from aligncheck.choices import constants_of
 from aligncheck.interpreter import Inputs, Stopped
 from aligncheck.refute.candidates import Spot, grain, legal, spots_of, step_at, with_answer
 from aligncheck.scenario import Scenario
@@ -25,7 +27,7 @@ from aligncheck.syntax.nodes import (
 )
 
 _BOUND = 6
-"""Answers and places lie within so many steps of 0."""
+"""Answers and places lie within so many steps of 0, or of the largest number in a test of the program."""
 _ROUNDS = 8
 _MILLISECONDS = 300
 _SOLVER_STEPS = 200_000
@@ -85,6 +87,8 @@ class _Question:
         self._start = start
         self.hard: list[Any] = []
         self.plain: list[Any] = []
+        held = [value for _, value in start.parameters if isinstance(value, Fraction)]
+        self._far = max(map(abs, (*constants_of(mechanism), *held)), default=Fraction(0))
         self._places = self._open_places()
         self._spots = spots_of(mechanism, start.data)
         self._sides = [
@@ -102,7 +106,8 @@ class _Question:
         for item in self._mechanism.inputs:
             if isinstance(item, nodes.Parameter) and item.sort is Sort.REAL and item.where is None:
                 found[item.name] = self._z3.Real(item.name)
-                self.hard += [found[item.name] >= -_BOUND, found[item.name] <= _BOUND]
+                bound = str(_BOUND + self._far)
+                self.hard += [found[item.name] >= f"-{bound}", found[item.name] <= bound]
                 self.plain.append(found[item.name] == 0)
         return found
 
@@ -110,10 +115,11 @@ class _Question:
         """An unknown answer: a whole number of half steps, or of steps of its lattice."""
         z3 = self._z3
         count = z3.Int(f"{spot.name}{mark}[{spot.index}]")
-        self.hard += [count >= -2 * _BOUND, count <= 2 * _BOUND]
+        unit = self._unit(spot)
+        bound = 2 * _BOUND + math.ceil(self._far / unit)
+        self.hard += [count >= -bound, count <= bound]
         if not mark:
             self.plain.append(count == 0)
-        unit = self._unit(spot)
         return z3.ToReal(count) * z3.RealVal(str(unit))
 
     def _unit(self, spot: Spot) -> Fraction:

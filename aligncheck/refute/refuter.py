@@ -14,7 +14,7 @@ from aligncheck.interpreter import Input, Inputs, Stopped
 from aligncheck.refute.candidates import legal, neighbours, parameter_choices, starting_databases
 from aligncheck.refute.certify import certified
 from aligncheck.refute.claims import claim_for
-from aligncheck.refute.cuts import ties, with_cuts
+from aligncheck.refute.cuts import beside, ties, with_cuts
 from aligncheck.refute.effort import Effort, OutOfTime
 from aligncheck.refute.events import Event, Exactly, Outputs
 from aligncheck.refute.explain import explained
@@ -34,7 +34,7 @@ from aligncheck.refute.search import (
     spread,
     unit_of,
 )
-from aligncheck.refute.violation import Attempt, Finding, NoViolation
+from aligncheck.refute.violation import Attempt, Ended, Finding, NoViolation, Searched
 from aligncheck.scenario import Scenario
 from aligncheck.syntax import nodes
 from aligncheck.syntax.nodes import Mechanism
@@ -43,8 +43,8 @@ SECONDS = 4.0
 """How long a search takes at most, the certificate included, unless the caller says otherwise."""
 _RESERVE, _CERTIFYING = 0.2, 0.15
 """The shares of the time that are kept for simpler numbers and the certificate, and for the latter alone."""
-_AFTERWARDS = 4
-"""Where steps are counted, so many times those of the search are for simpler numbers and the certificate."""
+_AFTERWARDS = 3_000
+"""Where steps are counted, so many more than for the search are for simpler numbers and the certificate."""
 LONGEST = 10
 _SURVEYED = (1, 2, 3, 4)
 """Lengths whose outputs are looked at one by one; longer inputs grow from shorter ones."""
@@ -97,9 +97,13 @@ def refute(mechanism: Mechanism, aim: Aim) -> Finding:
     whole = Effort(aim.seconds)
     meter = Meter(mechanism, whole.part(_share(aim, 1 - _RESERVE), aim.steps), aim.probabilities)
     hunt = _Hunt(meter, aim.any_will_do)
-    with suppress(OutOfTime):
+    ended = Ended.THROUGH
+    try:
         hunt.search(aim)
-    rest = whole.part(steps=None if aim.steps is None else _AFTERWARDS * aim.steps)
+    except OutOfTime:
+        ended = Ended.TIME if meter.effort.is_late else Ended.STEPS
+    searched = hunt.searched(meter.effort.steps, ended)
+    rest = whole.part(steps=None if aim.steps is None else _AFTERWARDS + aim.steps)
     meter.effort = rest.part(None if aim.seconds is None else rest.seconds_left() - _CERTIFYING * aim.seconds)
     for scored in hunt.ranked():
         if not scored.violates:
@@ -113,7 +117,7 @@ def refute(mechanism: Mechanism, aim: Aim) -> Finding:
             return violation
     if not hunt.looked:
         meter.left_out["no inputs that the declarations allow were found"] = None
-    return NoViolation(hunt.attempt(), meter.asked, tuple(meter.left_out), hunt.looked)
+    return NoViolation(hunt.attempt(), meter.asked, searched, tuple(meter.left_out), hunt.looked)
 
 
 def _share(aim: Aim, share: float) -> float | None:
@@ -126,9 +130,20 @@ class _Hunt:
     def __init__(self, meter: Meter, any_will_do: bool) -> None:
         self._meter = meter
         self._any_will_do = any_will_do
-        self.looked = False
+        self._looked: list[Scenario] = []
         self._mechanism = meter.mechanism
         self._kept: dict[int, dict[object, Scored]] = {}
+
+    @property
+    def looked(self) -> bool:
+        """Whether there were any inputs to look at."""
+        return bool(self._looked)
+
+    def searched(self, steps: int, ended: Ended) -> Searched:
+        """What was looked at so far."""
+        choices = {start.parameters for start in self._looked}
+        longest = max(self._kept, default=max(map(length_of, self._looked), default=0))
+        return Searched(len(choices), len(self._looked), longest, steps, ended)
 
     @property
     def by_length(self) -> dict[int, Scored]:
@@ -216,7 +231,7 @@ class _Hunt:
 
     def _parting(self, starts: Sequence[Sequence[Scenario]]) -> Iterator[Iterable[Scenario]]:
         """Databases on which the runs part, by the solver."""
-        timed = self._meter.effort.is_timed
+        timed = not self._meter.effort.is_counted
         pairs = (parting_pair(self._mechanism, each[0], timed=timed) for each in starts if each)
         yield from ([pair] for pair in pairs if pair is not None)
 
@@ -277,7 +292,7 @@ class _Hunt:
 
     def _survey(self, start: Scenario) -> None:
         """Look at the outputs on a database and its neighbours; follow the best ones."""
-        self.looked = True
+        self._looked.append(start)
         pairs = neighbours(self._mechanism, start) if start.data == start.data_prime else [start]
         found: list[tuple[Scored, Scored]] = []
         events = list(self._events(start, pairs))
@@ -301,6 +316,10 @@ class _Hunt:
             self._cut(near, far.score)
             if self._is_over():
                 return
+            if start.data == start.data_prime:
+                self._moving_numbers(start, near)
+                if self._is_over():
+                    return
         self._halfway(start, [near.candidate.event for near, _ in found[:_CUT]])
 
     def _only_beside(self, pairs: Sequence[Scenario], known: frozenset[Event]) -> None:
@@ -320,6 +339,25 @@ class _Hunt:
             self._consider(best)
             if best.level < math.inf and best.score > 1.1 * uncut:
                 self._consider(climbed(self._meter, best))
+
+    def _moving_numbers(self, start: Scenario, near: Scored) -> None:
+        """The neighbour that moves the released numbers most, which need not be the one under which the rest
+        of the event is rarest.
+        """
+        event = beside(self._meter, start, near.candidate.event)
+        best = None if event is None else best_neighbour(self._meter, start, event)
+        if best is None:
+            return
+        known = near.candidate.scenario
+        if {best.candidate.scenario.data, best.candidate.scenario.data_prime} == {
+            known.data,
+            known.data_prime,
+        }:
+            return
+        self._consider(best)
+        other = score(self._meter, Candidate(best.candidate.scenario, near.candidate.event))
+        if other is not None:
+            self._cut(other, other.score)
 
     def _halfway(self, start: Scenario, events: Sequence[Event]) -> None:
         """Half a step apart, so that lattices do not meet: what is an atom on D may be impossible on D'."""

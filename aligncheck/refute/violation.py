@@ -86,6 +86,27 @@ class Attempt:
     claim: Number
 
 
+class Ended(Enum):
+    """What ended a search: nothing was left to try, its steps were used up, or the time."""
+
+    THROUGH = "through"
+    STEPS = "steps"
+    TIME = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What was searched: so many choices of the public inputs, and pairs of databases to start from, of up to
+    `longest` answers in a list, in so many steps (see `Effort`).
+    """
+
+    choices: int
+    databases: int
+    longest: int
+    steps: int
+    ended: Ended
+
+
 @dataclass(frozen=True, slots=True)
 class NoViolation:
     """No violation was found. This claims nothing: another event or database may violate privacy.
@@ -96,6 +117,7 @@ class NoViolation:
 
     strongest: Attempt | None
     tried: int
+    searched: Searched
     left_out: tuple[str, ...] = ()
     looked: bool = True
 

@@ -21,7 +21,7 @@ from aligncheck.printable import printable
 from aligncheck.refute.events import describe
 from aligncheck.refute.probability import Ball
 from aligncheck.refute.result import Refutation, Unfinished, exit_status, name_of
-from aligncheck.refute.violation import Kind, NoViolation, Trace, Violation
+from aligncheck.refute.violation import Ended, Kind, NoViolation, Searched, Trace, Violation
 from aligncheck.replay import side_by_side
 from aligncheck.report.lines import Canvas, Lines, prose
 from aligncheck.report.machine import diagnostic_document, inputs_document, step_document
@@ -181,10 +181,39 @@ def _no_violation(canvas: Canvas, mechanism: Mechanism, outcome: NoViolation) ->
         yield from canvas.hanging(Text("left out: ", style="bold"), prose(reason))
     yield from canvas.hanging(
         Text("note: ", style="bold"),
-        prose(
-            f"this claims nothing ({outcome.tried} probabilities were computed); `aligncheck verify` proves"
-        ),
+        prose("this claims nothing; `aligncheck verify` proves"),
     )
+    if not outcome.looked:
+        return
+    yield from canvas.hanging(Text("searched: ", style="bold"), prose(_searched(outcome)))
+    public = [name for name, _ in strongest.scenario.parameters] if strongest is not None else []
+    given = f", and `--set {public[0]}=VALUE` one value of `{public[0]}`" if public else ""
+    yield from canvas.hanging(
+        Text("help: ", style="bold green"), prose(f"`--timeout 60` searches for a minute{given}")
+    )
+
+
+def _searched(outcome: NoViolation) -> str:
+    searched = outcome.searched
+    choices = _counted(searched.choices, "choice")
+    lists = f", of up to {_counted(searched.longest, 'answer')}" if searched.longest else ""
+    databases = _counted(searched.databases, "pair")
+    work = f"{_counted(outcome.tried, 'probability', 'probabilities')} in {_counted(searched.steps, 'step')}"
+    return (
+        f"{choices} of the parameters, {databases} of databases to start from{lists}; "
+        f"{work}: {_ENDED[searched.ended]}"
+    )
+
+
+def _counted(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+_ENDED = {
+    Ended.THROUGH: "then nothing was left to try",
+    Ended.STEPS: "there it stopped",
+    Ended.TIME: "there its time was over, on this machine",
+}
 
 
 def interval_text(ball: Ball) -> str:
@@ -257,10 +286,21 @@ def _result(refutation: Refutation) -> Json:
         "violation": _violation_document(source, outcome) if isinstance(outcome, Violation) else None,
         "strongest": _strongest_document(outcome) if isinstance(outcome, NoViolation) else None,
         "tried": outcome.tried if isinstance(outcome, NoViolation) else None,
+        "searched": _searched_document(outcome.searched) if isinstance(outcome, NoViolation) else None,
         "left_out": list(outcome.left_out) if isinstance(outcome, NoViolation) else [],
         "message": outcome.message if isinstance(outcome, Unfinished) else None,
         "diagnostic": diagnostic_document(source, outcome) if isinstance(outcome, Diagnostic) else None,
         "advice": list(refutation.advice),
+    }
+
+
+def _searched_document(searched: Searched) -> Json:
+    return {
+        "choices": searched.choices,
+        "databases": searched.databases,
+        "longest": searched.longest,
+        "steps": searched.steps,
+        "ended": searched.ended.value,
     }
 
 

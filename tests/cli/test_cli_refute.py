@@ -69,6 +69,26 @@ def test_no_violation(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.startswith("NO VIOLATION FOUND   enough.dp   half_noise   ")
     assert "strongest ratio seen: exp(1), within the exp(1) that `eps` allows" in out
     assert "this claims nothing" in out
+    assert "searched: " in out
+    assert "help: `--timeout 60` searches for a minute, and `--set eps=VALUE` one value of `eps`" in out
+
+
+@pytest.mark.usefixtures("folder")
+def test_by_default_a_search_counts_steps_and_says_what_ended_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    for _ in range(2):
+        assert main(["refute", "--json", "enough.dp"]) == 0
+        (result,) = json.loads(capsys.readouterr().out)["results"]
+        seen.append({**result, "seconds": None})
+    assert seen[0] == seen[1]
+    assert seen[0]["searched"]["ended"] == "through"
+    monkeypatch.setattr("aligncheck.commands.refuting.STEPS", 40)
+    assert main(["refute", "enough.dp"]) == 0
+    assert "there it stopped" in capsys.readouterr().out
+    assert main(["refute", "enough.dp", "--timeout", "0.05"]) == 0
+    assert "there its time was over" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("folder")

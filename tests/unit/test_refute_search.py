@@ -22,7 +22,7 @@ from aligncheck.refute.probability import Ball
 from aligncheck.refute.refuter import Aim, refute
 from aligncheck.refute.search import Candidate, best_neighbour, grown
 from aligncheck.refute.trace import ends_in, trace_of
-from aligncheck.refute.violation import NoViolation, Violation
+from aligncheck.refute.violation import Ended, NoViolation, Violation
 from aligncheck.scenario import Scenario
 from aligncheck.syntax.nodes import Binary, Mechanism, Number
 from aligncheck.syntax.parse import parse, read_source
@@ -188,8 +188,10 @@ def test_steps_count_for_the_whole_too() -> None:
     assert last.is_over
     with pytest.raises(OutOfTime):
         last.step()
-    assert not whole.is_timed
-    assert whole.part(seconds=3).is_timed
+    assert whole.part(seconds=3).is_counted
+    assert not Effort(seconds=3).part().is_counted
+    assert Effort(seconds=-1).part(steps=3).is_late
+    assert not whole.is_late
     assert whole.seconds_left() == math.inf
     assert Effort(0).part().is_over
 
@@ -211,3 +213,39 @@ def test_inputs_that_do_not_exist_are_told() -> None:
     assert isinstance(found, NoViolation)
     assert found.strongest is None
     assert found.left_out == ("no inputs that the declarations allow were found",)
+
+
+ONE = "q : queries, sensitivity 1, adjacency one\neps : real where eps > 0"
+SINGLE = "q : query, sensitivity 1\neps : real where eps > 0"
+NOT_PRIVATE = {
+    "the answer that moves a number is not the first": (ONE, "emit p(2*q[1] + eta)"),
+    "the answers of a sum cancel where they move by pattern": (
+        ONE.replace("one", "moved"),
+        "emit p(2*q[0] + 2*q[1] + eta)",
+    ),
+    "a test far from 0": (SINGLE, "if q >= 1000: emit p(2*q + eta)\nelse: emit p(q + eta)"),
+    "a test far from 0, in a loop": (
+        ONE,
+        "for i, x in q:\n  if x <= -300: emit low\n  else: emit high\nemit p(q[0] + eta)",
+    ),
+    "a rounded number": (SINGLE, "emit p(floor(2*q + eta))"),
+    "the inverse of a number": (SINGLE, "emit p(1/(1 + abs(2*q + eta)))"),
+}
+
+
+@pytest.mark.parametrize("kind", NOT_PRIVATE)
+def test_kinds_of_violations_that_patterns_alone_miss(kind: str) -> None:
+    inputs, program = NOT_PRIVATE[kind]
+    of = mechanism(f"eta ~ Lap(1/eps)\n{program}", inputs=inputs)
+    assert isinstance(refute(of, Aim(seconds=None, steps=1000, any_will_do=True, explain=False)), Violation)
+
+
+def test_what_was_searched_is_told() -> None:
+    of = mechanism(ABOVE)
+    found = [refute(of, Aim(seconds=None, steps=steps)) for steps in (300, 300, 600)]
+    searched = [one.searched for one in found if isinstance(one, NoViolation)]
+    assert searched[0] == searched[1] != searched[2]
+    assert [one.ended for one in searched] == [Ended.STEPS] * 3
+    late = refute(of, Aim(seconds=0.01, steps=600))
+    assert isinstance(late, NoViolation)
+    assert late.searched.ended is Ended.TIME
