@@ -23,6 +23,8 @@ from aligncheck.syntax.nodes import Adjacency, Mechanism, Sort
 
 MOST_CHOICES = 24
 """So many choices of the parameters are offered for one length."""
+_WHOLE = 3
+"""So many whole numbers are set together."""
 _CONSTANTS = 6
 """So many numbers of the program are tried."""
 _RANKS = 5
@@ -80,6 +82,7 @@ def parameter_choices(mechanism: Mechanism, length: int, fixed: Mapping[str, Inp
                 break
     if not found:
         return _within_ranges(mechanism, length, fixed, public)
+    found += _whole_numbers(public, blank, length, fixed, found)
     for item in public:
         if isinstance(item, nodes.Parameter) and item.name not in fixed and item.sort is not Sort.BOOL:
             for constant in constants_of(mechanism)[:_CONSTANTS]:
@@ -92,6 +95,30 @@ def parameter_choices(mechanism: Mechanism, length: int, fixed: Mapping[str, Inp
                 ):
                     found.append(chosen)
     return found
+
+
+def _whole_numbers(
+    public: Sequence[nodes.Parameter | nodes.PublicVector],
+    blank: Mapping[str, Input],
+    length: int,
+    fixed: Mapping[str, Input],
+    found: Sequence[Inputs],
+) -> list[Inputs]:
+    """The first choice with all whole numbers 1, 2 or the number of answers: some programs come to the point
+    only where one is small and another is not.
+    """
+    names = [
+        item.name
+        for item in public
+        if isinstance(item, nodes.Parameter) and item.sort is Sort.INT and item.name not in fixed
+    ]
+    more: list[Inputs] = []
+    for values in product(sorted({1, 2, length}), repeat=len(names)) if 1 < len(names) <= _WHOLE else ():
+        others = dict(zip(names, map(Fraction, values), strict=True))
+        chosen = tuple((name, others.get(name, value)) for name, value in found[0])
+        if chosen not in found and all(_holds(item, {**blank, **dict(chosen)}) for item in public):
+            more.append(chosen)
+    return more
 
 
 def _within_ranges(

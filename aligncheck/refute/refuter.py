@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from aligncheck.exact import Undecided, Undefined
-from aligncheck.internal import InternalError
 from aligncheck.interpreter import Input, Inputs, Stopped
 from aligncheck.refute.candidates import legal, neighbours, parameter_choices, starting_databases
 from aligncheck.refute.certify import certified
@@ -52,6 +51,8 @@ _OUTPUTS = 48
 """So many different outputs are looked at for each database."""
 _BESIDE, _APART = 5, 3
 _RUNS, _MORE_RUNS, _AROUND = 5, 30, 5
+_EACH = 3
+"""So many choices of whole numbers are looked at for each length before any others are."""
 _CUT, _PARENTS, _PATIENCE = 5, 4, 2
 _ROUNDING = 1e-9
 _WORTH = 0.01
@@ -131,6 +132,7 @@ class _Hunt:
         self._meter = meter
         self._any_will_do = any_will_do
         self._looked: list[Scenario] = []
+        self._later: list[tuple[Scenario, Scored]] = []
         self._mechanism = meter.mechanism
         self._kept: dict[int, dict[object, Scored]] = {}
 
@@ -220,6 +222,7 @@ class _Hunt:
         yield from (each[:1] for each in first[1:2])
         yield from self._tied(first[2:])
         yield from self._growing()
+        yield from self._other_moves()
         yield from self._more(choices)
         yield from self._stray(choices, lengths[:2])
         yield from (each[:1] for each in first[2:3])
@@ -259,18 +262,32 @@ class _Hunt:
                 self._consider(climbed(self._meter, best))
             yield ()
 
+    def _other_moves(self) -> Iterator[Iterable[Scenario]]:
+        """No databases: of those looked at so far neighbours that move the numbers, if they were chosen by
+        how they change the rest of the event.
+        """
+        for start, near in self._later:
+            self._moving_numbers(start, near)
+            yield ()
+
     def _more(self, choices: dict[int, list[Inputs]]) -> Iterator[Iterable[Scenario]]:
-        """Whole numbers that are one larger, such as how many answers are to be given."""
+        """Other whole numbers, such as how many answers are to be given."""
         whole = {
             item.name
             for item in self._mechanism.inputs
             if isinstance(item, nodes.Parameter) and item.sort is nodes.Sort.INT
         }
-        for length in (2, 3, 4):
-            for parameters in choices.get(length, [])[1:]:
-                first = dict(choices[length][0])
-                other = [name for name, value in parameters if value != first[name]]
-                if len(other) == 1 and other[0] in whole:
+        others = {
+            length: sorted(
+                (each for each in held[1:] if whole.issuperset(_changed(held[0], each))),
+                key=lambda each: _whole_first(each, whole, length),
+            )
+            for length, held in choices.items()
+            if held and length > 1
+        }
+        for some in (slice(_EACH), slice(_EACH, None)):
+            for length, held in others.items():
+                for parameters in held[some]:
                     yield starting_databases(self._mechanism, length, parameters)[:1]
 
     def _growing(self) -> Iterator[Iterable[Scenario]]:
@@ -316,10 +333,14 @@ class _Hunt:
             self._cut(near, far.score)
             if self._is_over():
                 return
-            if start.data == start.data_prime:
-                self._moving_numbers(start, near)
-                if self._is_over():
-                    return
+            if start.data != start.data_prime:
+                continue
+            if near.level > _ROUNDING:
+                self._later.append((start, near))
+                continue
+            self._moving_numbers(start, near)
+            if self._is_over():
+                return
         self._halfway(start, [near.candidate.event for near, _ in found[:_CUT]])
 
     def _only_beside(self, pairs: Sequence[Scenario], known: frozenset[Event]) -> None:
@@ -396,29 +417,28 @@ class _Hunt:
             return
         stale = 0
         while (length := max(self._kept, default=LONGEST)) < LONGEST and stale < _PATIENCE:
-            before = self._best
-            self._lengthen_from(length)
-            best = self._best
-            if before is None:
-                raise InternalError("what was kept has a best")
-            if best is None:
-                raise InternalError("what was kept has a best")
+            gain = self._lengthen_from(length)
             if self._is_over() or (self._any_will_do and self._violates()):
                 return
-            stale = 0 if best.score >= before.score + _WORTH else stale + 1
+            stale = 0 if gain >= _WORTH else stale + 1
 
-    def _lengthen_from(self, length: int) -> None:
+    def _lengthen_from(self, length: int) -> float:
+        """How much the one that gained most by one more answer is better than its parent: what gains steadily
+        may pass what is better and does not gain.
+        """
         parents = sorted(self._kept[length].values(), key=_score, reverse=True)[:_PARENTS]
         tried: dict[object, Scored] = {}
-        for candidate in dict.fromkeys(
-            one for parent in parents for one in grown(self._mechanism, parent.candidate)
-        ):
+        gain = 0.0
+        for candidate, before in {
+            one: parent.score for parent in parents for one in grown(self._mechanism, parent.candidate)
+        }.items():
             if not legal(self._mechanism, candidate.scenario):
                 continue
             scored = score(self._meter, candidate)
             kind = _kind(candidate)
             if scored is not None and (kind not in tried or scored.score > tried[kind].score):
                 tried[kind] = scored
+                gain = max(gain, scored.score - before)
         best = sorted(tried.values(), key=_score, reverse=True)[:_PARENTS]
         for scored in best:
             self._consider(scored)
@@ -427,6 +447,18 @@ class _Hunt:
             self._consider(climbed(self._meter, scored, rounds=3))
         if not best:
             self._kept[length + 1] = {}
+        return gain
+
+
+def _changed(one: Inputs, other: Inputs) -> set[str]:
+    """The names of which two choices hold different values."""
+    return {name for (name, value), (_, new) in zip(one, other, strict=True) if value != new}
+
+
+def _whole_first(parameters: Inputs, whole: set[str], length: int) -> tuple[bool, Fraction]:
+    """Whole numbers up to the number of answers first, of these the largest: more of the program runs."""
+    values = [value for name, value in parameters if name in whole and isinstance(value, Fraction)]
+    return max(values, default=Fraction(0)) > length, -sum(values, Fraction(0))
 
 
 def _score(scored: Scored) -> float:
