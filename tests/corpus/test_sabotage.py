@@ -169,11 +169,6 @@ SABOTEURS: dict[str, dict[str, Callable[[Patch], None]]] = {
         "no invariants": _chosen("injective", lambda cut: ()),
     },
     "discharge.search": {"finds nothing": finds_no_violation},
-    "choices": {
-        "chooses nothing": _gives(
-            (), "aligncheck.discharge.search.allowed", "aligncheck.discharge.search.constants_of"
-        )
-    },
     "discharge.realise": {"realises nothing": realises_nothing},
     "discharge.contradiction": {"sees none": _gives((), "aligncheck.judge.contradiction")},
     "choices": {
