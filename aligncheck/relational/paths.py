@@ -1144,13 +1144,18 @@ def _always_evaluated(expr: Expr) -> Iterator[Expr]:
     their own index.
     """
     yield expr
+    for part in _evaluated_with(expr):
+        yield from _always_evaluated(part)
+
+
+def _evaluated_with(expr: Expr) -> tuple[Expr, ...]:
     match expr:
         case Gather():
-            return
+            return ()
         case nodes.Conditional(test=test):
-            parts: tuple[Expr, ...] = (test,)
+            return (test,)
         case nodes.Logic(args=args):
-            parts = args[:1]
+            return args[:1]
         case (
             nodes.Number()
             | nodes.Boolean()
@@ -1165,9 +1170,7 @@ def _always_evaluated(expr: Expr) -> Iterator[Expr]:
             | OutCount()
             | nodes.Member()
         ):
-            parts = tuple(parts_of(expr))
-    for part in parts:
-        yield from _always_evaluated(part)
+            return tuple(parts_of(expr))
 
 
 def _established(state: _State) -> tuple[Term, ...]:

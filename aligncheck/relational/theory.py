@@ -284,8 +284,8 @@ class Theory:
             if not isinstance(item, Queries):
                 continue
             for name in item.names:
-                for clauses, *said in self._sensible_clauses(item, generic):
-                    found.append((self._where_read(name, clauses, generic), *said))
+                for clauses, holds, text, span in self._sensible_clauses(item, generic):
+                    found.append((self._where_read(name, clauses, generic), holds, text, span))
         return tuple(found)
 
     def _where_read(self, name: str, clauses: tuple[Expr, ...], index: Term) -> tuple[Term, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from oracle import compiled
@@ -73,7 +74,7 @@ def test_two_kinds_of_one_name_are_refused_or_told_apart(kind: str, tmp_path: Pa
             refusals.append(error.diagnostic.message)
             continue
         apart += 1
-        cls = compiled(mechanism, Mode.REFINED)
+        cls: Any = compiled(mechanism, Mode.REFINED)
         given = {each.keyword: [1, 2, 3] if each.vector else 1 for each in cls.spec.parameters}
         functions = {each.keyword: abs for each in cls.spec.functions}
         result = cls(**given, **functions)([1, 2, 3])

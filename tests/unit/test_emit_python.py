@@ -605,7 +605,8 @@ def test_the_result_as_a_frame(adaptive: Any) -> None:
 def test_what_no_float_holds_is_infinite_in_a_frame() -> None:
     text = (ROOT / "specs" / "partial_sum.dp").read_text("utf-8")
     for sign in (1, -1):
-        frame = compiled(spec(text))(eps=1)([sign * 1e308, sign * 1e308]).to_frame()
+        cls: Any = compiled(spec(text))
+        frame = cls(eps=1)([sign * 1e308, sign * 1e308]).to_frame()
         assert list(frame["value"]) == [sign * float("inf")]
 
 
@@ -623,7 +624,8 @@ def test_frames_keep_every_label_and_whole_numbers_whole() -> None:
           emit done(gap = eta)
     """
     series = pd.Series([-1e6, 1e6, -1e6, 1e6], index=[10, 11, 12, 13])
-    frame = compiled(spec(text))(eps=1, testing_seed=1)(series).to_frame()
+    cls: Any = compiled(spec(text))
+    frame = cls(eps=1, testing_seed=1)(series).to_frame()
     assert list(frame.index) == [11, 13, None]
     assert [type(label) for label in frame.index[:2]] == [int, int]
     assert (str(frame["index"].dtype), list(frame["index"][:2])) == ("Int64", [1, 3])
