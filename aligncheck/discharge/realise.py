@@ -149,7 +149,7 @@ def _noise_for(site: CallSite, records: tuple[Wish, ...], until: float) -> CallN
     try:
         theory = Theory(callee, Grounding(ground, lengths))
         known = [fact for name, value in given.items() for fact in _known(theory, name, value)]
-        paths = unrolled(theory, Unroll(rounds + 2, _PATHS)).paths
+        paths = unrolled(theory, Unroll(rounds + 2, _PATHS, until)).paths
     except (TooManyPathsError, UnsupportedError, ZeroDivisionError):
         return None
     smt = Smt(theory, whole=True, deadline=until)

@@ -299,7 +299,7 @@ class _Search:
     def run(self) -> Violation | None:
         """A confirmed violation, as small as a few tries can make it."""
         try:
-            analysis = unrolled(self.theory, Unroll(self.length + 2, _PATHS))
+            analysis = unrolled(self.theory, Unroll(self.length + 2, _PATHS, self.until))
         except (TooManyPathsError, UnsupportedError, ZeroDivisionError):
             return None
         smt = Smt(self.theory, whole=True, deadline=self.until)

@@ -125,6 +125,8 @@ class Smt:
         assumed = [self.normal(h) for h in hypotheses]
         if target == TRUE or FALSE in assumed:
             return Reply(Answer.VALID)
+        if self._late():
+            return Reply(Answer.UNKNOWN)
         asked = [*assumed, not_(target)]
         if self.facts.has_sets:  # few questions need what sets mean, and it is long
             brief = [*asked, *self.facts.about(asked, sets=False)]
@@ -146,6 +148,8 @@ class Smt:
         terms = [canonical(f) for f in facts]
         if FALSE in terms:
             return Reply(Answer.VALID)
+        if self._late():
+            return Reply(Answer.UNKNOWN)
         terms += self.facts.about(terms)
         solver = self._asking(self.full, terms)
         if limits is not None:
@@ -174,6 +178,8 @@ class Smt:
         goals = {key: self.normal(claim) for key, claim in claims.items()}
         if FALSE in assumed:
             return list(goals), []
+        if self._late():
+            return [], list(goals)
         known = nonlinear if nonlinear is not None else set()
         tried = {k: goal for k, goal in goals.items() if k not in known}
         proved: list[Term] = []
@@ -267,18 +273,23 @@ class Smt:
     def _check(self, solver: Any, milliseconds: int) -> Any:
         """Z3's answer within a number of steps."""
         self.queries += 1
+        if self._late():
+            return z3.unknown
         fence = (_PATIENCE_FOR_MODELS if self.whole else PATIENCE) * milliseconds
         start = time.monotonic()
         if self.deadline is not None:
-            fence = min(fence, int((self.deadline - start) * 1000))
-            if fence <= 0:
-                self.hurried = True
-                return z3.unknown
+            fence = min(fence, max(1, int((self.deadline - start) * 1000)))
         limit(solver, fence, max(1, STEPS_PER_MILLISECOND * milliseconds))
         answer = solver.check()
         if answer == z3.unknown and time.monotonic() - start >= fence / 1000:
             self.hurried = True
         return answer
+
+    def _late(self) -> bool:
+        """Whether the time is over, so that no question is even written down."""
+        late = self.deadline is not None and time.monotonic() >= self.deadline
+        self.hurried = self.hurried or late
+        return late
 
     def _has_many_cases(self, terms: Collection[Term]) -> bool:
         """Whether a question is of those that the general solver answers sooner."""

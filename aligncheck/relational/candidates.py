@@ -6,11 +6,11 @@ wrong candidate costs time, never soundness (design, sections 2 and 8).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations, islice, product
 
 from aligncheck.internal import InternalError
 from aligncheck.relational.applied import Applied
@@ -931,19 +931,30 @@ def _implied_parts(test: Term) -> Iterable[Term]:
 
 
 def _simplified(term: Term) -> Term:
-    """The term folded anew, so that decided tests disappear."""
-    return rebuilt(term, _simplified)
+    """The term folded anew, so that decided tests disappear; each part once, as often as it occurs."""
+    memo: dict[Term, Term] = {}
+
+    def go(part: Term) -> Term:
+        done = memo.get(part)
+        if done is None:
+            done = memo[part] = rebuilt(part, go)
+        return done
+
+    return go(term)
 
 
 def _cases(term: Term) -> list[Term]:
-    """The values of a term in all its cases (at most 8)."""
+    """The values of a term in its cases (at most 8, among the first 64)."""
+    return _distinct(islice(_leaves(term), 64))[:8] or [ZERO]
+
+
+def _leaves(term: Term) -> Iterator[Term]:
     split = next((t for t in subterms((term,)) if isinstance(t, Ite)), None)
     if split is None:
-        return [term]
-    found = []
-    for arm in (split.then, split.otherwise):
-        found += _cases(substitute(term, {split: arm}))
-    return _distinct(found)[:8] or [ZERO]
+        yield term
+    else:
+        for arm in (split.then, split.otherwise):
+            yield from _leaves(substitute(term, {split: arm}))
 
 
 def _sizes(form: Term) -> list[Term]:

@@ -15,6 +15,8 @@ counterexamples, never a proof.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
@@ -314,15 +316,23 @@ class Analysis:
 
 
 class TooManyPathsError(Exception):
-    """The program has more paths than the limit; carries the limit."""
+    """The program has more paths than the limit; carries the limit. Unrolled, it may also take too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unroll:
-    """Rounds to allow for a `while` loop, and how many paths to follow, in a concrete search."""
+    """Rounds to allow for a `while` loop, how many paths to follow, and until when (`time.monotonic()`), in a
+    concrete search.
+    """
 
     rounds: int
     limit: int
+    until: float = math.inf
+
+    def allows(self, states: list[_State]) -> bool:
+        """Whether so many runs, as long as these, are still followed."""
+        longest = max((len(state.events) for state in states), default=0)
+        return len(states) <= self.limit and longest <= LONGEST_RUN and time.monotonic() <= self.until
 
 
 @dataclass
@@ -339,6 +349,8 @@ class _State:
 
 
 PATH_LIMIT = 2048
+LONGEST_RUN = 1000
+"""So many events of a run that is unrolled are followed: `range(10000)` takes its time."""
 ARMS_LIMIT = 16
 """So many arms of one hidden `if` are told apart; beyond that they merge into conditional terms."""
 
@@ -593,7 +605,7 @@ class _Machine:
         limit = self.unroll.limit if self.unroll else PATH_LIMIT
         for stmt in body:
             states = self.statement(stmt, states)
-            if len(states) > limit:
+            if len(states) > limit or not (self.unroll is None or self.unroll.allows(states)):
                 raise TooManyPathsError(limit)
         return states
 

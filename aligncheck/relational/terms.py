@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, KeysView
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -260,13 +261,21 @@ def summands(term: Term) -> tuple[tuple[tuple[Term, Fraction], ...], Fraction]:
     return ((term, _UNIT),), _NONE
 
 
+_LONG_TEXT, _KEPT_TEXT = 4096, 64
+
+
 def order_key(term: Term) -> str:
-    """A text that is the same for equal terms: a canonical order of summands and factors; never used to tell
-    terms apart.
+    """A text that is the same for equal terms: a canonical order of summands and factors.
+
+    A term that shares its parts may be exponentially long when it is spelt out, so where a text is long its
+    digest stands for it: terms with one text are equal, as sure as nobody knows two texts with one SHA-256.
     """
     key = term.__dict__.get("_k")
     if key is None:
-        key = term.__dict__["_k"] = _spelled(term)
+        key = _spelled(term)
+        if len(key) > _LONG_TEXT:
+            key = f"{key[:_KEPT_TEXT]}...{sha256(key.encode()).hexdigest()}"
+        term.__dict__["_k"] = key
     return str(key)
 
 

@@ -172,3 +172,35 @@ def test_clauses_that_contradict_each_other_are_marked_and_no_others(
     diagnostic = result["diagnostic"]
     assert (status, diagnostic["code"]) == (2, "contradictory-where")
     assert [place["text"] for place in (diagnostic, *diagnostic["related"])] == marked
+
+
+MANY_TESTS = "\n".join(f"    if y + eta > {i}: x = x + 1" for i in range(12))
+DOUBLED = "\n".join(f"  if x > p: x = x + {i} + p\n  else: x = x*2" for i in range(20))
+LONG = {
+    "private_tests_in_a_loop": (f"  x = 0\n  for i, y in q:\n{MANY_TESTS}\n  emit r(x + eta)", "", {1}),
+    "values_that_occur_twice_in_the_next": (f"  x = 0\n{DOUBLED}\n  emit r(x + eta)", "  eta += p - p'", {1}),
+    "feedback": (
+        "  y = 1\n  for t in range(10000):\n    a[t] ~ Lap(1/y)\n    y = clip(y*(p + a[t]), 1, 2)\n  emit r",
+        "  a[t] += p - p'",
+        {1, 3},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_runs_and_nested_tests_keep_their_limits(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, align, statuses = LONG[name]
+    inputs = (
+        "  q : queries, sensitivity 1, adjacency all\n  p : query, sensitivity 1\n  eps : real where eps > 0"
+    )
+    head = f"mechanism m\ninput\n{inputs}\nprivacy eps\nprogram\n  eta ~ Lap(1/eps)\n"
+    text = f"{head}{program}\nalign\n{align or '  eta += 0'}\n"
+    path = tmp_path / "m.dp"
+    path.write_text(text)
+    start = time.monotonic()
+    timeout = "2" if statuses == {1, 3} else "30"
+    assert main(["verify", str(path), "--timeout", timeout]) in statuses
+    assert "memory" not in capsys.readouterr().out
+    assert time.monotonic() - start < float(timeout) + 8

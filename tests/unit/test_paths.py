@@ -330,6 +330,14 @@ def test_unrolled_paths_are_whole_runs() -> None:
     assert {(p.origin, p.target) for p in found.paths} == {(0, None)}
 
 
+@pytest.mark.parametrize("unroll", [Unroll(3, 100), Unroll(3, 100, until=0.0)])
+def test_what_takes_too_long_is_not_unrolled(unroll: Unroll) -> None:
+    rounds = 10_000 if unroll.until else 10
+    spec = mechanism(f"for t in range({rounds}):\n  a[t] ~ Lap(1)\n  emit r(a[t])")
+    with pytest.raises(TooManyPathsError):
+        unrolled(Theory(spec, Grounding({}, {})), unroll)
+
+
 def test_blocks_say_what_they_change() -> None:
     spec = mechanism("a = 1\nfor i, x in q:\n  xi[i] ~ Lap(1)\n  emit t\n  b = 2\nif k > 1: a = 2")
     assigned, drawn, emits = changed_in(spec.body)
