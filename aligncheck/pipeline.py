@@ -57,13 +57,15 @@ def verify_file(path: str, options: Options) -> Result:
 @dataclass(frozen=True, slots=True)
 class Certification:
     """The result for a spec, and the form of it that runs. `form` is its proof and `sections` are those of
-    its certificate; where a VERIFIED spec has none, `problem` says why, as the end of a sentence.
+    its certificate; where a VERIFIED spec has none, `problem` says why, as the end of a sentence, and
+    `proved` whether its form is proved all the same.
     """
 
     result: Result
     form: Verified | None = None
     sections: tuple[Section, ...] = ()
     problem: str | None = None
+    proved: bool = False
 
 
 def certify_file(path: str, options: Options, mode: Mode) -> Certification:
@@ -127,7 +129,7 @@ def _certified(
     except SpecError as error:
         return replace(done, problem=error.diagnostic.message)
     except ProofError as error:
-        return replace(done, problem=f"the proof has no certificate: {error}")
+        return replace(done, problem=f"the proof has no certificate: {error}", proved=True)
     return replace(done, form=proof, sections=sections)
 
 

@@ -80,16 +80,27 @@ class Checked:
 def check_file(text: str, solvers: Sequence[Solver], emit: Emit) -> Checked:
     """Checks the text of a generated file. Raises SolverMissingError, never anything about the file."""
     start = time.perf_counter()
+    made = ""
     try:
         parts = detached(text)
+        made = parts.sections[0].text.partition(",")[0] if parts.sections else ""
         checking = _Checking(parts, tuple(solvers), emit)
         checking.run()
+        checked = checking.result(time.perf_counter() - start)
     except FormatError as error:
         fault = Fault("certificate", error.line, str(error))
-        return Checked(None, None, None, 0, 0, time.perf_counter() - start, (fault,))
+        checked = Checked(None, None, None, 0, 0, time.perf_counter() - start, (fault,))
     except _HopelessError as error:
-        return Checked(None, None, None, 0, 0, time.perf_counter() - start, (error.fault,))
-    return checking.result(time.perf_counter() - start)
+        checked = Checked(None, None, None, 0, 0, time.perf_counter() - start, (error.fault,))
+    return replace(checked, faults=tuple(_of_its_time(fault, made) for fault in checked.faults))
+
+
+def _of_its_time(fault: Fault, made: str) -> Fault:
+    """A fault, said of what another version may have had a right to write."""
+    if not made.startswith("aligncheck ") or made == f"aligncheck {__version__}":
+        return fault
+    then = f"(the file was made by {made}, this is {__version__}: compile it again)"
+    return replace(fault, message=f"{fault.message} {then}")
 
 
 class _HopelessError(Exception):
@@ -264,9 +275,6 @@ class _Checking:
         if place is not None:
             what = f"`{wanted[place]}`" if place < len(wanted) else "nothing more"
             message = f"not what is generated from the spec: {_cut(what)}"
-            made = self.parts.sections[0].text.partition(",")[0]
-            if made != f"aligncheck {__version__}":
-                message += f" (the file was made by {made}, this is {__version__})"
             self.faults.append(Fault("code", place + 1, message))
 
 

@@ -12,7 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
-OPENING = "certificate, format 1"
+_OPENING = "certificate, format "
+FORMAT = 2
+"""Counts the changes after which certificates that were written before are no longer accepted."""
+OPENING = f"{_OPENING}{FORMAT}"
 CLOSING = "digest"
 MAKER = "made by"
 MODE = "mode"
@@ -28,6 +31,10 @@ class FormatError(Exception):
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
         self.line = line
+
+
+class OtherFormatError(FormatError):
+    """A certificate as another version writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +100,8 @@ def detached(text: str) -> Attached:
         line = text.count("\n", 0, text.index("\r")) + 1
         raise FormatError("a carriage return, behind which code could hide", line)
     opening = f"\n\n\n{_TITLE}{OPENING}\n"
+    if opening not in text:
+        _refuse_other_formats(text)
     if text.count(opening) != 1:
         how = "no" if opening not in text else "more than one"
         raise FormatError(f"{how} certificate (`{_TITLE}{OPENING}` after two empty lines) is in this file")
@@ -106,6 +115,22 @@ def detached(text: str) -> Attached:
     last = sections.pop()
     before = text[: text.rindex(f"{_TITLE}{CLOSING}\n")]
     return Attached(code, tuple(sections), last.lines == (f"sha256 {digest(before)}",))
+
+
+_OTHER = re.compile(rf"\n\n\n{_TITLE}{_OPENING}([0-9]+)\n", re.ASCII)
+_MADE = re.compile(rf"\n{_TITLE}{MAKER}\n{re.escape(_LINE)}(aligncheck [0-9a-z.+]+), ", re.ASCII)
+
+
+def _refuse_other_formats(text: str) -> None:
+    """Raises OtherFormatError where that is all that is wrong at the certificate's beginning."""
+    if (other := _OTHER.search(text)) is not None:
+        made = _MADE.search(text, other.start())
+        by = "another version" if made is None else made[1]
+        raise OtherFormatError(
+            f"the certificate is written in format {other[1]}, by {by}; this version reads format {FORMAT}: "
+            "compile it again",
+            text.count("\n", 0, other.end()),
+        )
 
 
 def _read(text: str, line: int) -> list[Section]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from aligncheck.commands import CommandError
 from aligncheck.commands.telling import tell
+from aligncheck.files import exists, opened
 from aligncheck.workers import Died, Done, Lost, Outcome, OutOfMemory, Raised, Supervision, TimedOut, in_order
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def spec_files(paths: Sequence[str]) -> list[str]:
 
     Raises CommandError for a path that is not there and for a folder without specs.
     """
-    missing = [path for path in paths if not os.path.exists(path)]
+    missing = [path for path in paths if not exists(path)]
     if missing:
         raise CommandError("no such file or folder: " + ", ".join(f"`{path}`" for path in missing))
     found = [file for path in paths for file in (_specs_under(path) if os.path.isdir(path) else [path])]
@@ -54,7 +55,7 @@ def one_file(path: str) -> str:
     """`path`, if it is a file. Raises CommandError otherwise."""
     if os.path.isdir(path):
         raise CommandError(f"`{path}` is a folder; this command takes one file")
-    if not os.path.exists(path):
+    if not exists(path):
         raise CommandError(f"no such file: `{path}`")
     return path
 
@@ -62,7 +63,7 @@ def one_file(path: str) -> str:
 def text_of(path: str) -> str:
     """The text of a file that may be a generated module. Raises CommandError."""
     try:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             data = file.read(_LARGEST + 1)
     except OSError as error:
         raise CommandError(f"cannot read `{path}`: {error.strerror}") from error

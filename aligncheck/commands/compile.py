@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aligncheck.commands import CommandError
@@ -55,6 +56,8 @@ def compile_spec(
     if output is not None:
         if os.path.realpath(output) == os.path.realpath(file):
             raise CommandError(f"`{output}` is the spec itself")
+        if smt is not None and Path(os.path.realpath(smt)).is_relative_to(os.path.realpath(output)):
+            raise CommandError(f"`{output}` cannot be the module, and the folder `{smt}` be there")
         _refuse_to_overwrite(output, force)
     how = Mode.LATTICE if mode is None else Mode(mode)
     done, contradiction = certified_and_searched(file, timeout, how)
@@ -114,7 +117,7 @@ def _made(path: str, done: Certification, contradiction: Refutation | None, mode
         tell(f"aligncheck: {refusal}", error=True)
         return exit_status(verdict)
     if done.form is None:
-        first, *more = _refusal(mode, done.problem).split("\n")
+        first, *more = _refusal(mode, done).split("\n")
         tell(f"aligncheck: not compiled: `{path}` is VERIFIED, {first}", *more, error=True)
         return UNDECIDED
     if contradiction is not None:
@@ -144,24 +147,47 @@ def _ask_for_a_report(path: str, contradiction: Refutation, mode: Mode) -> None:
     )
 
 
-def _refusal(mode: Mode, problem: str | None) -> str:
+_REFUSED = {
+    Mode.LATTICE: "not proved on a lattice: ",
+    Mode.REFINED: "its noise cannot be drawn as finely as its decisions need: ",
+    Mode.FLOAT: "",
+}
+_INSTEAD = {
+    Mode.LATTICE: (
+        Mode.REFINED,
+        "  `--mode refined` draws real-valued noise exactly, as finely as each decision needs, and "
+        "rounds what is released",
+    ),
+    Mode.REFINED: (Mode.LATTICE, "  `--mode lattice` (the default) may be proved all the same"),
+}
+
+
+def _refusal(mode: Mode, done: Certification) -> str:
     """Why a verified spec is not compiled for a mode, and what else can be done with it."""
-    match mode:
-        case Mode.LATTICE:
-            return (
-                f"but not proved on a lattice: {problem}\n"
-                "  `--mode refined` draws real-valued noise exactly, as finely as each decision needs, and "
-                "rounds what is released\n"
-                "  `--mode float` computes in floating point, which no proof covers"
-            )
-        case Mode.REFINED:
-            return (
-                f"but its noise cannot be drawn as finely as its decisions need: {problem}\n"
-                "  `--mode lattice` (the default) may be proved all the same\n"
-                "  `--mode float` computes in floating point, which no proof covers"
-            )
-        case Mode.FLOAT:
-            return f"but has no certificate: {problem}"
+    lines = [f"but {'' if done.proved else _REFUSED[mode]}{done.problem}"]
+    if mode in _INSTEAD:
+        other, hint = _INSTEAD[mode]
+        if _has_form(done, other):
+            lines.append(hint)
+        lines.append("  `--mode float` computes in floating point, which no proof covers")
+    return "\n".join(lines)
+
+
+def _has_form(done: Certification, mode: Mode) -> bool:
+    """Whether a verified spec can be brought into the form that runs in a mode, be that proved or not."""
+    from aligncheck.diagnostics import SpecError
+    from aligncheck.forms import NoFormError, form_of
+    from aligncheck.source import Source
+    from aligncheck.verdict import Verified
+
+    verdict = done.result.verdict
+    if not isinstance(verdict, Verified):
+        return False
+    try:
+        form_of(verdict.mechanism, Source(done.result.path, done.result.text), mode)
+    except (NoFormError, SpecError):
+        return False
+    return True
 
 
 def _write_scripts(folder: str, sections: tuple[Section, ...], force: bool) -> None:

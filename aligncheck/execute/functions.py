@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+import traceback
 import types
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -11,7 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from aligncheck.execute.errors import RunError
+from aligncheck.files import opened
 from aligncheck.runtime import FunctionInfo, Spec
+
+
+class FunctionFailed(Exception):  # noqa: N818 - named for what happened
+    """A public function raised an error, or does not take what it is given; the text names it."""
 
 
 def functions_of(spec: Spec, places: Mapping[str, str]) -> dict[str, Callable[..., Any]]:
@@ -46,15 +53,39 @@ def _found(name: str, place: str, modules: dict[str, types.ModuleType]) -> Calla
     function = getattr(modules[where], attribute, None)
     if not callable(function):
         raise RunError(f"`{where}` has no function `{attribute}` for `{name}`")
-    found: Callable[..., Any] = function
-    return found
+    return _guarded(name, place, function)
+
+
+def _guarded(name: str, place: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, of which every error is told apart from those of the mechanism."""
+
+    def called(*args: Any) -> Any:
+        try:
+            return function(*args)
+        except (Exception, SystemExit) as error:
+            line = _line_in(function, error)
+            where = place if line is None else f"{place}, line {line}"
+            raised = f"{type(error).__name__}: {error}".removesuffix(": ")
+            raise FunctionFailed(f"`{name}` ({where}) raised {raised}") from None
+
+    return called
+
+
+def _line_in(function: Callable[..., Any], error: BaseException) -> int | None:
+    """The line of the function's file that an error came from, if it came from there."""
+    file = getattr(getattr(function, "__code__", None), "co_filename", None)
+    lines = [
+        line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file
+    ]
+    return lines[-1] if lines else None
 
 
 def _from_file(path: str) -> types.ModuleType:
     module = types.ModuleType(Path(path).stem)
     module.__file__ = path
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        with opened(path) as file:
+            text = file.read().decode("utf-8")
         exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
     except OSError as error:
         raise RunError(f"cannot read `{path}`: {error.strerror or error}") from None
@@ -73,6 +104,8 @@ def _imported(name: str) -> types.ModuleType:
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and os.path.exists(name):
+            raise RunError(f"`{name}` is no Python file: its name does not end in `.py`") from None
         raise RunError(f"`{name}` cannot be imported: {type(error).__name__}: {error}") from None
     finally:
         sys.path.remove("")

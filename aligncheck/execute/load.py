@@ -7,9 +7,10 @@ import types
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from aligncheck.certificate.text import FormatError, detached, spec_named
+from aligncheck.certificate.text import FormatError, OtherFormatError, detached, spec_named
 from aligncheck.emit.python import emit_python
 from aligncheck.execute.errors import NoSafeMode, NotVerified, RunError
+from aligncheck.files import opened
 from aligncheck.modes import Mode
 from aligncheck.runtime import Mechanism
 from aligncheck.verdict import Verdict, Verified
@@ -74,8 +75,8 @@ def load(path: str, check: Check, mode: Mode | None = None, decide: Decide | Non
 
 def _text_of(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", newline="") as file:  # as it is: the digest is that of every byte
-            return file.read()
+        with opened(path) as file:
+            return file.read().decode("utf-8")  # as it is: the digest is that of every byte
     except OSError as error:
         raise RunError(f"cannot read `{path}`: {error.strerror or error}") from None
     except UnicodeDecodeError:
@@ -86,6 +87,9 @@ def _refuse_accidents(path: str, text: str) -> None:
     """Raises RunError for what is not, byte for byte, what was written when it was compiled."""
     try:
         parts = detached(text)
+    except OtherFormatError as error:
+        message = str(error).removesuffix(": compile it again")
+        raise RunError(f"{path}:{error.line}: {message}", _anew(path, None)) from None
     except FormatError as error:
         place = path if error.line is None else f"{path}:{error.line}"
         raise RunError(

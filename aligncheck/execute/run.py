@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from aligncheck.execute.errors import RunError
-from aligncheck.execute.functions import functions_of
+from aligncheck.execute.functions import FunctionFailed, functions_of
 from aligncheck.execute.load import Check, Decide, load
 from aligncheck.execute.settings import check_names, needed, value_of
 from aligncheck.execute.table import Table, read_table
@@ -21,6 +21,7 @@ from aligncheck.runtime import (
     MechanismError,
     QueryInfo,
     Real,
+    Spec,
     UnsafeFloatWarning,
     row_of,
 )
@@ -131,6 +132,8 @@ def run_file(
         table = read_table(data_path)
         columns = _columns(table, wanted, column)
         given.update({q.name: _answers(table, q, columns[q.name], label) for q in wanted})
+    else:
+        _refuse_unread(spec, {"--data": data_path, "--column": column, "--label": label})
     if gamma is not None and cls.mode == Mode.FLOAT.value:
         raise RunError("`--gamma` is the step of a lattice, and there is none in floating point")
     mechanism = _constructed(cls, settings, public, seed, gamma)
@@ -153,7 +156,9 @@ def _constructed(
             warnings.simplefilter("ignore", UnsafeFloatWarning)
             return cls(**values, **functions, testing_seed=seed)  # type: ignore[arg-type]
     except ArgumentError as error:
-        raise RunError(str(error), needed(cls.spec)) from None
+        raise RunError(str(error)) from None
+    except FunctionFailed as error:
+        raise RunError(str(error), "the run has not begun, and spent nothing") from None
     except (ArithmeticError, LookupError, MechanismError) as error:
         raise RunError(f"the parameters cannot be checked: {error}", needed(cls.spec)) from None
 
@@ -166,6 +171,9 @@ def _execution(
         result = mechanism(*(given[q.name] for q in spec.queries))
     except ArgumentError as error:
         raise RunError(str(error)) from None
+    except FunctionFailed as error:
+        spent = f"the run spent {spec.claim} = {mechanism.spent}" if mechanism.spent else "nothing was spent"
+        raise RunError(str(error), f"nothing was released; {spent}") from None
     except (ArithmeticError, LookupError, MechanismError) as error:
         raise RunError(f"the run stopped: {error}", "nothing was released") from None
     return Execution(
@@ -186,6 +194,16 @@ def _execution(
         decided=decided,
         bound=None if spec.bound is None else (spec.bound, result.bound),
     )
+
+
+def _refuse_unread(spec: Spec, options: Mapping[str, str | None]) -> None:
+    """Raises RunError for data that nothing would be read from."""
+    for option, text in options.items():
+        if text is not None:
+            why = (
+                f"`--set` gives {_names(list(spec.queries))}" if spec.queries else "there is no private input"
+            )
+            raise RunError(f"`{option} {text}` has nothing to say: {why}", f"leave out `{option}`")
 
 
 def _columns(table: Table, wanted: list[QueryInfo], column: str | None) -> dict[str, str]:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
+import os
 import re
+import stat
+import time
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
@@ -23,6 +27,13 @@ _SHORT = 15
 
 _LONGEST_POWER = 4
 """Exponents of more digits make a number infinite, or 0."""
+
+_LARGEST = 128 << 20
+"""Bytes of a file: those of some ten million answers."""
+
+_PIECE = 1 << 20
+_PATIENCE = 5.0
+"""Seconds in which somebody must open a pipe for writing."""
 
 _MISSING = frozenset({"", "na", "nan", "null", "none", "<na>"})
 
@@ -140,17 +151,46 @@ def read_table(path: str) -> Table:
         RunError: the file cannot be read, is no such text, or has no rows; names the line at fault.
     """
     try:
-        with open(path, "rb") as file:
-            text = file.read().decode("utf-8-sig")
+        data = _bytes_of(path)
     except OSError as error:
         raise RunError(f"cannot read `{path}`: {error.strerror or error}") from None
+    if b"\0" in data:
+        line = data[: data.index(b"\0")].count(b"\n") + 1
+        raise RunError(f"{path}:{line}: holds a null byte: this is no CSV text")
+    if len(data) > _LARGEST:
+        raise RunError(f"`{path}` is larger than {_LARGEST >> 20} MB")
+    try:
+        return _table(path, data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise RunError(f"{path}:{line}: not UTF-8 text", "save the file as UTF-8") from None
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise RunError(f"{path}:{line}: holds a null byte: this is no CSV text")
-    return _table(path, text)
+
+
+def _bytes_of(path: str) -> bytes:
+    """What a file holds, of which no more is read than is needed to refuse it. It may be a pipe, as a shell's
+    `<(…)` is; but for one that nobody writes into there is no waiting for ever.
+    """
+    data = bytearray()
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as file:
+        _wait_for_a_writer(file, data)
+        os.set_blocking(file.fileno(), True)
+        while len(data) <= _LARGEST and b"\0" not in data[-_PIECE:] and (piece := file.read(_PIECE)):
+            data += piece
+    return bytes(data)
+
+
+def _wait_for_a_writer(file: io.FileIO, data: bytearray) -> None:
+    """Returns once something was read, or somebody has the pipe open who may write; at once for a file."""
+    if not stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+        return
+    until = time.monotonic() + _PATIENCE
+    while not (piece := file.read(_PIECE)):
+        if piece is None:  # there is a writer, who has written nothing yet
+            return
+        if time.monotonic() > until:
+            raise OSError(errno.EPIPE, f"it is a pipe into which nobody has written for {_PATIENCE:g} s")
+        time.sleep(0.02)
+    data += piece
 
 
 def _table(path: str, text: str) -> Table:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from typing import Never
 
 from aligncheck.diagnostics import fault
+from aligncheck.files import opened
 from aligncheck.source import Source, Span
 
 MAX_BYTES = 256 * 1024
@@ -23,9 +22,7 @@ def read_source(path: str) -> Source:
     or holds no text in UTF-8 (`empty-file`, `binary-file`, `not-utf8`).
     """
     try:
-        if stat.S_ISFIFO(os.stat(path).st_mode) or stat.S_ISSOCK(os.stat(path).st_mode):
-            _unreadable(path, f"`{path}` is a pipe, not a file: reading it might never end")
-        with open(path, "rb") as file:
+        with opened(path) as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         _unreadable(path, f"there is no file `{path}`")
@@ -51,12 +48,14 @@ def decoded(path: str, data: bytes) -> Source:
         )
     _not_utf16(path, data)
     if b"\x00" in data:
-        line = data[: data.index(b"\x00")].count(b"\n") + 1
+        text = _with_line_feeds(data.decode("utf-8-sig", "replace"))
+        place = text.index("\0")
+        source = Source(path, text.replace("\0", "\N{REPLACEMENT CHARACTER}"))
         raise fault(
-            Source(path, ""),
+            source,
             "binary-file",
-            f"this is no text: line {line} has a zero byte",
-            Span(0, 0),
+            f"this is no text: line {source.position(place)[0]} has a zero byte",
+            Span(place, place + 1),
             help="a spec is a text file",
         )
     try:

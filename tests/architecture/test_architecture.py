@@ -22,6 +22,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 ORDER = (
     "printable",
     "source",
+    "files",
     "internal",
     "trusted",
     "conditions",

@@ -27,6 +27,7 @@ BAD: dict[str, tuple[bytes, str, int, int]] = {
     "windows_1252": ((HEAD + "  pass # déjà\n").encode("cp1252"), "not-utf8", 6, 11),
     "windows_1253": ((HEAD + "\tx = 1 # ε\n").replace("\n", "\r\n").encode("cp1253"), "not-utf8", 6, 10),
     "binary": (bytes(range(256)) * 10, "binary-file", 1, 1),
+    "a_zero_byte": ((HEAD + "  x = 1\0\n").encode(), "binary-file", 6, 8),
     "empty": (b"", "empty-file", 1, 1),
     "mixed_indentation": ((HEAD + "  x = 1\n\ty = 2\n").encode(), "mixed-indentation", 7, 1),
     "after_a_tab": ((HEAD.replace("  ", "\t") + "\tx = yy\n").encode(), "unknown-name", 6, 6),

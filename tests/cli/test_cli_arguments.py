@@ -202,3 +202,19 @@ def test_explain_lists_every_condition() -> None:
     done = aligncheck("explain")
     listed = [line.split()[0] for line in done.stdout.splitlines()[: len(Condition)]]
     assert listed == [condition.id for condition in Condition]
+
+
+def test_pipes_and_links_to_themselves(tmp_path: Path) -> None:
+    """They are there, and what is wrong with them is said; none of them is waited for."""
+    os.mkfifo(tmp_path / "pipe.py")
+    os.symlink(tmp_path / "loop.py", tmp_path / "loop.py")
+    pipe, loop = str(tmp_path / "pipe.py"), str(tmp_path / "loop.py")
+    for arguments in (["check"], ["run"], ["verify"], ["compile", "--check", SPEC]):
+        done = aligncheck(*arguments, pipe)
+        assert done.returncode == 2
+        assert "it is a pipe, not a file: reading it might never end" in _said(done)
+        assert "Too many levels of symbolic links" in _said(aligncheck(*arguments, loop))
+
+
+def _said(done: subprocess.CompletedProcess[str]) -> str:
+    return " ".join((done.stdout + done.stderr).split())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -191,6 +192,22 @@ def test_a_module_that_is_not_what_would_be_compiled_now(
     status, out = compared()
     assert (status, out) == (1, stale.replace("2/eps", "1/(2*eps)")), "no longer VERIFIED either"
     assert Path("noisy.py").read_text() == module, "nothing is written"
+
+
+def test_a_module_does_not_stand_where_its_scripts_go(spec: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for smt in ("noisy.py", "noisy.py/scripts"):
+        assert main(["compile", spec, "-o", "noisy.py", "--smt", smt]) == 2
+        assert f"`noisy.py` cannot be the module, and the folder `{smt}` be there" in capsys.readouterr().err
+        assert not Path("noisy.py").exists()
+
+
+@pytest.mark.parametrize("mode", ["lattice", "refined"])
+def test_no_mode_is_advised_that_has_no_form(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(SPECS / "exponential_mechanism_gap.dp")
+    assert main(["compile", path, "--mode", mode]) == 3
+    err = capsys.readouterr().err
+    assert "logistic noise" in err
+    assert re.findall("--mode [a-z]+", err) == ["--mode float"]
 
 
 def test_what_has_changed_since() -> None:

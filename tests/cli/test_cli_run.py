@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import threading
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -11,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from aligncheck.certificate.text import FORMAT, OPENING
 from aligncheck.cli import main
-from aligncheck.execute import Execution, Released
+from aligncheck.execute import Execution, Released, table
 from aligncheck.modes import Mode
 from aligncheck.report.release import execution_document, render_execution
 from aligncheck.syntax.parse import parse, read_source
@@ -245,6 +248,90 @@ def test_bad_settings(capsys: pytest.CaptureFixture[str], arguments: list[str], 
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith(f"aligncheck: error: {message}")
+
+
+def test_a_value_that_was_given_is_not_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong in (["--gamma", "0"], ["--set", "eps=0"]):
+        given = SETTINGS[:-2] if wrong[0] == "--set" else SETTINGS
+        assert main(["run", SPEC, *given, *wrong, "--data", COUNTS]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_pipe_is_read_if_somebody_writes_into_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table, "_PATIENCE", 0.5)
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    arguments = ["run", SPEC, *SETTINGS, "--data", str(pipe), "--json"]
+    assert main(arguments) == 2
+    assert "a pipe into which nobody has written for 0.5 s" in capsys.readouterr().err
+    late = threading.Timer(0.2, lambda: pipe.write_text("count\n1\n2\n"))
+    late.start()
+    assert main(arguments) == 0
+    assert json.loads(capsys.readouterr().out)["answers"] == {"q": 2}
+    late.join()
+
+
+def test_a_file_without_end_is_not_read(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table, "_LARGEST", 1 << 20)
+    data = tmp_path / "counts.csv"
+    data.write_text("count\n" + "1\n" * (1 << 20))
+    assert main(["run", SPEC, *SETTINGS, "--data", str(data)]) == 2
+    assert capsys.readouterr().err == f"aligncheck: error: `{data}` is larger than 1 MB\n"
+
+
+FUNCTIONS = """
+def fails(state, i): raise ValueError("boom")
+def leaves(state, i):
+    raise SystemExit(3)
+def good(state, i): return 0
+def update(state, i, value): return state
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "update", "message"),
+    [
+        ("fails", "update", "`answer` (F:fails, line 2) raised ValueError: boom"),
+        ("leaves", "update", "`answer` (F:leaves, line 4) raised SystemExit: 3"),
+        ("update", "good", "`answer` (F:update) raised TypeError: update() missing 1 required positional"),
+    ],
+)
+def test_errors_of_functions_are_told_as_theirs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, answer: str, update: str, message: str
+) -> None:
+    file, data = tmp_path / "f.py", tmp_path / "d.csv"
+    file.write_text(FUNCTIONS)
+    data.write_text("count\n1\n")
+    spec = str(PROJECT / "specs" / "online_pmw.dp")
+    settings = [word for each in ("T=1", "N=1", "start=0", "eps=1") for word in ("--set", each)]
+    given = ["--function", f"answer={file}:{answer}", "--function", f"update={file}:{update}"]
+    assert main(["run", spec, "--data", str(data), *settings, *given]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"aligncheck: error: {message.replace('F', str(file))}")
+    assert "nothing was released; the run spent eps = 1" in err
+
+
+def test_a_function_in_a_file_that_is_no_python(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    other = tmp_path / "f.txt"
+    other.write_text("")
+    spec = str(PROJECT / "specs" / "online_pmw.dp")
+    given = ["--function", f"answer={other}:f", "--function", f"update={other}:f"]
+    assert main(["run", spec, *given]) == 2
+    assert f"`{other}` is no Python file: its name does not end in `.py`" in capsys.readouterr().err
+
+
+def test_a_module_of_another_format_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    module = tmp_path / "m.py"
+    assert main(["compile", SPEC, "-o", str(module)]) == 0
+    module.write_text(module.read_text().replace(OPENING, "certificate, format 1"))
+    capsys.readouterr()
+    assert main(["run", str(module), *SETTINGS, "--data", COUNTS]) == 2
+    said = f"the certificate is written in format 1, by another version; this version reads format {FORMAT}"
+    assert f"{said}\ncompile it again: " in capsys.readouterr().err
 
 
 GREEK = """

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from random_terms import ATOMS, NUMBERS, P, Tree, built, formulas, rational
 
+from aligncheck import __version__
 from aligncheck.certificate import check as checking
 from aligncheck.certificate import solvers
 from aligncheck.certificate.check import Checked, check_file
@@ -25,7 +26,7 @@ from aligncheck.certificate.proof import Plan, ProofError, Subject, rendered, so
 from aligncheck.certificate.proof import batches_of as batches
 from aligncheck.certificate.scripts import Printer, Script
 from aligncheck.certificate.solvers import Reply, ScriptError, SlowError, Solver, answers
-from aligncheck.certificate.text import FormatError, attached, detached, digest, script_files
+from aligncheck.certificate.text import FORMAT, OPENING, FormatError, attached, detached, digest, script_files
 from aligncheck.certificate.whole import Certified, File, read_again
 from aligncheck.check import check
 from aligncheck.discharge.algebra import canonical
@@ -253,7 +254,7 @@ def test_a_changed_byte_in_any_line_is_found(name: str, step: int) -> None:
         ("made by\n#| aligncheck 0", "made by\n#| aligncheck 1", "digest"),
         ("made by\n#| aligncheck", "made by\n#| alligncheck", "made by"),
         ("#: digest\n#| sha256 ", "#: digest\n#| sha256 0", "digest"),
-        ("#: certificate, format 1", "#: certificate, format 2", "certificate"),
+        (f"#: {OPENING}", "#: certificate, format 1", "certificate"),
         ("decides all of this", "decides most of this", "certificate"),
     ],
 )
@@ -272,7 +273,26 @@ def test_the_line_that_was_edited_is_named() -> None:
     assert fault.line == line
 
 
-@pytest.mark.parametrize("text", ["", "print('mine')\n", "\n\n\n#: certificate, format 1\n"])
+def test_what_another_version_wrote_is_called_that() -> None:
+    text = generated(LOOP)
+    (fault,) = checked(text.replace(OPENING, "certificate, format 1")).faults
+    assert fault.message == (
+        f"the certificate is written in format 1, by aligncheck {__version__}; "
+        f"this version reads format {FORMAT}: compile it again"
+    )
+    assert text.split("\n")[(fault.line or 0) - 1] == f"#: {OPENING}"
+    old = forged(text, f"made by\n#| aligncheck {__version__}", "made by\n#| aligncheck 0.0.1")
+    assert checked(old).faults == ()
+    said = f"(the file was made by aligncheck 0.0.1, this is {__version__}: compile it again)"
+    for faulty in (
+        forged(old, " ; fresh, line", " ; fresh, lime"),
+        forged(old, "noise.laplace(", "noise.Laplace("),
+    ):
+        assert all(fault.message.endswith(said) for fault in checked(faulty).faults)
+        assert checked(faulty).faults
+
+
+@pytest.mark.parametrize("text", ["", "print('mine')\n", f"\n\n\n#: {OPENING}\n"])
 def test_a_file_without_a_certificate_fails(text: str) -> None:
     assert parts_named(text) == ["certificate"]
 

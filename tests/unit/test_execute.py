@@ -151,7 +151,7 @@ def test_files_that_hold_no_mechanism(tmp_path: Path, text: str, message: str) -
         ({"T": "", "k": ""}, "no value for `T`, `k`", "k (int where k >= 1), eps (real where eps > 0)"),
         ({"ep": "1"}, "no parameter `ep`", "did you mean `eps`?"),
         ({"k": "1.5"}, "`k` must be an integer, not `1.5`", None),
-        ({"k": "0"}, "`k` must satisfy `k >= 1`, but is 0", "--set NAME=VALUE"),
+        ({"k": "0"}, "`k` must satisfy `k >= 1`, but is 0", None),
         ({"eps": "lots"}, "`eps` must be a number such as", None),
     ],
 )
