@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from flint import fmpq
@@ -295,7 +296,7 @@ class Evaluation:
         if isinstance(value, Shaped):
             if factor == 0:
                 return fmpq(0)
-            return Shaped(value.function, value.inner, value.scale * factor, value.offset * factor)
+            return replace(value, scale=value.scale * factor, offset=value.offset * factor)
         if isinstance(value, Affine) and isinstance(factor, reals.Surd):
             never(node, "noise is multiplied by an irrational number")
         return times(value, factor)
@@ -346,13 +347,16 @@ class Evaluation:
         return Shaped("square", value if decide(self.state, value, ">=") else times(value, -1))
 
     def _quotient(self, expr: nodes.Binary, left: Any, right: Any, noisy_left: bool) -> Scalar:
-        if noisy_left or isinstance(right, Shaped):
-            never(expr, "a quotient of noise")
+        if isinstance(left, Shaped) or isinstance(right, Shaped):
+            never(expr, "a quotient of noise that went through a function that is not linear")
         if equal(self.state, right):
             raise Faulted
-        if sign(left) == 0:
+        if not noisy_left and sign(left) == 0:
             return fmpq(0)
         positive = decide(self.state, right, ">")
+        if noisy_left:
+            above, below = (left, right) if positive else (times(left, -1), times(right, -1))
+            return Shaped("quotient", above, below=below)
         return Shaped("inverse", right if positive else times(right, -1), -left if positive else left)
 
     def _compare(self, expr: nodes.Compare) -> bool:
@@ -598,7 +602,7 @@ def _shaped_sum(expr: nodes.Binary, left: Any, right: Any) -> Scalar:
         left, right = right, left
     if isinstance(right, Affine | Shaped):
         never(expr, "noise goes through a function that is not linear, and is used further")
-    return Shaped(left.function, left.inner, left.scale, left.offset + right)
+    return replace(left, offset=left.offset + right)
 
 
 def _power(value: Real, exponent: int) -> Real:

@@ -30,6 +30,7 @@ from aligncheck.refute.symbolic import (
     Shaped,
     holds,
     minus,
+    times,
 )
 
 
@@ -208,6 +209,11 @@ def condition(value: Linear | Shaped, op: str, bound: Real) -> Condition:
             if sign(bound) < 0 or (sign(bound) == 0 and op in (">=", "<")):
                 return upward
             return condition(inner, op, reals.apply("sqrt", bound))
+        case "quotient":
+            # inner / below >= c iff inner - c*below >= 0, as below > 0.
+            if value.below is None or not isinstance(inner, Affine):
+                raise InternalError("a quotient without its parts")
+            return minus(inner, times(value.below, bound)), op
         case _:  # inverse: -1/x for x > 0, always negative
             if sign(bound) >= 0:
                 return not upward

@@ -95,13 +95,15 @@ class Extreme:
 class Shaped:
     """`scale * function(inner) + offset`, the function being increasing where `inner` may lie.
 
-    `floor`, `exp`, `ln` (inner > 0), `sqrt` and `square` (inner >= 0), `inverse` (-1/inner, inner > 0).
+    `floor`, `exp`, `ln` (inner > 0), `sqrt` and `square` (inner >= 0), `inverse` (-1/inner, inner > 0). Of a
+    `quotient` it is inner / below, where `below` is positive; `below` belongs to that alone.
     """
 
     function: str
     inner: Affine | Shaped
     scale: Real = field(default_factory=lambda: fmpq(1))
     offset: Real = field(default_factory=lambda: fmpq(0))
+    below: Affine | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

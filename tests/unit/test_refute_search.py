@@ -229,6 +229,7 @@ NOT_PRIVATE = {
         "for i, x in q:\n  if x <= -300: emit low\n  else: emit high\nemit p(q[0] + eta)",
     ),
     "a rounded number": (SINGLE, "emit p(floor(2*q + eta))"),
+    "a quotient of noisy numbers": (SINGLE, "b ~ Exp(1/eps)\nemit p((2*q + eta)/(1 + b))"),
     "the inverse of a number": (SINGLE, "emit p(1/(1 + abs(2*q + eta)))"),
 }
 
