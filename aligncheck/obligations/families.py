@@ -216,8 +216,8 @@ def _families(analysis: Analysis) -> dict[str, _Family] | None:
 
 
 def _draws_everywhere(analysis: Analysis, cut: Cut, path: Path, family: _Family) -> bool:
-    """Whether every round of a loop that runs once and to its end makes this draw at its counter, with a
-    shift that speaks of draws and of maxima over them at most, between bounds that no noise enters.
+    """Whether every round of a loop that runs once and to its end makes this draw at its counter, on the same
+    lattice, with a shift that speaks of draws and of maxima over them at most, between bounds that no noise enters.
     """
     event = family.event
     if cut.counter is None or cut.enclosing or event.index != same(cut.counter):
@@ -230,7 +230,7 @@ def _draws_everywhere(analysis: Analysis, cut: Cut, path: Path, family: _Family)
         path.target == cut.number
         and all(p.target == cut.number for p in rounds)
         and all(n.count(event.name) == 1 for n in names)
-        and not changing & atoms((event.shift,))
+        and not changing & atoms((event.shift, event.left.value, *event.left.support))
         and all(
             meaning_of(analysis, a) is not None or (isinstance(a, App) and a.kind is Kind.NOISE)
             for a in open_in((family.shift,), analysis.theory.hidden_in)

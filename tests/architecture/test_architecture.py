@@ -240,6 +240,7 @@ def test_the_top_folder_holds_what_it_should() -> None:
     assert visible <= {
         "pyproject.toml",
         "README.md",
+        "CONTRIBUTING.md",
         "LICENSE",
         "aligncheck",
         "specs",
