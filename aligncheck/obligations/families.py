@@ -217,7 +217,8 @@ def _families(analysis: Analysis) -> dict[str, _Family] | None:
 
 def _draws_everywhere(analysis: Analysis, cut: Cut, path: Path, family: _Family) -> bool:
     """Whether every round of a loop that runs once and to its end makes this draw at its counter, on the same
-    lattice, with a shift that speaks of draws and of maxima over them at most, between bounds that no noise enters.
+    lattice, with a shift that speaks of draws and of maxima over them at most, between bounds that no noise
+    enters.
     """
     event = family.event
     if cut.counter is None or cut.enclosing or event.index != same(cut.counter):
