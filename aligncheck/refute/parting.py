@@ -29,6 +29,7 @@ from aligncheck.syntax.nodes import (
 _BOUND = 6
 """Answers and places lie within so many steps of 0, or of the largest number in a test of the program."""
 _ROUNDS = 8
+_ROUNDS_FOR = 16
 _MILLISECONDS = 300
 _SOLVER_STEPS = 200_000
 """What bounds the solver: the clock, or where only steps are counted its own count of them."""
@@ -257,14 +258,15 @@ class _Executor:
         match statement.over:
             case nodes.OverQueries(base=base):
                 item: str | None = statement.over.item
-                rounds = list(enumerate(self._run.inputs[base]))
+                rounds = list(enumerate(self._run.inputs[base][:_ROUNDS_FOR]))
             case nodes.OverRange(low=low, high=high):
                 item = None
-                rounds = [(i, None) for i in range(self._whole(low, guard), self._whole(high, guard))]
+                indices = range(self._whole(low, guard), self._whole(high, guard))
+                rounds = [(i, None) for i in indices[:_ROUNDS_FOR]]  # there may be a billion
             case _:
                 assert_never(statement.over)
         outer = self._run.rounds
-        for number, entry in rounds[:16]:
+        for number, entry in rounds:
             self._run.rounds = (*outer, number)
             if statement.index is not None:
                 self._run.variables[statement.index] = Fraction(number)

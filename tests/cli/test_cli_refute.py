@@ -135,6 +135,14 @@ def test_verify_suggests_it_and_does_both(capsys: pytest.CaptureFixture[str]) ->
     assert result["refutation"] is None
 
 
+def test_a_billion_rounds_are_not_listed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    drawn = "  for t in range(1000000000):\n    a[t] ~ Lap(1/eps)\n    emit r(x + a[t])\n"
+    program = f"program\n{drawn}align\n  a[t] += x - x'"
+    (folder / "long.dp").write_text(HALF_NOISE.partition("program")[0] + program + "\n")
+    assert main(["refute", "long.dp", "--timeout", "4"]) in (0, 1)  # not 3: nothing had to be stopped
+    assert "internal error" not in capsys.readouterr().out
+
+
 def takes_all_memory(job: object) -> object:
     kept: list[bytes] = []
     while True:
