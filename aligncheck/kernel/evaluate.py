@@ -37,6 +37,7 @@ class Evaluator(World):
             self.rules.setdefault(f, s.function(f, (s.REAL,), s.REAL, Rule()))
         self.selections: dict[str, Selection] = {}
         self.late: dict[str, tuple[Term, ...]] = {}
+        self.applied: dict[int, tuple[Term, list[Term]]] = {}
         self.entrywise: dict[tuple[str, str], tuple[Term, Term, Term]] = {}
         self.out: Out = self.output()
 
@@ -398,7 +399,7 @@ class Evaluator(World):
 
     def _call(self, e: n.Expr, f: str, args: list[Term], path: Path, scope: Scope, run: int) -> Term:
         if f in self.functions:
-            return self._public(e, f, args)
+            return self._public(e, f, args, path, scope, run)
         if any(z3.is_bool(a) for a in args):
             raise Reject("form", e.span, f"`{f}` takes numbers")
         match f, args:
@@ -446,12 +447,33 @@ class Evaluator(World):
             first = z3.If(x <= first if f == "min" else x >= first, x, first)
         return first
 
-    def _public(self, e: n.Expr, f: str, args: list[Term]) -> Term:
+    def _public(self, e: n.Expr, f: str, args: list[Term], path: Path, scope: Scope, run: int) -> Term:
         """A public function: of its values nothing is known but that equal arguments give equal ones."""
         declared, symbol = self.functions[f]
         if len(args) != len(declared.args):
             raise Reject("form", e.span, f"`{f}` takes {len(declared.args)} arguments")
-        return symbol(*(self.as_sort(e, a, sort) for a, sort in zip(args, declared.args, strict=True)))
+        given = [self.as_sort(e, a, sort) for a, sort in zip(args, declared.args, strict=True)]
+        if scope.mode is Mode.PROGRAM:
+            self._apply(e, f, given, path, scope, run)
+        return symbol(*given)
+
+    def _apply(self, e: n.Expr, f: str, given: list[Term], path: Path, scope: Scope, run: int) -> None:
+        """A program applies a public function on D exactly where it does on D', to the same arguments: what
+        else the function does (raise an error, print) depends on how it is called.
+
+        Each expression of a program is evaluated for the run on D before it is for the run on D'. Indices of
+        sets are arbitrary in both.
+        """
+        if run == 0:
+            self.applied[id(e)] = (scope.guard, given)
+        elif run == 1:
+            if id(e) not in self.applied:
+                raise Reject("calls", e.span, f"`{f}` is applied on D' alone")
+            guard, on_d = self.applied.pop(id(e))
+            same = [one == other for one, other in zip(on_d, given, strict=True) if not z3.eq(one, other)]
+            if same or not z3.eq(guard, scope.guard):
+                goal = both(guard == scope.guard, implies(guard, both(self.symbols.true, *same)))
+                path.oblige("calls", e.span, f"`{f}` is given the same on D'", goal)
 
     def as_sort(self, e: n.Node, term: Term, sort: n.Sort) -> Term:
         """The value as one of a declared sort."""

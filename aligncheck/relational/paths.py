@@ -1226,6 +1226,20 @@ def _guarded(event: Event, condition: Term) -> Event:
     return replace(event, partial=partial)
 
 
+def _own(arm: _State, condition: Term) -> Iterator[Event]:
+    """What must be defined in an arm where the run on D takes it. Its tests are in `condition`, what it
+    applies in `_applied`, and that a call was made is known without it.
+    """
+    for event in arm.events:
+        match event:
+            case Required(primed=False):
+                yield _guarded(event, condition)
+            case Required() | Decision() | Applied() | Assumed():
+                pass
+            case Drawing() | Called() | Selected() | Emission() | Claimed():
+                raise InternalError("a hidden arm does more than assign")
+
+
 def _merged(
     test: Pair,
     taken: list[_State],
@@ -1251,12 +1265,7 @@ def _merged(
         for condition, arm in reversed(cases[:-1]):
             left = ite(condition, arm.env[name].left, left)
         env[name] = Pair(left, value)
-    own: list[Event] = [
-        _guarded(e, condition)
-        for condition, arm in cases
-        for e in arm.events
-        if isinstance(e, Required) and not e.primed
-    ]
+    own = [e for condition, arm in cases for e in _own(arm, condition)]
     return _State(state.origin, env, [*state.events, *own, *applied, *primed], state.made)
 
 

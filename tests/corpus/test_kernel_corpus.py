@@ -123,6 +123,25 @@ def test_no_witness_saves_what_is_broken(path: Path) -> None:
         assert isinstance(decide(spec, attacked(spec, None, seed)), Rejected)
 
 
+SOUNDNESS = PROJECT / "tests" / "specs" / "soundness"
+APPLIED = [
+    "function_among_many_arms",
+    "function_filtered_by_answers",
+    "function_in_an_arm_of_one_run",
+    "function_of_private_answers_in_a_set",
+    "function_that_one_run_applies",
+    "function_whose_value_cancels",
+]
+
+
+@pytest.mark.parametrize("name", APPLIED)
+def test_public_functions_are_given_the_same_wherever_they_are_applied(name: str) -> None:
+    """They need no witness: what they release is noise alone."""
+    answer = decide(spec_of(SOUNDNESS / f"{name}.dp"), Witness())
+    assert isinstance(answer, Rejected)
+    assert answer.condition == "calls"
+
+
 BREAKS_THE_LETTER_ONLY = {
     "draws_high",
     "nested_index",
