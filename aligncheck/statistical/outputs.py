@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aligncheck.runtime import Result
+from aligncheck.runtime.reals import nearest_float
 from aligncheck.statistical.errors import CannotTest
 
 Numbers = NDArray[np.float64]
@@ -84,7 +85,7 @@ def outputs_of(values: Sequence[Any], name: str) -> Outputs:
         found = np.full((len(values), width), np.nan, order="F")
         places = np.zeros_like(there)
         places[there] = numeric
-        found[places] = [float(entry) for entry, is_number in zip(flat, numeric, strict=True) if is_number]
+        found[places] = _floats([entry for entry, is_number in zip(flat, numeric, strict=True) if is_number])
         found = _usable(found, places, name)
     if numeric.all() and there.all() and width:
         return Outputs(len(values), found, None, (), listed)
@@ -236,6 +237,14 @@ def _is_number(entry: object) -> bool:
     if kind in _CATEGORICAL:
         return False
     return isinstance(entry, numbers.Real | Decimal) and not isinstance(entry, enum.Enum)
+
+
+def _floats(entries: Sequence[Any]) -> list[float]:
+    """Numbers as floats, infinite where no float is that large."""
+    try:
+        return list(map(float, entries))
+    except OverflowError:
+        return list(map(nearest_float, entries))
 
 
 def _label(entry: object) -> str:

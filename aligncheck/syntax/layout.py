@@ -478,7 +478,7 @@ class _Scanner:
             )
         if character.isalpha():
             message = f"the letter `{character}` ({code}) cannot stand here"
-            advice = "names are made of Latin and Greek letters, digits and `_`"
+            advice = "names are made of the letters A-Z and a-z, Greek letters, digits and `_`"
             return fault(self.source, "unexpected-character", message, span, help=advice)
         message = f"the character `{character}` ({code}{', ' * bool(name)}{name}) cannot stand here"
         return fault(self.source, "unexpected-character", message, span)

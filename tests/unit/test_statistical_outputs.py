@@ -76,9 +76,13 @@ def test_nested_values_are_read_in_order(value: Any) -> None:
 
 
 def test_infinities_are_the_greatest_and_the_least() -> None:
-    found = outputs_of([math.inf, -math.inf, 0.0], "f")
-    assert found.numbers is not None
-    assert np.argsort(found.numbers[:, 0]).tolist() == [1, 2, 0]
+    for most in (math.inf, 10**5000, Fraction(10**400, 3), Decimal("1e400")):
+        for found in (
+            outputs_of([most, -most, 0.0], "f"),
+            outputs_of_batch(np.array([most, -most, 0.0], dtype=object), 3, "f"),
+        ):
+            assert found.numbers is not None
+            assert np.argsort(found.numbers[:, 0]).tolist() == [1, 2, 0]
 
 
 @pytest.mark.parametrize(
