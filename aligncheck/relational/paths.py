@@ -699,6 +699,9 @@ class _Machine:
     ) -> tuple[_State | None, _State | None]:
         if isinstance(value.left, Truth) and value.left == value.right:
             return (state, None) if value.left.value else (None, state)
+        known = _decided_before(value, state)
+        if known is not None:
+            return (state, None) if known else (None, state)
         other = state.fork()
         state.events.append(Decision(value, True, span, loop=loop))
         other.events.append(Decision(value, False, span, loop=loop))
@@ -1202,6 +1205,18 @@ def _established(state: _State) -> tuple[Term, ...]:
             case Called() | Applied() | Selected() | Emission() | Required() | Claimed():
                 pass
     return tuple(dict.fromkeys(facts))
+
+
+def _decided_before(test: Pair, state: _State) -> bool | None:
+    """How a visible test comes out that the path has decided already, None where it has not.
+
+    Why sound: on one path equal terms are equal values, so that no run on D takes the other arm; and that the
+    run on D' took the first arm is an obligation of the earlier test (`same_arms_and_records`).
+    """
+    for event in state.events:
+        if isinstance(event, Decision) and not event.hidden and event.test == test:
+            return event.taken
+    return None
 
 
 def _is_primed(event: Event) -> bool:

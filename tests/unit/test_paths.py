@@ -303,7 +303,18 @@ def test_the_cost_is_the_shift_over_the_scale() -> None:
 def test_too_many_paths_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATH_LIMIT", 3)
     with pytest.raises(TooManyPathsError):
-        paths_of("\n".join(["if k > 1: emit a", "else: emit b"] * 2))
+        paths_of("\n".join(f"if k > {n}: emit a\nelse: emit b" for n in (1, 2)))
+
+
+def test_a_test_that_the_path_has_decided_does_not_fork_it_again() -> None:
+    found = paths_of("hit = k > 1\nif hit: emit a\nelse: emit b\nif hit: emit c\nelse: emit d")
+    assert [[e.tag for e in p.emissions()] for p in found.paths] == [["a", "c"], ["b", "d"]]
+
+
+def test_a_hidden_test_decides_nothing_for_the_other_run() -> None:
+    program = "hit = x > 1\ny = 0\nif hit: y = 1\nif hit: emit a\nelse: emit b"
+    found = paths_of(program, "", ONE_ANSWER)
+    assert len(found.paths) == 4
 
 
 def test_two_symbols_never_share_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
