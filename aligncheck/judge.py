@@ -35,8 +35,8 @@ from aligncheck.relational.spell import spell
 from aligncheck.relational.terms import Cmp, Kind, Term, atoms
 from aligncheck.source import Source
 from aligncheck.syntax.contract import Contract, contract_of, with_contract
-from aligncheck.syntax.nodes import Mechanism, Use
-from aligncheck.syntax.walk import has_densities
+from aligncheck.syntax.nodes import For, Mechanism, Use, While
+from aligncheck.syntax.walk import has_densities, statements_in
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,
@@ -305,7 +305,7 @@ def _unknown(mechanism: Mechanism, findings: Established, proof: Proof) -> Unkno
         Label(obligation.span),
         _reports(findings, None),
         proof,
-        help=_help(obligation.condition),
+        help=_help(obligation.condition, mechanism),
     )
 
 
@@ -322,14 +322,15 @@ def _unsupported(mechanism: Mechanism, error: UnsupportedError) -> Unknown:
     )
 
 
-def _help(condition: Condition) -> str:
+def _help(condition: Condition, mechanism: Mechanism) -> str:
+    loops = any(isinstance(stmt, For | While) for stmt in statements_in(mechanism.body))
     match condition:
         case Condition.TERMINATES:
             return (
                 "give the loop a bound that counts down (`while i < len(q) and ...`), "
                 "or a test that fresh noise decides against fixed numbers"
             )
-        case Condition.COST | Condition.OUTPUT | Condition.DEFINED | Condition.SCALES:
+        case Condition.COST | Condition.OUTPUT | Condition.DEFINED | Condition.SCALES if loops:
             return "an `invariant` line at the head of the loop may supply the missing fact"
         case Condition.INVARIANT:
             return "strengthen the invariant until every round preserves it, or remove it"
@@ -342,6 +343,10 @@ def _help(condition: Condition) -> str:
             | Condition.COUNTABLE
             | Condition.HYPOTHESES
             | Condition.CALLS
+            | Condition.COST
+            | Condition.OUTPUT
+            | Condition.DEFINED
+            | Condition.SCALES
         ):
             return "simplify the alignment, or allow more time with `--timeout`"
 

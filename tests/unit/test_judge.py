@@ -212,3 +212,23 @@ def test_ties_are_not_blamed_where_continuous_noise_fails_too() -> None:
     verdict = verdict_of(spec(WITH_GAP.format("DLap(2/eps, g)"), "z[j] += 1 when j == best", LATTICE))
     assert isinstance(verdict, AlignmentFails)
     assert not [text for text in verdict.advice if "delta" in text]
+
+
+SECOND_CHANCE = """
+eta ~ Lap(2/eps)
+xi ~ Lap(2/eps)
+if x + eta >= 0:
+  emit answer(above = true)
+elif x + xi >= 0:
+  emit answer(above = true)
+else:
+  emit answer(above = false)
+"""
+
+
+def test_no_loop_is_given_advice_where_there_is_none() -> None:
+    shifts = "{0} += 1 when out[0].above\n{0} -= 1 when not out[0].above"
+    align = "\n".join(shifts.format(name) for name in ("eta", "xi"))
+    verdict = verdict_of(spec(SECOND_CHANCE, align, "x : query, sensitivity 1\neps : real where eps > 0"))
+    assert isinstance(verdict, Unknown)
+    assert "loop" not in (verdict.help or "")
