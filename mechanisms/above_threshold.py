@@ -63,9 +63,9 @@ class AboveThreshold(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `f`), public.
@@ -203,7 +203,7 @@ class AboveThreshold(LatticeMechanism):
                 yield release.emit(Bottom(), query=("f", i))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -253,7 +253,7 @@ class AboveThreshold(LatticeMechanism):
 #| witness 1 resolution
 #| witness 1 eps
 #| group 2 / 0 / 1:0.1
-#| group 6 / 1-2 / 4:0.1 5:0.1
+#| group 7 / 1-2 / 4:0.1 5:0.1
 #| group 3 / 0 7-8 /
 #| group 7 / 2-3 5 7-8 13-14 16 18 20 /
 #| group 4 / 3 5 7-8 14-15 18 20-21 /
@@ -286,7 +286,7 @@ class AboveThreshold(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of above_threshold: 19 x unsat
+#: SMT-LIB script 2 of above_threshold: 20 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -315,6 +315,8 @@ class AboveThreshold(LatticeMechanism):
 #| (push 1) (assert (<= (* 2 p0) 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| ; scales, line 16: the scale in `eta ~ DLap(2/eps, 1/resolution)` is positive
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
+#| ; cost, line 13: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| (push 1)
 #| (assert (< (* (- 2) p0) 0))
 #| ; defined, line 19: `eps`: the divisor is not 0
@@ -422,4 +424,4 @@ class AboveThreshold(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 623946d163a2043b3798564bd0c3060c973b2455289b50e247364ee41e1f1b8f
+#| sha256 07efb47718e02edbca41df0763092a559e2d2658be551821aecf72c37f19f1d8

@@ -79,9 +79,9 @@ class AdaptiveSvtWithGap(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `q`), public.
@@ -245,7 +245,7 @@ class AdaptiveSvtWithGap(LatticeMechanism):
                 break
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -306,9 +306,9 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #| witness 1 resolution
 #| witness 1 k
 #| witness 1 eps
-#| full 82-84 86 93 99 104
+#| full 82-84 87 94 100 105
 #| group 2 / 0 / 1:0.1
-#| group 13 / 1-3 / 4:0.1 5:0.1 10:0.1 11:0.1
+#| group 14 / 1-3 / 4:0.1 5:0.1 10:0.1 11:0.1
 #| group 6 / 12 2.1 / 4:0.1 5:0.1
 #| group 15 / 3-5 9-10 12 21 23 27 2.1 /
 #| group 16 / 3-5 9-13 22 24 26-27 29 32 2.1 /
@@ -363,7 +363,7 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of adaptive_svt_with_gap: 69 x unsat
+#: SMT-LIB script 2 of adaptive_svt_with_gap: 70 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -414,6 +414,8 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #| (push 1) (assert (<= (* 2 p1) 0)) (assert (> p1 0)) (check-sat) (pop 1)
 #| ; scales, line 20: the scale in `eta ~ DLap(1/e0, 1/resolution)` is positive
 #| (push 1) (assert (<= p2 0)) (assert (> p2 0)) (check-sat) (pop 1)
+#| ; cost, line 13: the claim `eps` is never negative
+#| (push 1) (assert (< v1 0)) (check-sat) (pop 1)
 #| ; invariant, line 23: `0 < cost` holds when loop 1 is reached
 #| (push 1) (assert (<= (* (/ 1 2) v1) 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -886,4 +888,4 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 e1a1b8ca5fcc408b9d414abf407f70f5fa0b79d54c63c12766ab47584a075d2e
+#| sha256 10492a6768295b9f28a98d929cd98dcdce58c9ed952d5da340b2b6f28e9c36f2

@@ -76,9 +76,9 @@ class AdaptiveSvtExponential(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `q`), public.
@@ -260,7 +260,7 @@ class AdaptiveSvtExponential(LatticeMechanism):
                 break
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -329,9 +329,9 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| witness 1 k
 #| witness 1/2 theta
 #| witness 1 eps
-#| full 4-5 12-13 18-19 24-28 32 36-38 42 46-47 109-111 113 115-116 121-123 128 133
+#| full 4-5 12-13 18-19 24-28 32 36-38 42 46-47 109-111 114 116-117 122-124 129 134
 #| group 2 / 0 / 1:0.1
-#| group 5 / 4-5 / 1:0.1 3:0.1 4:0.1
+#| group 6 / 1 4-5 / 1:0.1 3:0.1 4:0.1
 #| group 7 / 1 6-7 / 1:0.1 3:0.1 4:0.1 6:0.1
 #| group 1 / 1-2 /
 #| group 1 / 3-4 /
@@ -411,22 +411,22 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of adaptive_svt_exponential: 73 x unsat
+#: SMT-LIB script 2 of adaptive_svt_exponential: 74 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; resolution
-#| (declare-const v2 Real) ; i
-#| (declare-const v3 Real) ; records so far
-#| (declare-const v4 Real) ; len(q)
-#| (declare-const v5 Real) ; T
-#| (declare-const v6 Bool) ; out[records so far] is mid
-#| (declare-const v7 Bool) ; out[records so far] is top
-#| (declare-const v8 Bool) ; out[i] is top
-#| (declare-const v9 Bool) ; out[i] is mid
-#| (declare-const v10 Real) ; ((resolution - (q'[i] - q[i]))/resolution if out[i] is top else 0)
-#| (declare-const v11 Real) ; ((resolution - (q'[i] - q[i]))/resolution if out[i] is mid else 0)
-#| (declare-const v12 Real) ; cost
-#| (declare-const v13 Real) ; eps
+#| (declare-const v2 Real) ; eps
+#| (declare-const v3 Real) ; i
+#| (declare-const v4 Real) ; records so far
+#| (declare-const v5 Real) ; len(q)
+#| (declare-const v6 Real) ; T
+#| (declare-const v7 Bool) ; out[records so far] is mid
+#| (declare-const v8 Bool) ; out[records so far] is top
+#| (declare-const v9 Bool) ; out[i] is top
+#| (declare-const v10 Bool) ; out[i] is mid
+#| (declare-const v11 Real) ; ((resolution - (q'[i] - q[i]))/resolution if out[i] is top else 0)
+#| (declare-const v12 Real) ; ((resolution - (q'[i] - q[i]))/resolution if out[i] is mid else 0)
+#| (declare-const v13 Real) ; cost
 #| (declare-const p0 Real) ; eps*theta
 #| (declare-const p1 Real) ; 1/(eps*theta)
 #| (declare-const p2 Real) ; 1/resolution
@@ -447,6 +447,8 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (declare-const p17 Real) ; (abs(((q'[i] - q[i]) - resolution)/resolution) if out[i] is top else 0)/k
 #| (assert (<= (+ (- v0) 1) 0))
 #| (assert (<= (+ (- v1) 1) 0))
+#| (push 1)
+#| (assert (< (- v2) 0))
 #| ; defined, line 19: `k`: the divisor is not 0
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; defined, line 22: `e0`: the divisor is not 0
@@ -457,6 +459,9 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
 #| ; scales, line 22: the scale in `eta ~ DExp(1/e0, 1/resolution)` is positive
 #| (push 1) (assert (<= p2 0)) (assert (> p2 0)) (check-sat) (pop 1)
+#| ; cost, line 15: the claim `eps` is never negative
+#| (push 1) (assert (< v2 0)) (check-sat) (pop 1)
+#| (pop 1)
 #| (push 1)
 #| (assert (<= (- p3) 0))
 #| ; defined, line 19: `k`: the divisor is not 0 (on D')
@@ -480,183 +485,142 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| ; scales, line 27: the scale in `zeta[i] ~ DExp(2/e1, 1/resolution)` is positive
 #| (push 1) (assert (<= (* (- 2) p4) 0)) (assert (< p4 0)) (check-sat) (pop 1)
 #| (push 1)
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
 #| (assert (<= (- p5) 0))
 #| (assert (<= (- p6) 0))
-#| (assert (<= (+ v5 (* (- 12) p4) (- p7) p8 p3 (- p9) (- p5)) 0))
-#| (assert (not v6))
-#| (assert v7)
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v7) v8) (or (not v8) v7))))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v6) v9) (or (not v9) v6))))
-#| (assert (<= (+ p10 (- 1)) 0))
-#| (assert (or (not v8) (= (+ v10 p10 (- 1)) 0)))
-#| (assert (or v9 (= v11 0)))
-#| ; defined, line 26: `resolution`: the divisor is not 0 (on D')
-#| ; defined, line 27: `resolution`: the divisor is not 0 (on D')
-#| (push 1) (assert (and (<= v1 0) (<= (- v1) 0))) (check-sat) (pop 1)
-#| ; defined, line 43: `q[i]`: the index is in range (on D')
-#| ; defined, line 43: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v8) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
-#| ; defined, line 44: `q[i]`: the index is in range (on D')
-#| ; defined, line 44: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v9) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
-#| ; support, line 43: the aligned `xi[...]` stays at or above 0
-#| (push 1) (assert (< (+ v10 p5) 0)) (check-sat) (pop 1)
-#| ; support, line 44: the aligned `zeta[...]` stays at or above 0
-#| (push 1) (assert (< (+ v11 p6) 0)) (check-sat) (pop 1)
-#| ; output, line 30: where `gap_top >= 2*sigma` holds on D it holds on D'
-#| (push 1) (assert (< (+ v10 (- v5) (- 1) (* 12 p4) p7 (- p8) p10 (- p3) p9 p5) 0)) (check-sat) (pop 1)
-#| ; output, line 31: `top` releases the same `gap` on D and D'
-#| (push 1) (assert (not (= (+ (- v10) (- p10) 1) 0))) (check-sat) (pop 1)
-#| ; invariant, line 25: `0 <= i` holds when loop 1 is reached
-#| (push 1) (assert (<= (+ v2 2) 0)) (check-sat) (pop 1)
-#| ; invariant, line 25: `records so far == i` holds when loop 1 is reached
-#| (push 1) (assert (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))) (check-sat) (pop 1)
-#| ; invariant, line 25: `last index of xi < i` holds when loop 1 is reached
-#| ; invariant, line 25: `last index of zeta < i` holds when loop 1 is reached
-#| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
-#| (pop 1)
-#| (push 1)
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
-#| (assert (<= (- p5) 0))
-#| (assert (<= (- p6) 0))
-#| (assert (< (+ (- v5) (* 12 p4) p7 (- p8) (- p3) p9 p5) 0))
-#| (assert (<= (+ v5 (* (- 2) p4) (- p7) p8 p3 (- p9) (- p6)) 0))
-#| (assert v6)
+#| (assert (<= (+ v6 (* (- 12) p4) (- p7) p8 p3 (- p9) (- p5)) 0))
 #| (assert (not v7))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v7) v8) (or (not v8) v7))))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v6) v9) (or (not v9) v6))))
+#| (assert v8)
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v8) v9) (or (not v9) v8))))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v7) v10) (or (not v10) v7))))
 #| (assert (<= (+ p10 (- 1)) 0))
-#| (assert (or v8 (= v10 0)))
 #| (assert (or (not v9) (= (+ v11 p10 (- 1)) 0)))
+#| (assert (or v10 (= v12 0)))
 #| ; defined, line 26: `resolution`: the divisor is not 0 (on D')
 #| ; defined, line 27: `resolution`: the divisor is not 0 (on D')
 #| (push 1) (assert (and (<= v1 0) (<= (- v1) 0))) (check-sat) (pop 1)
 #| ; defined, line 43: `q[i]`: the index is in range (on D')
 #| ; defined, line 43: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v8) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v9) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 44: `q[i]`: the index is in range (on D')
 #| ; defined, line 44: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v9) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v10) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; support, line 43: the aligned `xi[...]` stays at or above 0
-#| (push 1) (assert (< (+ v10 p5) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v11 p5) 0)) (check-sat) (pop 1)
 #| ; support, line 44: the aligned `zeta[...]` stays at or above 0
-#| (push 1) (assert (< (+ v11 p6) 0)) (check-sat) (pop 1)
-#| ; output, line 30: where `gap_top >= 2*sigma` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v10) v5 1 (* (- 12) p4) (- p7) p8 (- p10) p3 (- p9) (- p5)) 0)) (check-sat) (pop 1)
-#| ; output, line 33: where `gap_mid >= 0` holds on D it holds on D'
-#| (push 1) (assert (< (+ v11 (- v5) (- 1) (* 2 p4) p7 (- p8) p10 (- p3) p9 p6) 0)) (check-sat) (pop 1)
-#| ; output, line 34: `mid` releases the same `gap` on D and D'
+#| (push 1) (assert (< (+ v12 p6) 0)) (check-sat) (pop 1)
+#| ; output, line 30: where `gap_top >= 2*sigma` holds on D it holds on D'
+#| (push 1) (assert (< (+ v11 (- v6) (- 1) (* 12 p4) p7 (- p8) p10 (- p3) p9 p5) 0)) (check-sat) (pop 1)
+#| ; output, line 31: `top` releases the same `gap` on D and D'
 #| (push 1) (assert (not (= (+ (- v11) (- p10) 1) 0))) (check-sat) (pop 1)
 #| ; invariant, line 25: `0 <= i` holds when loop 1 is reached
-#| (push 1) (assert (<= (+ v2 2) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v3 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 25: `records so far == i` holds when loop 1 is reached
-#| (push 1) (assert (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))) (check-sat) (pop 1)
 #| ; invariant, line 25: `last index of xi < i` holds when loop 1 is reached
 #| ; invariant, line 25: `last index of zeta < i` holds when loop 1 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
 #| (assert (<= (- p5) 0))
 #| (assert (<= (- p6) 0))
-#| (assert (< (+ (- v5) (* 12 p4) p7 (- p8) (- p3) p9 p5) 0))
-#| (assert (< (+ (- v5) (* 2 p4) p7 (- p8) (- p3) p9 p6) 0))
-#| (assert (not v6))
-#| (assert (not v7))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v7) v8) (or (not v8) v7))))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v6) v9) (or (not v9) v6))))
-#| (assert (<= (+ p10 (- 1)) 0))
-#| (assert (or v8 (= v10 0)))
-#| (assert (or v9 (= v11 0)))
-#| ; defined, line 26: `resolution`: the divisor is not 0 (on D')
-#| ; defined, line 27: `resolution`: the divisor is not 0 (on D')
-#| (push 1) (assert (and (<= v1 0) (<= (- v1) 0))) (check-sat) (pop 1)
-#| ; defined, line 43: `q[i]`: the index is in range (on D')
-#| ; defined, line 43: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v8) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
-#| ; defined, line 44: `q[i]`: the index is in range (on D')
-#| ; defined, line 44: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v9) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
-#| ; support, line 43: the aligned `xi[...]` stays at or above 0
-#| (push 1) (assert (< (+ v10 p5) 0)) (check-sat) (pop 1)
-#| ; support, line 44: the aligned `zeta[...]` stays at or above 0
-#| (push 1) (assert (< (+ v11 p6) 0)) (check-sat) (pop 1)
-#| ; output, line 30: where `gap_top >= 2*sigma` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v10) v5 1 (* (- 12) p4) (- p7) p8 (- p10) p3 (- p9) (- p5)) 0)) (check-sat) (pop 1)
-#| ; output, line 33: where `gap_mid >= 0` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v11) v5 1 (* (- 2) p4) (- p7) p8 (- p10) p3 (- p9) (- p6)) 0)) (check-sat) (pop 1)
-#| ; invariant, line 25: `0 <= i` holds when loop 1 is reached
-#| (push 1) (assert (<= (+ v2 2) 0)) (check-sat) (pop 1)
-#| ; invariant, line 25: `records so far == i` holds when loop 1 is reached
-#| (push 1) (assert (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))) (check-sat) (pop 1)
-#| ; invariant, line 25: `last index of xi < i` holds when loop 1 is reached
-#| ; invariant, line 25: `last index of zeta < i` holds when loop 1 is reached
-#| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
-#| (pop 1)
-#| (push 1)
-#| (assert (<= (+ v12 (- v13) (- p11) p12) 0))
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
-#| (assert (<= (- p5) 0))
-#| (assert (<= (- p6) 0))
-#| (assert (<= (+ v5 (* (- 12) p4) (- p7) p8 p3 (- p9) (- p5)) 0))
-#| (assert (not v6))
+#| (assert (< (+ (- v6) (* 12 p4) p7 (- p8) (- p3) p9 p5) 0))
+#| (assert (<= (+ v6 (* (- 2) p4) (- p7) p8 p3 (- p9) (- p6)) 0))
 #| (assert v7)
-#| (assert (< (+ (- v12) v13 (* (/ 3 2) p11) (* (- (/ 3 2)) p12)) 0))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v7) v8) (or (not v8) v7))))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v6) v9) (or (not v9) v6))))
+#| (assert (not v8))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v8) v9) (or (not v9) v8))))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v7) v10) (or (not v10) v7))))
 #| (assert (<= (+ p10 (- 1)) 0))
-#| (assert (or (not v8) (= (+ v10 p10 (- 1)) 0)))
 #| (assert (or v9 (= v11 0)))
-#| ; defined, line 26: `e2`: the divisor is not 0 (on D')
-#| ; defined, line 28: `e2`: the divisor is not 0 (on D')
-#| (push 1) (assert (= (+ (* (- (/ 1 2)) p11) (* (/ 1 2) p12)) 0)) (check-sat) (pop 1)
+#| (assert (or (not v10) (= (+ v12 p10 (- 1)) 0)))
 #| ; defined, line 26: `resolution`: the divisor is not 0 (on D')
 #| ; defined, line 27: `resolution`: the divisor is not 0 (on D')
 #| (push 1) (assert (and (<= v1 0) (<= (- v1) 0))) (check-sat) (pop 1)
 #| ; defined, line 43: `q[i]`: the index is in range (on D')
 #| ; defined, line 43: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v8) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
-#| ; defined, line 27: `e1`: the divisor is not 0 (on D')
-#| ; defined, line 29: `e1`: the divisor is not 0 (on D')
-#| (push 1) (assert (= (+ (- p11) p12) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v9) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 44: `q[i]`: the index is in range (on D')
 #| ; defined, line 44: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v9) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v10) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; support, line 43: the aligned `xi[...]` stays at or above 0
-#| (push 1) (assert (< (+ v10 p5) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v11 p5) 0)) (check-sat) (pop 1)
 #| ; support, line 44: the aligned `zeta[...]` stays at or above 0
-#| (push 1) (assert (< (+ v11 p6) 0)) (check-sat) (pop 1)
-#| ; output, line 30: where `gap_top >= 2*sigma` holds on D it holds on D'
-#| (push 1) (assert (< (+ v10 (- v5) (- 1) (* 12 p4) p7 (- p8) p10 (- p3) p9 p5) 0)) (check-sat) (pop 1)
-#| ; output, line 31: `top` releases the same `gap` on D and D'
-#| (push 1) (assert (not (= (+ (- v10) (- p10) 1) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v12 p6) 0)) (check-sat) (pop 1)
+#| ; output, line 30: where `gap_top >= 2*sigma` fails on D it fails on D'
+#| (push 1) (assert (<= (+ (- v11) v6 1 (* (- 12) p4) (- p7) p8 (- p10) p3 (- p9) (- p5)) 0)) (check-sat) (pop 1)
+#| ; output, line 33: where `gap_mid >= 0` holds on D it holds on D'
+#| (push 1) (assert (< (+ v12 (- v6) (- 1) (* 2 p4) p7 (- p8) p10 (- p3) p9 p6) 0)) (check-sat) (pop 1)
+#| ; output, line 34: `mid` releases the same `gap` on D and D'
+#| (push 1) (assert (not (= (+ (- v12) (- p10) 1) 0))) (check-sat) (pop 1)
+#| ; invariant, line 25: `0 <= i` holds when loop 1 is reached
+#| (push 1) (assert (<= (+ v3 2) 0)) (check-sat) (pop 1)
+#| ; invariant, line 25: `records so far == i` holds when loop 1 is reached
+#| (push 1) (assert (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))) (check-sat) (pop 1)
+#| ; invariant, line 25: `last index of xi < i` holds when loop 1 is reached
+#| ; invariant, line 25: `last index of zeta < i` holds when loop 1 is reached
+#| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (+ v12 (- v13) (- p11) p12) 0))
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
 #| (assert (<= (- p5) 0))
 #| (assert (<= (- p6) 0))
-#| (assert (< (+ (- v5) (* 12 p4) p7 (- p8) (- p3) p9 p5) 0))
-#| (assert (<= (+ v5 (* (- 2) p4) (- p7) p8 p3 (- p9) (- p6)) 0))
-#| (assert v6)
+#| (assert (< (+ (- v6) (* 12 p4) p7 (- p8) (- p3) p9 p5) 0))
+#| (assert (< (+ (- v6) (* 2 p4) p7 (- p8) (- p3) p9 p6) 0))
 #| (assert (not v7))
-#| (assert (< (+ (- v12) v13 (* 2 p11) (* (- 2) p12)) 0))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v7) v8) (or (not v8) v7))))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v6) v9) (or (not v9) v6))))
+#| (assert (not v8))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v8) v9) (or (not v9) v8))))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v7) v10) (or (not v10) v7))))
 #| (assert (<= (+ p10 (- 1)) 0))
-#| (assert (or v8 (= v10 0)))
+#| (assert (or v9 (= v11 0)))
+#| (assert (or v10 (= v12 0)))
+#| ; defined, line 26: `resolution`: the divisor is not 0 (on D')
+#| ; defined, line 27: `resolution`: the divisor is not 0 (on D')
+#| (push 1) (assert (and (<= v1 0) (<= (- v1) 0))) (check-sat) (pop 1)
+#| ; defined, line 43: `q[i]`: the index is in range (on D')
+#| ; defined, line 43: `q'[i]`: the index is in range (on D')
+#| (push 1) (assert (not (or (not v9) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
+#| ; defined, line 44: `q[i]`: the index is in range (on D')
+#| ; defined, line 44: `q'[i]`: the index is in range (on D')
+#| (push 1) (assert (not (or (not v10) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
+#| ; support, line 43: the aligned `xi[...]` stays at or above 0
+#| (push 1) (assert (< (+ v11 p5) 0)) (check-sat) (pop 1)
+#| ; support, line 44: the aligned `zeta[...]` stays at or above 0
+#| (push 1) (assert (< (+ v12 p6) 0)) (check-sat) (pop 1)
+#| ; output, line 30: where `gap_top >= 2*sigma` fails on D it fails on D'
+#| (push 1) (assert (<= (+ (- v11) v6 1 (* (- 12) p4) (- p7) p8 (- p10) p3 (- p9) (- p5)) 0)) (check-sat) (pop 1)
+#| ; output, line 33: where `gap_mid >= 0` fails on D it fails on D'
+#| (push 1) (assert (<= (+ (- v12) v6 1 (* (- 2) p4) (- p7) p8 (- p10) p3 (- p9) (- p6)) 0)) (check-sat) (pop 1)
+#| ; invariant, line 25: `0 <= i` holds when loop 1 is reached
+#| (push 1) (assert (<= (+ v3 2) 0)) (check-sat) (pop 1)
+#| ; invariant, line 25: `records so far == i` holds when loop 1 is reached
+#| (push 1) (assert (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))) (check-sat) (pop 1)
+#| ; invariant, line 25: `last index of xi < i` holds when loop 1 is reached
+#| ; invariant, line 25: `last index of zeta < i` holds when loop 1 is reached
+#| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
+#| (pop 1)
+#| (push 1)
+#| (assert (<= (+ v13 (- v2) (- p11) p12) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
+#| (assert (<= (- p5) 0))
+#| (assert (<= (- p6) 0))
+#| (assert (<= (+ v6 (* (- 12) p4) (- p7) p8 p3 (- p9) (- p5)) 0))
+#| (assert (not v7))
+#| (assert v8)
+#| (assert (< (+ (- v13) v2 (* (/ 3 2) p11) (* (- (/ 3 2)) p12)) 0))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v8) v9) (or (not v9) v8))))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v7) v10) (or (not v10) v7))))
+#| (assert (<= (+ p10 (- 1)) 0))
 #| (assert (or (not v9) (= (+ v11 p10 (- 1)) 0)))
+#| (assert (or v10 (= v12 0)))
 #| ; defined, line 26: `e2`: the divisor is not 0 (on D')
 #| ; defined, line 28: `e2`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (* (- (/ 1 2)) p11) (* (/ 1 2) p12)) 0)) (check-sat) (pop 1)
@@ -665,41 +629,39 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (push 1) (assert (and (<= v1 0) (<= (- v1) 0))) (check-sat) (pop 1)
 #| ; defined, line 43: `q[i]`: the index is in range (on D')
 #| ; defined, line 43: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v8) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v9) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 27: `e1`: the divisor is not 0 (on D')
 #| ; defined, line 29: `e1`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (- p11) p12) 0)) (check-sat) (pop 1)
 #| ; defined, line 44: `q[i]`: the index is in range (on D')
 #| ; defined, line 44: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v9) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v10) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; support, line 43: the aligned `xi[...]` stays at or above 0
-#| (push 1) (assert (< (+ v10 p5) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v11 p5) 0)) (check-sat) (pop 1)
 #| ; support, line 44: the aligned `zeta[...]` stays at or above 0
-#| (push 1) (assert (< (+ v11 p6) 0)) (check-sat) (pop 1)
-#| ; output, line 30: where `gap_top >= 2*sigma` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v10) v5 1 (* (- 12) p4) (- p7) p8 (- p10) p3 (- p9) (- p5)) 0)) (check-sat) (pop 1)
-#| ; output, line 33: where `gap_mid >= 0` holds on D it holds on D'
-#| (push 1) (assert (< (+ v11 (- v5) (- 1) (* 2 p4) p7 (- p8) p10 (- p3) p9 p6) 0)) (check-sat) (pop 1)
-#| ; output, line 34: `mid` releases the same `gap` on D and D'
+#| (push 1) (assert (< (+ v12 p6) 0)) (check-sat) (pop 1)
+#| ; output, line 30: where `gap_top >= 2*sigma` holds on D it holds on D'
+#| (push 1) (assert (< (+ v11 (- v6) (- 1) (* 12 p4) p7 (- p8) p10 (- p3) p9 p5) 0)) (check-sat) (pop 1)
+#| ; output, line 31: `top` releases the same `gap` on D and D'
 #| (push 1) (assert (not (= (+ (- v11) (- p10) 1) 0))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (+ v12 (- v13) (- p11) p12) 0))
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
+#| (assert (<= (+ v13 (- v2) (- p11) p12) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
 #| (assert (<= (- p5) 0))
 #| (assert (<= (- p6) 0))
-#| (assert (< (+ (- v5) (* 12 p4) p7 (- p8) (- p3) p9 p5) 0))
-#| (assert (< (+ (- v5) (* 2 p4) p7 (- p8) (- p3) p9 p6) 0))
-#| (assert (not v6))
-#| (assert (not v7))
-#| (assert (< (+ (- v12) v13 p11 (- p12)) 0))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v7) v8) (or (not v8) v7))))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v6) v9) (or (not v9) v6))))
+#| (assert (< (+ (- v6) (* 12 p4) p7 (- p8) (- p3) p9 p5) 0))
+#| (assert (<= (+ v6 (* (- 2) p4) (- p7) p8 p3 (- p9) (- p6)) 0))
+#| (assert v7)
+#| (assert (not v8))
+#| (assert (< (+ (- v13) v2 (* 2 p11) (* (- 2) p12)) 0))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v8) v9) (or (not v9) v8))))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v7) v10) (or (not v10) v7))))
 #| (assert (<= (+ p10 (- 1)) 0))
-#| (assert (or v8 (= v10 0)))
 #| (assert (or v9 (= v11 0)))
+#| (assert (or (not v10) (= (+ v12 p10 (- 1)) 0)))
 #| ; defined, line 26: `e2`: the divisor is not 0 (on D')
 #| ; defined, line 28: `e2`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (* (- (/ 1 2)) p11) (* (/ 1 2) p12)) 0)) (check-sat) (pop 1)
@@ -708,21 +670,64 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| (push 1) (assert (and (<= v1 0) (<= (- v1) 0))) (check-sat) (pop 1)
 #| ; defined, line 43: `q[i]`: the index is in range (on D')
 #| ; defined, line 43: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v8) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v9) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 27: `e1`: the divisor is not 0 (on D')
 #| ; defined, line 29: `e1`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (- p11) p12) 0)) (check-sat) (pop 1)
 #| ; defined, line 44: `q[i]`: the index is in range (on D')
 #| ; defined, line 44: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v9) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v10) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; support, line 43: the aligned `xi[...]` stays at or above 0
-#| (push 1) (assert (< (+ v10 p5) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v11 p5) 0)) (check-sat) (pop 1)
 #| ; support, line 44: the aligned `zeta[...]` stays at or above 0
-#| (push 1) (assert (< (+ v11 p6) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v12 p6) 0)) (check-sat) (pop 1)
 #| ; output, line 30: where `gap_top >= 2*sigma` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v10) v5 1 (* (- 12) p4) (- p7) p8 (- p10) p3 (- p9) (- p5)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v11) v6 1 (* (- 12) p4) (- p7) p8 (- p10) p3 (- p9) (- p5)) 0)) (check-sat) (pop 1)
+#| ; output, line 33: where `gap_mid >= 0` holds on D it holds on D'
+#| (push 1) (assert (< (+ v12 (- v6) (- 1) (* 2 p4) p7 (- p8) p10 (- p3) p9 p6) 0)) (check-sat) (pop 1)
+#| ; output, line 34: `mid` releases the same `gap` on D and D'
+#| (push 1) (assert (not (= (+ (- v12) (- p10) 1) 0))) (check-sat) (pop 1)
+#| (pop 1)
+#| (push 1)
+#| (assert (<= (+ v13 (- v2) (- p11) p12) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
+#| (assert (<= (- p5) 0))
+#| (assert (<= (- p6) 0))
+#| (assert (< (+ (- v6) (* 12 p4) p7 (- p8) (- p3) p9 p5) 0))
+#| (assert (< (+ (- v6) (* 2 p4) p7 (- p8) (- p3) p9 p6) 0))
+#| (assert (not v7))
+#| (assert (not v8))
+#| (assert (< (+ (- v13) v2 p11 (- p12)) 0))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v8) v9) (or (not v9) v8))))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v7) v10) (or (not v10) v7))))
+#| (assert (<= (+ p10 (- 1)) 0))
+#| (assert (or v9 (= v11 0)))
+#| (assert (or v10 (= v12 0)))
+#| ; defined, line 26: `e2`: the divisor is not 0 (on D')
+#| ; defined, line 28: `e2`: the divisor is not 0 (on D')
+#| (push 1) (assert (= (+ (* (- (/ 1 2)) p11) (* (/ 1 2) p12)) 0)) (check-sat) (pop 1)
+#| ; defined, line 26: `resolution`: the divisor is not 0 (on D')
+#| ; defined, line 27: `resolution`: the divisor is not 0 (on D')
+#| (push 1) (assert (and (<= v1 0) (<= (- v1) 0))) (check-sat) (pop 1)
+#| ; defined, line 43: `q[i]`: the index is in range (on D')
+#| ; defined, line 43: `q'[i]`: the index is in range (on D')
+#| (push 1) (assert (not (or (not v9) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
+#| ; defined, line 27: `e1`: the divisor is not 0 (on D')
+#| ; defined, line 29: `e1`: the divisor is not 0 (on D')
+#| (push 1) (assert (= (+ (- p11) p12) 0)) (check-sat) (pop 1)
+#| ; defined, line 44: `q[i]`: the index is in range (on D')
+#| ; defined, line 44: `q'[i]`: the index is in range (on D')
+#| (push 1) (assert (not (or (not v10) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
+#| ; support, line 43: the aligned `xi[...]` stays at or above 0
+#| (push 1) (assert (< (+ v11 p5) 0)) (check-sat) (pop 1)
+#| ; support, line 44: the aligned `zeta[...]` stays at or above 0
+#| (push 1) (assert (< (+ v12 p6) 0)) (check-sat) (pop 1)
+#| ; output, line 30: where `gap_top >= 2*sigma` fails on D it fails on D'
+#| (push 1) (assert (<= (+ (- v11) v6 1 (* (- 12) p4) (- p7) p8 (- p10) p3 (- p9) (- p5)) 0)) (check-sat) (pop 1)
 #| ; output, line 33: where `gap_mid >= 0` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v11) v5 1 (* (- 2) p4) (- p7) p8 (- p10) p3 (- p9) (- p6)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v12) v6 1 (* (- 2) p4) (- p7) p8 (- p10) p3 (- p9) (- p6)) 0)) (check-sat) (pop 1)
 #| ; cost, line 15: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- p13) (* (/ 1 2) p14) (* (- (/ 1 2)) p15) (* (/ 1 4) p16) (* (- (/ 1 4)) p17) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -1190,4 +1195,4 @@ class AdaptiveSvtExponential(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)) (= (+ v5 (- (/ 1 2))) 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 ac14b97445ea337a40c0a85a582413a35b1b5be946d8b462960bd38fe9ad82c2
+#| sha256 f6c025bf8daab6da2730be33aa47dc9e5b0bcfbf63f3066cf25629d712981b3e

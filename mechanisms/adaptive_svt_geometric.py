@@ -82,9 +82,9 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
     of `q` differs by at most `1` (adjacency `all`). Proved by a randomness alignment
     that is acyclic (Lemma 1 of Ding, Wang, Zhang, Kifer, PVLDB 13(3)).
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: an integer (in the unit of `q`), public.
@@ -244,7 +244,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
                 break
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -311,8 +311,8 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| witness 1 eps
 #| witness 1/2 theta
 #| witness 1 k
-#| full 2-3 10-13 18-19 24-25 46 48 77-79 81 86 91 96
-#| group 3 / 4 7 5.1 5.2 /
+#| full 2-3 10-13 18-19 24-25 46 48 77-79 82 87 92 97
+#| group 4 / 1 4 7 5.1 5.2 /
 #| group 4 / 0 5 8 6.1 /
 #| group 1 / 0 2 7-8 /
 #| group 1 / 1 3 8-9 /
@@ -334,10 +334,10 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| group 2 / 14 33 /
 #| group 1 / 11 22-23 /
 #| group 1 / 3 8 19-20 22 /
-#| group 1 / 3 5 8 13-14 21 24-26 29 58-59 61-63 18.1 22.2 28.1 / 0:2
+#| group 1 / 3 5 8 13-14 21 24-26 29 58-59 61-63 18.1 / 0:2
 #| group 1 / 3 5 8 14-15 25 27-29 31 73-74 76-78 19.1 / 0:3
 #| group 1 / 2-5 /
-#| group 1 / 5 8 13-14 20 23-25 28 33 57-58 61-62 17.1 / 0:2
+#| group 1 / 5 8 13-14 20 23-25 28 33 57-58 61-62 17.1 21.2 27.1 / 0:2
 #| group 1 / 5 8 14-15 24 26-28 30 42 72-73 76-77 18.1 / 0:3
 #| group 1 / 5 8 14-15 22 29 75-76 /
 #: conditions of form of adaptive_svt_geometric
@@ -368,26 +368,26 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assumed) ; invariant, line 23: `cost <= (eps*k + eps*theta - eps)/k` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of adaptive_svt_geometric: 62 x unsat
+#: SMT-LIB script 1 of adaptive_svt_geometric: 63 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; k
-#| (declare-const v1 Real) ; eta
-#| (declare-const v2 Real) ; i
-#| (declare-const v3 Real) ; records so far
-#| (declare-const v4 Real) ; len(q)
-#| (declare-const v5 Real) ; xi[i]
-#| (declare-const v6 Real) ; zeta[i]
-#| (declare-const v7 Real) ; T
-#| (declare-const v8 Real) ; q[i]
-#| (declare-const v9 Bool) ; out[records so far] is mid
-#| (declare-const v10 Bool) ; out[records so far] is top
-#| (declare-const v11 Bool) ; out[i] is top
-#| (declare-const v12 Bool) ; out[i] is mid
-#| (declare-const v13 Real) ; (q'[i] - q[i])
-#| (declare-const v14 Real) ; (1 - (q'[i] - q[i]) if out[i] is top else 0)
-#| (declare-const v15 Real) ; (1 - (q'[i] - q[i]) if out[i] is mid else 0)
-#| (declare-const v16 Real) ; cost
-#| (declare-const v17 Real) ; eps
+#| (declare-const v1 Real) ; eps
+#| (declare-const v2 Real) ; eta
+#| (declare-const v3 Real) ; i
+#| (declare-const v4 Real) ; records so far
+#| (declare-const v5 Real) ; len(q)
+#| (declare-const v6 Real) ; xi[i]
+#| (declare-const v7 Real) ; zeta[i]
+#| (declare-const v8 Real) ; T
+#| (declare-const v9 Real) ; q[i]
+#| (declare-const v10 Bool) ; out[records so far] is mid
+#| (declare-const v11 Bool) ; out[records so far] is top
+#| (declare-const v12 Bool) ; out[i] is top
+#| (declare-const v13 Bool) ; out[i] is mid
+#| (declare-const v14 Real) ; (q'[i] - q[i])
+#| (declare-const v15 Real) ; (1 - (q'[i] - q[i]) if out[i] is top else 0)
+#| (declare-const v16 Real) ; (1 - (q'[i] - q[i]) if out[i] is mid else 0)
+#| (declare-const v17 Real) ; cost
 #| (declare-const p0 Real) ; eps*theta
 #| (declare-const p1 Real) ; exp(-eps*theta)
 #| (declare-const p2 Real) ; exp((eps*theta - 4*eps*k*theta - eps)/(4*k) + (eps*theta - eps)/(8*k))/(exp((eps*theta - 4*eps*k*theta - eps)/(4*k) + (eps*theta - eps)/(4*k)) + 2*exp((eps*theta - eps)/(4*k)) + exp(-eps*theta) - exp((eps*theta - eps)/(4*k) - eps*theta) - exp((eps*theta - 4*eps*k*theta - eps)/(4*k)) - exp(2*(eps*theta - eps)/(4*k)) - 1)
@@ -413,6 +413,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (> p0 0))
 #| (assert (or (<= p0 0) (< (+ p1 (- 1)) 0)))
 #| (push 1)
+#| (assert (< (- v1) 0))
 #| (assert (> p1 0))
 #| ; defined, line 17: `k`: the divisor is not 0
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
@@ -420,241 +421,243 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (push 1) (assert (<= (+ (- p1) 1) 0)) (check-sat) (pop 1)
 #| ; scales, line 20: the scale in `eta ~ Geo(p0)` is positive
 #| (push 1) (assert (<= p1 0)) (check-sat) (pop 1)
+#| ; cost, line 14: the claim `eps` is never negative
+#| (push 1) (assert (< v1 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (- v1) 0))
+#| (assert (<= (- v2) 0))
 #| ; defined, line 17: `k`: the divisor is not 0 (on D')
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; defined, line 21: `p0`: the divisor is not 0
 #| ; defined, line 21: `p0`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (- p1) 1) 0)) (check-sat) (pop 1)
 #| ; support, line 39: the aligned `eta` stays at or above 0
-#| (push 1) (assert (<= (+ v1 2) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v2 2) 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
-#| (assert (<= (- v5) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
 #| (assert (<= (- v6) 0))
-#| (assert (<= (+ v7 (* (- 2) p2) p3 (* 2 p4) (- p5) (- p6) (* 2 p7) (* (- 2) p8) p9 v1 (- v8) (- v5)) 0))
-#| (assert (not v9))
-#| (assert v10)
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v10) v11) (or (not v11) v10))))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v9) v12) (or (not v12) v9))))
-#| (assert (<= (+ v13 (- 1)) 0))
-#| (assert (or (not v11) (and (<= (+ v14 v13 (- 1)) 0) (<= (+ (- v14) (- v13) 1) 0))))
-#| (assert (or v12 (and (<= v15 0) (<= (- v15) 0))))
+#| (assert (<= (- v7) 0))
+#| (assert (<= (+ v8 (* (- 2) p2) p3 (* 2 p4) (- p5) (- p6) (* 2 p7) (* (- 2) p8) p9 v2 (- v9) (- v6)) 0))
+#| (assert (not v10))
+#| (assert v11)
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v11) v12) (or (not v12) v11))))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v10) v13) (or (not v13) v10))))
+#| (assert (<= (+ v14 (- 1)) 0))
+#| (assert (or (not v12) (and (<= (+ v15 v14 (- 1)) 0) (<= (+ (- v15) (- v14) 1) 0))))
+#| (assert (or v13 (and (<= v16 0) (<= (- v16) 0))))
 #| ; defined, line 40: `q[i]`: the index is in range (on D')
 #| ; defined, line 40: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v11) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v12) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 41: `q[i]`: the index is in range (on D')
 #| ; defined, line 41: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v12) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v13) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; support, line 40: the aligned `xi[...]` stays at or above 0
-#| (push 1) (assert (<= (+ v14 v5 1) 0)) (check-sat) (pop 1)
-#| ; support, line 41: the aligned `zeta[...]` stays at or above 0
 #| (push 1) (assert (<= (+ v15 v6 1) 0)) (check-sat) (pop 1)
+#| ; support, line 41: the aligned `zeta[...]` stays at or above 0
+#| (push 1) (assert (<= (+ v16 v7 1) 0)) (check-sat) (pop 1)
 #| ; output, line 28: where `gap_top >= 2*sigma` holds on D it holds on D'
-#| (push 1) (assert (< (+ v14 (- v7) (- 1) (* 2 p2) (- p3) (* (- 2) p4) p5 p6 (* (- 2) p7) (* 2 p8) (- p9) v13 (- v1) v8 v5) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v15 (- v8) (- 1) (* 2 p2) (- p3) (* (- 2) p4) p5 p6 (* (- 2) p7) (* 2 p8) (- p9) v14 (- v2) v9 v6) 0)) (check-sat) (pop 1)
 #| ; output, line 29: `top` releases the same `gap` on D and D'
-#| (push 1) (assert (not (= (+ (- v14) (- v13) 1) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (not (= (+ (- v15) (- v14) 1) 0))) (check-sat) (pop 1)
 #| ; invariant, line 23: `0 <= i` holds when loop 1 is reached
-#| (push 1) (assert (<= (+ v2 2) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v3 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 23: `records so far == i` holds when loop 1 is reached
-#| (push 1) (assert (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))) (check-sat) (pop 1)
 #| ; invariant, line 23: `last index of xi < i` holds when loop 1 is reached
 #| ; invariant, line 23: `last index of zeta < i` holds when loop 1 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
-#| (assert (<= (- v5) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
 #| (assert (<= (- v6) 0))
-#| (assert (< (+ (- v7) (* 2 p2) (- p3) (* (- 2) p4) p5 p6 (* (- 2) p7) (* 2 p8) (- p9) (- v1) v8 v5) 0))
-#| (assert (<= (+ v7 p10 (- p11) v1 (- v8) (- v6)) 0))
-#| (assert v9)
-#| (assert (not v10))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v10) v11) (or (not v11) v10))))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v9) v12) (or (not v12) v9))))
-#| (assert (<= (+ v13 (- 1)) 0))
-#| (assert (or v11 (and (<= v14 0) (<= (- v14) 0))))
-#| (assert (or (not v12) (and (<= (+ v15 v13 (- 1)) 0) (<= (+ (- v15) (- v13) 1) 0))))
-#| ; defined, line 40: `q[i]`: the index is in range (on D')
-#| ; defined, line 40: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v11) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
-#| ; defined, line 41: `q[i]`: the index is in range (on D')
-#| ; defined, line 41: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v12) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
-#| ; support, line 40: the aligned `xi[...]` stays at or above 0
-#| (push 1) (assert (<= (+ v14 v5 1) 0)) (check-sat) (pop 1)
-#| ; support, line 41: the aligned `zeta[...]` stays at or above 0
-#| (push 1) (assert (<= (+ v15 v6 1) 0)) (check-sat) (pop 1)
-#| ; output, line 28: where `gap_top >= 2*sigma` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v14) v7 1 (* (- 2) p2) p3 (* 2 p4) (- p5) (- p6) (* 2 p7) (* (- 2) p8) p9 (- v13) v1 (- v8) (- v5)) 0)) (check-sat) (pop 1)
-#| ; output, line 31: where `gap_mid >= 0` holds on D it holds on D'
-#| (push 1) (assert (< (+ v15 (- v7) (- 1) (- p10) p11 v13 (- v1) v8 v6) 0)) (check-sat) (pop 1)
-#| ; output, line 32: `mid` releases the same `gap` on D and D'
-#| (push 1) (assert (not (= (+ (- v15) (- v13) 1) 0))) (check-sat) (pop 1)
-#| ; invariant, line 23: `0 <= i` holds when loop 1 is reached
-#| (push 1) (assert (<= (+ v2 2) 0)) (check-sat) (pop 1)
-#| ; invariant, line 23: `records so far == i` holds when loop 1 is reached
-#| (push 1) (assert (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))) (check-sat) (pop 1)
-#| ; invariant, line 23: `last index of xi < i` holds when loop 1 is reached
-#| ; invariant, line 23: `last index of zeta < i` holds when loop 1 is reached
-#| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
-#| (pop 1)
-#| (push 1)
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
-#| (assert (<= (- v5) 0))
-#| (assert (<= (- v6) 0))
-#| (assert (< (+ (- v7) (* 2 p2) (- p3) (* (- 2) p4) p5 p6 (* (- 2) p7) (* 2 p8) (- p9) (- v1) v8 v5) 0))
-#| (assert (< (+ (- v7) (- p10) p11 (- v1) v8 v6) 0))
-#| (assert (not v9))
-#| (assert (not v10))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v10) v11) (or (not v11) v10))))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v9) v12) (or (not v12) v9))))
-#| (assert (<= (+ v13 (- 1)) 0))
-#| (assert (or v11 (and (<= v14 0) (<= (- v14) 0))))
-#| (assert (or v12 (and (<= v15 0) (<= (- v15) 0))))
-#| ; defined, line 40: `q[i]`: the index is in range (on D')
-#| ; defined, line 40: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v11) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
-#| ; defined, line 41: `q[i]`: the index is in range (on D')
-#| ; defined, line 41: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v12) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
-#| ; support, line 40: the aligned `xi[...]` stays at or above 0
-#| (push 1) (assert (<= (+ v14 v5 1) 0)) (check-sat) (pop 1)
-#| ; support, line 41: the aligned `zeta[...]` stays at or above 0
-#| (push 1) (assert (<= (+ v15 v6 1) 0)) (check-sat) (pop 1)
-#| ; output, line 28: where `gap_top >= 2*sigma` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v14) v7 1 (* (- 2) p2) p3 (* 2 p4) (- p5) (- p6) (* 2 p7) (* (- 2) p8) p9 (- v13) v1 (- v8) (- v5)) 0)) (check-sat) (pop 1)
-#| ; output, line 31: where `gap_mid >= 0` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v15) v7 1 p10 (- p11) (- v13) v1 (- v8) (- v6)) 0)) (check-sat) (pop 1)
-#| ; invariant, line 23: `0 <= i` holds when loop 1 is reached
-#| (push 1) (assert (<= (+ v2 2) 0)) (check-sat) (pop 1)
-#| ; invariant, line 23: `records so far == i` holds when loop 1 is reached
-#| (push 1) (assert (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))) (check-sat) (pop 1)
-#| ; invariant, line 23: `last index of xi < i` holds when loop 1 is reached
-#| ; invariant, line 23: `last index of zeta < i` holds when loop 1 is reached
-#| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
-#| (pop 1)
-#| (push 1)
-#| (assert (<= (+ v16 (- v17) (- p12) p13) 0))
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
-#| (assert (<= (- v5) 0))
-#| (assert (<= (- v6) 0))
-#| (assert (<= (+ v7 (* (- 2) p2) p3 (* 2 p4) (- p5) (- p6) (* 2 p7) (* (- 2) p8) p9 v1 (- v8) (- v5)) 0))
-#| (assert (not v9))
+#| (assert (<= (- v7) 0))
+#| (assert (< (+ (- v8) (* 2 p2) (- p3) (* (- 2) p4) p5 p6 (* (- 2) p7) (* 2 p8) (- p9) (- v2) v9 v6) 0))
+#| (assert (<= (+ v8 p10 (- p11) v2 (- v9) (- v7)) 0))
 #| (assert v10)
-#| (assert (< (+ (- v16) v17 (* (/ 3 2) p12) (* (- (/ 3 2)) p13)) 0))
-#| (assert (or (<= (+ (* (- (/ 1 4)) p12) (* (/ 1 4) p13)) 0) (< (+ p14 (- 1)) 0)))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v10) v11) (or (not v11) v10))))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v9) v12) (or (not v12) v9))))
-#| (assert (or (<= (+ (* (- (/ 1 2)) p12) (* (/ 1 2) p13)) 0) (< (+ p15 (- 1)) 0)))
-#| (assert (<= (+ v13 (- 1)) 0))
-#| (assert (or (not v11) (and (<= (+ v14 v13 (- 1)) 0) (<= (+ (- v14) (- v13) 1) 0))))
+#| (assert (not v11))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v11) v12) (or (not v12) v11))))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v10) v13) (or (not v13) v10))))
+#| (assert (<= (+ v14 (- 1)) 0))
 #| (assert (or v12 (and (<= v15 0) (<= (- v15) 0))))
+#| (assert (or (not v13) (and (<= (+ v16 v14 (- 1)) 0) (<= (+ (- v16) (- v14) 1) 0))))
 #| ; defined, line 40: `q[i]`: the index is in range (on D')
 #| ; defined, line 40: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v11) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v12) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 41: `q[i]`: the index is in range (on D')
 #| ; defined, line 41: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v12) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
-#| ; defined, line 26: `p2`: the divisor is not 0 (on D')
-#| (push 1) (assert (= (+ (- p14) 1) 0)) (check-sat) (pop 1)
-#| ; defined, line 27: `p1`: the divisor is not 0 (on D')
-#| (push 1) (assert (= (+ (- p15) 1) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v13) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; support, line 40: the aligned `xi[...]` stays at or above 0
-#| (push 1) (assert (<= (+ v14 v5 1) 0)) (check-sat) (pop 1)
-#| ; support, line 41: the aligned `zeta[...]` stays at or above 0
 #| (push 1) (assert (<= (+ v15 v6 1) 0)) (check-sat) (pop 1)
-#| ; output, line 28: where `gap_top >= 2*sigma` holds on D it holds on D'
-#| (push 1) (assert (< (+ v14 (- v7) (- 1) (* 2 p2) (- p3) (* (- 2) p4) p5 p6 (* (- 2) p7) (* 2 p8) (- p9) v13 (- v1) v8 v5) 0)) (check-sat) (pop 1)
-#| ; output, line 29: `top` releases the same `gap` on D and D'
-#| (push 1) (assert (not (= (+ (- v14) (- v13) 1) 0))) (check-sat) (pop 1)
-#| (pop 1)
-#| (push 1)
-#| (assert (<= (+ v16 (- v17) (- p12) p13) 0))
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
-#| (assert (<= (- v5) 0))
-#| (assert (<= (- v6) 0))
-#| (assert (< (+ (- v7) (* 2 p2) (- p3) (* (- 2) p4) p5 p6 (* (- 2) p7) (* 2 p8) (- p9) (- v1) v8 v5) 0))
-#| (assert (<= (+ v7 p10 (- p11) v1 (- v8) (- v6)) 0))
-#| (assert v9)
-#| (assert (not v10))
-#| (assert (< (+ (- v16) v17 (* 2 p12) (* (- 2) p13)) 0))
-#| (assert (or (<= (+ (* (- (/ 1 2)) p12) (* (/ 1 2) p13)) 0) (< (+ p15 (- 1)) 0)))
-#| (assert (or (<= (+ (* (- (/ 1 4)) p12) (* (/ 1 4) p13)) 0) (< (+ p14 (- 1)) 0)))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v10) v11) (or (not v11) v10))))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v9) v12) (or (not v12) v9))))
-#| (assert (<= (+ v13 (- 1)) 0))
-#| (assert (or v11 (and (<= v14 0) (<= (- v14) 0))))
-#| (assert (or (not v12) (and (<= (+ v15 v13 (- 1)) 0) (<= (+ (- v15) (- v13) 1) 0))))
-#| ; defined, line 40: `q[i]`: the index is in range (on D')
-#| ; defined, line 40: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v11) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
-#| ; defined, line 41: `q[i]`: the index is in range (on D')
-#| ; defined, line 41: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v12) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
-#| ; defined, line 26: `p2`: the divisor is not 0 (on D')
-#| (push 1) (assert (= (+ (- p14) 1) 0)) (check-sat) (pop 1)
-#| ; defined, line 27: `p1`: the divisor is not 0 (on D')
-#| (push 1) (assert (= (+ (- p15) 1) 0)) (check-sat) (pop 1)
-#| ; support, line 40: the aligned `xi[...]` stays at or above 0
-#| (push 1) (assert (<= (+ v14 v5 1) 0)) (check-sat) (pop 1)
 #| ; support, line 41: the aligned `zeta[...]` stays at or above 0
-#| (push 1) (assert (<= (+ v15 v6 1) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v16 v7 1) 0)) (check-sat) (pop 1)
 #| ; output, line 28: where `gap_top >= 2*sigma` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v14) v7 1 (* (- 2) p2) p3 (* 2 p4) (- p5) (- p6) (* 2 p7) (* (- 2) p8) p9 (- v13) v1 (- v8) (- v5)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v15) v8 1 (* (- 2) p2) p3 (* 2 p4) (- p5) (- p6) (* 2 p7) (* (- 2) p8) p9 (- v14) v2 (- v9) (- v6)) 0)) (check-sat) (pop 1)
 #| ; output, line 31: where `gap_mid >= 0` holds on D it holds on D'
-#| (push 1) (assert (< (+ v15 (- v7) (- 1) (- p10) p11 v13 (- v1) v8 v6) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v16 (- v8) (- 1) (- p10) p11 v14 (- v2) v9 v7) 0)) (check-sat) (pop 1)
 #| ; output, line 32: `mid` releases the same `gap` on D and D'
-#| (push 1) (assert (not (= (+ (- v15) (- v13) 1) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (not (= (+ (- v16) (- v14) 1) 0))) (check-sat) (pop 1)
+#| ; invariant, line 23: `0 <= i` holds when loop 1 is reached
+#| (push 1) (assert (<= (+ v3 2) 0)) (check-sat) (pop 1)
+#| ; invariant, line 23: `records so far == i` holds when loop 1 is reached
+#| (push 1) (assert (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))) (check-sat) (pop 1)
+#| ; invariant, line 23: `last index of xi < i` holds when loop 1 is reached
+#| ; invariant, line 23: `last index of zeta < i` holds when loop 1 is reached
+#| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (+ v16 (- v17) (- p12) p13) 0))
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
-#| (assert (<= (- v5) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
 #| (assert (<= (- v6) 0))
-#| (assert (< (+ (- v7) (* 2 p2) (- p3) (* (- 2) p4) p5 p6 (* (- 2) p7) (* 2 p8) (- p9) (- v1) v8 v5) 0))
-#| (assert (< (+ (- v7) (- p10) p11 (- v1) v8 v6) 0))
-#| (assert (not v9))
+#| (assert (<= (- v7) 0))
+#| (assert (< (+ (- v8) (* 2 p2) (- p3) (* (- 2) p4) p5 p6 (* (- 2) p7) (* 2 p8) (- p9) (- v2) v9 v6) 0))
+#| (assert (< (+ (- v8) (- p10) p11 (- v2) v9 v7) 0))
 #| (assert (not v10))
-#| (assert (< (+ (- v16) v17 p12 (- p13)) 0))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v10) v11) (or (not v11) v10))))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v9) v12) (or (not v12) v9))))
-#| (assert (<= (+ v13 (- 1)) 0))
-#| (assert (or v11 (and (<= v14 0) (<= (- v14) 0))))
+#| (assert (not v11))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v11) v12) (or (not v12) v11))))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v10) v13) (or (not v13) v10))))
+#| (assert (<= (+ v14 (- 1)) 0))
 #| (assert (or v12 (and (<= v15 0) (<= (- v15) 0))))
+#| (assert (or v13 (and (<= v16 0) (<= (- v16) 0))))
 #| ; defined, line 40: `q[i]`: the index is in range (on D')
 #| ; defined, line 40: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v11) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v12) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 41: `q[i]`: the index is in range (on D')
 #| ; defined, line 41: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v12) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v13) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
+#| ; support, line 40: the aligned `xi[...]` stays at or above 0
+#| (push 1) (assert (<= (+ v15 v6 1) 0)) (check-sat) (pop 1)
+#| ; support, line 41: the aligned `zeta[...]` stays at or above 0
+#| (push 1) (assert (<= (+ v16 v7 1) 0)) (check-sat) (pop 1)
+#| ; output, line 28: where `gap_top >= 2*sigma` fails on D it fails on D'
+#| (push 1) (assert (<= (+ (- v15) v8 1 (* (- 2) p2) p3 (* 2 p4) (- p5) (- p6) (* 2 p7) (* (- 2) p8) p9 (- v14) v2 (- v9) (- v6)) 0)) (check-sat) (pop 1)
+#| ; output, line 31: where `gap_mid >= 0` fails on D it fails on D'
+#| (push 1) (assert (<= (+ (- v16) v8 1 p10 (- p11) (- v14) v2 (- v9) (- v7)) 0)) (check-sat) (pop 1)
+#| ; invariant, line 23: `0 <= i` holds when loop 1 is reached
+#| (push 1) (assert (<= (+ v3 2) 0)) (check-sat) (pop 1)
+#| ; invariant, line 23: `records so far == i` holds when loop 1 is reached
+#| (push 1) (assert (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))) (check-sat) (pop 1)
+#| ; invariant, line 23: `last index of xi < i` holds when loop 1 is reached
+#| ; invariant, line 23: `last index of zeta < i` holds when loop 1 is reached
+#| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
+#| (pop 1)
+#| (push 1)
+#| (assert (<= (+ v17 (- v1) (- p12) p13) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
+#| (assert (<= (- v6) 0))
+#| (assert (<= (- v7) 0))
+#| (assert (<= (+ v8 (* (- 2) p2) p3 (* 2 p4) (- p5) (- p6) (* 2 p7) (* (- 2) p8) p9 v2 (- v9) (- v6)) 0))
+#| (assert (not v10))
+#| (assert v11)
+#| (assert (< (+ (- v17) v1 (* (/ 3 2) p12) (* (- (/ 3 2)) p13)) 0))
+#| (assert (or (<= (+ (* (- (/ 1 4)) p12) (* (/ 1 4) p13)) 0) (< (+ p14 (- 1)) 0)))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v11) v12) (or (not v12) v11))))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v10) v13) (or (not v13) v10))))
+#| (assert (or (<= (+ (* (- (/ 1 2)) p12) (* (/ 1 2) p13)) 0) (< (+ p15 (- 1)) 0)))
+#| (assert (<= (+ v14 (- 1)) 0))
+#| (assert (or (not v12) (and (<= (+ v15 v14 (- 1)) 0) (<= (+ (- v15) (- v14) 1) 0))))
+#| (assert (or v13 (and (<= v16 0) (<= (- v16) 0))))
+#| ; defined, line 40: `q[i]`: the index is in range (on D')
+#| ; defined, line 40: `q'[i]`: the index is in range (on D')
+#| (push 1) (assert (not (or (not v12) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
+#| ; defined, line 41: `q[i]`: the index is in range (on D')
+#| ; defined, line 41: `q'[i]`: the index is in range (on D')
+#| (push 1) (assert (not (or (not v13) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 26: `p2`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (- p14) 1) 0)) (check-sat) (pop 1)
 #| ; defined, line 27: `p1`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (- p15) 1) 0)) (check-sat) (pop 1)
 #| ; support, line 40: the aligned `xi[...]` stays at or above 0
-#| (push 1) (assert (<= (+ v14 v5 1) 0)) (check-sat) (pop 1)
-#| ; support, line 41: the aligned `zeta[...]` stays at or above 0
 #| (push 1) (assert (<= (+ v15 v6 1) 0)) (check-sat) (pop 1)
+#| ; support, line 41: the aligned `zeta[...]` stays at or above 0
+#| (push 1) (assert (<= (+ v16 v7 1) 0)) (check-sat) (pop 1)
+#| ; output, line 28: where `gap_top >= 2*sigma` holds on D it holds on D'
+#| (push 1) (assert (< (+ v15 (- v8) (- 1) (* 2 p2) (- p3) (* (- 2) p4) p5 p6 (* (- 2) p7) (* 2 p8) (- p9) v14 (- v2) v9 v6) 0)) (check-sat) (pop 1)
+#| ; output, line 29: `top` releases the same `gap` on D and D'
+#| (push 1) (assert (not (= (+ (- v15) (- v14) 1) 0))) (check-sat) (pop 1)
+#| (pop 1)
+#| (push 1)
+#| (assert (<= (+ v17 (- v1) (- p12) p13) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
+#| (assert (<= (- v6) 0))
+#| (assert (<= (- v7) 0))
+#| (assert (< (+ (- v8) (* 2 p2) (- p3) (* (- 2) p4) p5 p6 (* (- 2) p7) (* 2 p8) (- p9) (- v2) v9 v6) 0))
+#| (assert (<= (+ v8 p10 (- p11) v2 (- v9) (- v7)) 0))
+#| (assert v10)
+#| (assert (not v11))
+#| (assert (< (+ (- v17) v1 (* 2 p12) (* (- 2) p13)) 0))
+#| (assert (or (<= (+ (* (- (/ 1 2)) p12) (* (/ 1 2) p13)) 0) (< (+ p15 (- 1)) 0)))
+#| (assert (or (<= (+ (* (- (/ 1 4)) p12) (* (/ 1 4) p13)) 0) (< (+ p14 (- 1)) 0)))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v11) v12) (or (not v12) v11))))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v10) v13) (or (not v13) v10))))
+#| (assert (<= (+ v14 (- 1)) 0))
+#| (assert (or v12 (and (<= v15 0) (<= (- v15) 0))))
+#| (assert (or (not v13) (and (<= (+ v16 v14 (- 1)) 0) (<= (+ (- v16) (- v14) 1) 0))))
+#| ; defined, line 40: `q[i]`: the index is in range (on D')
+#| ; defined, line 40: `q'[i]`: the index is in range (on D')
+#| (push 1) (assert (not (or (not v12) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
+#| ; defined, line 41: `q[i]`: the index is in range (on D')
+#| ; defined, line 41: `q'[i]`: the index is in range (on D')
+#| (push 1) (assert (not (or (not v13) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
+#| ; defined, line 26: `p2`: the divisor is not 0 (on D')
+#| (push 1) (assert (= (+ (- p14) 1) 0)) (check-sat) (pop 1)
+#| ; defined, line 27: `p1`: the divisor is not 0 (on D')
+#| (push 1) (assert (= (+ (- p15) 1) 0)) (check-sat) (pop 1)
+#| ; support, line 40: the aligned `xi[...]` stays at or above 0
+#| (push 1) (assert (<= (+ v15 v6 1) 0)) (check-sat) (pop 1)
+#| ; support, line 41: the aligned `zeta[...]` stays at or above 0
+#| (push 1) (assert (<= (+ v16 v7 1) 0)) (check-sat) (pop 1)
 #| ; output, line 28: where `gap_top >= 2*sigma` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v14) v7 1 (* (- 2) p2) p3 (* 2 p4) (- p5) (- p6) (* 2 p7) (* (- 2) p8) p9 (- v13) v1 (- v8) (- v5)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v15) v8 1 (* (- 2) p2) p3 (* 2 p4) (- p5) (- p6) (* 2 p7) (* (- 2) p8) p9 (- v14) v2 (- v9) (- v6)) 0)) (check-sat) (pop 1)
+#| ; output, line 31: where `gap_mid >= 0` holds on D it holds on D'
+#| (push 1) (assert (< (+ v16 (- v8) (- 1) (- p10) p11 v14 (- v2) v9 v7) 0)) (check-sat) (pop 1)
+#| ; output, line 32: `mid` releases the same `gap` on D and D'
+#| (push 1) (assert (not (= (+ (- v16) (- v14) 1) 0))) (check-sat) (pop 1)
+#| (pop 1)
+#| (push 1)
+#| (assert (<= (+ v17 (- v1) (- p12) p13) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
+#| (assert (<= (- v6) 0))
+#| (assert (<= (- v7) 0))
+#| (assert (< (+ (- v8) (* 2 p2) (- p3) (* (- 2) p4) p5 p6 (* (- 2) p7) (* 2 p8) (- p9) (- v2) v9 v6) 0))
+#| (assert (< (+ (- v8) (- p10) p11 (- v2) v9 v7) 0))
+#| (assert (not v10))
+#| (assert (not v11))
+#| (assert (< (+ (- v17) v1 p12 (- p13)) 0))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v11) v12) (or (not v12) v11))))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v10) v13) (or (not v13) v10))))
+#| (assert (<= (+ v14 (- 1)) 0))
+#| (assert (or v12 (and (<= v15 0) (<= (- v15) 0))))
+#| (assert (or v13 (and (<= v16 0) (<= (- v16) 0))))
+#| ; defined, line 40: `q[i]`: the index is in range (on D')
+#| ; defined, line 40: `q'[i]`: the index is in range (on D')
+#| (push 1) (assert (not (or (not v12) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
+#| ; defined, line 41: `q[i]`: the index is in range (on D')
+#| ; defined, line 41: `q'[i]`: the index is in range (on D')
+#| (push 1) (assert (not (or (not v13) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
+#| ; defined, line 26: `p2`: the divisor is not 0 (on D')
+#| (push 1) (assert (= (+ (- p14) 1) 0)) (check-sat) (pop 1)
+#| ; defined, line 27: `p1`: the divisor is not 0 (on D')
+#| (push 1) (assert (= (+ (- p15) 1) 0)) (check-sat) (pop 1)
+#| ; support, line 40: the aligned `xi[...]` stays at or above 0
+#| (push 1) (assert (<= (+ v15 v6 1) 0)) (check-sat) (pop 1)
+#| ; support, line 41: the aligned `zeta[...]` stays at or above 0
+#| (push 1) (assert (<= (+ v16 v7 1) 0)) (check-sat) (pop 1)
+#| ; output, line 28: where `gap_top >= 2*sigma` fails on D it fails on D'
+#| (push 1) (assert (<= (+ (- v15) v8 1 (* (- 2) p2) p3 (* 2 p4) (- p5) (- p6) (* 2 p7) (* (- 2) p8) p9 (- v14) v2 (- v9) (- v6)) 0)) (check-sat) (pop 1)
 #| ; output, line 31: where `gap_mid >= 0` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v15) v7 1 p10 (- p11) (- v13) v1 (- v8) (- v6)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v16) v8 1 p10 (- p11) (- v14) v2 (- v9) (- v7)) 0)) (check-sat) (pop 1)
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- p16) (* (/ 1 2) p17) (* (- (/ 1 2)) p18) (* (/ 1 4) p19) (* (- (/ 1 4)) p20) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -838,8 +841,8 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (declare-const v13 Real) ; (1 - (q'[i] - q[i]) if out[i] is top else 0)
 #| (declare-const v14 Bool) ; out[i] is mid
 #| (declare-const v15 Real) ; (abs((q'[i] - q[i]) - 1) if out[i] is mid else 0)
-#| (declare-const v16 Real) ; abs((q'[i] - q[i]) - 1)
-#| (declare-const v17 Real) ; (q'[i] - q[i])
+#| (declare-const v16 Real) ; (q'[i] - q[i])
+#| (declare-const v17 Real) ; abs((q'[i] - q[i]) - 1)
 #| (declare-const v18 Real) ; (abs((q'[i] - q[i]) - 1) if out[i] is top else 0)
 #| (assert (<= (+ (* v6 v3) (- (* v0 v3)) (- (* v0 v1)) v0) 0))
 #| (assert (and (<= (+ v8 (- v9)) 0) (<= (+ (- v8) v9) 0)))
@@ -848,19 +851,17 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert v11)
 #| (assert (or (<= v13 0) (>= (+ v13 (- 1)) 0)))
 #| (assert (or v14 (and (<= v15 0) (<= (- v15) 0))))
-#| (assert (or (<= (+ (- v15) v16) 0) (>= (+ (- v15) v16 (- 1)) 0)))
-#| (assert (<= (+ v17 (- 1)) 0))
-#| (assert (<= (+ (- v17) (- 1)) 0))
-#| (assert (or (<= (+ (- v17) 2) 0) (and (<= (+ v16 v17 (- 1)) 0) (<= (+ (- v16) (- v17) 1) 0))))
-#| (assert (or (<= v18 0) (>= (+ v18 (- 1)) 0)))
-#| (assert (or (not v12) (and (<= (+ v18 (- v16)) 0) (<= (+ (- v18) v16) 0))))
+#| (assert (<= (+ v16 (- 1)) 0))
+#| (assert (<= (+ (- v16) (- 1)) 0))
+#| (assert (or (<= (+ (- v16) 2) 0) (and (<= (+ v17 v16 (- 1)) 0) (<= (+ (- v17) (- v16) 1) 0))))
+#| (assert (or (not v12) (and (<= (+ v18 (- v17)) 0) (<= (+ (- v18) v17) 0))))
 #| (assert (< (- v0) 0))
 #| (assert (< (+ v1 (- 1)) 0))
 #| (assert (<= (+ (- v3) 1) 0))
 #| (assert (or (not (and (<= (+ v8 (- v9)) 0) (<= (+ (- v8) v9) 0))) (and (or (not v11) v12) (or (not v12) v11))))
 #| (assert (or (not (and (<= (+ v8 (- v9)) 0) (<= (+ (- v8) v9) 0))) (and (or (not v10) v14) (or (not v14) v10))))
 #| ; cost, line 14: the alignment costs at most `eps`
-#| (assert (= (+ (- v13) (- v17) 1) 0)) (assert (< (+ (- v7) (* (/ 1 2) v15 v1) (* (- (/ 1 2)) v15) (* (/ 1 4) v18 v1) (* (- (/ 1 4)) v18) v3) 0)) (check-sat)
+#| (assert (= (+ (- v13) (- v16) 1) 0)) (assert (< (+ (- v7) (* (/ 1 2) v15 v1) (* (- (/ 1 2)) v15) (* (/ 1 4) v18 v1) (* (- (/ 1 4)) v18) v3) 0)) (check-sat)
 #: SMT-LIB script 16 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
@@ -875,8 +876,8 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (declare-const v12 Bool) ; out[i] is top
 #| (declare-const v14 Bool) ; out[i] is mid
 #| (declare-const v15 Real) ; (abs((q'[i] - q[i]) - 1) if out[i] is mid else 0)
-#| (declare-const v16 Real) ; abs((q'[i] - q[i]) - 1)
-#| (declare-const v17 Real) ; (q'[i] - q[i])
+#| (declare-const v16 Real) ; (q'[i] - q[i])
+#| (declare-const v17 Real) ; abs((q'[i] - q[i]) - 1)
 #| (declare-const v18 Real) ; (abs((q'[i] - q[i]) - 1) if out[i] is top else 0)
 #| (declare-const v19 Real) ; (1 - (q'[i] - q[i]) if out[i] is mid else 0)
 #| (assert (<= (+ (* v6 v3) (- (* v0 v3)) (- (* v0 v1)) v0) 0))
@@ -885,10 +886,10 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert v10)
 #| (assert (not v11))
 #| (assert (or (<= v19 0) (>= (+ v19 (- 1)) 0)))
-#| (assert (or (not v14) (and (<= (+ v15 (- v16)) 0) (<= (+ (- v15) v16) 0))))
-#| (assert (<= (+ v17 (- 1)) 0))
-#| (assert (<= (+ (- v17) (- 1)) 0))
-#| (assert (or (<= (+ (- v17) 2) 0) (and (<= (+ v16 v17 (- 1)) 0) (<= (+ (- v16) (- v17) 1) 0))))
+#| (assert (or (not v14) (and (<= (+ v15 (- v17)) 0) (<= (+ (- v15) v17) 0))))
+#| (assert (<= (+ v16 (- 1)) 0))
+#| (assert (<= (+ (- v16) (- 1)) 0))
+#| (assert (or (<= (+ (- v16) 2) 0) (and (<= (+ v17 v16 (- 1)) 0) (<= (+ (- v17) (- v16) 1) 0))))
 #| (assert (or v12 (and (<= v18 0) (<= (- v18) 0))))
 #| (assert (< (- v0) 0))
 #| (assert (< (+ v1 (- 1)) 0))
@@ -896,7 +897,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (or (not (and (<= (+ v8 (- v9)) 0) (<= (+ (- v8) v9) 0))) (and (or (not v11) v12) (or (not v12) v11))))
 #| (assert (or (not (and (<= (+ v8 (- v9)) 0) (<= (+ (- v8) v9) 0))) (and (or (not v10) v14) (or (not v14) v10))))
 #| ; cost, line 14: the alignment costs at most `eps`
-#| (assert (= (+ (- v19) (- v17) 1) 0)) (assert (< (+ (- v7) (* (/ 1 2) v15 v1) (* (- (/ 1 2)) v15) (* (/ 1 4) v18 v1) (* (- (/ 1 4)) v18) v3) 0)) (check-sat)
+#| (assert (= (+ (- v19) (- v16) 1) 0)) (assert (< (+ (- v7) (* (/ 1 2) v15 v1) (* (- (/ 1 2)) v15) (* (/ 1 4) v18 v1) (* (- (/ 1 4)) v18) v3) 0)) (check-sat)
 #: SMT-LIB script 17 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
@@ -924,8 +925,8 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (declare-const v13 Real) ; (1 - (q'[i] - q[i]) if out[i] is top else 0)
 #| (declare-const v14 Bool) ; out[i] is mid
 #| (declare-const v15 Real) ; (abs((q'[i] - q[i]) - 1) if out[i] is mid else 0)
-#| (declare-const v16 Real) ; abs((q'[i] - q[i]) - 1)
-#| (declare-const v17 Real) ; (q'[i] - q[i])
+#| (declare-const v16 Real) ; (q'[i] - q[i])
+#| (declare-const v17 Real) ; abs((q'[i] - q[i]) - 1)
 #| (declare-const v18 Real) ; (abs((q'[i] - q[i]) - 1) if out[i] is top else 0)
 #| (assert (and (<= (+ v8 (- v9)) 0) (<= (+ (- v8) v9) 0)))
 #| (assert (<= (+ (* v7 v0) (- (* v6 v3))) 0))
@@ -933,17 +934,19 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert v11)
 #| (assert (or (<= v13 0) (>= (+ v13 (- 1)) 0)))
 #| (assert (or v14 (and (<= v15 0) (<= (- v15) 0))))
-#| (assert (<= (+ v17 (- 1)) 0))
-#| (assert (<= (+ (- v17) (- 1)) 0))
-#| (assert (or (<= (+ (- v17) 2) 0) (and (<= (+ v16 v17 (- 1)) 0) (<= (+ (- v16) (- v17) 1) 0))))
-#| (assert (or (not v12) (and (<= (+ v18 (- v16)) 0) (<= (+ (- v18) v16) 0))))
+#| (assert (or (<= (+ (- v15) v17) 0) (>= (+ (- v15) v17 (- 1)) 0)))
+#| (assert (<= (+ v16 (- 1)) 0))
+#| (assert (<= (+ (- v16) (- 1)) 0))
+#| (assert (or (<= (+ (- v16) 2) 0) (and (<= (+ v17 v16 (- 1)) 0) (<= (+ (- v17) (- v16) 1) 0))))
+#| (assert (or (<= v18 0) (>= (+ v18 (- 1)) 0)))
+#| (assert (or (not v12) (and (<= (+ v18 (- v17)) 0) (<= (+ (- v18) v17) 0))))
 #| (assert (or (<= (+ (- v4) 1) 0) (< (+ (* (/ 1 8) v0 v1) (* (- (/ 1 8)) v0)) 0)))
 #| (assert (< (- v0) 0))
 #| (assert (< (+ v1 (- 1)) 0))
 #| (assert (or (not (and (<= (+ v8 (- v9)) 0) (<= (+ (- v8) v9) 0))) (and (or (not v11) v12) (or (not v12) v11))))
 #| (assert (or (not (and (<= (+ v8 (- v9)) 0) (<= (+ (- v8) v9) 0))) (and (or (not v10) v14) (or (not v14) v10))))
 #| ; invariant, line 23: `alignment_cost <= cost` holds when loop 1 is reached
-#| (assert (= (+ (- v13) (- v17) 1) 0)) (assert (< (+ (- (* v7 v0)) (* (/ 1 2) v15 v0 v1) (* (- (/ 1 2)) v15 v0) (* (/ 1 4) v18 v0 v1) (* (- (/ 1 4)) v18 v0) (* v6 v3) (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
+#| (assert (= (+ (- v13) (- v16) 1) 0)) (assert (< (+ (- (* v7 v0)) (* (/ 1 2) v15 v0 v1) (* (- (/ 1 2)) v15 v0) (* (/ 1 4) v18 v0 v1) (* (- (/ 1 4)) v18 v0) (* v6 v3) (* (- (/ 1 2)) v0 v1) (* (/ 1 2) v0)) 0)) (check-sat)
 #: SMT-LIB script 19 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
@@ -959,8 +962,8 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (declare-const v12 Bool) ; out[i] is top
 #| (declare-const v14 Bool) ; out[i] is mid
 #| (declare-const v15 Real) ; (abs((q'[i] - q[i]) - 1) if out[i] is mid else 0)
-#| (declare-const v16 Real) ; abs((q'[i] - q[i]) - 1)
-#| (declare-const v17 Real) ; (q'[i] - q[i])
+#| (declare-const v16 Real) ; (q'[i] - q[i])
+#| (declare-const v17 Real) ; abs((q'[i] - q[i]) - 1)
 #| (declare-const v18 Real) ; (abs((q'[i] - q[i]) - 1) if out[i] is top else 0)
 #| (declare-const v19 Real) ; (1 - (q'[i] - q[i]) if out[i] is mid else 0)
 #| (assert (and (<= (+ v8 (- v9)) 0) (<= (+ (- v8) v9) 0)))
@@ -968,10 +971,10 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert v10)
 #| (assert (not v11))
 #| (assert (or (<= v19 0) (>= (+ v19 (- 1)) 0)))
-#| (assert (or (not v14) (and (<= (+ v15 (- v16)) 0) (<= (+ (- v15) v16) 0))))
-#| (assert (<= (+ v17 (- 1)) 0))
-#| (assert (<= (+ (- v17) (- 1)) 0))
-#| (assert (or (<= (+ (- v17) 2) 0) (and (<= (+ v16 v17 (- 1)) 0) (<= (+ (- v16) (- v17) 1) 0))))
+#| (assert (or (not v14) (and (<= (+ v15 (- v17)) 0) (<= (+ (- v15) v17) 0))))
+#| (assert (<= (+ v16 (- 1)) 0))
+#| (assert (<= (+ (- v16) (- 1)) 0))
+#| (assert (or (<= (+ (- v16) 2) 0) (and (<= (+ v17 v16 (- 1)) 0) (<= (+ (- v17) (- v16) 1) 0))))
 #| (assert (or v12 (and (<= v18 0) (<= (- v18) 0))))
 #| (assert (or (<= (+ (- v5) 1) 0) (< (+ (* (/ 1 2) v0 v1) (* (- (/ 1 2)) v0)) 0)))
 #| (assert (< (- v0) 0))
@@ -979,7 +982,7 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| (assert (or (not (and (<= (+ v8 (- v9)) 0) (<= (+ (- v8) v9) 0))) (and (or (not v11) v12) (or (not v12) v11))))
 #| (assert (or (not (and (<= (+ v8 (- v9)) 0) (<= (+ (- v8) v9) 0))) (and (or (not v10) v14) (or (not v14) v10))))
 #| ; invariant, line 23: `alignment_cost <= cost` holds when loop 1 is reached
-#| (assert (= (+ (- v19) (- v17) 1) 0)) (assert (< (+ (- (* v7 v0)) (* (/ 1 2) v15 v0 v1) (* (- (/ 1 2)) v15 v0) (* (/ 1 4) v18 v0 v1) (* (- (/ 1 4)) v18 v0) (* v6 v3) (- (* v0 v1)) v0) 0)) (check-sat)
+#| (assert (= (+ (- v19) (- v16) 1) 0)) (assert (< (+ (- (* v7 v0)) (* (/ 1 2) v15 v0 v1) (* (- (/ 1 2)) v15 v0) (* (/ 1 4) v18 v0 v1) (* (- (/ 1 4)) v18 v0) (* v6 v3) (- (* v0 v1)) v0) 0)) (check-sat)
 #: SMT-LIB script 20 of adaptive_svt_geometric: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; eps
@@ -1060,4 +1063,4 @@ class UnsafeAdaptiveSvtGeometric(FloatMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (= (+ v3 (- 1)) 0) (= (+ v4 (- (/ 1 2))) 0) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 f1de679a41096c5233acd2870f64c74c59ec43e1d115c3af0a603087a6a29321
+#| sha256 d220a8172065f8bd7ac22712847341a26b714571563d03912b5e504a11a65298

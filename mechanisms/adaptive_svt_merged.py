@@ -81,9 +81,9 @@ class AdaptiveSvtWithGap(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `q`), public.
@@ -278,9 +278,9 @@ class AdaptiveSvtMerged(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number, public.
@@ -403,7 +403,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
                 release.emit(Below_())
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -490,9 +490,9 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| witness 1 resolution
 #| witness 1 k
 #| witness 1 eps
-#| full 82-84 86 93 99 104
+#| full 82-84 87 94 100 105
 #| group 2 / 0 / 1:0.1
-#| group 13 / 1-3 / 4:0.1 5:0.1 10:0.1 11:0.1
+#| group 14 / 1-3 / 4:0.1 5:0.1 10:0.1 11:0.1
 #| group 6 / 12 2.1 / 4:0.1 5:0.1
 #| group 15 / 3-5 9-10 12 21 23 27 2.1 /
 #| group 16 / 3-5 9-13 22 24 26-27 29 32 2.1 /
@@ -547,7 +547,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of adaptive_svt_with_gap: 69 x unsat
+#: SMT-LIB script 2 of adaptive_svt_with_gap: 70 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -598,6 +598,8 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (push 1) (assert (<= (* 2 p1) 0)) (assert (> p1 0)) (check-sat) (pop 1)
 #| ; scales, line 20: the scale in `eta ~ DLap(1/e0, 1/resolution)` is positive
 #| (push 1) (assert (<= p2 0)) (assert (> p2 0)) (check-sat) (pop 1)
+#| ; cost, line 13: the claim `eps` is never negative
+#| (push 1) (assert (< v1 0)) (check-sat) (pop 1)
 #| ; invariant, line 23: `0 < cost` holds when loop 1 is reached
 #| (push 1) (assert (<= (* (/ 1 2) v1) 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -1082,7 +1084,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| group 2 / 0 / 1:0.1
 #| group 2 / 13-14 / 0:2
 #| group 1 / 2 /
-#| group 4 / 0-3 /
+#| group 5 / 0-3 /
 #: conditions of form of adaptive_svt_merged
 #| (true by its normal form) ; hypotheses, line 10: the sensitivity is never negative
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 3: the output determines which variables are drawn
@@ -1114,7 +1116,7 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 10: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of adaptive_svt_merged: 7 x unsat
+#: SMT-LIB script 2 of adaptive_svt_merged: 8 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Bool) ; found[r] is top
 #| (declare-const v1 Bool) ; found[r] is mid
@@ -1150,6 +1152,8 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| (push 1) (assert (<= v5 0)) (check-sat) (pop 1)
 #| ; calls, line 18: `found = adaptive_svt_with_gap(q = q, T = T, k = k, eps = ...`: the `where` clause of `eps` holds
 #| (push 1) (assert (<= v4 0)) (check-sat) (pop 1)
+#| ; cost, line 15: the claim `eps` is never negative
+#| (push 1) (assert (< v4 0)) (check-sat) (pop 1)
 #| (pop 1)
 #: SMT-LIB script 3 of adaptive_svt_merged: 2 x unsat
 #| (set-logic QF_NRA)
@@ -1207,4 +1211,4 @@ class AdaptiveSvtMerged(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 def17d356dfff88167c1ab5c82983aa2fcffa66dbc5c84a30fc543f3ded4025a
+#| sha256 adf52c4d068b67b878c13606effd2954ab4bbd6d976487cf1ad1809a47afc0d0

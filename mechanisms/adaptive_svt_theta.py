@@ -81,9 +81,9 @@ class AdaptiveSvtTheta(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `q`), public.
@@ -258,7 +258,7 @@ class AdaptiveSvtTheta(LatticeMechanism):
                 break
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -327,9 +327,9 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| witness 1 k
 #| witness 1/2 theta
 #| witness 1 eps
-#| full 4-5 10-11 16-17 22 26 30 34 80-82 84 86-87 92-94 99 104
+#| full 4-5 10-11 16-17 22 26 30 34 80-82 85 87-88 93-95 100 105
 #| group 2 / 0 / 1:0.1
-#| group 9 / 4-5 / 2:0.1 3:0.1 6:0.1 7:0.1 8:0.1
+#| group 10 / 1 4-5 / 2:0.1 3:0.1 6:0.1 7:0.1 9:0.1
 #| group 1 / 1-2 /
 #| group 1 / 1-2 /
 #| group 1 / 11-12 /
@@ -400,22 +400,22 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 10: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of adaptive_svt_theta: 57 x unsat
+#: SMT-LIB script 2 of adaptive_svt_theta: 58 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
-#| (declare-const v1 Real) ; k
-#| (declare-const v2 Real) ; i
-#| (declare-const v3 Real) ; records so far
-#| (declare-const v4 Real) ; len(q)
-#| (declare-const v5 Real) ; T
-#| (declare-const v6 Bool) ; out[records so far] is top
-#| (declare-const v7 Bool) ; out[i] is top
-#| (declare-const v8 Real) ; ((resolution - (q'[i] - q[i]))/resolution if out[i] is top else 0)
-#| (declare-const v9 Bool) ; out[i] is mid
-#| (declare-const v10 Bool) ; out[records so far] is mid
-#| (declare-const v11 Real) ; ((resolution - (q'[i] - q[i]))/resolution if out[i] is mid else 0)
-#| (declare-const v12 Real) ; cost
-#| (declare-const v13 Real) ; eps
+#| (declare-const v1 Real) ; eps
+#| (declare-const v2 Real) ; k
+#| (declare-const v3 Real) ; i
+#| (declare-const v4 Real) ; records so far
+#| (declare-const v5 Real) ; len(q)
+#| (declare-const v6 Real) ; T
+#| (declare-const v7 Bool) ; out[records so far] is top
+#| (declare-const v8 Bool) ; out[i] is top
+#| (declare-const v9 Real) ; ((resolution - (q'[i] - q[i]))/resolution if out[i] is top else 0)
+#| (declare-const v10 Bool) ; out[i] is mid
+#| (declare-const v11 Bool) ; out[records so far] is mid
+#| (declare-const v12 Real) ; ((resolution - (q'[i] - q[i]))/resolution if out[i] is mid else 0)
+#| (declare-const v13 Real) ; cost
 #| (declare-const p0 Real) ; eps*theta
 #| (declare-const p1 Real) ; 1/(eps*theta)
 #| (declare-const p2 Real) ; 1/resolution
@@ -434,10 +434,11 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (declare-const p15 Real) ; (abs(((q'[i] - q[i]) - resolution)/resolution) if out[i] is top else 0)/k
 #| (assert (<= (+ (- v0) 1) 0))
 #| (push 1)
-#| (assert (<= (+ (- v1) 1) 0))
+#| (assert (< (- v1) 0))
+#| (assert (<= (+ (- v2) 1) 0))
 #| ; defined, line 20: `k`: the divisor is not 0
 #| ; defined, line 20: `k`: the divisor is not 0 (on D')
-#| (push 1) (assert (and (<= v1 0) (<= (- v1) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (and (<= v2 0) (<= (- v2) 0))) (check-sat) (pop 1)
 #| ; defined, line 23: `e0`: the divisor is not 0
 #| ; defined, line 23: `e0`: the divisor is not 0 (on D')
 #| (push 1) (assert (= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
@@ -448,6 +449,8 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
 #| ; scales, line 23: the scale in `eta ~ DLap(1/e0, 1/resolution)` is positive
 #| (push 1) (assert (<= p2 0)) (assert (> p2 0)) (check-sat) (pop 1)
+#| ; cost, line 16: the claim `eps` is never negative
+#| (push 1) (assert (< v1 0)) (check-sat) (pop 1)
 #| ; invariant, line 26: `0 < cost` holds when loop 1 is reached
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -459,114 +462,114 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| ; scales, line 28: the scale in `zeta[i] ~ DLap(2/e1, 1/resolution)` is positive
 #| (push 1) (assert (<= (* (- 2) p3) 0)) (assert (< p3 0)) (check-sat) (pop 1)
 #| (push 1)
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
-#| (assert (<= (+ v5 (* (- (/ 112045541949572279837463876455 9903520314283042199192993792)) p3) p4 (- p5) (- p6)) 0))
-#| (assert v6)
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v6) v7) (or (not v7) v6))))
-#| (assert (or (not v7) (= (+ v8 p7 (- 1)) 0)))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
+#| (assert (<= (+ v6 (* (- (/ 112045541949572279837463876455 9903520314283042199192993792)) p3) p4 (- p5) (- p6)) 0))
+#| (assert v7)
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v7) v8) (or (not v8) v7))))
+#| (assert (or (not v8) (= (+ v9 p7 (- 1)) 0)))
 #| ; defined, line 27: `resolution`: the divisor is not 0 (on D')
 #| ; defined, line 28: `resolution`: the divisor is not 0 (on D')
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; defined, line 44: `q[i]`: the index is in range (on D')
 #| ; defined, line 44: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v7) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v8) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 45: `q[i]`: the index is in range (on D')
 #| ; defined, line 45: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v9) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v10) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; output, line 31: where `gap_top >= 2*sigma` holds on D it holds on D'
-#| (push 1) (assert (< (+ v8 (- v5) (- 1) (* (/ 112045541949572279837463876455 9903520314283042199192993792) p3) p7 (- p4) p5 p6) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v9 (- v6) (- 1) (* (/ 112045541949572279837463876455 9903520314283042199192993792) p3) p7 (- p4) p5 p6) 0)) (check-sat) (pop 1)
 #| ; output, line 32: `top` releases the same `gap` on D and D'
-#| (push 1) (assert (not (= (+ (- v8) (- p7) 1) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (not (= (+ (- v9) (- p7) 1) 0))) (check-sat) (pop 1)
 #| ; invariant, line 26: `0 <= i` holds when loop 1 is reached
-#| (push 1) (assert (<= (+ v2 2) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v3 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 26: `records so far == i` holds when loop 1 is reached
-#| (push 1) (assert (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))) (check-sat) (pop 1)
 #| ; invariant, line 26: `last index of xi < i` holds when loop 1 is reached
 #| ; invariant, line 26: `last index of zeta < i` holds when loop 1 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
-#| (assert (< (+ (- v5) (* (/ 112045541949572279837463876455 9903520314283042199192993792) p3) (- p4) p5 p6) 0))
-#| (assert (<= (+ v5 p4 (- p5) (- p8)) 0))
-#| (assert v10)
-#| (assert (not v6))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v6) v7) (or (not v7) v6))))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v10) v9) (or (not v9) v10))))
-#| (assert (or v7 (= v8 0)))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
+#| (assert (< (+ (- v6) (* (/ 112045541949572279837463876455 9903520314283042199192993792) p3) (- p4) p5 p6) 0))
+#| (assert (<= (+ v6 p4 (- p5) (- p8)) 0))
+#| (assert v11)
+#| (assert (not v7))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v7) v8) (or (not v8) v7))))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v11) v10) (or (not v10) v11))))
+#| (assert (or v8 (= v9 0)))
 #| (assert (<= (+ p7 (- 1)) 0))
-#| (assert (or (not v9) (= (+ v11 p7 (- 1)) 0)))
+#| (assert (or (not v10) (= (+ v12 p7 (- 1)) 0)))
 #| ; defined, line 27: `resolution`: the divisor is not 0 (on D')
 #| ; defined, line 28: `resolution`: the divisor is not 0 (on D')
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; defined, line 44: `q[i]`: the index is in range (on D')
 #| ; defined, line 44: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v7) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v8) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 45: `q[i]`: the index is in range (on D')
 #| ; defined, line 45: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v9) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v10) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; output, line 31: where `gap_top >= 2*sigma` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v8) v5 1 (* (- (/ 112045541949572279837463876455 9903520314283042199192993792)) p3) (- p7) p4 (- p5) (- p6)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v9) v6 1 (* (- (/ 112045541949572279837463876455 9903520314283042199192993792)) p3) (- p7) p4 (- p5) (- p6)) 0)) (check-sat) (pop 1)
 #| ; output, line 34: where `gap_mid >= 0` holds on D it holds on D'
-#| (push 1) (assert (< (+ v11 (- v5) (- 1) p7 (- p4) p5 p8) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v12 (- v6) (- 1) p7 (- p4) p5 p8) 0)) (check-sat) (pop 1)
 #| ; output, line 35: `mid` releases the same `gap` on D and D'
-#| (push 1) (assert (not (= (+ (- v11) (- p7) 1) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (not (= (+ (- v12) (- p7) 1) 0))) (check-sat) (pop 1)
 #| ; invariant, line 26: `0 <= i` holds when loop 1 is reached
-#| (push 1) (assert (<= (+ v2 2) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v3 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 26: `records so far == i` holds when loop 1 is reached
-#| (push 1) (assert (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))) (check-sat) (pop 1)
 #| ; invariant, line 26: `last index of xi < i` holds when loop 1 is reached
 #| ; invariant, line 26: `last index of zeta < i` holds when loop 1 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
-#| (assert (< (+ (- v5) (* (/ 112045541949572279837463876455 9903520314283042199192993792) p3) (- p4) p5 p6) 0))
-#| (assert (< (+ (- v5) (- p4) p5 p8) 0))
-#| (assert (not v10))
-#| (assert (not v6))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v6) v7) (or (not v7) v6))))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v10) v9) (or (not v9) v10))))
-#| (assert (or v7 (= v8 0)))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
+#| (assert (< (+ (- v6) (* (/ 112045541949572279837463876455 9903520314283042199192993792) p3) (- p4) p5 p6) 0))
+#| (assert (< (+ (- v6) (- p4) p5 p8) 0))
+#| (assert (not v11))
+#| (assert (not v7))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v7) v8) (or (not v8) v7))))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v11) v10) (or (not v10) v11))))
+#| (assert (or v8 (= v9 0)))
 #| (assert (<= (+ p7 (- 1)) 0))
-#| (assert (or v9 (= v11 0)))
+#| (assert (or v10 (= v12 0)))
 #| ; defined, line 27: `resolution`: the divisor is not 0 (on D')
 #| ; defined, line 28: `resolution`: the divisor is not 0 (on D')
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; defined, line 44: `q[i]`: the index is in range (on D')
 #| ; defined, line 44: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v7) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v8) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 45: `q[i]`: the index is in range (on D')
 #| ; defined, line 45: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v9) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v10) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; output, line 31: where `gap_top >= 2*sigma` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v8) v5 1 (* (- (/ 112045541949572279837463876455 9903520314283042199192993792)) p3) (- p7) p4 (- p5) (- p6)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v9) v6 1 (* (- (/ 112045541949572279837463876455 9903520314283042199192993792)) p3) (- p7) p4 (- p5) (- p6)) 0)) (check-sat) (pop 1)
 #| ; output, line 34: where `gap_mid >= 0` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v11) v5 1 (- p7) p4 (- p5) (- p8)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v12) v6 1 (- p7) p4 (- p5) (- p8)) 0)) (check-sat) (pop 1)
 #| ; invariant, line 26: `0 <= i` holds when loop 1 is reached
-#| (push 1) (assert (<= (+ v2 2) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v3 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 26: `records so far == i` holds when loop 1 is reached
-#| (push 1) (assert (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))) (check-sat) (pop 1)
 #| ; invariant, line 26: `last index of xi < i` holds when loop 1 is reached
 #| ; invariant, line 26: `last index of zeta < i` holds when loop 1 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (+ v12 (- v13) (- p9) p10) 0))
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
-#| (assert (<= (+ v5 (* (- (/ 112045541949572279837463876455 9903520314283042199192993792)) p3) p4 (- p5) (- p6)) 0))
-#| (assert v6)
-#| (assert (< (+ (- v12) v13 (* (/ 3 2) p9) (* (- (/ 3 2)) p10)) 0))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v6) v7) (or (not v7) v6))))
-#| (assert (or (not v7) (= (+ v8 p7 (- 1)) 0)))
+#| (assert (<= (+ v13 (- v1) (- p9) p10) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
+#| (assert (<= (+ v6 (* (- (/ 112045541949572279837463876455 9903520314283042199192993792)) p3) p4 (- p5) (- p6)) 0))
+#| (assert v7)
+#| (assert (< (+ (- v13) v1 (* (/ 3 2) p9) (* (- (/ 3 2)) p10)) 0))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v7) v8) (or (not v8) v7))))
+#| (assert (or (not v8) (= (+ v9 p7 (- 1)) 0)))
 #| ; defined, line 27: `e2`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (* (- (/ 1 2)) p9) (* (/ 1 2) p10)) 0)) (check-sat) (pop 1)
 #| ; defined, line 27: `resolution`: the divisor is not 0 (on D')
@@ -574,32 +577,32 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; defined, line 44: `q[i]`: the index is in range (on D')
 #| ; defined, line 44: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v7) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v8) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 28: `e1`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (- p9) p10) 0)) (check-sat) (pop 1)
 #| ; defined, line 45: `q[i]`: the index is in range (on D')
 #| ; defined, line 45: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v9) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v10) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; output, line 31: where `gap_top >= 2*sigma` holds on D it holds on D'
-#| (push 1) (assert (< (+ v8 (- v5) (- 1) (* (/ 112045541949572279837463876455 9903520314283042199192993792) p3) p7 (- p4) p5 p6) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v9 (- v6) (- 1) (* (/ 112045541949572279837463876455 9903520314283042199192993792) p3) p7 (- p4) p5 p6) 0)) (check-sat) (pop 1)
 #| ; output, line 32: `top` releases the same `gap` on D and D'
-#| (push 1) (assert (not (= (+ (- v8) (- p7) 1) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (not (= (+ (- v9) (- p7) 1) 0))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (+ v12 (- v13) (- p9) p10) 0))
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
-#| (assert (< (+ (- v5) (* (/ 112045541949572279837463876455 9903520314283042199192993792) p3) (- p4) p5 p6) 0))
-#| (assert (<= (+ v5 p4 (- p5) (- p8)) 0))
-#| (assert v10)
-#| (assert (not v6))
-#| (assert (< (+ (- v12) v13 (* 2 p9) (* (- 2) p10)) 0))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v6) v7) (or (not v7) v6))))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v10) v9) (or (not v9) v10))))
-#| (assert (or v7 (= v8 0)))
+#| (assert (<= (+ v13 (- v1) (- p9) p10) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
+#| (assert (< (+ (- v6) (* (/ 112045541949572279837463876455 9903520314283042199192993792) p3) (- p4) p5 p6) 0))
+#| (assert (<= (+ v6 p4 (- p5) (- p8)) 0))
+#| (assert v11)
+#| (assert (not v7))
+#| (assert (< (+ (- v13) v1 (* 2 p9) (* (- 2) p10)) 0))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v7) v8) (or (not v8) v7))))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v11) v10) (or (not v10) v11))))
+#| (assert (or v8 (= v9 0)))
 #| (assert (<= (+ p7 (- 1)) 0))
-#| (assert (or (not v9) (= (+ v11 p7 (- 1)) 0)))
+#| (assert (or (not v10) (= (+ v12 p7 (- 1)) 0)))
 #| ; defined, line 27: `e2`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (* (- (/ 1 2)) p9) (* (/ 1 2) p10)) 0)) (check-sat) (pop 1)
 #| ; defined, line 27: `resolution`: the divisor is not 0 (on D')
@@ -607,34 +610,34 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; defined, line 44: `q[i]`: the index is in range (on D')
 #| ; defined, line 44: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v7) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v8) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 28: `e1`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (- p9) p10) 0)) (check-sat) (pop 1)
 #| ; defined, line 45: `q[i]`: the index is in range (on D')
 #| ; defined, line 45: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v9) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v10) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; output, line 31: where `gap_top >= 2*sigma` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v8) v5 1 (* (- (/ 112045541949572279837463876455 9903520314283042199192993792)) p3) (- p7) p4 (- p5) (- p6)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v9) v6 1 (* (- (/ 112045541949572279837463876455 9903520314283042199192993792)) p3) (- p7) p4 (- p5) (- p6)) 0)) (check-sat) (pop 1)
 #| ; output, line 34: where `gap_mid >= 0` holds on D it holds on D'
-#| (push 1) (assert (< (+ v11 (- v5) (- 1) p7 (- p4) p5 p8) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v12 (- v6) (- 1) p7 (- p4) p5 p8) 0)) (check-sat) (pop 1)
 #| ; output, line 35: `mid` releases the same `gap` on D and D'
-#| (push 1) (assert (not (= (+ (- v11) (- p7) 1) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (not (= (+ (- v12) (- p7) 1) 0))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (+ v12 (- v13) (- p9) p10) 0))
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
-#| (assert (< (+ (- v5) (* (/ 112045541949572279837463876455 9903520314283042199192993792) p3) (- p4) p5 p6) 0))
-#| (assert (< (+ (- v5) (- p4) p5 p8) 0))
-#| (assert (not v10))
-#| (assert (not v6))
-#| (assert (< (+ (- v12) v13 p9 (- p10)) 0))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v6) v7) (or (not v7) v6))))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v10) v9) (or (not v9) v10))))
-#| (assert (or v7 (= v8 0)))
+#| (assert (<= (+ v13 (- v1) (- p9) p10) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
+#| (assert (< (+ (- v6) (* (/ 112045541949572279837463876455 9903520314283042199192993792) p3) (- p4) p5 p6) 0))
+#| (assert (< (+ (- v6) (- p4) p5 p8) 0))
+#| (assert (not v11))
+#| (assert (not v7))
+#| (assert (< (+ (- v13) v1 p9 (- p10)) 0))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v7) v8) (or (not v8) v7))))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v11) v10) (or (not v10) v11))))
+#| (assert (or v8 (= v9 0)))
 #| (assert (<= (+ p7 (- 1)) 0))
-#| (assert (or v9 (= v11 0)))
+#| (assert (or v10 (= v12 0)))
 #| ; defined, line 27: `e2`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (* (- (/ 1 2)) p9) (* (/ 1 2) p10)) 0)) (check-sat) (pop 1)
 #| ; defined, line 27: `resolution`: the divisor is not 0 (on D')
@@ -642,16 +645,16 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; defined, line 44: `q[i]`: the index is in range (on D')
 #| ; defined, line 44: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v7) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v8) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 28: `e1`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (- p9) p10) 0)) (check-sat) (pop 1)
 #| ; defined, line 45: `q[i]`: the index is in range (on D')
 #| ; defined, line 45: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v9) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v10) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; output, line 31: where `gap_top >= 2*sigma` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v8) v5 1 (* (- (/ 112045541949572279837463876455 9903520314283042199192993792)) p3) (- p7) p4 (- p5) (- p6)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v9) v6 1 (* (- (/ 112045541949572279837463876455 9903520314283042199192993792)) p3) (- p7) p4 (- p5) (- p6)) 0)) (check-sat) (pop 1)
 #| ; output, line 34: where `gap_mid >= 0` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v11) v5 1 (- p7) p4 (- p5) (- p8)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v12) v6 1 (- p7) p4 (- p5) (- p8)) 0)) (check-sat) (pop 1)
 #| ; cost, line 16: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- p11) (* (/ 1 2) p12) (* (- (/ 1 2)) p13) (* (/ 1 4) p14) (* (- (/ 1 4)) p15) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -1053,4 +1056,4 @@ class AdaptiveSvtTheta(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)) (= (+ v5 (- (/ 1 2))) 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 7448fd6cae91c6c42fb2f17225c700e2a251813972cfea8a78b26e8d83fe1ba7
+#| sha256 a688bf30209f27706dd5b877158e5f2d4dd579191d492a1ec23ac278f406bdcf

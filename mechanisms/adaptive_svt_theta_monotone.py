@@ -82,9 +82,9 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `q`), public.
@@ -261,7 +261,7 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
                 break
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -336,9 +336,9 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| witness true down:q
 #| witness false le:q
 #| witness true ge:q
-#| full 4-5 10-11 18-19 26 32 38 44 104-106 108 110-111 116-118 123 128
+#| full 4-5 10-11 18-19 26 32 38 44 104-106 109 111-112 117-119 124 129
 #| group 2 / 0 / 1:0.1
-#| group 9 / 5-6 / 2:0.1 3:0.1 6:0.1 7:0.1 8:0.1
+#| group 10 / 2 5-6 / 2:0.1 3:0.1 6:0.1 7:0.1 9:0.1
 #| group 1 / 2-3 /
 #| group 1 / 2-3 /
 #| group 1 / 16-17 /
@@ -348,14 +348,14 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| group 1 / 16-17 /
 #| group 1 / 25-26 /
 #| group 1 / 26-27 /
-#| group 17 / 5-6 10-14 20-24 30 32 34-35 37 39 41 43 45-48 /
+#| group 17 / 5-6 10-14 20-24 30 32 34-35 37 39 43 45-48 /
 #| group 1 / 26-27 /
 #| group 1 / 25-26 /
-#| group 16 / 5-6 10-14 19 21-23 29 31 33-34 36 38 40 42 44 46 /
+#| group 16 / 5-6 10-14 19-23 29 31 33-34 36 38 40 42 44 46 /
 #| group 1 / 25-26 /
 #| group 14 / 2 5-6 10-11 13 15 20-24 30 32 35-38 /
-#| group 15 / 2 5-6 10-14 16 21-25 31 33 35-36 38 40 42 44 46-49 /
-#| group 15 / 2 5-6 10-14 16 21 23-25 31 33 35-36 38 40 42 44 46 48 /
+#| group 15 / 2 5-6 10-14 16 21-25 31 33 35-36 38 40 44 46-49 /
+#| group 15 / 2 5-6 10-14 16 21-25 31 33 35-36 38 40 42 44 46 48 /
 #| group 1 / 2 4 9 13-17 20-22 16.1 /
 #| group 1 / 2 6 9 12-13 17 20 22 24-25 27-28 31-35 40-44 46-52 43.1 / 0:2
 #| group 1 / 2 6 9 13-14 18-19 21-23 25 28-29 32-34 36 41-45 47-53 44.1 / 0:3
@@ -409,29 +409,29 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of adaptive_svt_theta_monotone: 69 x unsat
+#: SMT-LIB script 2 of adaptive_svt_theta_monotone: 70 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Bool) ; up of q
 #| (declare-const v2 Bool) ; down of q
-#| (declare-const v3 Real) ; k
-#| (declare-const v4 Real) ; i
-#| (declare-const v5 Real) ; records so far
-#| (declare-const v6 Real) ; len(q)
-#| (declare-const v7 Real) ; T
-#| (declare-const v8 Bool) ; out[records so far] is top
-#| (declare-const v9 Bool) ; q >= q'
-#| (declare-const v10 Bool) ; q <= q'
-#| (declare-const v11 Real) ; (1 if (not q >= q') and q <= q' else 0)
-#| (declare-const v12 Bool) ; out[i] is top
-#| (declare-const v13 Real) ; ((resolution - (q'[i] - q[i]))/resolution if (not q >= q') and q <= q' and out[i] is top else 0)
-#| (declare-const v14 Real) ; (-(q'[i] - q[i])/resolution if q >= q' and out[i] is top else 0)
-#| (declare-const v15 Bool) ; out[i] is mid
-#| (declare-const v16 Bool) ; out[records so far] is mid
-#| (declare-const v17 Real) ; ((resolution - (q'[i] - q[i]))/resolution if (not q >= q') and q <= q' and out[i] is mid else 0)
-#| (declare-const v18 Real) ; (-(q'[i] - q[i])/resolution if q >= q' and out[i] is mid else 0)
-#| (declare-const v19 Real) ; cost
-#| (declare-const v20 Real) ; eps
+#| (declare-const v3 Real) ; eps
+#| (declare-const v4 Real) ; k
+#| (declare-const v5 Real) ; i
+#| (declare-const v6 Real) ; records so far
+#| (declare-const v7 Real) ; len(q)
+#| (declare-const v8 Real) ; T
+#| (declare-const v9 Bool) ; out[records so far] is top
+#| (declare-const v10 Bool) ; q >= q'
+#| (declare-const v11 Bool) ; q <= q'
+#| (declare-const v12 Real) ; (1 if (not q >= q') and q <= q' else 0)
+#| (declare-const v13 Bool) ; out[i] is top
+#| (declare-const v14 Real) ; ((resolution - (q'[i] - q[i]))/resolution if (not q >= q') and q <= q' and out[i] is top else 0)
+#| (declare-const v15 Real) ; (-(q'[i] - q[i])/resolution if q >= q' and out[i] is top else 0)
+#| (declare-const v16 Bool) ; out[i] is mid
+#| (declare-const v17 Bool) ; out[records so far] is mid
+#| (declare-const v18 Real) ; ((resolution - (q'[i] - q[i]))/resolution if (not q >= q') and q <= q' and out[i] is mid else 0)
+#| (declare-const v19 Real) ; (-(q'[i] - q[i])/resolution if q >= q' and out[i] is mid else 0)
+#| (declare-const v20 Real) ; cost
 #| (declare-const p0 Real) ; eps*theta
 #| (declare-const p1 Real) ; 1/(eps*theta)
 #| (declare-const p2 Real) ; 1/resolution
@@ -451,10 +451,11 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (assert (<= (+ (- v0) 1) 0))
 #| (assert (or v1 v2))
 #| (push 1)
-#| (assert (<= (+ (- v3) 1) 0))
+#| (assert (< (- v3) 0))
+#| (assert (<= (+ (- v4) 1) 0))
 #| ; defined, line 19: `k`: the divisor is not 0
 #| ; defined, line 19: `k`: the divisor is not 0 (on D')
-#| (push 1) (assert (and (<= v3 0) (<= (- v3) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (and (<= v4 0) (<= (- v4) 0))) (check-sat) (pop 1)
 #| ; defined, line 22: `e0`: the divisor is not 0
 #| ; defined, line 22: `e0`: the divisor is not 0 (on D')
 #| (push 1) (assert (= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
@@ -465,6 +466,8 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
 #| ; scales, line 22: the scale in `eta ~ DLap(1/e0, 1/resolution)` is positive
 #| (push 1) (assert (<= p2 0)) (assert (> p2 0)) (check-sat) (pop 1)
+#| ; cost, line 15: the claim `eps` is never negative
+#| (push 1) (assert (< v3 0)) (check-sat) (pop 1)
 #| ; invariant, line 25: `0 < cost` holds when loop 1 is reached
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -476,163 +479,163 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| ; scales, line 27: the scale in `zeta[i] ~ DLap(1/e1, 1/resolution)` is positive
 #| (push 1) (assert (<= (- p3) 0)) (assert (< p3 0)) (check-sat) (pop 1)
 #| (push 1)
-#| (assert (<= (- v4) 0))
-#| (assert (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0)))
-#| (assert (<= (+ v4 (- v6) 1) 0))
-#| (assert (<= (+ v7 (* (- (/ 112045541949572279837463876455 19807040628566084398385987584)) p3) p4 (- p5) (- p6)) 0))
-#| (assert v8)
-#| (assert (or (not v2) v9))
-#| (assert (or (not v1) v10))
-#| (assert (or (and (not v9) v10) (and (<= v11 0) (<= (- v11) 0))))
-#| (assert (or (not (and (not v9) v10)) (and (<= (+ v11 (- 1)) 0) (<= (+ (- v11) 1) 0))))
-#| (assert (or (not (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0))) (and (or (not v8) v12) (or (not v12) v8))))
-#| (assert (or (and (not v9) v10 v12) (= v13 0)))
-#| (assert (or (not (and (not v9) v10 v12)) (= (+ v13 p7 (- 1)) 0)))
-#| (assert (or (and v9 v12) (= v14 0)))
-#| (assert (or (not (and v9 v12)) (= (+ v14 p7) 0)))
+#| (assert (<= (- v5) 0))
+#| (assert (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0)))
+#| (assert (<= (+ v5 (- v7) 1) 0))
+#| (assert (<= (+ v8 (* (- (/ 112045541949572279837463876455 19807040628566084398385987584)) p3) p4 (- p5) (- p6)) 0))
+#| (assert v9)
+#| (assert (or (not v2) v10))
+#| (assert (or (not v1) v11))
+#| (assert (or (and (not v10) v11) (and (<= v12 0) (<= (- v12) 0))))
+#| (assert (or (not (and (not v10) v11)) (and (<= (+ v12 (- 1)) 0) (<= (+ (- v12) 1) 0))))
+#| (assert (or (not (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0))) (and (or (not v9) v13) (or (not v13) v9))))
+#| (assert (or (and (not v10) v11 v13) (= v14 0)))
+#| (assert (or (not (and (not v10) v11 v13)) (= (+ v14 p7 (- 1)) 0)))
+#| (assert (or (and v10 v13) (= v15 0)))
+#| (assert (or (not (and v10 v13)) (= (+ v15 p7) 0)))
 #| ; defined, line 26: `resolution`: the divisor is not 0 (on D')
 #| ; defined, line 27: `resolution`: the divisor is not 0 (on D')
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; defined, line 41: `q[i]`: the index is in range (on D')
 #| ; defined, line 41: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and v9 v12)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and v10 v13)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 45: `q[i]`: the index is in range (on D')
 #| ; defined, line 45: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (not v9) v10 v12)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (not v10) v11 v13)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 42: `q[i]`: the index is in range (on D')
 #| ; defined, line 42: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and v9 v15)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and v10 v16)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 46: `q[i]`: the index is in range (on D')
 #| ; defined, line 46: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (not v9) v10 v15)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (not v10) v11 v16)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; output, line 28: where `query + xi[i] - noisy_T >= 2*sigma` holds on D it holds on D'
-#| (push 1) (assert (< (+ v13 (- v11) v14 (- v7) (* (/ 112045541949572279837463876455 19807040628566084398385987584) p3) p7 (- p4) p5 p6) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v14 (- v12) v15 (- v8) (* (/ 112045541949572279837463876455 19807040628566084398385987584) p3) p7 (- p4) p5 p6) 0)) (check-sat) (pop 1)
 #| ; output, line 29: `top` releases the same `gap` on D and D'
-#| (push 1) (assert (not (= (+ (- v13) v11 (- v14) (- p7)) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (not (= (+ (- v14) v12 (- v15) (- p7)) 0))) (check-sat) (pop 1)
 #| ; invariant, line 25: `0 <= i` holds when loop 1 is reached
-#| (push 1) (assert (<= (+ v4 2) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v5 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 25: `records so far == i` holds when loop 1 is reached
-#| (push 1) (assert (not (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0)))) (check-sat) (pop 1)
 #| ; invariant, line 25: `last index of xi < i` holds when loop 1 is reached
 #| ; invariant, line 25: `last index of zeta < i` holds when loop 1 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (- v4) 0))
-#| (assert (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0)))
-#| (assert (<= (+ v4 (- v6) 1) 0))
-#| (assert (< (+ (- v7) (* (/ 112045541949572279837463876455 19807040628566084398385987584) p3) (- p4) p5 p6) 0))
-#| (assert (<= (+ v7 p4 (- p5) (- p8)) 0))
-#| (assert v16)
-#| (assert (not v8))
-#| (assert (or (not v2) v9))
-#| (assert (or (not v1) v10))
-#| (assert (or (and (not v9) v10) (and (<= v11 0) (<= (- v11) 0))))
-#| (assert (or (not (and (not v9) v10)) (and (<= (+ v11 (- 1)) 0) (<= (+ (- v11) 1) 0))))
-#| (assert (or (not (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0))) (and (or (not v8) v12) (or (not v12) v8))))
-#| (assert (or (not (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0))) (and (or (not v16) v15) (or (not v15) v16))))
-#| (assert (or (and (not v9) v10 v12) (= v13 0)))
-#| (assert (or (and v9 v12) (= v14 0)))
-#| (assert (or (not v9) (<= p7 0)))
-#| (assert (or (not v2) (<= p7 0)))
+#| (assert (<= (- v5) 0))
+#| (assert (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0)))
+#| (assert (<= (+ v5 (- v7) 1) 0))
+#| (assert (< (+ (- v8) (* (/ 112045541949572279837463876455 19807040628566084398385987584) p3) (- p4) p5 p6) 0))
+#| (assert (<= (+ v8 p4 (- p5) (- p8)) 0))
+#| (assert v17)
+#| (assert (not v9))
+#| (assert (or (not v2) v10))
+#| (assert (or (not v1) v11))
+#| (assert (or (and (not v10) v11) (and (<= v12 0) (<= (- v12) 0))))
+#| (assert (or (not (and (not v10) v11)) (and (<= (+ v12 (- 1)) 0) (<= (+ (- v12) 1) 0))))
+#| (assert (or (not (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0))) (and (or (not v9) v13) (or (not v13) v9))))
+#| (assert (or (not (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0))) (and (or (not v17) v16) (or (not v16) v17))))
+#| (assert (or (and (not v10) v11 v13) (= v14 0)))
+#| (assert (or (and v10 v13) (= v15 0)))
+#| (assert (or (not v10) (<= p7 0)))
 #| (assert (<= (+ p7 (- 1)) 0))
-#| (assert (or (and (not v9) v10 v15) (= v17 0)))
-#| (assert (or (not (and (not v9) v10 v15)) (= (+ v17 p7 (- 1)) 0)))
-#| (assert (or (and v9 v15) (= v18 0)))
-#| (assert (or (not (and v9 v15)) (= (+ v18 p7) 0)))
+#| (assert (or (and (not v10) v11 v16) (= v18 0)))
+#| (assert (or (not (and (not v10) v11 v16)) (= (+ v18 p7 (- 1)) 0)))
+#| (assert (or (and v10 v16) (= v19 0)))
+#| (assert (or (not (and v10 v16)) (= (+ v19 p7) 0)))
 #| ; defined, line 26: `resolution`: the divisor is not 0 (on D')
 #| ; defined, line 27: `resolution`: the divisor is not 0 (on D')
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; defined, line 41: `q[i]`: the index is in range (on D')
 #| ; defined, line 41: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and v9 v12)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and v10 v13)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 45: `q[i]`: the index is in range (on D')
 #| ; defined, line 45: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (not v9) v10 v12)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (not v10) v11 v13)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 42: `q[i]`: the index is in range (on D')
 #| ; defined, line 42: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and v9 v15)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and v10 v16)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 46: `q[i]`: the index is in range (on D')
 #| ; defined, line 46: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (not v9) v10 v15)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (not v10) v11 v16)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; output, line 28: where `query + xi[i] - noisy_T >= 2*sigma` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v13) v11 (- v14) v7 (* (- (/ 112045541949572279837463876455 19807040628566084398385987584)) p3) (- p7) p4 (- p5) (- p6)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v14) v12 (- v15) v8 (* (- (/ 112045541949572279837463876455 19807040628566084398385987584)) p3) (- p7) p4 (- p5) (- p6)) 0)) (check-sat) (pop 1)
 #| ; output, line 31: where `query + zeta[i] - noisy_T >= 0` holds on D it holds on D'
-#| (push 1) (assert (< (+ v17 (- v11) v18 (- v7) p7 (- p4) p5 p8) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v18 (- v12) v19 (- v8) p7 (- p4) p5 p8) 0)) (check-sat) (pop 1)
 #| ; output, line 32: `mid` releases the same `gap` on D and D'
-#| (push 1) (assert (not (= (+ (- v17) v11 (- v18) (- p7)) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (not (= (+ (- v18) v12 (- v19) (- p7)) 0))) (check-sat) (pop 1)
 #| ; invariant, line 25: `0 <= i` holds when loop 1 is reached
-#| (push 1) (assert (<= (+ v4 2) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v5 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 25: `records so far == i` holds when loop 1 is reached
-#| (push 1) (assert (not (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0)))) (check-sat) (pop 1)
 #| ; invariant, line 25: `last index of xi < i` holds when loop 1 is reached
 #| ; invariant, line 25: `last index of zeta < i` holds when loop 1 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (- v4) 0))
-#| (assert (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0)))
-#| (assert (<= (+ v4 (- v6) 1) 0))
-#| (assert (< (+ (- v7) (* (/ 112045541949572279837463876455 19807040628566084398385987584) p3) (- p4) p5 p6) 0))
-#| (assert (< (+ (- v7) (- p4) p5 p8) 0))
-#| (assert (not v16))
-#| (assert (not v8))
-#| (assert (or (not v1) v10))
-#| (assert (or (and (not v9) v10) (and (<= v11 0) (<= (- v11) 0))))
-#| (assert (or (not (and (not v9) v10)) (and (<= (+ v11 (- 1)) 0) (<= (+ (- v11) 1) 0))))
-#| (assert (or (not (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0))) (and (or (not v8) v12) (or (not v12) v8))))
-#| (assert (or (not (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0))) (and (or (not v16) v15) (or (not v15) v16))))
-#| (assert (or (and (not v9) v10 v12) (= v13 0)))
-#| (assert (or (and v9 v12) (= v14 0)))
-#| (assert (or (not v9) (<= p7 0)))
+#| (assert (<= (- v5) 0))
+#| (assert (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0)))
+#| (assert (<= (+ v5 (- v7) 1) 0))
+#| (assert (< (+ (- v8) (* (/ 112045541949572279837463876455 19807040628566084398385987584) p3) (- p4) p5 p6) 0))
+#| (assert (< (+ (- v8) (- p4) p5 p8) 0))
+#| (assert (not v17))
+#| (assert (not v9))
+#| (assert (or (not v2) v10))
+#| (assert (or (not v1) v11))
+#| (assert (or (and (not v10) v11) (and (<= v12 0) (<= (- v12) 0))))
+#| (assert (or (not (and (not v10) v11)) (and (<= (+ v12 (- 1)) 0) (<= (+ (- v12) 1) 0))))
+#| (assert (or (not (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0))) (and (or (not v9) v13) (or (not v13) v9))))
+#| (assert (or (not (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0))) (and (or (not v17) v16) (or (not v16) v17))))
+#| (assert (or (and (not v10) v11 v13) (= v14 0)))
+#| (assert (or (and v10 v13) (= v15 0)))
+#| (assert (or (not v10) (<= p7 0)))
 #| (assert (or (not v2) (<= p7 0)))
 #| (assert (<= (+ p7 (- 1)) 0))
-#| (assert (or (and (not v9) v10 v15) (= v17 0)))
-#| (assert (or (and v9 v15) (= v18 0)))
+#| (assert (or (and (not v10) v11 v16) (= v18 0)))
+#| (assert (or (and v10 v16) (= v19 0)))
 #| ; defined, line 26: `resolution`: the divisor is not 0 (on D')
 #| ; defined, line 27: `resolution`: the divisor is not 0 (on D')
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; defined, line 41: `q[i]`: the index is in range (on D')
 #| ; defined, line 41: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and v9 v12)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and v10 v13)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 45: `q[i]`: the index is in range (on D')
 #| ; defined, line 45: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (not v9) v10 v12)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (not v10) v11 v13)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 42: `q[i]`: the index is in range (on D')
 #| ; defined, line 42: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and v9 v15)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and v10 v16)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 46: `q[i]`: the index is in range (on D')
 #| ; defined, line 46: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (not v9) v10 v15)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (not v10) v11 v16)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; output, line 28: where `query + xi[i] - noisy_T >= 2*sigma` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v13) v11 (- v14) v7 (* (- (/ 112045541949572279837463876455 19807040628566084398385987584)) p3) (- p7) p4 (- p5) (- p6)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v14) v12 (- v15) v8 (* (- (/ 112045541949572279837463876455 19807040628566084398385987584)) p3) (- p7) p4 (- p5) (- p6)) 0)) (check-sat) (pop 1)
 #| ; output, line 31: where `query + zeta[i] - noisy_T >= 0` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v17) v11 (- v18) v7 (- p7) p4 (- p5) (- p8)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v18) v12 (- v19) v8 (- p7) p4 (- p5) (- p8)) 0)) (check-sat) (pop 1)
 #| ; invariant, line 25: `0 <= i` holds when loop 1 is reached
-#| (push 1) (assert (<= (+ v4 2) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v5 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 25: `records so far == i` holds when loop 1 is reached
-#| (push 1) (assert (not (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0)))) (check-sat) (pop 1)
 #| ; invariant, line 25: `last index of xi < i` holds when loop 1 is reached
 #| ; invariant, line 25: `last index of zeta < i` holds when loop 1 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (+ v19 (- v20) (- p9) p10) 0))
-#| (assert (<= (- v4) 0))
-#| (assert (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0)))
-#| (assert (<= (+ v4 (- v6) 1) 0))
-#| (assert (<= (+ v7 (* (- (/ 112045541949572279837463876455 19807040628566084398385987584)) p3) p4 (- p5) (- p6)) 0))
-#| (assert v8)
-#| (assert (< (+ (- v19) v20 (* (/ 3 2) p9) (* (- (/ 3 2)) p10)) 0))
-#| (assert (or (not v2) v9))
-#| (assert (or (not v1) v10))
-#| (assert (or (and (not v9) v10) (and (<= v11 0) (<= (- v11) 0))))
-#| (assert (or (not (and (not v9) v10)) (and (<= (+ v11 (- 1)) 0) (<= (+ (- v11) 1) 0))))
-#| (assert (or (not (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0))) (and (or (not v8) v12) (or (not v12) v8))))
-#| (assert (or (and (not v9) v10 v12) (= v13 0)))
-#| (assert (or (not (and (not v9) v10 v12)) (= (+ v13 p7 (- 1)) 0)))
-#| (assert (or (and v9 v12) (= v14 0)))
-#| (assert (or (not (and v9 v12)) (= (+ v14 p7) 0)))
+#| (assert (<= (+ v20 (- v3) (- p9) p10) 0))
+#| (assert (<= (- v5) 0))
+#| (assert (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0)))
+#| (assert (<= (+ v5 (- v7) 1) 0))
+#| (assert (<= (+ v8 (* (- (/ 112045541949572279837463876455 19807040628566084398385987584)) p3) p4 (- p5) (- p6)) 0))
+#| (assert v9)
+#| (assert (< (+ (- v20) v3 (* (/ 3 2) p9) (* (- (/ 3 2)) p10)) 0))
+#| (assert (or (not v2) v10))
+#| (assert (or (not v1) v11))
+#| (assert (or (and (not v10) v11) (and (<= v12 0) (<= (- v12) 0))))
+#| (assert (or (not (and (not v10) v11)) (and (<= (+ v12 (- 1)) 0) (<= (+ (- v12) 1) 0))))
+#| (assert (or (not (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0))) (and (or (not v9) v13) (or (not v13) v9))))
+#| (assert (or (and (not v10) v11 v13) (= v14 0)))
+#| (assert (or (not (and (not v10) v11 v13)) (= (+ v14 p7 (- 1)) 0)))
+#| (assert (or (and v10 v13) (= v15 0)))
+#| (assert (or (not (and v10 v13)) (= (+ v15 p7) 0)))
 #| ; defined, line 26: `e2`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (* (- (/ 1 2)) p9) (* (/ 1 2) p10)) 0)) (check-sat) (pop 1)
 #| ; defined, line 26: `resolution`: the divisor is not 0 (on D')
@@ -640,48 +643,47 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; defined, line 41: `q[i]`: the index is in range (on D')
 #| ; defined, line 41: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and v9 v12)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and v10 v13)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 45: `q[i]`: the index is in range (on D')
 #| ; defined, line 45: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (not v9) v10 v12)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (not v10) v11 v13)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 27: `e1`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (- p9) p10) 0)) (check-sat) (pop 1)
 #| ; defined, line 42: `q[i]`: the index is in range (on D')
 #| ; defined, line 42: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and v9 v15)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and v10 v16)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 46: `q[i]`: the index is in range (on D')
 #| ; defined, line 46: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (not v9) v10 v15)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (not v10) v11 v16)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; output, line 28: where `query + xi[i] - noisy_T >= 2*sigma` holds on D it holds on D'
-#| (push 1) (assert (< (+ v13 (- v11) v14 (- v7) (* (/ 112045541949572279837463876455 19807040628566084398385987584) p3) p7 (- p4) p5 p6) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v14 (- v12) v15 (- v8) (* (/ 112045541949572279837463876455 19807040628566084398385987584) p3) p7 (- p4) p5 p6) 0)) (check-sat) (pop 1)
 #| ; output, line 29: `top` releases the same `gap` on D and D'
-#| (push 1) (assert (not (= (+ (- v13) v11 (- v14) (- p7)) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (not (= (+ (- v14) v12 (- v15) (- p7)) 0))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (+ v19 (- v20) (- p9) p10) 0))
-#| (assert (<= (- v4) 0))
-#| (assert (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0)))
-#| (assert (<= (+ v4 (- v6) 1) 0))
-#| (assert (< (+ (- v7) (* (/ 112045541949572279837463876455 19807040628566084398385987584) p3) (- p4) p5 p6) 0))
-#| (assert (<= (+ v7 p4 (- p5) (- p8)) 0))
-#| (assert v16)
-#| (assert (not v8))
-#| (assert (< (+ (- v19) v20 (* 2 p9) (* (- 2) p10)) 0))
-#| (assert (or (not v2) v9))
-#| (assert (or (not v1) v10))
-#| (assert (or (and (not v9) v10) (and (<= v11 0) (<= (- v11) 0))))
-#| (assert (or (not (and (not v9) v10)) (and (<= (+ v11 (- 1)) 0) (<= (+ (- v11) 1) 0))))
-#| (assert (or (not (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0))) (and (or (not v8) v12) (or (not v12) v8))))
-#| (assert (or (not (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0))) (and (or (not v16) v15) (or (not v15) v16))))
-#| (assert (or (and (not v9) v10 v12) (= v13 0)))
-#| (assert (or (and v9 v12) (= v14 0)))
-#| (assert (or (not v9) (<= p7 0)))
-#| (assert (or (not v2) (<= p7 0)))
+#| (assert (<= (+ v20 (- v3) (- p9) p10) 0))
+#| (assert (<= (- v5) 0))
+#| (assert (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0)))
+#| (assert (<= (+ v5 (- v7) 1) 0))
+#| (assert (< (+ (- v8) (* (/ 112045541949572279837463876455 19807040628566084398385987584) p3) (- p4) p5 p6) 0))
+#| (assert (<= (+ v8 p4 (- p5) (- p8)) 0))
+#| (assert v17)
+#| (assert (not v9))
+#| (assert (< (+ (- v20) v3 (* 2 p9) (* (- 2) p10)) 0))
+#| (assert (or (not v2) v10))
+#| (assert (or (not v1) v11))
+#| (assert (or (and (not v10) v11) (and (<= v12 0) (<= (- v12) 0))))
+#| (assert (or (not (and (not v10) v11)) (and (<= (+ v12 (- 1)) 0) (<= (+ (- v12) 1) 0))))
+#| (assert (or (not (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0))) (and (or (not v9) v13) (or (not v13) v9))))
+#| (assert (or (not (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0))) (and (or (not v17) v16) (or (not v16) v17))))
+#| (assert (or (and (not v10) v11 v13) (= v14 0)))
+#| (assert (or (and v10 v13) (= v15 0)))
+#| (assert (or (not v10) (<= p7 0)))
 #| (assert (<= (+ p7 (- 1)) 0))
-#| (assert (or (and (not v9) v10 v15) (= v17 0)))
-#| (assert (or (not (and (not v9) v10 v15)) (= (+ v17 p7 (- 1)) 0)))
-#| (assert (or (and v9 v15) (= v18 0)))
-#| (assert (or (not (and v9 v15)) (= (+ v18 p7) 0)))
+#| (assert (or (and (not v10) v11 v16) (= v18 0)))
+#| (assert (or (not (and (not v10) v11 v16)) (= (+ v18 p7 (- 1)) 0)))
+#| (assert (or (and v10 v16) (= v19 0)))
+#| (assert (or (not (and v10 v16)) (= (+ v19 p7) 0)))
 #| ; defined, line 26: `e2`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (* (- (/ 1 2)) p9) (* (/ 1 2) p10)) 0)) (check-sat) (pop 1)
 #| ; defined, line 26: `resolution`: the divisor is not 0 (on D')
@@ -689,47 +691,48 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; defined, line 41: `q[i]`: the index is in range (on D')
 #| ; defined, line 41: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and v9 v12)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and v10 v13)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 45: `q[i]`: the index is in range (on D')
 #| ; defined, line 45: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (not v9) v10 v12)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (not v10) v11 v13)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 27: `e1`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (- p9) p10) 0)) (check-sat) (pop 1)
 #| ; defined, line 42: `q[i]`: the index is in range (on D')
 #| ; defined, line 42: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and v9 v15)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and v10 v16)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 46: `q[i]`: the index is in range (on D')
 #| ; defined, line 46: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (not v9) v10 v15)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (not v10) v11 v16)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; output, line 28: where `query + xi[i] - noisy_T >= 2*sigma` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v13) v11 (- v14) v7 (* (- (/ 112045541949572279837463876455 19807040628566084398385987584)) p3) (- p7) p4 (- p5) (- p6)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v14) v12 (- v15) v8 (* (- (/ 112045541949572279837463876455 19807040628566084398385987584)) p3) (- p7) p4 (- p5) (- p6)) 0)) (check-sat) (pop 1)
 #| ; output, line 31: where `query + zeta[i] - noisy_T >= 0` holds on D it holds on D'
-#| (push 1) (assert (< (+ v17 (- v11) v18 (- v7) p7 (- p4) p5 p8) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v18 (- v12) v19 (- v8) p7 (- p4) p5 p8) 0)) (check-sat) (pop 1)
 #| ; output, line 32: `mid` releases the same `gap` on D and D'
-#| (push 1) (assert (not (= (+ (- v17) v11 (- v18) (- p7)) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (not (= (+ (- v18) v12 (- v19) (- p7)) 0))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (+ v19 (- v20) (- p9) p10) 0))
-#| (assert (<= (- v4) 0))
-#| (assert (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0)))
-#| (assert (<= (+ v4 (- v6) 1) 0))
-#| (assert (< (+ (- v7) (* (/ 112045541949572279837463876455 19807040628566084398385987584) p3) (- p4) p5 p6) 0))
-#| (assert (< (+ (- v7) (- p4) p5 p8) 0))
-#| (assert (not v16))
-#| (assert (not v8))
-#| (assert (< (+ (- v19) v20 p9 (- p10)) 0))
-#| (assert (or (not v1) v10))
-#| (assert (or (and (not v9) v10) (and (<= v11 0) (<= (- v11) 0))))
-#| (assert (or (not (and (not v9) v10)) (and (<= (+ v11 (- 1)) 0) (<= (+ (- v11) 1) 0))))
-#| (assert (or (not (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0))) (and (or (not v8) v12) (or (not v12) v8))))
-#| (assert (or (not (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0))) (and (or (not v16) v15) (or (not v15) v16))))
-#| (assert (or (and (not v9) v10 v12) (= v13 0)))
-#| (assert (or (and v9 v12) (= v14 0)))
-#| (assert (or (not v9) (<= p7 0)))
+#| (assert (<= (+ v20 (- v3) (- p9) p10) 0))
+#| (assert (<= (- v5) 0))
+#| (assert (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0)))
+#| (assert (<= (+ v5 (- v7) 1) 0))
+#| (assert (< (+ (- v8) (* (/ 112045541949572279837463876455 19807040628566084398385987584) p3) (- p4) p5 p6) 0))
+#| (assert (< (+ (- v8) (- p4) p5 p8) 0))
+#| (assert (not v17))
+#| (assert (not v9))
+#| (assert (< (+ (- v20) v3 p9 (- p10)) 0))
+#| (assert (or (not v2) v10))
+#| (assert (or (not v1) v11))
+#| (assert (or (and (not v10) v11) (and (<= v12 0) (<= (- v12) 0))))
+#| (assert (or (not (and (not v10) v11)) (and (<= (+ v12 (- 1)) 0) (<= (+ (- v12) 1) 0))))
+#| (assert (or (not (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0))) (and (or (not v9) v13) (or (not v13) v9))))
+#| (assert (or (not (and (<= (+ v6 (- v5)) 0) (<= (+ (- v6) v5) 0))) (and (or (not v17) v16) (or (not v16) v17))))
+#| (assert (or (and (not v10) v11 v13) (= v14 0)))
+#| (assert (or (and v10 v13) (= v15 0)))
+#| (assert (or (not v10) (<= p7 0)))
 #| (assert (or (not v2) (<= p7 0)))
 #| (assert (<= (+ p7 (- 1)) 0))
-#| (assert (or (and (not v9) v10 v15) (= v17 0)))
-#| (assert (or (and v9 v15) (= v18 0)))
+#| (assert (or (and (not v10) v11 v16) (= v18 0)))
+#| (assert (or (and v10 v16) (= v19 0)))
 #| ; defined, line 26: `e2`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (* (- (/ 1 2)) p9) (* (/ 1 2) p10)) 0)) (check-sat) (pop 1)
 #| ; defined, line 26: `resolution`: the divisor is not 0 (on D')
@@ -737,22 +740,22 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; defined, line 41: `q[i]`: the index is in range (on D')
 #| ; defined, line 41: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and v9 v12)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and v10 v13)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 45: `q[i]`: the index is in range (on D')
 #| ; defined, line 45: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (not v9) v10 v12)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (not v10) v11 v13)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 27: `e1`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (- p9) p10) 0)) (check-sat) (pop 1)
 #| ; defined, line 42: `q[i]`: the index is in range (on D')
 #| ; defined, line 42: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and v9 v15)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and v10 v16)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 46: `q[i]`: the index is in range (on D')
 #| ; defined, line 46: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (not v9) v10 v15)) (and (<= (- v4) 0) (<= (+ v4 (- v6) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (not v10) v11 v16)) (and (<= (- v5) 0) (<= (+ v5 (- v7) 1) 0))))) (check-sat) (pop 1)
 #| ; output, line 28: where `query + xi[i] - noisy_T >= 2*sigma` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v13) v11 (- v14) v7 (* (- (/ 112045541949572279837463876455 19807040628566084398385987584)) p3) (- p7) p4 (- p5) (- p6)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v14) v12 (- v15) v8 (* (- (/ 112045541949572279837463876455 19807040628566084398385987584)) p3) (- p7) p4 (- p5) (- p6)) 0)) (check-sat) (pop 1)
 #| ; output, line 31: where `query + zeta[i] - noisy_T >= 0` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v17) v11 (- v18) v7 (- p7) p4 (- p5) (- p8)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v18) v12 (- v19) v8 (- p7) p4 (- p5) (- p8)) 0)) (check-sat) (pop 1)
 #| ; cost, line 15: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- p11) p12 (- p13) (* (/ 1 2) p14) (* (- (/ 1 2)) p15) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -1270,4 +1273,4 @@ class AdaptiveSvtThetaMonotone(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v10 (- 1)) 0) (<= (+ (- v10) 1) 0)) (= (+ v9 (- (/ 1 2))) 0) (= (+ v8 (- 1)) 0) (not v4) v5 (not v6) v7)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v10 (- 1)) 0) (>= (+ v10 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 7d9eadb2e08a5a3cb4a46b75c9ba97f67226e2870ea7b3cab8e6db09017a30bf
+#| sha256 c8d383e3d02d486deed449a12c02500b8aea6f4b058f6f433f49917727988f5c

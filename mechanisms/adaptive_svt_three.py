@@ -81,9 +81,9 @@ class AdaptiveSvtThree(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `q`), public.
@@ -268,7 +268,7 @@ class AdaptiveSvtThree(LatticeMechanism):
                 break
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -342,9 +342,9 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| witness 1 s2
 #| witness 2 s3
 #| witness 1 eps
-#| full 139-142 144 146 153 160 167
+#| full 139-142 145 147 154 161 168
 #| group 2 / 0 / 1:0.1
-#| group 9 / 1 4-5 / 6:0.1 7:0.1
+#| group 10 / 1 4-5 / 6:0.1 7:0.1
 #| group 9 / 15 3.1 / 6:0.1 7:0.1 8:0.1
 #| group 20 / 4-6 10-12 26 28 34 3.1 /
 #| group 21 / 4-6 10-14 27 29 31 34 36 39 3.1 /
@@ -406,7 +406,7 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of adaptive_svt_three: 91 x unsat
+#: SMT-LIB script 2 of adaptive_svt_three: 92 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -458,6 +458,8 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| (push 1) (assert (<= (* 2 p0) 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| ; scales, line 20: the scale in `eta ~ DLap(2/eps, 1/resolution)` is positive
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
+#| ; cost, line 16: the claim `eps` is never negative
+#| (push 1) (assert (< v1 0)) (check-sat) (pop 1)
 #| ; invariant, line 23: `0 < cost` holds when loop 1 is reached
 #| (push 1) (assert (<= (* (/ 1 2) v1) 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -1193,4 +1195,4 @@ class AdaptiveSvtThree(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v7 (- 1)) 0) (<= (+ (- v7) 1) 0)) (= (+ v5 (- 1)) 0) (= (+ v6 (- 2)) 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v7 (- 1)) 0) (>= (+ v7 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 26c6f221578eb0c753009c7668b0e118614d5a79945a05db7aa5b26e5c7fc1eb
+#| sha256 f5926845535b0745d31cc154ff949c87902dcf7ff2610e8324209edd08994bf7

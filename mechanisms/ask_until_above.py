@@ -60,9 +60,9 @@ class AskUntilAbove(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `x`), public.
@@ -186,7 +186,7 @@ class AskUntilAbove(LatticeMechanism):
             t = t + 1
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -238,9 +238,8 @@ class AskUntilAbove(LatticeMechanism):
 #| witness 0 d:x
 #| witness 1 resolution
 #| witness 1 eps
-#| group 1 / 0 /
-#| group 1 /  / 0:0.1
-#| group 6 / 0-1 / 4:0.1 5:0.1
+#| group 2 / 0 / 1:0.1
+#| group 7 / 0-1 / 4:0.1 5:0.1
 #| group 3 / 0 8-9 /
 #| group 7 / 2-3 5-8 12 14-15 18-22 25 /
 #| group 7 / 2-3 5 7-8 14-15 17 19 21 24 /
@@ -268,14 +267,12 @@ class AskUntilAbove(LatticeMechanism):
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
-#| (push 1)
 #| (assert (<= (+ (- v0) 1) 0))
 #| ; defined, line 10: an input clause: the divisor is not 0
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
-#| (pop 1)
 #| ; hypotheses, line 10: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of ask_until_above: 22 x unsat
+#: SMT-LIB script 2 of ask_until_above: 23 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -308,6 +305,8 @@ class AskUntilAbove(LatticeMechanism):
 #| (push 1) (assert (<= (* 2 p0) 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| ; scales, line 17: the scale in `eta ~ DLap(2/eps, 1/resolution)` is positive
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
+#| ; cost, line 14: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| (push 1)
 #| (assert (< (* (- 2) p0) 0))
 #| ; defined, line 22: `eps`: the divisor is not 0
@@ -416,4 +415,4 @@ class AskUntilAbove(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (- v0) 0) (>= (+ (- v0) (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 5b05cfb3aaabbf7f4f7518215f99889708d6cbe2608181c97c94ac0939b47d68
+#| sha256 5a737b505a90ad4738789e1c785c4f65d1b301e1f27d776adeef3dbe5d5ddc5c

@@ -56,9 +56,9 @@ class ClippedSum(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         B: a real number (in the unit of `q`), public, where `B > 0`.
@@ -179,7 +179,7 @@ class ClippedSum(RefinedMechanism):
         release.emit(Total(value=sum_ + eta))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -230,7 +230,7 @@ class ClippedSum(RefinedMechanism):
 #| group 2 / 4 / 1:0.1
 #| group 1 / 5 /
 #| group 1 / 0-1 4-5 /
-#| group 2 / 2 /
+#| group 3 / 1-2 /
 #| group 3 / 0-2 4 7-14 /
 #: conditions of form of clipped_sum
 #| (true by its normal form) ; fresh, line 18: `eta ~ Lap(C/eps)` draws a variable that was not drawn before
@@ -249,7 +249,7 @@ class ClippedSum(RefinedMechanism):
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 7: the sensitivity is never negative
 #| (assert (< v0 0)) (check-sat)
-#: SMT-LIB script 2 of clipped_sum: 7 x unsat
+#: SMT-LIB script 2 of clipped_sum: 8 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; C
@@ -272,6 +272,8 @@ class ClippedSum(RefinedMechanism):
 #| (push 1) (assert (= v0 0)) (check-sat) (pop 1)
 #| (push 1)
 #| (assert (< (- v1) 0))
+#| ; cost, line 12: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| ; invariant, line 16: `(sum' - sum) <= C` holds when loop 1 is reached
 #| ; invariant, line 16: `-C <= (sum' - sum)` holds when loop 1 is reached
 #| (push 1) (assert (< v1 0)) (check-sat) (pop 1)
@@ -348,4 +350,4 @@ class ClippedSum(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (and (<= v4 0) (<= (- v4) 0)) (= (+ v5 (- 1)) 0) (= (+ v6 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v4 0) (>= (+ v4 (- 1)) 0))) (assert (or (<= (- v4) 0) (>= (+ (- v4) (- 1)) 0))) (check-sat)
 #: digest
-#| sha256 dca09ceaa1b903b3b5605833c3f7b849b46e23dbbe970dfb87405e7baaf7b6f6
+#| sha256 76d1a081bb8191b2fdb58bf642dfa9e00d7ff01af56dcd4b4b3b1d89fd94dacd

@@ -54,9 +54,9 @@ class Deviation(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         Delta: a real number (in the unit of `x`), public, where `Delta > 0`.
@@ -174,7 +174,7 @@ class Deviation(RefinedMechanism):
         release.emit(Distance(value=d + eta))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -213,7 +213,7 @@ class Deviation(RefinedMechanism):
 #| witness 1 eps
 #| full 4
 #| group 1 / 0 /
-#| group 3 / 0 / 2:0.1
+#| group 4 / 0 / 2:0.1
 #| group 1 / 0-7 /
 #: conditions of form of deviation
 #| (true by its normal form) ; fresh, line 16: `eta ~ Lap(Delta/eps)` draws a variable that was not drawn before
@@ -229,7 +229,7 @@ class Deviation(RefinedMechanism):
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 7: the sensitivity is never negative
 #| (assert (< v0 0)) (check-sat)
-#: SMT-LIB script 2 of deviation: 2 x unsat
+#: SMT-LIB script 2 of deviation: 3 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const p0 Real) ; Delta/eps
@@ -239,6 +239,8 @@ class Deviation(RefinedMechanism):
 #| (push 1) (assert (= v0 0)) (check-sat) (pop 1)
 #| ; scales, line 16: the scale in `eta ~ Lap(Delta/eps)` is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
+#| ; cost, line 12: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #: SMT-LIB script 3 of deviation: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; Delta
@@ -280,4 +282,4 @@ class Deviation(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (= (+ v0 (- 1)) 0) (= v1 0) (= (+ v2 (- 1)) 0))) (check-sat)
 #: digest
-#| sha256 d8f69f6b9197153d063eca28172a2505d71afc2a1229604d91a01926b1381d03
+#| sha256 c4dc36ff68bfa2e4c6a97892836d9a36b3daa8b3f59cb23cb485ff21905d1139

@@ -60,9 +60,9 @@ class DyadicSums(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         eps: a real number (a privacy loss: a pure number, in natural-logarithm units),
@@ -180,7 +180,7 @@ class DyadicSums(RefinedMechanism):
             width = 2 * width
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -237,8 +237,8 @@ class DyadicSums(RefinedMechanism):
 #| witness 1 |len(q)|
 #| witness 0 (@ d:q i)
 #| witness 1 eps
-#| full 7-8 10-11 14-15 17-18 21
-#| group 3 / 0-1 4-5 /
+#| full 7-8 11-12 15-16 18-19 22
+#| group 4 / 0-1 3-5 /
 #| group 2 / 6 21 /
 #| group 4 / 1 6 24 /
 #| group 2 / 3 6 25 /
@@ -277,7 +277,7 @@ class DyadicSums(RefinedMechanism):
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (assumed) ; invariant, line 17: the invariant holds whenever the loop's test is reached
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of dyadic_sums: 12 x unsat
+#: SMT-LIB script 1 of dyadic_sums: 13 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; len(q)
@@ -300,6 +300,8 @@ class DyadicSums(RefinedMechanism):
 #| ; defined, line 13: `max(len(q), 1)`: the logarithm's argument is positive
 #| ; defined, line 13: `max(len(q), 1)`: the logarithm's argument is positive (on D')
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
+#| ; cost, line 10: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| ; invariant, line 16: `level <= floor(log2((1 if len(q) <= 1 else len(q)))) + 1` holds when loop 1 is reached
 #| (push 1) (assert (<= (+ v4 2) 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -553,4 +555,4 @@ class DyadicSums(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v2 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (check-sat)
 #: digest
-#| sha256 93d8ed4029728bbc348b75b9730851256676813e28db9f9fd93968cac0629c57
+#| sha256 c98fa84db63ed0965675be49249c878210582aada1566e9c807714581d9be5a5

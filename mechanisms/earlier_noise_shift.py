@@ -66,9 +66,9 @@ class EarlierNoiseShift(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `x`), public.
@@ -185,7 +185,7 @@ class EarlierNoiseShift(LatticeMechanism):
             release.emit(Bottom())
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -228,9 +228,8 @@ class EarlierNoiseShift(LatticeMechanism):
 #| witness 1 resolution
 #| witness 1 eps
 #| witness 0 d:y
-#| group 1 / 0 /
-#| group 1 /  / 0:0.1
-#| group 4 / 0-1 / 2:0.1 3:0.1
+#| group 2 / 0 / 1:0.1
+#| group 5 / 0-1 / 2:0.1 3:0.1
 #| group 6 / 3-5 13-15 17-20 22 24-25 27-30 /
 #| group 4 / 6-7 / 2:0.1 3:0.1
 #| group 6 / 3-5 13-14 16 21 23 26-30 /
@@ -251,14 +250,12 @@ class EarlierNoiseShift(LatticeMechanism):
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
-#| (push 1)
 #| (assert (<= (+ (- v0) 1) 0))
 #| ; defined, line 8: an input clause: the divisor is not 0
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
-#| (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of earlier_noise_shift: 16 x unsat
+#: SMT-LIB script 2 of earlier_noise_shift: 17 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -289,6 +286,8 @@ class EarlierNoiseShift(LatticeMechanism):
 #| (push 1) (assert (<= (* 2 p0) 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| ; scales, line 15: the scale in `eta ~ DLap(2/eps, 1/resolution)` is positive
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
+#| ; cost, line 12: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| (push 1)
 #| (assert (<= (+ v2 (- p2) (- p3)) 0))
 #| (assert (not v3))
@@ -388,4 +387,4 @@ class EarlierNoiseShift(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v3 (- 1)) 0) (and (<= v2 0) (<= (- v2) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (- v0) 0) (>= (+ (- v0) (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (check-sat)
 #: digest
-#| sha256 62034c73e07262e388912078560396ced44521dcdfabd47a60fb3a005768556b
+#| sha256 2cfbea6e821d8b09f308f46941ba60bb3df5035bf6914efe414d704ffa39cb6a

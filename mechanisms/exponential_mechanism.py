@@ -54,9 +54,9 @@ class ExponentialMechanism(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         Delta: a real number (in the unit of `u`), public, where `Delta > 0`.
@@ -169,7 +169,7 @@ class ExponentialMechanism(LatticeMechanism):
         release.emit(Chosen(index=winner), query=("u", winner))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -204,9 +204,9 @@ class ExponentialMechanism(LatticeMechanism):
 #| witness 1 Delta
 #| witness 0 (@ d:u i)
 #| witness 1 eps
-#| full 7
+#| full 8
 #| group 1 / 0 /
-#| group 6 / 1 3 /
+#| group 7 / 1-3 /
 #| group 1 / 1-5 7-8 11-13 /
 #: conditions of form of exponential_mechanism
 #| (form: the program has no loop) ; terminates, line 4: the program ends
@@ -219,22 +219,26 @@ class ExponentialMechanism(LatticeMechanism):
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 8: the sensitivity is never negative
 #| (assert (< v0 0)) (check-sat)
-#: SMT-LIB script 2 of exponential_mechanism: 3 x unsat
+#: SMT-LIB script 2 of exponential_mechanism: 4 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(u)
-#| (declare-const v1 Real) ; Delta
-#| (declare-const v2 Real) ; i~of
+#| (declare-const v1 Real) ; eps
+#| (declare-const v2 Real) ; Delta
+#| (declare-const v3 Real) ; i~of
 #| (assert (<= (+ (- v0) 1) 0))
 #| (assert (< (- v1) 0))
+#| (assert (< (- v2) 0))
 #| ; defined, line 15: `u[i]`: the index is in range
 #| ; defined, line 15: `u[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (<= (- v2) 0) (<= (+ v2 (- v0) 1) 0))) (and (<= (- v2) 0) (<= (+ v2 (- v0) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v0) 1) 0))) (and (<= (- v3) 0) (<= (+ v3 (- v0) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 15: `(2*Delta)`: the divisor is not 0
 #| ; defined, line 15: `(2*Delta)`: the divisor is not 0 (on D')
-#| (push 1) (assert (not (or (not (and (<= (- v2) 0) (<= (+ v2 (- v0) 1) 0))) (not (= (* 2 v1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v0) 1) 0))) (not (= (* 2 v2) 0))))) (check-sat) (pop 1)
 #| ; defined, line 15: `Choose(exp(eps*u[i]/(2*Delta)) for i in u)`: there is something to choose from
 #| ; defined, line 15: `Choose(exp(eps*u[i]/(2*Delta)) for i in u)`: there is something to choose from (on D')
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
+#| ; cost, line 12: the claim `eps` is never negative
+#| (push 1) (assert (< v1 0)) (check-sat) (pop 1)
 #: SMT-LIB script 3 of exponential_mechanism: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; len(u)
@@ -296,4 +300,4 @@ class ExponentialMechanism(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 895a78f71cd6f47198e92a57502bb2a32297773c65b92f30900ea4719b90f068
+#| sha256 dbde7255c78a50c907f158e210953df35b00ecacdefea4a958710c987ab1f2c6

@@ -59,9 +59,9 @@ class UnsafeExponentialMechanismGap(FloatMechanism):
     of `u` differs by at most `Delta` (adjacency `all`). Proved by a bound on the ratio
     of the densities on neighbouring data, for every output.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         Delta: a real number (in the unit of `u`), public, where `Delta > 0`.
@@ -176,7 +176,7 @@ class UnsafeExponentialMechanismGap(FloatMechanism):
         release.emit(Chosen(index=winner, gap=gap), query=("u", winner))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -215,9 +215,9 @@ class UnsafeExponentialMechanismGap(FloatMechanism):
 #| witness 1 Delta
 #| witness 0 (@ d:u i)
 #| witness 1 eps
-#| full 18
+#| full 19
 #| group 1 / 0 /
-#| group 6 / 1 3 /
+#| group 7 / 1-3 /
 #| group 10 / 0 2 4 /
 #| group 1 / 4 /
 #| group 1 / 3-7 9-10 13-15 /
@@ -236,38 +236,44 @@ class UnsafeExponentialMechanismGap(FloatMechanism):
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 9: the sensitivity is never negative
 #| (assert (< v0 0)) (check-sat)
-#: SMT-LIB script 2 of exponential_mechanism_gap: 9 x unsat
+#: SMT-LIB script 2 of exponential_mechanism_gap: 10 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(u)
 #| (declare-const v1 Real) ; Delta
-#| (declare-const v2 Real) ; i~of
-#| (declare-const v3 Real) ; winner
-#| (declare-const v4 Real) ; j~of
+#| (declare-const v2 Real) ; eps
+#| (declare-const v3 Real) ; i~of
+#| (declare-const v4 Real) ; winner
+#| (declare-const v5 Real) ; j~of
 #| (assert (<= (+ (- v0) 2) 0))
 #| (assert (< (- v1) 0))
+#| (push 1)
+#| (assert (< (- v2) 0))
 #| ; defined, line 16: `u[i]`: the index is in range
 #| ; defined, line 16: `u[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (<= (- v2) 0) (<= (+ v2 (- v0) 1) 0))) (and (<= (- v2) 0) (<= (+ v2 (- v0) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v0) 1) 0))) (and (<= (- v3) 0) (<= (+ v3 (- v0) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 16: `(2*Delta)`: the divisor is not 0
 #| ; defined, line 16: `(2*Delta)`: the divisor is not 0 (on D')
-#| (push 1) (assert (not (or (not (and (<= (- v2) 0) (<= (+ v2 (- v0) 1) 0))) (not (= (* 2 v1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v0) 1) 0))) (not (= (* 2 v1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 16: `Choose(exp(eps*u[i]/(2*Delta)) for i in u)`: there is something to choose from
 #| ; defined, line 16: `Choose(exp(eps*u[i]/(2*Delta)) for i in u)`: there is something to choose from (on D')
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
+#| ; cost, line 13: the claim `eps` is never negative
+#| (push 1) (assert (< v2 0)) (check-sat) (pop 1)
+#| (pop 1)
 #| (push 1)
-#| (assert (or (<= v0 0) (and (<= (- v3) 0) (<= (+ (- v0) v3 1) 0))))
+#| (assert (or (<= v0 0) (and (<= (- v4) 0) (<= (+ (- v0) v4 1) 0))))
 #| ; defined, line 17: `u[winner]`: the index is in range
 #| ; defined, line 17: `u[winner]`: the index is in range (on D')
-#| (push 1) (assert (not (and (<= (- v3) 0) (<= (+ (- v0) v3 1) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (- v4) 0) (<= (+ (- v0) v4 1) 0)))) (check-sat) (pop 1)
 #| ; defined, line 17: `(2*Delta)`: the divisor is not 0
 #| ; defined, line 17: `(2*Delta)`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (* 2 v1) 0)) (check-sat) (pop 1)
 #| ; defined, line 17: `u[j]`: the index is in range
 #| ; defined, line 17: `u[j]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (<= (- v4) 0) (<= (+ v4 (- v0) 1) 0) (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))))) (and (<= (- v4) 0) (<= (+ v4 (- v0) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v5) 0) (<= (+ v5 (- v0) 1) 0) (not (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0))))) (and (<= (- v5) 0) (<= (+ v5 (- v0) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 17: `(2*Delta)`: the divisor is not 0
 #| ; defined, line 17: `(2*Delta)`: the divisor is not 0 (on D')
-#| (push 1) (assert (not (or (not (and (<= (- v4) 0) (<= (+ v4 (- v0) 1) 0) (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))))) (not (= (* 2 v1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v5) 0) (<= (+ v5 (- v0) 1) 0) (not (and (<= (+ v5 (- v4)) 0) (<= (+ (- v5) v4) 0))))) (not (= (* 2 v1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 17: `logsumexp(eps*u[j]/(2*Delta) for j in u where j != winner)`: there are enough indices to choose from
 #| ; defined, line 17: `logsumexp(eps*u[j]/(2*Delta) for j in u where j != winner)`: there are enough indices to choose from (on D')
 #| (push 1) (assert (<= (+ v0 (- 1)) 0)) (check-sat) (pop 1)
@@ -336,4 +342,4 @@ class UnsafeExponentialMechanismGap(FloatMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (check-sat)
 #: digest
-#| sha256 d5d586ad8509e885d232a4a7efe076bc4e9e886ab4b4f51eb0e39d90b0d7eac8
+#| sha256 384a800e9da15c14b34365d0572b2a14a3dbcb789c3b5b706e5fb686d1df7bcb

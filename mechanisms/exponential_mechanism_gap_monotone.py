@@ -62,9 +62,9 @@ class UnsafeExponentialMechanismGapMonotone(FloatMechanism):
     `monotone`). Proved by a bound on the ratio of the densities on neighbouring data,
     for every output.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         Delta: a real number (in the unit of `u`), public, where `Delta > 0`.
@@ -181,7 +181,7 @@ class UnsafeExponentialMechanismGapMonotone(FloatMechanism):
         release.emit(Chosen(index=winner, gap=gap), query=("u", winner))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -222,13 +222,13 @@ class UnsafeExponentialMechanismGapMonotone(FloatMechanism):
 #| witness false up:u
 #| witness true down:u
 #| witness 1 eps
-#| full 19
+#| full 20
 #| group 1 / 0 /
-#| group 8 / 2-3 / 3:0.3 5:0.3
+#| group 9 / 2-3 / 3:0.3 5:0.3
 #| group 8 / 0 3 / 2:0.5 6:0.5
 #| group 1 /  / 0:0.1
 #| group 1 / 15 /
-#| group 1 / 2 4-10 12 14-15 17 20-22 /
+#| group 1 / 2 4-10 12 14-15 17 19 21-22 /
 #: conditions of form of exponential_mechanism_gap_monotone
 #| (form: the program has no loop) ; terminates, line 4: the program ends
 #| (true by its normal form) ; scales, line 18: the scale of `gap` is the same on D and D'
@@ -243,7 +243,7 @@ class UnsafeExponentialMechanismGapMonotone(FloatMechanism):
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 8: the sensitivity is never negative
 #| (assert (< v0 0)) (check-sat)
-#: SMT-LIB script 2 of exponential_mechanism_gap_monotone: 10 x unsat
+#: SMT-LIB script 2 of exponential_mechanism_gap_monotone: 11 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(u)
 #| (declare-const v1 Real) ; eps
@@ -266,6 +266,8 @@ class UnsafeExponentialMechanismGapMonotone(FloatMechanism):
 #| ; defined, line 16: `Choose(exp(u[i]/unit) for i in u)`: there is something to choose from
 #| ; defined, line 16: `Choose(exp(u[i]/unit) for i in u)`: there is something to choose from (on D')
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
+#| ; cost, line 12: the claim `eps` is never negative
+#| (push 1) (assert (< v1 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
 #| (assert (or (<= v0 0) (and (<= (- v3) 0) (<= (+ (- v0) v3 1) 0))))
@@ -355,9 +357,9 @@ class UnsafeExponentialMechanismGapMonotone(FloatMechanism):
 #| (assert (<= (+ (- v2) v3) 0))
 #| (assert (or (not v4) (<= (- v3) 0)))
 #| (assert (or (not v5) (<= v3 0)))
+#| (assert (or v4 v5))
 #| (assert (<= (- v1) 0))
 #| (assert (or (<= (- v1) 0) (>= (+ (- v1) (- 1)) 0)))
-#| (assert (or v4 v5))
 #| (assert (<= (+ (- v1) 2) 0))
 #| (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0)))
 #| (assert (< (- v6) 0))
@@ -365,4 +367,4 @@ class UnsafeExponentialMechanismGapMonotone(FloatMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (not v4) v5 (= (+ v6 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (check-sat)
 #: digest
-#| sha256 a697ed86073f605b9978d1dc5820effd9c8b458dd557dca0f54ea276e9726d26
+#| sha256 41720646be436be8af5da2e0c0c03f2337ae52dccd9d9e693b860dbc690499a8

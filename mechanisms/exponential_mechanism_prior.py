@@ -61,9 +61,9 @@ class ExponentialMechanismPrior(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         prior: a list of real numbers, public, where `prior[i] > 0`.
@@ -239,7 +239,7 @@ class ExponentialMechanismPrior(LatticeMechanism):
         release.emit(Chosen(index=second), query=("u", second))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -285,9 +285,9 @@ class ExponentialMechanismPrior(LatticeMechanism):
 #| witness 1 two
 #| witness true (@ ok two)
 #| witness true (@ ok one)
-#| full 22
+#| full 23
 #| group 2 /  /
-#| group 10 / 3-4 7 9-10 18 /
+#| group 11 / 3-5 7 9-10 18 /
 #| group 10 / 4-5 7-8 10-12 14-15 22 /
 #| group 1 / 2-11 13-14 17-18 25-27 29-31 33-34 /
 #: conditions of form of exponential_mechanism_prior
@@ -309,7 +309,7 @@ class ExponentialMechanismPrior(LatticeMechanism):
 #| (push 1) (assert (not (or (not (and (<= (- v0) 0) (<= (+ (- v1) v0 1) 0) (<= (+ (- v2) v0 1) 0))) (and (<= (- v0) 0) (<= (+ (- v2) v0 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 12: an input clause: the index is in range
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ (- v1) v3 1) 0) (<= (+ (- v2) v3 1) 0))) (and (<= (- v3) 0) (<= (+ (- v2) v3 1) 0))))) (check-sat) (pop 1)
-#: SMT-LIB script 2 of exponential_mechanism_prior: 10 x unsat
+#: SMT-LIB script 2 of exponential_mechanism_prior: 11 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(prior)
 #| (declare-const v1 Real) ; len(u)
@@ -318,51 +318,57 @@ class ExponentialMechanismPrior(LatticeMechanism):
 #| (declare-const v4 Real) ; two
 #| (declare-const v5 Real) ; i~of
 #| (declare-const v6 Real) ; prior[i~of]
-#| (declare-const v7 Bool) ; ok[i~of]
-#| (declare-const v8 Real) ; one
-#| (declare-const v9 Bool) ; ok[one]
-#| (declare-const v10 Real) ; first
+#| (declare-const v7 Real) ; eps
+#| (declare-const v8 Bool) ; ok[i~of]
+#| (declare-const v9 Real) ; one
+#| (declare-const v10 Bool) ; ok[one]
+#| (declare-const v11 Real) ; first
 #| (assert (and (<= (+ v0 (- v1)) 0) (<= (+ (- v0) v1) 0)))
 #| (assert (and (<= (+ v2 (- v1)) 0) (<= (+ (- v2) v1) 0)))
 #| (assert v3)
 #| (assert (<= (+ (- v1) v4 1) 0))
 #| (assert (<= (- v4) 0))
 #| (assert (or (not (and (<= (- v5) 0) (<= (+ v5 (- v0) 1) 0))) (< (- v6) 0)))
+#| (push 1)
+#| (assert (< (- v7) 0))
 #| ; defined, line 18: `ok[i]`: the index is in range
 #| ; defined, line 18: `ok[i]`: the index is in range (on D')
 #| (push 1) (assert (not (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0))) (and (<= (- v5) 0) (<= (+ v5 (- v2) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 18: `prior[i]`: the index is in range
 #| ; defined, line 18: `prior[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) v7)) (and (<= (- v5) 0) (<= (+ v5 (- v0) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) v8)) (and (<= (- v5) 0) (<= (+ v5 (- v0) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 18: `prior[i]`: the logarithm's argument is positive
 #| ; defined, line 18: `prior[i]`: the logarithm's argument is positive (on D')
-#| (push 1) (assert (not (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) v7)) (< (- v6) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) v8)) (< (- v6) 0)))) (check-sat) (pop 1)
 #| ; defined, line 18: `u[i]`: the index is in range
 #| ; defined, line 18: `u[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) v7)) (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) v8)) (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 18: `Choose(prior[i]*exp(eps*u[i]/4) for i in u where ok[i])`: there is something to choose from
 #| ; defined, line 18: `Choose(prior[i]*exp(eps*u[i]/4) for i in u where ok[i])`: there is something to choose from (on D')
-#| (push 1) (assert (not (or (and (<= (- v8) 0) (<= (+ (- v1) v8 1) 0) v9) (and (<= (- v4) 0) (<= (+ (- v1) v4 1) 0) v3)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (and (<= (- v9) 0) (<= (+ (- v1) v9 1) 0) v10) (and (<= (- v4) 0) (<= (+ (- v1) v4 1) 0) v3)))) (check-sat) (pop 1)
+#| ; cost, line 15: the claim `eps` is never negative
+#| (push 1) (assert (< v7 0)) (check-sat) (pop 1)
+#| (pop 1)
 #| (push 1)
-#| (assert (not (and (<= (+ (- v8) v4) 0) (<= (+ v8 (- v4)) 0))))
-#| (assert v9)
-#| (assert (<= (+ (- v1) v8 1) 0))
-#| (assert (<= (- v8) 0))
+#| (assert (not (and (<= (+ (- v9) v4) 0) (<= (+ v9 (- v4)) 0))))
+#| (assert v10)
+#| (assert (<= (+ (- v1) v9 1) 0))
+#| (assert (<= (- v9) 0))
 #| ; defined, line 19: `ok[i]`: the index is in range
 #| ; defined, line 19: `ok[i]`: the index is in range (on D')
 #| (push 1) (assert (not (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0))) (and (<= (- v5) 0) (<= (+ v5 (- v2) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 19: `prior[i]`: the index is in range
 #| ; defined, line 19: `prior[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) v7 (not (and (<= (+ (- v10) v5) 0) (<= (+ v10 (- v5)) 0))))) (and (<= (- v5) 0) (<= (+ v5 (- v0) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) v8 (not (and (<= (+ (- v11) v5) 0) (<= (+ v11 (- v5)) 0))))) (and (<= (- v5) 0) (<= (+ v5 (- v0) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 19: `prior[i]`: the logarithm's argument is positive
 #| ; defined, line 19: `prior[i]`: the logarithm's argument is positive (on D')
-#| (push 1) (assert (not (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) v7 (not (and (<= (+ (- v10) v5) 0) (<= (+ v10 (- v5)) 0))))) (< (- v6) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) v8 (not (and (<= (+ (- v11) v5) 0) (<= (+ v11 (- v5)) 0))))) (< (- v6) 0)))) (check-sat) (pop 1)
 #| ; defined, line 19: `u[i]`: the index is in range
 #| ; defined, line 19: `u[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) v7 (not (and (<= (+ (- v10) v5) 0) (<= (+ v10 (- v5)) 0))))) (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) v8 (not (and (<= (+ (- v11) v5) 0) (<= (+ v11 (- v5)) 0))))) (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 19: `Choose(prior[i]*exp(eps*u[i]/4) for i in u where ok[i] and i != first)`: there is something to choose from
 #| ; defined, line 19: `Choose(prior[i]*exp(eps*u[i]/4) for i in u where ok[i] and i != first)`: there is something to choose from (on D')
-#| (push 1) (assert (not (or (and (<= (- v8) 0) (<= (+ (- v1) v8 1) 0) v9 (not (and (<= (+ (- v10) v8) 0) (<= (+ v10 (- v8)) 0)))) (and (<= (- v4) 0) (<= (+ (- v1) v4 1) 0) v3 (not (and (<= (+ (- v10) v4) 0) (<= (+ v10 (- v4)) 0))))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (and (<= (- v9) 0) (<= (+ (- v1) v9 1) 0) v10 (not (and (<= (+ (- v11) v9) 0) (<= (+ v11 (- v9)) 0)))) (and (<= (- v4) 0) (<= (+ (- v1) v4 1) 0) v3 (not (and (<= (+ (- v11) v4) 0) (<= (+ v11 (- v4)) 0))))))) (check-sat) (pop 1)
 #| (pop 1)
 #: SMT-LIB script 3 of exponential_mechanism_prior: 1 x unsat
 #| (set-logic QF_NRA)
@@ -475,4 +481,4 @@ class ExponentialMechanismPrior(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (and (<= (+ v3 (- 2)) 0) (<= (+ (- v3) 2) 0)) (= (+ v4 (- 1)) 0) (and (<= (+ v5 (- 2)) 0) (<= (+ (- v5) 2) 0)) (= (+ v6 (- 1)) 0) (and (<= v7 0) (<= (- v7) 0)) (and (<= (+ v8 (- 1)) 0) (<= (+ (- v8) 1) 0)) v9 v10)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v3 (- 2)) 0) (>= (+ v3 (- 3)) 0))) (assert (or (<= (+ (- v3) 2) 0) (>= (+ (- v3) 1) 0))) (assert (or (<= (+ v5 (- 2)) 0) (>= (+ v5 (- 3)) 0))) (assert (or (<= (+ (- v5) 2) 0) (>= (+ (- v5) 1) 0))) (assert (or (<= v7 0) (>= (+ v7 (- 1)) 0))) (assert (or (<= (+ v8 (- 1)) 0) (>= (+ v8 (- 2)) 0))) (assert (or (<= (+ (- v8) 1) 0) (>= (- v8) 0))) (check-sat)
 #: digest
-#| sha256 ce80372d7098ab45d2ba81fdf1fbad5c475b2f2a5ba6cdb3ebf321ca552dcd0e
+#| sha256 445c90d9030d132a1226c3061d08588fdd7c68dbc151aca05e0728b3886fe735

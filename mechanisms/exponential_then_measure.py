@@ -56,9 +56,9 @@ class ExponentialMechanism(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         Delta: a real number (in the unit of `u`), public, where `Delta > 0`.
@@ -197,9 +197,9 @@ class ExponentialThenMeasure(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         eps: a real number (a privacy loss: a pure number, in natural-logarithm units),
@@ -320,7 +320,7 @@ class ExponentialThenMeasure(RefinedMechanism):
         release.emit(Measured(index=j, value=q[j] + eta), query=("q", j))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -384,9 +384,9 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| witness 1 Delta
 #| witness 0 (@ d:u i)
 #| witness 1 eps
-#| full 7
+#| full 8
 #| group 1 / 0 /
-#| group 6 / 1 3 /
+#| group 7 / 1-3 /
 #| group 1 / 1-5 7-8 11-13 /
 #| group 2 / 0 2 /
 #: conditions of form of exponential_mechanism
@@ -401,31 +401,35 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 8: the sensitivity is never negative
 #| (assert (< v0 0)) (check-sat)
-#: SMT-LIB script 2 of exponential_mechanism: 5 x unsat
+#: SMT-LIB script 2 of exponential_mechanism: 6 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(u)
-#| (declare-const v1 Real) ; Delta
-#| (declare-const v2 Real) ; i~of
-#| (declare-const v3 Real) ; winner
+#| (declare-const v1 Real) ; eps
+#| (declare-const v2 Real) ; Delta
+#| (declare-const v3 Real) ; i~of
+#| (declare-const v4 Real) ; winner
 #| (assert (<= (+ (- v0) 1) 0))
 #| (push 1)
 #| (assert (< (- v1) 0))
+#| (assert (< (- v2) 0))
 #| ; defined, line 15: `u[i]`: the index is in range
 #| ; defined, line 15: `u[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (<= (- v2) 0) (<= (+ v2 (- v0) 1) 0))) (and (<= (- v2) 0) (<= (+ v2 (- v0) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v0) 1) 0))) (and (<= (- v3) 0) (<= (+ v3 (- v0) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 15: `(2*Delta)`: the divisor is not 0
 #| ; defined, line 15: `(2*Delta)`: the divisor is not 0 (on D')
-#| (push 1) (assert (not (or (not (and (<= (- v2) 0) (<= (+ v2 (- v0) 1) 0))) (not (= (* 2 v1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v0) 1) 0))) (not (= (* 2 v2) 0))))) (check-sat) (pop 1)
 #| ; defined, line 15: `Choose(exp(eps*u[i]/(2*Delta)) for i in u)`: there is something to choose from
 #| ; defined, line 15: `Choose(exp(eps*u[i]/(2*Delta)) for i in u)`: there is something to choose from (on D')
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
+#| ; cost, line 12: the claim `eps` is never negative
+#| (push 1) (assert (< v1 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (or (<= v0 0) (and (<= (- v3) 0) (<= (+ (- v0) v3 1) 0))))
+#| (assert (or (<= v0 0) (and (<= (- v4) 0) (<= (+ (- v0) v4 1) 0))))
 #| ; calls, line 4: `index` is not too small
-#| (push 1) (assert (<= (+ v3 1) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v4 1) 0)) (check-sat) (pop 1)
 #| ; calls, line 4: `index` is not too large
-#| (push 1) (assert (<= (+ v0 (- v3)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v0 (- v4)) 0)) (check-sat) (pop 1)
 #| (pop 1)
 #: SMT-LIB script 3 of exponential_mechanism: 1 x unsat
 #| (set-logic QF_NRA)
@@ -496,7 +500,7 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| witness 0 (@ d:q i)
 #| witness 1 eps
 #| group 12 / 0-3 5 9-15 / 9:0.1
-#| group 2 / 0-2 /
+#| group 3 / 0-2 /
 #: conditions of form of exponential_then_measure
 #| (true by its normal form) ; hypotheses, line 10: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 18: `eta ~ Lap(2/eps)` draws a variable that was not drawn before
@@ -512,7 +516,7 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| (true by its normal form) ; output, line 19: `measured` releases the same `value` on D and D'
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of exponential_then_measure: 8 x unsat
+#: SMT-LIB script 1 of exponential_then_measure: 9 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Bool) ; picked was called
@@ -564,6 +568,8 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| (push 1) (assert (<= (+ v4 1) 0)) (check-sat) (pop 1)
 #| ; calls, line 16: `picked = exponential_mechanism(u = q, Delta = 1, eps = ep...`: the `where` clause of `eps` holds
 #| (push 1) (assert (not (and (< (* (- (/ 1 2)) v0) 0) (<= (+ (- v4) 1) 0)))) (check-sat) (pop 1)
+#| ; cost, line 13: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| (pop 1)
 #: SMT-LIB script 2 of exponential_then_measure: 3 x unsat
 #| (set-logic QF_NRA)
@@ -601,4 +607,4 @@ class ExponentialThenMeasure(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v2 0) (= (+ v3 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 c0785180ac463fe607b6564d83568dbe3e0c0ff726c44bba616b8b13f95269d0
+#| sha256 1cb42ec0909c4bf6c84bb3918eeabbed17b7229269a3ed1c119e6ad97af8736e

@@ -57,9 +57,9 @@ class HalvingBudget(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         rounds: an integer, public, where `rounds >= 1`.
@@ -174,7 +174,7 @@ class HalvingBudget(LatticeMechanism):
             left = left - use
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -218,14 +218,13 @@ class HalvingBudget(LatticeMechanism):
 #| witness 1 resolution
 #| witness 1 rounds
 #| witness 1 eps
-#| full 6 13
-#| group 1 / 0 /
-#| group 1 /  / 0:0.1
+#| full 6 14
+#| group 2 / 0 / 1:0.1
 #| group 3 / 0 6 / 2:0.1
 #| group 5 / 0-1 7 /
 #| group 1 / 0 / 0:0.1
 #| group 1 / 0 3 /
-#| group 1 / 0 /
+#| group 2 / 0 /
 #| group 1 / 0 3 5-8 11 /
 #: conditions of form of halving_budget
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
@@ -247,14 +246,12 @@ class HalvingBudget(LatticeMechanism):
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
-#| (push 1)
 #| (assert (<= (+ (- v0) 1) 0))
 #| ; defined, line 8: an input clause: the divisor is not 0
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
-#| (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of halving_budget: 10 x unsat
+#: SMT-LIB script 2 of halving_budget: 11 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; left
@@ -294,6 +291,8 @@ class HalvingBudget(LatticeMechanism):
 #| (pop 1)
 #| (push 1)
 #| (assert (< (- v4) 0))
+#| ; cost, line 12: the claim `eps` is never negative
+#| (push 1) (assert (< v4 0)) (check-sat) (pop 1)
 #| ; invariant, line 16: `0 < left` holds when loop 1 is reached
 #| (push 1) (assert (<= v4 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -365,4 +364,4 @@ class HalvingBudget(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v2 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (- v0) 0) (>= (+ (- v0) (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 e928f8b37b73c5e18b899a2618fe4b9183124012edf65e2037ba0d76397974ce
+#| sha256 63b036b409769b60937686d73ca7de0d6829cac4e15c1c3ac8311d1073f87088

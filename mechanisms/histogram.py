@@ -55,9 +55,9 @@ class Histogram(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         eps: a real number (a privacy loss: a pure number, in natural-logarithm units),
@@ -181,7 +181,7 @@ class Histogram(LatticeMechanism):
             yield release.emit(Noisy(count=count + eta), query=("Q", i))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -226,7 +226,7 @@ class Histogram(LatticeMechanism):
 #| group 4 / 6-7 / 2:0.1 3:0.1
 #| group 7 / 0 2-5 7-15 /
 #| group 1 / 2 4-5 /
-#| group 1 / 0-1 /
+#| group 2 / 1 3-4 /
 #: conditions of form of histogram
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; fresh, line 15: `eta[i] ~ DLap(1/eps, 1/resolution)` draws a variable that was not drawn before
@@ -250,7 +250,7 @@ class Histogram(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of histogram: 12 x unsat
+#: SMT-LIB script 2 of histogram: 13 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -312,6 +312,8 @@ class Histogram(LatticeMechanism):
 #| (push 1)
 #| (assert (or (<= (+ v6 1) 0) (and (<= v9 0) (<= (- v9) 0))))
 #| (assert (or (<= (- v6) 0) (and (<= (+ v9 (- 1)) 0) (<= (+ (- v9) 1) 0))))
+#| ; cost, line 11: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| ; invariant, line 14: `alignment_cost <= (1 if the differing index < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v9 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -371,4 +373,4 @@ class Histogram(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v5 (- 1)) 0) (and (<= v4 0) (<= (- v4) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= v4 0) (>= (+ v4 (- 1)) 0))) (assert (or (<= (- v4) 0) (>= (+ (- v4) (- 1)) 0))) (check-sat)
 #: digest
-#| sha256 ed93f9e5960c0b6093a6e0bfccbd79e054cca5a4d537d51ef42ae09e042591b2
+#| sha256 9a426f9ddf0c5f83046100b76f226eb288a27b15a6387f22a6ccbb7376b54adf

@@ -57,9 +57,9 @@ class HistogramMoved(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         eps: a real number (a privacy loss: a pure number, in natural-logarithm units),
@@ -184,7 +184,7 @@ class HistogramMoved(LatticeMechanism):
             yield release.emit(Noisy(value=count + eta), query=("q", i))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -230,7 +230,7 @@ class HistogramMoved(LatticeMechanism):
 #| group 4 / 9-10 / 2:0.1 3:0.1
 #| group 7 / 0 2-7 10-15 18-22 /
 #| group 1 / 2 4-7 /
-#| group 1 / 0-3 /
+#| group 2 / 2 4-7 /
 #: conditions of form of histogram_moved
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; fresh, line 15: `eta[i] ~ DLap(2/eps, 1/resolution)` draws a variable that was not drawn before
@@ -254,7 +254,7 @@ class HistogramMoved(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of histogram_moved: 12 x unsat
+#: SMT-LIB script 2 of histogram_moved: 13 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -328,6 +328,8 @@ class HistogramMoved(LatticeMechanism):
 #| (assert (or (<= (- v7) 0) (and (<= (+ v12 (- 1)) 0) (<= (+ (- v12) 1) 0))))
 #| (assert (or (<= (+ v8 1) 0) (and (<= v13 0) (<= (- v13) 0))))
 #| (assert (or (<= (- v8) 0) (and (<= (+ v13 (- 1)) 0) (<= (+ (- v13) 1) 0))))
+#| ; cost, line 11: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| ; invariant, line 14: `alignment_cost <= (1 if the index that goes down < i else 0)*eps/2 + (1 if the index that goes up < i else 0)*eps/2` holds when loop 1 is reached
 #| (push 1) (assert (< (+ (* (/ 1 2) v12) (* (/ 1 2) v13)) 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -390,15 +392,15 @@ class HistogramMoved(LatticeMechanism):
 #| (assert (or (<= (+ v0 (- v5)) 0) (>= (+ v0 (- v5) (- 1)) 0)))
 #| (assert (or (not (and (<= (+ (- v0) v4) 0) (<= (+ v0 (- v4)) 0))) (<= v2 0)))
 #| (assert (or (not (and (<= (+ (- v0) v5) 0) (<= (+ v0 (- v5)) 0))) (<= (- v2) 0)))
-#| (assert (<= (- v1) 0))
-#| (assert (or (<= (- v1) 0) (>= (+ (- v1) (- 1)) 0)))
 #| (assert (not (and (<= (+ v4 (- v5)) 0) (<= (+ (- v4) v5) 0))))
 #| (assert (or (<= (+ v4 (- v5)) 0) (>= (+ v4 (- v5) (- 1)) 0)))
 #| (assert (or (<= (+ (- v4) v5) 0) (>= (+ (- v4) v5 (- 1)) 0)))
+#| (assert (<= (- v1) 0))
+#| (assert (or (<= (- v1) 0) (>= (+ (- v1) (- 1)) 0)))
 #| (assert (< (- v6) 0))
 #| (assert (<= (+ (- v3) 1) 0))
 #| (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0)))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v6 (- 1)) 0) (and (<= v4 0) (<= (- v4) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= v4 0) (>= (+ v4 (- 1)) 0))) (assert (or (<= (- v4) 0) (>= (+ (- v4) (- 1)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (assert (or (<= (+ (- v5) 1) 0) (>= (- v5) 0))) (check-sat)
 #: digest
-#| sha256 81e45898c9fa558a9c887607041ece80132b0ebf281fbdf6e60240d285db0cfe
+#| sha256 7321f44d2cc4cc62b6a60a770df54028dff360ee67aca58a579146012920bccc

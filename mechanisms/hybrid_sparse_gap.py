@@ -66,9 +66,9 @@ class HybridSparseGap(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `q`), public.
@@ -220,7 +220,7 @@ class HybridSparseGap(LatticeMechanism):
             )
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -267,6 +267,7 @@ class HybridSparseGap(LatticeMechanism):
 #| invariant 1 (< #latest:xi@1 i@1)
 #| invariant 1 (<= #cost@1 (/ (+ (* eps k theta) (* -1 (* eps (@ passed:winners i@1) theta)) (* eps (@ passed:winners i@1))) k))
 #| invariant 2 (<= r@2 size:winners)
+#| invariant 2 (<= 0 #out@2)
 #| invariant 2 (<= 0 r@2)
 #| invariant 2 (== #out@2 r@2)
 #| witness 0 i
@@ -276,11 +277,10 @@ class HybridSparseGap(LatticeMechanism):
 #| witness 1 k
 #| witness 1/2 theta
 #| witness 1 eps
-#| sets 33-34 36-37 44-49 56
-#| full 11-12 19 22 26 29 35 38 50-52 55
-#| group 1 / 1 /
-#| group 2 / 0 / 1:0.1
-#| group 5 / 4-5 / 1:0.1 3:0.1 4:0.1
+#| sets 33-34 36-37 44-49 58
+#| full 11-12 19 22 26 29 35 38 50-52 54 57
+#| group 3 / 0-1 / 2:0.1
+#| group 6 / 1 4-5 / 1:0.1 3:0.1 4:0.1
 #| group 6 / 1 6-7 / 1:0.1 3:0.1 4:0.1
 #| group 1 / 8-9 /
 #| group 1 / 11-12 /
@@ -291,15 +291,16 @@ class HybridSparseGap(LatticeMechanism):
 #| group 5 / 12 /
 #| group 1 / 9-10 /
 #| group 1 / 13-14 /
-#| group 1 / 6 / 0:1
-#| group 4 / 6-7 11 /
-#| group 2 / 6 15 19 21 / 0:1 1:1
-#| group 1 / 12-13 /
-#| group 3 / 6 11 18 22 24 38 /
-#| group 1 / 15-16 /
+#| group 1 / 7 / 0:1
+#| group 5 / 6-8 12 /
+#| group 2 / 7 16 20 22 / 0:1 1:1
+#| group 1 / 13-14 /
+#| group 3 / 7 12 19 23 25 39 /
+#| group 1 / 16-17 /
 #| group 6 / 12 16-17 19 25 35 43 52 62 66 78-80 /
-#| group 1 / 5 7 11-12 18 22 /
-#| group 1 / 5 7 10-12 16 18 20 /
+#| group 1 / 5 8 12-13 19 23 /
+#| group 1 / 5 8 11-13 17 19 21 /
+#| group 1 / 6 13 17-19 /
 #| group 1 / 6 8 /
 #| group 1 / 6 10-12 14-15 18 20-21 23 32-33 31.3 31.4 /
 #: conditions of form of hybrid_sparse_gap
@@ -321,56 +322,54 @@ class HybridSparseGap(LatticeMechanism):
 #| (assumed) ; output, line 25: where `for r in range(len(winners))` fails on D it fails on D'
 #| (true by its normal form) ; invariant, line 22: `0 <= i` holds when loop 1 is reached
 #| (true by its normal form) ; invariant, line 22: `last index of xi < i` holds when loop 1 is reached
+#| (true by its normal form) ; invariant, line 25: `0 <= records so far` holds when loop 2 is reached
 #| (true by its normal form) ; invariant, line 25: `0 <= r` holds when loop 2 is reached
 #| (true by its normal form) ; invariant, line 25: `records so far == r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
 #: SMT-LIB script 1 of hybrid_sparse_gap: 3 x unsat
 #| (set-logic QF_LRA)
-#| (declare-const v0 Real) ; k
-#| (declare-const v1 Real) ; resolution
+#| (declare-const v0 Real) ; resolution
+#| (declare-const v1 Real) ; k
 #| (declare-const p0 Real) ; 1/resolution
-#| (push 1)
 #| (assert (<= (+ (- v0) 1) 0))
-#| ; defined, line 15: an input clause: the divisor is not 0
-#| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
-#| (pop 1)
-#| (push 1)
 #| (assert (<= (+ (- v1) 1) 0))
-#| ; defined, line 9: an input clause: the divisor is not 0
+#| ; defined, line 15: an input clause: the divisor is not 0
 #| (push 1) (assert (and (<= v1 0) (<= (- v1) 0))) (check-sat) (pop 1)
+#| ; defined, line 9: an input clause: the divisor is not 0
+#| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#| (pop 1)
-#: SMT-LIB script 2 of hybrid_sparse_gap: 36 x unsat
+#: SMT-LIB script 2 of hybrid_sparse_gap: 38 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; resolution
-#| (declare-const v2 Real) ; i~of
-#| (declare-const v3 Real) ; len(q)
-#| (declare-const v4 Real) ; T
-#| (declare-const v5 Real) ; i
-#| (declare-const v6 Bool) ; (i in winners)
-#| (declare-const v7 Real) ; ((resolution - (q'[i] - q[i]))/resolution if (i in winners) else 0)
-#| (declare-const v8 Real) ; ((resolution - (q'[i~of] - q[i~of]))/resolution if (i~of in winners) else 0)
-#| (declare-const v9 Real) ; r
-#| (declare-const v10 Real) ; len(winners)
-#| (declare-const v11 Real) ; records so far
-#| (declare-const v12 Bool) ; (winners[r] in winners)
-#| (declare-const v13 Real) ; winners[r]
-#| (declare-const v14 Real) ; ((resolution - (q'[winners[r]] - q[winners[r]]))/resolution if (winners[r] in winners) else 0)
-#| (declare-const v15 Bool) ; (other in winners)
-#| (declare-const v16 Real) ; ((resolution - (q'[other] - q[other]))/resolution if (other in winners) else 0)
-#| (declare-const v17 Real) ; other
-#| (declare-const v18 Bool) ; (one in winners)
-#| (declare-const v19 Real) ; ((resolution - (q'[one] - q[one]))/resolution if (one in winners) else 0)
-#| (declare-const v20 Real) ; one
-#| (declare-const v21 Bool) ; (winners[one] in winners)
-#| (declare-const v22 Real) ; ((resolution - (q'[winners[one]] - q[winners[one]]))/resolution if (winners[one] in winners) else 0)
-#| (declare-const v23 Bool) ; (winners[other] in winners)
-#| (declare-const v24 Real) ; ((resolution - (q'[winners[other]] - q[winners[other]]))/resolution if (winners[other] in winners) else 0)
-#| (declare-const v25 Real) ; winners[one]
-#| (declare-const v26 Real) ; winners[other]
+#| (declare-const v2 Real) ; eps
+#| (declare-const v3 Real) ; i~of
+#| (declare-const v4 Real) ; len(q)
+#| (declare-const v5 Real) ; T
+#| (declare-const v6 Real) ; i
+#| (declare-const v7 Bool) ; (i in winners)
+#| (declare-const v8 Real) ; ((resolution - (q'[i] - q[i]))/resolution if (i in winners) else 0)
+#| (declare-const v9 Real) ; ((resolution - (q'[i~of] - q[i~of]))/resolution if (i~of in winners) else 0)
+#| (declare-const v10 Real) ; r
+#| (declare-const v11 Real) ; len(winners)
+#| (declare-const v12 Real) ; records so far
+#| (declare-const v13 Bool) ; (winners[r] in winners)
+#| (declare-const v14 Real) ; winners[r]
+#| (declare-const v15 Real) ; ((resolution - (q'[winners[r]] - q[winners[r]]))/resolution if (winners[r] in winners) else 0)
+#| (declare-const v16 Bool) ; (other in winners)
+#| (declare-const v17 Real) ; ((resolution - (q'[other] - q[other]))/resolution if (other in winners) else 0)
+#| (declare-const v18 Real) ; other
+#| (declare-const v19 Bool) ; (one in winners)
+#| (declare-const v20 Real) ; ((resolution - (q'[one] - q[one]))/resolution if (one in winners) else 0)
+#| (declare-const v21 Real) ; one
+#| (declare-const v22 Bool) ; (winners[one] in winners)
+#| (declare-const v23 Real) ; ((resolution - (q'[winners[one]] - q[winners[one]]))/resolution if (winners[one] in winners) else 0)
+#| (declare-const v24 Bool) ; (winners[other] in winners)
+#| (declare-const v25 Real) ; ((resolution - (q'[winners[other]] - q[winners[other]]))/resolution if (winners[other] in winners) else 0)
+#| (declare-const v26 Real) ; winners[one]
+#| (declare-const v27 Real) ; winners[other]
 #| (declare-const p0 Real) ; eps*theta
 #| (declare-const p1 Real) ; 1/(eps*theta)
 #| (declare-const p2 Real) ; 1/resolution
@@ -400,6 +399,8 @@ class HybridSparseGap(LatticeMechanism):
 #| (declare-const p26 Real) ; xi[winners[other]]/resolution
 #| (assert (<= (+ (- v0) 1) 0))
 #| (assert (<= (+ (- v1) 1) 0))
+#| (push 1)
+#| (assert (< (- v2) 0))
 #| ; defined, line 19: `k`: the divisor is not 0
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; defined, line 20: `e0`: the divisor is not 0
@@ -410,6 +411,9 @@ class HybridSparseGap(LatticeMechanism):
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
 #| ; scales, line 20: the scale in `eta ~ DExp(1/e0, 1/resolution)` is positive
 #| (push 1) (assert (<= p2 0)) (assert (> p2 0)) (check-sat) (pop 1)
+#| ; cost, line 15: the claim `eps` is never negative
+#| (push 1) (assert (< v2 0)) (check-sat) (pop 1)
+#| (pop 1)
 #| (push 1)
 #| (assert (<= (- p3) 0))
 #| ; defined, line 19: `k`: the divisor is not 0 (on D')
@@ -427,104 +431,107 @@ class HybridSparseGap(LatticeMechanism):
 #| (push 1) (assert (and (<= v1 0) (<= (- v1) 0))) (check-sat) (pop 1)
 #| ; defined, line 24: `q[i]`: the index is in range
 #| ; defined, line 24: `xi[i]`: the index is in range
-#| (push 1) (assert (not (or (not (and (<= (- v2) 0) (<= (+ v2 (- v3) 1) 0))) (and (<= (- v2) 0) (<= (+ v2 (- v3) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v4) 1) 0))) (and (<= (- v3) 0) (<= (+ v3 (- v4) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 24: `q[i]`: the index is in range
 #| ; defined, line 24: `xi[i]`: the index is in range
-#| (push 1) (assert (not (or (not (and (<= (- v2) 0) (<= (+ v2 (- v3) 1) 0) (<= (+ v4 (* (- 2) p4) (- p5) p6 p3 (- p7) (- p8)) 0))) (and (<= (- v2) 0) (<= (+ v2 (- v3) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v4) 1) 0) (<= (+ v5 (* (- 2) p4) (- p5) p6 p3 (- p7) (- p8)) 0))) (and (<= (- v3) 0) (<= (+ v3 (- v4) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 24: `upto(k, q[i] + xi[i] - 2/e1 for i in q where q[i] + xi[i]...`: there are enough indices to choose from
 #| (push 1) (assert (<= (+ v0 1) 0)) (check-sat) (pop 1)
 #| ; scales, line 23: the scale in `xi[i] ~ DExp(2/e1, 1/resolution)` is positive
 #| (push 1) (assert (<= (* (- 2) p4) 0)) (assert (< p4 0)) (check-sat) (pop 1)
 #| (push 1)
-#| (assert (<= (- v5) 0))
-#| (assert (<= (+ v5 (- v3) 1) 0))
+#| (assert (<= (- v6) 0))
+#| (assert (<= (+ v6 (- v4) 1) 0))
 #| (assert (<= (- p9) 0))
 #| (assert (<= (+ p10 (- 1)) 0))
-#| (assert (or v6 (= v7 0)))
-#| (assert (or (not v6) (= (+ v7 p10 (- 1)) 0)))
+#| (assert (or v7 (= v8 0)))
+#| (assert (or (not v7) (= (+ v8 p10 (- 1)) 0)))
 #| ; defined, line 23: `resolution`: the divisor is not 0 (on D')
 #| (push 1) (assert (and (<= v1 0) (<= (- v1) 0))) (check-sat) (pop 1)
 #| ; defined, line 31: `q[i]`: the index is in range (on D')
 #| ; defined, line 31: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v6) (and (<= (- v5) 0) (<= (+ v5 (- v3) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v7) (and (<= (- v6) 0) (<= (+ v6 (- v4) 1) 0))))) (check-sat) (pop 1)
 #| ; support, line 31: the aligned `xi[...]` stays at or above 0
-#| (push 1) (assert (< (+ v7 p9) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v8 p9) 0)) (check-sat) (pop 1)
 #| ; invariant, line 22: `0 <= i` holds when loop 1 is reached
-#| (push 1) (assert (<= (+ v5 2) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v6 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 22: `last index of xi < i` holds when loop 1 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| ; defined, line 24: `q[i]`: the index is in range (on D')
 #| ; defined, line 24: `xi[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (<= (- v2) 0) (<= (+ v2 (- v3) 1) 0))) (and (<= (- v2) 0) (<= (+ v2 (- v3) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v4) 1) 0))) (and (<= (- v3) 0) (<= (+ v3 (- v4) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 24: `q[i]`: the index is in range (on D')
 #| ; defined, line 24: `xi[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not (and (<= (- v2) 0) (<= (+ v2 (- v3) 1) 0) (<= (+ (- v8) v4 1 (* (- 2) p4) (- p5) p6 (- p11) p3 (- p7) (- p8)) 0))) (and (<= (- v2) 0) (<= (+ v2 (- v3) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v4) 1) 0) (<= (+ (- v9) v5 1 (* (- 2) p4) (- p5) p6 (- p11) p3 (- p7) (- p8)) 0))) (and (<= (- v3) 0) (<= (+ v3 (- v4) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 24: `upto(k, q[i] + xi[i] - 2/e1 for i in q where q[i] + xi[i]...`: there are enough indices to choose from (on D')
 #| (push 1) (assert (<= (+ v0 1) 0)) (check-sat) (pop 1)
 #| (push 1)
-#| (assert (<= (- v9) 0))
+#| (assert (<= (- v10) 0))
 #| ; defined, line 26: `winners[r]`: the index is in range
-#| (push 1) (assert (<= (+ v9 (- v10) 1) 0)) (assert (not (and (<= (- v9) 0) (<= (+ v9 (- v10) 1) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v10 (- v11) 1) 0)) (assert (not (and (<= (- v10) 0) (<= (+ v10 (- v11) 1) 0)))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (- v9) 0))
-#| (assert (and (<= (+ v11 (- v9)) 0) (<= (+ (- v11) v9) 0)))
-#| (assert (<= (+ v9 (- v10) 1) 0))
+#| (assert (<= (- v12) 0))
+#| (assert (<= (- v10) 0))
+#| (assert (and (<= (+ v12 (- v10)) 0) (<= (+ (- v12) v10) 0)))
+#| (assert (<= (+ v10 (- v11) 1) 0))
 #| ; defined, line 26: `winners[r]`: the index is in range (on D')
-#| (push 1) (assert (not (and (<= (- v9) 0) (<= (+ v9 (- v10) 1) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (- v10) 0) (<= (+ v10 (- v11) 1) 0)))) (check-sat) (pop 1)
 #| ; invariant, line 25: `r <= len(winners)` holds when loop 2 is reached
-#| (push 1) (assert (<= (+ (- v9) v10) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v10) v11) 0)) (check-sat) (pop 1)
+#| ; invariant, line 25: `0 <= records so far` holds when loop 2 is reached
+#| (push 1) (assert (<= (+ v12 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 25: `0 <= r` holds when loop 2 is reached
-#| (push 1) (assert (<= (+ v9 2) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v10 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 25: `records so far == r` holds when loop 2 is reached
-#| (push 1) (assert (not (and (<= (+ v11 (- v9)) 0) (<= (+ (- v11) v9) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (+ v12 (- v10)) 0) (<= (+ (- v12) v10) 0)))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (- v9) 0))
-#| (assert (or (not (and (<= (- v0) 0) (<= (- v9) 0) (<= (+ v9 (- v10) 1) 0))) v12))
-#| (assert (or (not (and (<= (- v0) 0) v12)) (and (<= (- v13) 0) (<= (+ v13 (- v3) 1) 0) (<= (+ v4 (* (- 2) p4) (- p5) p6 p3 (- p12) (- p13)) 0))))
+#| (assert (<= (- v10) 0))
+#| (assert (or (not (and (<= (- v0) 0) (<= (- v10) 0) (<= (+ v10 (- v11) 1) 0))) v13))
+#| (assert (or (not (and (<= (- v0) 0) v13)) (and (<= (- v14) 0) (<= (+ v14 (- v4) 1) 0) (<= (+ v5 (* (- 2) p4) (- p5) p6 p3 (- p12) (- p13)) 0))))
 #| ; defined, line 27: `q[j]`: the index is in range
 #| ; defined, line 27: `xi[j]`: the index is in range
-#| (push 1) (assert (<= (+ v9 (- v10) 1) 0)) (assert (not (and (<= (- v13) 0) (<= (+ v13 (- v3) 1) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v10 (- v11) 1) 0)) (assert (not (and (<= (- v14) 0) (<= (+ v14 (- v4) 1) 0)))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (- v9) 0))
-#| (assert (<= (+ v9 (- v10) 1) 0))
-#| (assert (or (not (and (<= (- v0) 0) (<= (- v9) 0) (<= (+ v9 (- v10) 1) 0))) v12))
-#| (assert (or (not (and (<= (- v0) 0) v12)) (and (<= (- v13) 0) (<= (+ v13 (- v3) 1) 0) (<= (+ v4 (* (- 2) p4) (- p5) p6 p3 (- p12) (- p13)) 0))))
-#| (assert (or (not v12) (= (+ v14 p14 (- 1)) 0)))
+#| (assert (<= (- v10) 0))
+#| (assert (<= (+ v10 (- v11) 1) 0))
+#| (assert (or (not (and (<= (- v0) 0) (<= (- v10) 0) (<= (+ v10 (- v11) 1) 0))) v13))
+#| (assert (or (not (and (<= (- v0) 0) v13)) (and (<= (- v14) 0) (<= (+ v14 (- v4) 1) 0) (<= (+ v5 (* (- 2) p4) (- p5) p6 p3 (- p12) (- p13)) 0))))
+#| (assert (or (not v13) (= (+ v15 p14 (- 1)) 0)))
 #| ; defined, line 27: `q[j]`: the index is in range (on D')
 #| ; defined, line 27: `xi[j]`: the index is in range (on D')
-#| (push 1) (assert (not (and (<= (- v13) 0) (<= (+ v13 (- v3) 1) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (- v14) 0) (<= (+ v14 (- v4) 1) 0)))) (check-sat) (pop 1)
 #| ; output, line 27: `above` releases the same `gap` on D and D'
-#| (push 1) (assert (not (= (+ (- v14) (- p14) 1) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (not (= (+ (- v15) (- p14) 1) 0))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (or (<= (+ v0 1) 0) (and (<= (- v10) 0) (<= (+ (- v0) v10) 0))))
-#| (assert (or v15 (= v16 0)))
+#| (assert (or (<= (+ v0 1) 0) (and (<= (- v11) 0) (<= (+ (- v0) v11) 0))))
+#| (assert (or v16 (= v17 0)))
 #| (assert (<= (+ p15 (- 1)) 0))
-#| (assert (or (not (and (<= (- v0) 0) (<= (+ (- v0) v10 1) 0) (<= (- v17) 0) (<= (+ (- v3) v17 1) 0) (<= (+ v4 (* (- 2) p4) (- p5) p6 p3 (- p16) (- p17)) 0))) v15))
-#| (assert (or (not v18) (= (+ v19 p18 (- 1)) 0)))
-#| (assert (or (not (and (<= (- v0) 0) v18)) (and (<= (- v20) 0) (<= (+ (- v3) v20 1) 0) (<= (+ v4 (* (- 2) p4) (- p5) p6 p3 (- p19) (- p20)) 0))))
-#| (assert (or (not (and (<= (- v0) 0) v18 (<= (- v17) 0) (<= (+ (- v3) v17 1) 0) (<= (+ v4 (* (- 2) p4) (- p5) p6 p3 (- p16) (- p17)) 0) (not v15))) (< (+ (- p19) p16 (- p20) p17) 0) (and (= (+ p19 (- p16) p20 (- p17)) 0) (<= (+ v20 (- v17)) 0))))
-#| (assert (or (not v21) (= (+ v22 p21 (- 1)) 0)))
-#| (assert (or (not v23) (= (+ v24 p22 (- 1)) 0)))
-#| (assert (or (not (and (<= (- v0) 0) (<= (- v17) 0) (<= (+ v17 (- v10) 1) 0))) v23))
-#| (assert (or (not (and (<= (- v0) 0) (<= (- v20) 0) (<= (+ v20 (- v17) 1) 0) (<= (+ v17 (- v10) 1) 0))) (and (or (< (+ (- p23) p24 (- p25) p26) 0) (and (= (+ p23 (- p24) p25 (- p26)) 0) (<= (+ v25 (- v26)) 0))) (not (and (<= (+ v25 (- v26)) 0) (<= (+ (- v25) v26) 0))))))
-#| (assert (or (not (and (<= (- v0) 0) (<= (- v20) 0) (<= (+ v20 (- v10) 1) 0))) v21))
+#| (assert (or (not (and (<= (- v0) 0) (<= (+ (- v0) v11 1) 0) (<= (- v18) 0) (<= (+ (- v4) v18 1) 0) (<= (+ v5 (* (- 2) p4) (- p5) p6 p3 (- p16) (- p17)) 0))) v16))
+#| (assert (or (not v19) (= (+ v20 p18 (- 1)) 0)))
+#| (assert (or (not (and (<= (- v0) 0) v19)) (and (<= (- v21) 0) (<= (+ (- v4) v21 1) 0) (<= (+ v5 (* (- 2) p4) (- p5) p6 p3 (- p19) (- p20)) 0))))
+#| (assert (or (not (and (<= (- v0) 0) v19 (<= (- v18) 0) (<= (+ (- v4) v18 1) 0) (<= (+ v5 (* (- 2) p4) (- p5) p6 p3 (- p16) (- p17)) 0) (not v16))) (< (+ (- p19) p16 (- p20) p17) 0) (and (= (+ p19 (- p16) p20 (- p17)) 0) (<= (+ v21 (- v18)) 0))))
+#| (assert (or (not v22) (= (+ v23 p21 (- 1)) 0)))
+#| (assert (or (not v24) (= (+ v25 p22 (- 1)) 0)))
+#| (assert (or (not (and (<= (- v0) 0) (<= (- v18) 0) (<= (+ v18 (- v11) 1) 0))) v24))
+#| (assert (or (not (and (<= (- v0) 0) (<= (- v21) 0) (<= (+ v21 (- v18) 1) 0) (<= (+ v18 (- v11) 1) 0))) (and (or (< (+ (- p23) p24 (- p25) p26) 0) (and (= (+ p23 (- p24) p25 (- p26)) 0) (<= (+ v26 (- v27)) 0))) (not (and (<= (+ v26 (- v27)) 0) (<= (+ (- v26) v27) 0))))))
+#| (assert (or (not (and (<= (- v0) 0) (<= (- v21) 0) (<= (+ v21 (- v11) 1) 0))) v22))
 #| ; output, line 24: `winners` are not too many on D' either
-#| (push 1) (assert (<= (+ v0 (- v10) 1) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v0 (- v11) 1) 0)) (check-sat) (pop 1)
 #| ; output, line 24: where there is room, no other index may be selected on D' than `winners`
-#| (push 1) (assert (not (or (not (and (<= (+ (- v0) v10 1) 0) (not v15))) (not (and (<= (- v17) 0) (<= (+ (- v3) v17 1) 0) (<= (+ (- v16) v4 1 (* (- 2) p4) (- p5) p6 (- p15) p3 (- p16) (- p17)) 0)))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (+ (- v0) v11 1) 0) (not v16))) (not (and (<= (- v18) 0) (<= (+ (- v4) v18 1) 0) (<= (+ (- v17) v5 1 (* (- 2) p4) (- p5) p6 (- p15) p3 (- p16) (- p17)) 0)))))) (check-sat) (pop 1)
 #| ; output, line 24: each of `winners` may be selected on D' too
-#| (push 1) (assert (not (or (not v18) (and (<= (- v20) 0) (<= (+ (- v3) v20 1) 0) (<= (+ (- v19) v4 1 (* (- 2) p4) (- p5) p6 (- p18) p3 (- p19) (- p20)) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v19) (and (<= (- v21) 0) (<= (+ (- v4) v21 1) 0) (<= (+ (- v20) v5 1 (* (- 2) p4) (- p5) p6 (- p18) p3 (- p19) (- p20)) 0))))) (check-sat) (pop 1)
 #| ; output, line 24: each of `winners` comes before every index outside of it on D' too
-#| (push 1) (assert (not (or (not (and v18 (<= (- v17) 0) (<= (+ (- v3) v17 1) 0) (<= (+ (- v16) v4 1 (* (- 2) p4) (- p5) p6 (- p15) p3 (- p16) (- p17)) 0) (not v15))) (< (+ (- v19) v16 (- p18) p15 (- p19) p16 (- p20) p17) 0) (and (= (+ v19 (- v16) p18 (- p15) p19 (- p16) p20 (- p17)) 0) (<= (+ v20 (- v17)) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and v19 (<= (- v18) 0) (<= (+ (- v4) v18 1) 0) (<= (+ (- v17) v5 1 (* (- 2) p4) (- p5) p6 (- p15) p3 (- p16) (- p17)) 0) (not v16))) (< (+ (- v20) v17 (- p18) p15 (- p19) p16 (- p20) p17) 0) (and (= (+ v20 (- v17) p18 (- p15) p19 (- p16) p20 (- p17)) 0) (<= (+ v21 (- v18)) 0))))) (check-sat) (pop 1)
 #| ; output, line 24: `winners` has the same order on D'
-#| (push 1) (assert (not (or (not (and (<= (- v20) 0) (<= (+ v20 (- v17) 1) 0) (<= (+ v17 (- v10) 1) 0))) (< (+ (- v22) v24 (- p21) p22 (- p23) p24 (- p25) p26) 0) (and (= (+ v22 (- v24) p21 (- p22) p23 (- p24) p25 (- p26)) 0) (<= (+ v25 (- v26)) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v21) 0) (<= (+ v21 (- v18) 1) 0) (<= (+ v18 (- v11) 1) 0))) (< (+ (- v23) v25 (- p21) p22 (- p23) p24 (- p25) p26) 0) (and (= (+ v23 (- v25) p21 (- p22) p23 (- p24) p25 (- p26)) 0) (<= (+ v26 (- v27)) 0))))) (check-sat) (pop 1)
 #| ; invariant, line 25: `r <= len(winners)` holds when loop 2 is reached
-#| (push 1) (assert (<= (+ v10 1) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v11 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
 #: SMT-LIB script 3 of hybrid_sparse_gap: 1 x unsat
 #| (set-logic QF_NRA)
@@ -649,6 +656,19 @@ class HybridSparseGap(LatticeMechanism):
 #| (assert (< (+ (- v16) (* v9 v1) (- (* v15 v1)) v15) 0)) (check-sat)
 #: SMT-LIB script 13 of hybrid_sparse_gap: 1 x unsat
 #| (set-logic QF_NRA)
+#| (declare-const v1 Real) ; theta
+#| (declare-const v9 Real) ; k
+#| (declare-const v14 Real) ; records so far
+#| (declare-const v15 Real) ; len(out)
+#| (assert (<= (- v14) 0))
+#| (assert (and (<= (+ (- v14) v15) 0) (<= (+ v14 (- v15)) 0)))
+#| (assert (< (+ v1 (- 1)) 0))
+#| (assert (< (- v1) 0))
+#| (assert (<= (+ (- v9) 1) 0))
+#| ; cost, line 15: the claim `(theta + (1 - theta)*len(out)/k)*eps` is never negative
+#| (assert (< (+ (* v9 v1) (- (* v15 v1)) v15) 0)) (check-sat)
+#: SMT-LIB script 14 of hybrid_sparse_gap: 1 x unsat
+#| (set-logic QF_NRA)
 #| (declare-const v9 Real) ; k
 #| (declare-const v13 Real) ; len(winners)
 #| (declare-const v18 Real) ; (number of winners before 0)
@@ -656,7 +676,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (assert (or (<= (+ v9 1) 0) (and (<= (- v18) 0) (<= (+ v18 (- v13)) 0))))
 #| ; invariant, line 22: `alignment_cost <= (eps*k*theta + eps*(number of winners before i) - eps*(number of winners before i)*theta)/k` holds when loop 1 is reached
 #| (assert (< v18 0)) (check-sat)
-#: SMT-LIB script 14 of hybrid_sparse_gap: 1 x unsat
+#: SMT-LIB script 15 of hybrid_sparse_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; theta
 #| (declare-const v5 Real) ; resolution
@@ -685,7 +705,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (assert (or (not v21) (and (<= (+ v23 (- 1)) 0) (<= (+ (- v23) 1) 0))))
 #| ; invariant, line 22: `alignment_cost <= (eps*k*theta + eps*(number of winners before i) - eps*(number of winners before i)*theta)/k` holds when loop 1 is reached
 #| (assert (< (+ (- v16) (* (/ 1 2) v22 v1) (* (- (/ 1 2)) v22) (* v9 v1) (- (* v24 v1)) v24) 0)) (check-sat)
-#: SMT-LIB script 15 of hybrid_sparse_gap: 2 x unsat
+#: SMT-LIB script 16 of hybrid_sparse_gap: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -706,7 +726,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (push 1) (assert false) (check-sat) (pop 1)
 #| ; `resolution` is positive
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
-#: SMT-LIB script 16 of hybrid_sparse_gap: 9 x unsat
+#: SMT-LIB script 17 of hybrid_sparse_gap: 9 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; k
@@ -742,7 +762,7 @@ class HybridSparseGap(LatticeMechanism):
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
 #| ; `theta - 1` is negative
 #| (push 1) (assert (<= (+ (- v2) 1) 0)) (check-sat) (pop 1)
-#: SMT-LIB script 17 of hybrid_sparse_gap: 1 x sat
+#: SMT-LIB script 18 of hybrid_sparse_gap: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -769,4 +789,4 @@ class HybridSparseGap(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)) (= (+ v5 (- (/ 1 2))) 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 ba4554923824d1f1893c4f13527c0f794b11e1c60ae6f1158ae4d018404ca662
+#| sha256 257cd17c58718ef85e1bb0fca7915e0bf69dc031827adbdeadb0ef50d3a8ac5a

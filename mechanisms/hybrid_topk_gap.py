@@ -64,9 +64,9 @@ class HybridTopkGap(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `q`), public.
@@ -218,7 +218,7 @@ class HybridTopkGap(RefinedMechanism):
                 )
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -269,6 +269,7 @@ class HybridTopkGap(RefinedMechanism):
 #| invariant 1 (< #latest:eta@1 i@1)
 #| invariant 1 (<= #cost@1 (/ (* eps (@ passed:winners i@1)) k))
 #| invariant 2 (<= r@2 size:winners)
+#| invariant 2 (<= 0 #out@2)
 #| invariant 2 (<= 0 r@2)
 #| invariant 2 (== #out@2 r@2)
 #| witness 0 i
@@ -276,23 +277,25 @@ class HybridTopkGap(RefinedMechanism):
 #| witness 0 (@ d:q i)
 #| witness 1 eps
 #| witness 1 k
-#| sets 19 22 27-34 36-39 42-48 56
-#| full 49-51 55
+#| sets 19 22 27-34 36-39 42-48 58
+#| full 49-51 53 57
 #| group 1 / 0 /
 #| group 10 / 5 7 8.1 / 1:0.3 7:0.3 9:0.1
 #| group 6 / 0 4 6 1.2 / 1:0.1
 #| group 8 / 8 / 0:0.5 3:0.3 6:0.5
 #| group 1 / 6-7 10 /
-#| group 7 / 7-8 11 13 34 36-37 41 74 77 152-153 156-157 159 164 167 170-172 179 213 217 220-222 225-226 228 238-240 242 254-257 284 /
-#| group 2 / 2 / 0:1 1:2
-#| group 5 / 2-3 8-9 /
-#| group 6 / 2 11 14 16 49 51 18.1 52.1 / 0:1 1:1 2:2 3:2 4:1 5:1
-#| group 5 / 2 8-9 15 18 20 22-23 31 53 55-57 76-78 82-83 85 88 91-92 22.1 / 2:0.1
-#| group 4 / 2-3 8 /
-#| group 3 / 2 8 15 18 20 22-23 53-54 57-58 60 22.1 /
+#| group 7 / 7-8 11 13 34 36-37 41 74 77 152-153 156-157 159 164 167 170-172 179 213-214 217-218 220-222 225-226 228 238-240 254-257 /
+#| group 2 / 3 / 0:1 1:2
+#| group 6 / 2-4 9-10 /
+#| group 6 / 3 12 15 17 50 52 19.1 53.1 / 0:1 1:1 2:2 3:2 4:1 5:1
+#| group 5 / 3 9-10 16 19 21 23-24 32 54 56-58 77-79 83-84 86 89 92-93 23.1 / 2:0.1
+#| group 5 / 2-4 9 /
+#| group 3 / 3 9 16 19 21 23-24 54-55 58-59 61 23.1 /
 #| group 1 / 0 /
-#| group 1 / 1 3 8-9 14 17 /
-#| group 1 / 1 3 7-9 14-15 /
+#| group 1 / 1 4 9-10 15 18 /
+#| group 1 / 1 4 8-10 15-16 /
+#| group 1 / 2 10 /
+#| group 1 / 1 /
 #| group 1 / 3-4 /
 #| group 1 / 0 3 5-13 15-16 18 25 27 29 31-35 39 47-48 70-72 74 79-80 88 90 93 96 98 112-113 /
 #: conditions of form of hybrid_topk_gap
@@ -312,6 +315,7 @@ class HybridTopkGap(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 18: `0 <= i` holds when loop 1 is reached
 #| (true by its normal form) ; invariant, line 18: `(last index of eta < i) or (i == 0)` holds when loop 1 is reached
 #| (true by its normal form) ; invariant, line 18: `last index of eta < i` holds when loop 1 is reached
+#| (true by its normal form) ; invariant, line 23: `0 <= records so far` holds when loop 2 is reached
 #| (true by its normal form) ; invariant, line 23: `0 <= r` holds when loop 2 is reached
 #| (true by its normal form) ; invariant, line 23: `records so far == r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 6: every loop ends
@@ -323,7 +327,7 @@ class HybridTopkGap(RefinedMechanism):
 #| (assert (and (<= (+ (- v0) 1) 0) (<= (+ v0 (- v1)) 0)))
 #| ; defined, line 15: an input clause: the divisor is not 0
 #| (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat)
-#: SMT-LIB script 2 of hybrid_topk_gap: 55 x unsat
+#: SMT-LIB script 2 of hybrid_topk_gap: 58 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -484,7 +488,9 @@ class HybridTopkGap(RefinedMechanism):
 #| (assert (or (and (<= v29 0) (<= (- v29) 0)) (= (+ v36 (- v32)) 0)))
 #| (assert (or (not (and (<= (- v1) 0) v34 (<= (- v25) 0) (<= (+ (- v2) v25) 0) (<= (+ (- v27) v6 v7 (- v28)) 0) (not v26))) (< (+ (- v36) v27 (- v37) v28) 0)))
 #| (assert (or (and (<= v38 0) (<= (- v38) 0)) (= (+ v39 (- v40) (- v41)) 0)))
+#| (assert (or (not (and (<= v38 0) (<= (- v38) 0))) (= (+ v39 (- v6)) 0)))
 #| (assert (or (and (<= v38 0) (<= (- v38) 0)) (= (+ v42 v40) 0)))
+#| (assert (or (not (and (<= v38 0) (<= (- v38) 0))) (= v42 0)))
 #| (assert (or (not v43) (= (+ (- v42) v44 v18 (- v19)) 0)))
 #| (assert (or (and (<= v45 0) (<= (- v45) 0)) (= (+ v46 (- v47) (- v48)) 0)))
 #| (assert (or (not (and (<= v45 0) (<= (- v45) 0))) (= (+ v46 (- v6)) 0)))
@@ -494,12 +500,10 @@ class HybridTopkGap(RefinedMechanism):
 #| (assert (or (not (and (<= (- v1) 0) (<= (- v20) 0) (<= (+ v20 (- v16) 1) 0))) v50))
 #| (assert (or (not (and (<= (- v1) 0) (<= (- v29) 0) (<= (+ v29 (- v20) 1) 0) (<= (+ v20 (- v16) 1) 0))) (< (+ (- v52) v53 (- v54) v55) 0)))
 #| (assert (or (not (and (<= (- v1) 0) (<= (- v29) 0) (<= (+ v29 (- v16) 1) 0))) v43))
-#| (assert (or (not (and (<= (- v1) 0) v50)) (and (<= (- v45) 0) (<= (+ v45 (- v2)) 0) (<= (+ (- v53) v6 v7 (- v55)) 0))))
 #| (assert (or (and (<= v38 0) (<= (- v38) 0)) (= (+ v52 (- v41)) 0)))
 #| (assert (or (not (and (<= v38 0) (<= (- v38) 0))) (= (+ v52 (- v6)) 0)))
 #| (assert (or (and (<= v45 0) (<= (- v45) 0)) (= (+ v53 (- v48)) 0)))
 #| (assert (or (not (and (<= v45 0) (<= (- v45) 0))) (= (+ v53 (- v6)) 0)))
-#| (assert (or (not (and (<= v38 0) (<= (- v38) 0))) (= (+ (- v7) v54) 0)))
 #| ; defined, line 22: `max((T if i == 0 else q[i - 1]) + eta[i] for i in range(l...`: there are enough indices to choose from (on D')
 #| (push 1) (assert (<= (+ v2 (- v16) 1) 0)) (check-sat) (pop 1)
 #| ; output, line 20: `winners` are not too many on D' either
@@ -523,6 +527,7 @@ class HybridTopkGap(RefinedMechanism):
 #| (push 1) (assert (<= (+ v56 (- v16) 2) 0)) (assert (not (and (<= (+ (- v56) (- 1)) 0) (<= (+ v56 (- v16) 2) 0)))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
+#| (assert (<= (- v57) 0))
 #| (assert (<= (- v56) 0))
 #| (assert (and (<= (+ v57 (- v56)) 0) (<= (+ (- v57) v56) 0)))
 #| (assert (<= (+ v56 (- v16) 1) 0))
@@ -533,6 +538,8 @@ class HybridTopkGap(RefinedMechanism):
 #| (push 1) (assert (not (and (<= (+ (- v56) (- 1)) 0) (<= (+ v56 (- v16) 2) 0)))) (check-sat) (pop 1)
 #| ; invariant, line 23: `r <= len(winners)` holds when loop 2 is reached
 #| (push 1) (assert (<= (+ (- v56) v16) 0)) (check-sat) (pop 1)
+#| ; invariant, line 23: `0 <= records so far` holds when loop 2 is reached
+#| (push 1) (assert (<= (+ v57 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 23: `0 <= r` holds when loop 2 is reached
 #| (push 1) (assert (<= (+ v56 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 23: `records so far == r` holds when loop 2 is reached
@@ -592,6 +599,7 @@ class HybridTopkGap(RefinedMechanism):
 #| (push 1) (assert (not (= (+ v68 (- v65) (- v70) v60 v73 (- v75)) 0))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
+#| (assert (<= (- v57) 0))
 #| (assert (<= (- v56) 0))
 #| (assert (and (<= (+ v57 (- v56)) 0) (<= (+ (- v57) v56) 0)))
 #| (assert (<= (+ v56 (- v16) 1) 0))
@@ -599,6 +607,8 @@ class HybridTopkGap(RefinedMechanism):
 #| (push 1) (assert (not (and (<= (- v56) 0) (<= (+ v56 (- v16) 1) 0)))) (check-sat) (pop 1)
 #| ; invariant, line 23: `r <= len(winners)` holds when loop 2 is reached
 #| (push 1) (assert (<= (+ (- v56) v16) 0)) (check-sat) (pop 1)
+#| ; invariant, line 23: `0 <= records so far` holds when loop 2 is reached
+#| (push 1) (assert (<= (+ v57 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 23: `0 <= r` holds when loop 2 is reached
 #| (push 1) (assert (<= (+ v56 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 23: `records so far == r` holds when loop 2 is reached
@@ -629,6 +639,8 @@ class HybridTopkGap(RefinedMechanism):
 #| ; acyclic, line 32: the shift of `eta[...]` reads only noise whose own shift reads none
 #| (push 1) (assert v21) (check-sat) (pop 1)
 #| (pop 1)
+#| ; cost, line 15: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #: SMT-LIB script 3 of hybrid_topk_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; r
@@ -664,6 +676,14 @@ class HybridTopkGap(RefinedMechanism):
 #| (assert (< (+ (* (- (/ 1 2)) v5) v3) 0)) (check-sat)
 #: SMT-LIB script 5 of hybrid_topk_gap: 1 x unsat
 #| (set-logic QF_NRA)
+#| (declare-const v2 Real) ; records so far
+#| (declare-const v3 Real) ; len(out)
+#| (assert (<= (- v2) 0))
+#| (assert (and (<= (+ (- v2) v3) 0) (<= (+ v2 (- v3)) 0)))
+#| ; cost, line 15: the claim `eps*len(out)/k` is never negative
+#| (assert (< v3 0)) (check-sat)
+#: SMT-LIB script 6 of hybrid_topk_gap: 1 x unsat
+#| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; len(winners)
 #| (declare-const v4 Real) ; k
 #| (declare-const v7 Real) ; (number of winners before 0)
@@ -671,7 +691,7 @@ class HybridTopkGap(RefinedMechanism):
 #| (assert (or (<= (+ v4 1) 0) (and (<= (- v7) 0) (<= (+ v7 (- v1)) 0))))
 #| ; invariant, line 18: `alignment_cost <= eps*(number of winners before i)/k` holds when loop 1 is reached
 #| (assert (< v7 0)) (check-sat)
-#: SMT-LIB script 6 of hybrid_topk_gap: 1 x unsat
+#: SMT-LIB script 7 of hybrid_topk_gap: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v1 Real) ; len(winners)
 #| (declare-const v4 Real) ; k
@@ -748,7 +768,7 @@ class HybridTopkGap(RefinedMechanism):
 #| (assert (or (not (and (<= v19 0) (<= (- v19) 0))) (and (or (not v20) v34) (or (not v34) v20))))
 #| ; invariant, line 18: `alignment_cost <= eps*(number of winners before i)/k` holds when loop 1 is reached
 #| (assert (< (+ (* (- (/ 1 2)) v5) (* (- (/ 1 2)) v15) v18) 0)) (check-sat)
-#: SMT-LIB script 7 of hybrid_topk_gap: 3 x unsat
+#: SMT-LIB script 8 of hybrid_topk_gap: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; len(q)
@@ -767,7 +787,7 @@ class HybridTopkGap(RefinedMechanism):
 #| (push 1) (assert (<= v0 0)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (check-sat) (pop 1)
 #| ; `eps` is positive
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
-#: SMT-LIB script 8 of hybrid_topk_gap: 1 x sat
+#: SMT-LIB script 9 of hybrid_topk_gap: 1 x sat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
 #| (declare-const v1 Real) ; len(q)
@@ -790,4 +810,4 @@ class HybridTopkGap(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v2 0) (= (+ v3 (- 1)) 0) (and (<= (+ v4 (- 1)) 0) (<= (+ (- v4) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v4 (- 1)) 0) (>= (+ v4 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 f56c48789ba3c7123307a5188ebcd284223cf536359ad085f387bd7ff8e5d656
+#| sha256 1dd4d8ff43d648cbd49770f51a01cf60fce5161dc9845bbd038c348baf293bd1

@@ -56,9 +56,9 @@ class Laplace(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         Delta: a real number (in the unit of `q`), public, where `Delta > 0`.
@@ -191,7 +191,7 @@ class Laplace(RefinedMechanism):
             yield release.emit(Value(value=query + xi), query=("q", i))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -235,11 +235,12 @@ class Laplace(RefinedMechanism):
 #| witness 0 (@ prefix:q i)
 #| witness 0 total:q
 #| witness 1 eps
-#| full 6-7 10
+#| full 6 8 11
 #| group 1 / 0 /
 #| group 2 / 9 / 1:0.1
 #| group 5 / 0 3 10 /
-#| group 1 / 2 4 9 /
+#| group 1 / 2 4 8 /
+#| group 1 / 3 /
 #| group 1 / 1 /
 #| group 1 / 2 8 /
 #: conditions of form of laplace
@@ -260,7 +261,7 @@ class Laplace(RefinedMechanism):
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 7: the sensitivity is never negative
 #| (assert (< v0 0)) (check-sat)
-#: SMT-LIB script 2 of laplace: 6 x unsat
+#: SMT-LIB script 2 of laplace: 7 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; i
@@ -284,6 +285,8 @@ class Laplace(RefinedMechanism):
 #| ; invariant, line 14: `last index of xi < i` holds when loop 1 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
+#| ; cost, line 11: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #: SMT-LIB script 3 of laplace: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
@@ -356,10 +359,10 @@ class Laplace(RefinedMechanism):
 #| (assert (<= (+ v6 (- v7)) 0))
 #| (assert (or (not (and (<= v0 0) (<= (- v0) 0))) (= v6 0)))
 #| (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0)))
-#| (assert (<= (- v1) 0))
-#| (assert (or (<= (- v1) 0) (>= (+ (- v1) (- 1)) 0)))
 #| (assert (<= (- v7) 0))
 #| (assert (<= (+ (- v2) v7) 0))
+#| (assert (<= (- v1) 0))
+#| (assert (or (<= (- v1) 0) (>= (+ (- v1) (- 1)) 0)))
 #| (assert (< (- v8) 0))
 #| (assert (< (- v2) 0))
 #| (assert (or (<= 0 0) (<= (+ v5 (- v6)) 0)))
@@ -372,4 +375,4 @@ class Laplace(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= v5 0) (= v6 0) (= v7 0) (= (+ v8 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (check-sat)
 #: digest
-#| sha256 524d3f49aa35fe2940c9420376426fd6d7c42938fc057882672d24f541ecdba5
+#| sha256 a187c1ccd16584459c3eb977d89af3fd1df4227e7e7c756c0be46ff50609c833

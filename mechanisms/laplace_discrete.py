@@ -59,9 +59,9 @@ class LaplaceDiscrete(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         Delta: an integer (in the unit of `q`), public, where `Delta >= 1`.
@@ -127,7 +127,8 @@ class LaplaceDiscrete(LatticeMechanism):
 
         Args:
             q: a list of integers, private: a list, a NumPy array or a pandas Series,
-                whose labels come back beside the records; in the unit in which the
+                whose labels come back beside the records; integers by their type, since
+                rounding could take neighbours further apart; in the unit in which the
                 sensitivity is `Delta`.
 
         Raises:
@@ -182,7 +183,7 @@ class LaplaceDiscrete(LatticeMechanism):
             yield release.emit(Value(value=query + xi), query=("q", i))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -226,11 +227,12 @@ class LaplaceDiscrete(LatticeMechanism):
 #| witness 0 (@ prefix:q i)
 #| witness 0 total:q
 #| witness 1 eps
-#| full 6-7 10
+#| full 6 8 11
 #| group 1 / 0 /
 #| group 2 / 9 / 1:0.1
 #| group 5 / 0 3 10 /
-#| group 1 / 2 4 9 /
+#| group 1 / 2 4 8 /
+#| group 1 / 3 /
 #| group 1 / 1 /
 #| group 1 / 2 8 /
 #: conditions of form of laplace_discrete
@@ -253,7 +255,7 @@ class LaplaceDiscrete(LatticeMechanism):
 #| (assert (<= (+ (- v0) 1) 0))
 #| ; hypotheses, line 7: the sensitivity is never negative
 #| (assert (<= (+ v0 1) 0)) (check-sat)
-#: SMT-LIB script 2 of laplace_discrete: 6 x unsat
+#: SMT-LIB script 2 of laplace_discrete: 7 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; i
@@ -277,6 +279,8 @@ class LaplaceDiscrete(LatticeMechanism):
 #| ; invariant, line 14: `last index of xi < i` holds when loop 1 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
+#| ; cost, line 11: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #: SMT-LIB script 3 of laplace_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
@@ -358,10 +362,10 @@ class LaplaceDiscrete(LatticeMechanism):
 #| (assert (<= (+ v6 (- v7)) 0))
 #| (assert (or (not (and (<= v0 0) (<= (- v0) 0))) (= v6 0)))
 #| (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0)))
-#| (assert (<= (- v1) 0))
-#| (assert (or (<= (- v1) 0) (>= (+ (- v1) (- 1)) 0)))
 #| (assert (<= (- v7) 0))
 #| (assert (<= (+ (- v2) v7) 0))
+#| (assert (<= (- v1) 0))
+#| (assert (or (<= (- v1) 0) (>= (+ (- v1) (- 1)) 0)))
 #| (assert (< (- v8) 0))
 #| (assert (<= (+ (- v2) 1) 0))
 #| (assert (or (<= (+ (- v2) 1) 0) (>= (- v2) 0)))
@@ -375,4 +379,4 @@ class LaplaceDiscrete(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= (+ v2 (- 1)) 0) (<= (+ (- v2) 1) 0)) (and (<= v3 0) (<= (- v3) 0)) (= v5 0) (= v6 0) (= v7 0) (= (+ v8 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v2 (- 1)) 0) (>= (+ v2 (- 2)) 0))) (assert (or (<= v3 0) (>= (+ v3 (- 1)) 0))) (assert (or (<= (- v3) 0) (>= (+ (- v3) (- 1)) 0))) (check-sat)
 #: digest
-#| sha256 cff76f88dbec9ee081e3895da77c53c69295f0ecca881da198ef3eb1c0d69d7e
+#| sha256 87f699ebb9f1b4db665f981bce83969c6a74c9060da9620d011033909ef1828a

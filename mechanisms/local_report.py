@@ -55,9 +55,9 @@ class LocalReport(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         R: a real number (in the unit of `x`), public, where `R > 0`.
@@ -170,7 +170,7 @@ class LocalReport(RefinedMechanism):
         release.emit(Report(value=y + eta))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -214,7 +214,7 @@ class LocalReport(RefinedMechanism):
 #| witness -1 low
 #| full 5-6
 #| group 1 / 0 /
-#| group 4 / 0-1 /
+#| group 5 / 0-1 /
 #| group 1 / 1 /
 #| group 1 / 4-13 15 /
 #: conditions of form of local_report
@@ -231,7 +231,7 @@ class LocalReport(RefinedMechanism):
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 11: the range is not empty
 #| (assert (< (* 2 v0) 0)) (check-sat)
-#: SMT-LIB script 2 of local_report: 2 x unsat
+#: SMT-LIB script 2 of local_report: 3 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; high
@@ -244,6 +244,8 @@ class LocalReport(RefinedMechanism):
 #| ; defined, line 18: `eps`: the divisor is not 0
 #| ; defined, line 18: `eps`: the divisor is not 0 (on D')
 #| (push 1) (assert (= v0 0)) (check-sat) (pop 1)
+#| ; cost, line 14: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #: SMT-LIB script 3 of local_report: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; high
@@ -306,4 +308,4 @@ class LocalReport(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (= (+ v0 (- 1)) 0) (= v1 0) (= v2 0) (= (+ v3 (- 1)) 0) (= v4 0) (= (+ v5 1) 0))) (check-sat)
 #: digest
-#| sha256 c0f8d0259ebbda28a1e1ed83b35c08610cb708166c19f89130d3e4280d92045b
+#| sha256 c1c5910d937622add97502a3e623c9aa2008def0c1f769167314de583daa7806

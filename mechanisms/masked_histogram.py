@@ -62,9 +62,9 @@ class MaskedHistogram(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         wanted: a list of truth values, public.
@@ -179,7 +179,7 @@ class MaskedHistogram(LatticeMechanism):
                 release.emit(Hidden())
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -229,7 +229,7 @@ class MaskedHistogram(LatticeMechanism):
 #| group 5 / 0 8-9 / 2:2 3:0.1 4:0.1
 #| group 9 / 0 3 5-7 10-18 /
 #| group 1 / 3 5-6 /
-#| group 1 / 0-1 /
+#| group 2 / 2 4-5 /
 #| group 4 / 0 2-3 6-7 12-13 /
 #: conditions of form of masked_histogram
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
@@ -257,7 +257,7 @@ class MaskedHistogram(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of masked_histogram: 18 x unsat
+#: SMT-LIB script 2 of masked_histogram: 19 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -329,6 +329,8 @@ class MaskedHistogram(LatticeMechanism):
 #| (push 1)
 #| (assert (or (<= (+ v7 1) 0) (and (<= v10 0) (<= (- v10) 0))))
 #| (assert (or (<= (- v7) 0) (and (<= (+ v10 (- 1)) 0) (<= (+ (- v10) 1) 0))))
+#| ; cost, line 12: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| ; invariant, line 15: `alignment_cost <= (1 if the differing index < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v10 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -416,4 +418,4 @@ class MaskedHistogram(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= (+ v2 (- 1)) 0) (<= (+ (- v2) 1) 0)) (and (<= v3 0) (<= (- v3) 0)) (and (<= (+ v4 (- 1)) 0) (<= (+ (- v4) 1) 0)) (= (+ v6 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v2 (- 1)) 0) (>= (+ v2 (- 2)) 0))) (assert (or (<= (+ (- v2) 1) 0) (>= (- v2) 0))) (assert (or (<= v3 0) (>= (+ v3 (- 1)) 0))) (assert (or (<= (- v3) 0) (>= (+ (- v3) (- 1)) 0))) (assert (or (<= (+ v4 (- 1)) 0) (>= (+ v4 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 b4a50f445b09df7b743c79a0b9f6e21d9538df711107ea2a420151b0cc45652a
+#| sha256 3736abe15caa82a11e4af3c47b9de73006dd54655d2ca12420507c3ff6deec98

@@ -70,9 +70,9 @@ class UnsafeNoisyMaxMasked(FloatMechanism):
     of `q` differs by at most `1` (adjacency `all`). Proved by a randomness alignment
     that is acyclic (Lemma 1 of Ding, Wang, Zhang, Kifer, PVLDB 13(3)).
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         ok: a list of truth values, public.
@@ -243,9 +243,9 @@ class UnsafeMwem(FloatMechanism):
     of `q` differs by at most `1` (adjacency `all`). Proved by a randomness alignment
     that is acyclic (Lemma 1 of Ding, Wang, Zhang, Kifer, PVLDB 13(3)).
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         rounds: an integer, public, where `rounds >= 1`.
@@ -416,7 +416,7 @@ class UnsafeMwem(FloatMechanism):
                 done = add(done, worst[0].index)
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -510,13 +510,13 @@ class UnsafeMwem(FloatMechanism):
 #| witness 1 eps
 #| witness true (@ ok someone)
 #| witness 0 someone
-#| sets 14-15 21-22
+#| sets 14-15 22-23
 #| group 1 /  /
 #| group 6 / 7-9 11-12 / 5:0.1
 #| group 6 / 0 2-5 9 14-18 20-21 /
 #| group 5 / 2 4-5 8 10 12-13 /
 #| group 4 / 10 12-14 16-18 21 /
-#| group 1 / 0-1 /
+#| group 2 / 3 8-9 /
 #: conditions of form of noisy_max_masked
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; fresh, line 17: `eta[i] ~ Lap(2/eps)` draws a variable that was not drawn before
@@ -539,7 +539,7 @@ class UnsafeMwem(FloatMechanism):
 #| (declare-const v2 Real) ; len(ok)
 #| ; defined, line 10: an input clause: the index is in range
 #| (assert (not (or (not (and (<= (- v0) 0) (<= (+ (- v1) v0 1) 0) (<= (+ (- v2) v0 1) 0))) (and (<= (- v0) 0) (<= (+ (- v2) v0 1) 0))))) (check-sat)
-#: SMT-LIB script 2 of noisy_max_masked: 19 x unsat
+#: SMT-LIB script 2 of noisy_max_masked: 20 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(ok)
 #| (declare-const v1 Real) ; len(q)
@@ -640,6 +640,8 @@ class UnsafeMwem(FloatMechanism):
 #| (push 1)
 #| (assert (or (<= (+ v10 1) 0) (and (<= v24 0) (<= (- v24) 0))))
 #| (assert (or (<= (- v10) 0) (and (<= (+ v24 (- 1)) 0) (<= (+ (- v24) 1) 0))))
+#| ; cost, line 13: the claim `eps` is never negative
+#| (push 1) (assert (< v2 0)) (check-sat) (pop 1)
 #| ; invariant, line 16: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v24 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -721,11 +723,11 @@ class UnsafeMwem(FloatMechanism):
 #| witness 0 (@ d:q i)
 #| witness 1 eps
 #| witness 1 rounds
-#| full 23 30
-#| group 11 / 6-11 13 / 3:3 4:3 5:3 6:3 7:3 8:0.1 10:0.1
+#| full 24 32
+#| group 12 / 6-11 13 / 3:3 4:3 5:3 6:3 7:3 8:0.1 11:0.1
 #| group 17 / 1-2 6 8 10-14 16 18-23 /
 #| group 1 / 0 2 5-6 /
-#| group 1 / 2 /
+#| group 2 / 1-2 /
 #| group 1 / 5 15-18 /
 #| group 5 / 1-2 4 6 /
 #: conditions of form of mwem
@@ -740,8 +742,8 @@ class UnsafeMwem(FloatMechanism):
 #| (true by its normal form) ; calls, line 31: `worst = noisy_max_masked(q = list(abs(q[j] - answer(state...`: `someone` is the same on D and D'
 #| (true by its normal form) ; calls, line 31: `worst = noisy_max_masked(q = list(abs(q[j] - answer(state...`: `eps` is the same on D and D'
 #| (form: its own check) ; calls, line 31: `worst = noisy_max_masked(q = list(abs(q[j] - answer(state...`: `noisy_max_masked` is verified
-#| (integral (@ fun:unasked done@1)) ; calls, line 31: `worst = noisy_max_masked(q = list(abs(q[j] - answer(state...`: `someone` is a whole number
 #| (assumed) ; calls, line 31: `worst = noisy_max_masked(q = list(abs(q[j] - answer(state...`: the `where` clause of `someone` holds
+#| (integral (@ fun:unasked done@1)) ; calls, line 31: `worst = noisy_max_masked(q = list(abs(q[j] - answer(state...`: `someone` is a whole number
 #| (assumed) ; output, line 28: where `for t in range(rounds)` holds on D it holds on D'
 #| (assumed) ; output, line 30: where `0 <= someone < len(q) and not asked(done, someone)` holds on D it holds on D'
 #| (true by its normal form) ; output, line 36: `measured` releases the same `index` on D and D'
@@ -756,7 +758,7 @@ class UnsafeMwem(FloatMechanism):
 #| (assumed) ; invariant, line 28: `alignment_cost <= (calls of worst before the last one*eps + eps)/rounds` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 6: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of mwem: 25 x unsat
+#: SMT-LIB script 1 of mwem: 26 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; rounds
@@ -801,6 +803,7 @@ class UnsafeMwem(FloatMechanism):
 #| ; scales, line 34: the scale in `xi[t] ~ Lap(2*rounds/eps)` is positive
 #| (push 1) (assert (<= (* 2 p0) 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| ; calls, line 31: `worst = noisy_max_masked(q = list(abs(q[j] - answer(state...`: `q` has a length
+#| ; calls, line 31: `worst = noisy_max_masked(q = list(abs(q[j] - answer(state...`: `ok` has a length
 #| (push 1) (assert (<= (+ v2 1) 0)) (check-sat) (pop 1)
 #| ; calls, line 31: `worst = noisy_max_masked(q = list(abs(q[j] - answer(state...`: the `where` clause of `eps` holds
 #| (push 1) (assert (<= (* (/ 1 2) p1) 0)) (assert (> p1 0)) (check-sat) (pop 1)
@@ -849,6 +852,8 @@ class UnsafeMwem(FloatMechanism):
 #| ; invariant, line 28: `last index of xi <= t` holds when loop 1 is reached
 #| (push 1) (assert (<= 2 0)) (check-sat) (pop 1)
 #| (pop 1)
+#| ; cost, line 23: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| ; invariant, line 28: `t <= rounds` holds when loop 1 is reached
 #| (push 1) (assert (<= (+ v1 1) 0)) (check-sat) (pop 1)
 #| (push 1)
@@ -929,4 +934,4 @@ class UnsafeMwem(FloatMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v2 0) (= (+ v3 (- 1)) 0) (and (<= (+ v4 (- 1)) 0) (<= (+ (- v4) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v4 (- 1)) 0) (>= (+ v4 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 b96e88596c5bdf628b1f65f17f1cf6d658c4093121527805fee4a47bbac9d43f
+#| sha256 f4df04eb08a9fabc0ea075f14da33d0c0396c5d433886370959a2db94b49cb21

@@ -58,9 +58,9 @@ class NoisyMax(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         eps: a real number (a privacy loss: a pure number, in natural-logarithm units),
@@ -177,7 +177,7 @@ class NoisyMax(LatticeMechanism):
         release.emit(Chosen(index=winner), query=("q", winner))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -225,7 +225,7 @@ class NoisyMax(LatticeMechanism):
 #| group 7 / 0 2-5 8-14 16-17 /
 #| group 4 / 2 4-5 7 /
 #| group 2 / 7 10-13 15 /
-#| group 1 / 0-1 /
+#| group 2 / 2 4-5 /
 #: conditions of form of noisy_max
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (assumed) ; fresh, line 16: `eta[i] ~ DLap(2/eps, 1/resolution)` draws a variable that was not drawn before
@@ -250,7 +250,7 @@ class NoisyMax(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of noisy_max: 18 x unsat
+#: SMT-LIB script 2 of noisy_max: 19 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; eps
@@ -343,6 +343,8 @@ class NoisyMax(LatticeMechanism):
 #| (push 1)
 #| (assert (or (<= (+ v7 1) 0) (and (<= v13 0) (<= (- v13) 0))))
 #| (assert (or (<= (- v7) 0) (and (<= (+ v13 (- 1)) 0) (<= (+ (- v13) 1) 0))))
+#| ; cost, line 12: the claim `eps` is never negative
+#| (push 1) (assert (< v1 0)) (check-sat) (pop 1)
 #| ; invariant, line 15: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v13 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -407,4 +409,4 @@ class NoisyMax(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 1d48d919fd2e9632725d853badc0f345627555faae1bbd73a46bf626b3295f93
+#| sha256 cbafbf89066fd7582021653462294953ef50895618c0ce5548e4649118734aec

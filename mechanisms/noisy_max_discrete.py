@@ -64,9 +64,9 @@ class NoisyMaxDiscrete(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         m: an integer, public, where `m >= 1`.
@@ -198,7 +198,7 @@ class NoisyMaxDiscrete(LatticeMechanism):
         release.emit(Chosen(index=winner), query=("q", winner))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -245,14 +245,14 @@ class NoisyMaxDiscrete(LatticeMechanism):
 #| witness 1 eps
 #| witness 0 (@ d:q i)
 #| sets 13
-#| full 14 19
+#| full 14 20
 #| group 1 /  / 0:0.1
 #| group 6 / 6-8 / 4:0.1
 #| group 5 / 0 3 8 /
 #| group 4 / 2 4-5 7 /
 #| group 1 / 7 11 /
 #| group 1 / 4-6 11 13 15 17-18 4.1 /
-#| group 1 / 0-1 /
+#| group 2 / 2 5-6 /
 #| group 1 / 2 4-7 9-13 17-18 4.1 4.2 10.1 12.2 /
 #: conditions of form of noisy_max_discrete
 #| (assumed) ; hypotheses, line 11: the lattice's step is positive
@@ -274,7 +274,7 @@ class NoisyMaxDiscrete(LatticeMechanism):
 #| (declare-const p0 Real) ; g*m
 #| ; hypotheses, line 11: the sensitivity is never negative
 #| (assert (< p0 0)) (assert (> p0 0)) (check-sat)
-#: SMT-LIB script 2 of noisy_max_discrete: 14 x unsat
+#: SMT-LIB script 2 of noisy_max_discrete: 15 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; eps
@@ -335,6 +335,8 @@ class NoisyMaxDiscrete(LatticeMechanism):
 #| (push 1)
 #| (assert (or (<= (+ v5 1) 0) (and (<= v7 0) (<= (- v7) 0))))
 #| (assert (or (<= (- v5) 0) (and (<= (+ v7 (- 1)) 0) (<= (+ (- v7) 1) 0))))
+#| ; cost, line 14: the claim `eps` is never negative
+#| (push 1) (assert (< v1 0)) (check-sat) (pop 1)
 #| ; invariant, line 17: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v7 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -459,4 +461,4 @@ class NoisyMaxDiscrete(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v5 (- 1)) 0) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v4 (- 1)) 0) (and (<= v2 0) (<= (- v2) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (check-sat)
 #: digest
-#| sha256 40c77a682d35b29b1ad57a3ceb7128e0eb9c5fea9160e36cf1a40af5aa82d6a5
+#| sha256 0f6055cad7d44434e67c192f2645256c25c36eaa4a457dbdbff35de0bca75fa7

@@ -58,9 +58,9 @@ class NoisyMaxExp(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         eps: a real number (a privacy loss: a pure number, in natural-logarithm units),
@@ -177,7 +177,7 @@ class NoisyMaxExp(LatticeMechanism):
         release.emit(Chosen(index=winner), query=("q", winner))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -225,7 +225,7 @@ class NoisyMaxExp(LatticeMechanism):
 #| group 8 / 0 2-3 5-7 10-18 20-21 /
 #| group 4 / 2 4-5 7 /
 #| group 2 / 7 10-13 15 /
-#| group 1 / 0-1 /
+#| group 2 / 2 4-5 /
 #: conditions of form of noisy_max_exp
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (assumed) ; fresh, line 16: `eta[i] ~ DExp(2/eps, 1/resolution)` draws a variable that was not drawn before
@@ -250,7 +250,7 @@ class NoisyMaxExp(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of noisy_max_exp: 19 x unsat
+#: SMT-LIB script 2 of noisy_max_exp: 20 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; eps
@@ -350,6 +350,8 @@ class NoisyMaxExp(LatticeMechanism):
 #| (push 1)
 #| (assert (or (<= (+ v7 1) 0) (and (<= v14 0) (<= (- v14) 0))))
 #| (assert (or (<= (- v7) 0) (and (<= (+ v14 (- 1)) 0) (<= (+ (- v14) 1) 0))))
+#| ; cost, line 12: the claim `eps` is never negative
+#| (push 1) (assert (< v1 0)) (check-sat) (pop 1)
 #| ; invariant, line 15: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v14 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -414,4 +416,4 @@ class NoisyMaxExp(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 d1c282996e7428ac4ff037a3eeefef150bdcf398026bbf468af224419b6d022f
+#| sha256 2e99573e3cb80d803ce12e4da31501ae23d096ab2a1e4322c6b10b603882ca40

@@ -64,9 +64,9 @@ class NoisyMaxExpDiscrete(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         m: an integer, public, where `m >= 1`.
@@ -196,7 +196,7 @@ class NoisyMaxExpDiscrete(LatticeMechanism):
         release.emit(Chosen(index=winner), query=("q", winner))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -242,7 +242,7 @@ class NoisyMaxExpDiscrete(LatticeMechanism):
 #| witness 1 eps
 #| witness 0 (@ d:q i)
 #| sets 14
-#| full 13 15 20
+#| full 13 15 21
 #| group 1 /  / 0:0.1
 #| group 6 / 6-8 / 4:0.1
 #| group 5 / 0 3 10 /
@@ -250,7 +250,7 @@ class NoisyMaxExpDiscrete(LatticeMechanism):
 #| group 1 / 4 6 8-9 15 /
 #| group 1 / 7 11 /
 #| group 1 / 4-6 11 13 15 17-18 4.1 /
-#| group 1 / 0-1 /
+#| group 2 / 2 5-6 /
 #| group 1 / 2 6-9 11-15 19-20 6.1 6.2 12.1 14.2 /
 #: conditions of form of noisy_max_exp_discrete
 #| (assumed) ; hypotheses, line 10: the lattice's step is positive
@@ -272,7 +272,7 @@ class NoisyMaxExpDiscrete(LatticeMechanism):
 #| (declare-const p0 Real) ; g*m
 #| ; hypotheses, line 10: the sensitivity is never negative
 #| (assert (< p0 0)) (assert (> p0 0)) (check-sat)
-#: SMT-LIB script 2 of noisy_max_exp_discrete: 14 x unsat
+#: SMT-LIB script 2 of noisy_max_exp_discrete: 15 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; eps
@@ -333,6 +333,8 @@ class NoisyMaxExpDiscrete(LatticeMechanism):
 #| (push 1)
 #| (assert (or (<= (+ v5 1) 0) (and (<= v7 0) (<= (- v7) 0))))
 #| (assert (or (<= (- v5) 0) (and (<= (+ v7 (- 1)) 0) (<= (+ (- v7) 1) 0))))
+#| ; cost, line 13: the claim `eps` is never negative
+#| (push 1) (assert (< v1 0)) (check-sat) (pop 1)
 #| ; invariant, line 16: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v7 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -473,4 +475,4 @@ class NoisyMaxExpDiscrete(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v5 (- 1)) 0) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v4 (- 1)) 0) (and (<= v2 0) (<= (- v2) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (check-sat)
 #: digest
-#| sha256 ea7272c3733945ae18b433d9eb0db912176a3e304bd2e1c6ab8b30dc4704d9b7
+#| sha256 78d7d64eaae8cb1599aa72f34cedd96488e038c88d9da0b0822a62e26724c966

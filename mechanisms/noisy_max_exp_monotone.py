@@ -61,9 +61,9 @@ class NoisyMaxExpMonotone(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         eps: a real number (a privacy loss: a pure number, in natural-logarithm units),
@@ -178,7 +178,7 @@ class NoisyMaxExpMonotone(LatticeMechanism):
         release.emit(Chosen(index=winner), query=("q", winner))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -228,8 +228,8 @@ class NoisyMaxExpMonotone(LatticeMechanism):
 #| group 6 / 0 2 5-7 11-16 /
 #| group 4 / 2 4-5 8 /
 #| group 1 / 8 11 /
-#| group 1 / 4-5 7-10 12 17-18 20-21 23-25 8.1 8.3 23.3 /
-#| group 1 / 0-1 /
+#| group 1 / 4-5 7-10 12 16 18 20-21 23-25 8.1 8.3 23.3 /
+#| group 2 / 3 5-6 /
 #: conditions of form of noisy_max_exp_monotone
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; fresh, line 15: `eta[i] ~ DExp(2/eps, 1/resolution)` draws a variable that was not drawn before
@@ -254,7 +254,7 @@ class NoisyMaxExpMonotone(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of noisy_max_exp_monotone: 17 x unsat
+#: SMT-LIB script 2 of noisy_max_exp_monotone: 18 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; eps
@@ -329,6 +329,8 @@ class NoisyMaxExpMonotone(LatticeMechanism):
 #| (push 1)
 #| (assert (or (<= (+ v7 1) 0) (and (<= v10 0) (<= (- v10) 0))))
 #| (assert (or (<= (- v7) 0) (and (<= (+ v10 (- 1)) 0) (<= (+ (- v10) 1) 0))))
+#| ; cost, line 11: the claim `eps/2` is never negative
+#| (push 1) (assert (< (* (/ 1 2) v1) 0)) (check-sat) (pop 1)
 #| ; invariant, line 14: `alignment_cost <= (1 if winner < i else 0)*eps/2` holds when loop 1 is reached
 #| (push 1) (assert (< v10 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -425,9 +427,9 @@ class NoisyMaxExpMonotone(LatticeMechanism):
 #| (assert (<= (+ v2 (- v3)) 0))
 #| (assert (or (not v4) (<= (- v2) 0)))
 #| (assert (or (not v5) (<= v2 0)))
+#| (assert (or v4 v5))
 #| (assert (<= (- v1) 0))
 #| (assert (or (<= (- v1) 0) (>= (+ (- v1) (- 1)) 0)))
-#| (assert (or v4 v5))
 #| (assert (<= (+ (- v1) 1) 0))
 #| (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0)))
 #| (assert (< (- v6) 0))
@@ -436,4 +438,4 @@ class NoisyMaxExpMonotone(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v6 (- 1)) 0) (not v4) v5)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 9529e23316300e56aa6df5cf124be47b731d281fa9661d09a49a62f9518e01df
+#| sha256 55aa802d96dbdb4014028da4342db16da073173a356f80b94aa96a9d6974c569

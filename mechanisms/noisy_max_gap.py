@@ -62,9 +62,9 @@ class NoisyMaxGap(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         eps: a real number (a privacy loss: a pure number, in natural-logarithm units),
@@ -182,7 +182,7 @@ class NoisyMaxGap(RefinedMechanism):
         )
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -222,14 +222,14 @@ class NoisyMaxGap(RefinedMechanism):
 #| witness 2 |len(q)|
 #| witness 0 (@ d:q i)
 #| witness 1 eps
-#| sets 16-19 22-23 28
+#| sets 16-19 22-23 29
 #| group 8 / 6-7 / 7:0.1
 #| group 5 / 0 3 8 /
 #| group 7 / 2 4-5 7 /
 #| group 2 / 6 8 /
-#| group 4 / 7 9 11 16 19-21 28 /
+#| group 4 / 7 9 11 15-16 19 28 /
 #| group 1 / 0 /
-#| group 1 / 0-1 /
+#| group 2 / 2-4 /
 #| group 1 / 2 4-13 15 18-20 22 29-30 35 38 /
 #: conditions of form of noisy_max_gap
 #| (true by its normal form) ; hypotheses, line 6: the sensitivity is never negative
@@ -245,7 +245,7 @@ class NoisyMaxGap(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 12: `last index of eta < i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 2: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of noisy_max_gap: 21 x unsat
+#: SMT-LIB script 1 of noisy_max_gap: 22 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; eps
@@ -260,12 +260,12 @@ class NoisyMaxGap(RefinedMechanism):
 #| (declare-const v10 Real) ; best
 #| (declare-const v11 Real) ; best'
 #| (declare-const v12 Real) ; eta[other]
-#| (declare-const v13 Real) ; q[other]
-#| (declare-const v14 Real) ; the index of best
-#| (declare-const v15 Real) ; eta[the index of best]
-#| (declare-const v16 Real) ; q[the index of best]
-#| (declare-const v17 Real) ; eta[winner]
-#| (declare-const v18 Real) ; q[winner]
+#| (declare-const v13 Real) ; eta[winner]
+#| (declare-const v14 Real) ; q[other]
+#| (declare-const v15 Real) ; q[winner]
+#| (declare-const v16 Real) ; the index of best
+#| (declare-const v17 Real) ; eta[the index of best]
+#| (declare-const v18 Real) ; q[the index of best]
 #| (declare-const v19 Real) ; (1 if winner < 0 else 0)
 #| (declare-const v20 Real) ; (1 if winner < i + 1 else 0)
 #| (declare-const v21 Real) ; (q'[i] - q[i])
@@ -334,17 +334,16 @@ class NoisyMaxGap(RefinedMechanism):
 #| (push 1)
 #| (assert (or (<= v0 0) (and (<= (- v3) 0) (<= (+ (- v0) v3 1) 0))))
 #| (assert (or (not (and (<= (+ v7 (- v3)) 0) (<= (+ (- v7) v3) 0))) (= (+ v8 v9 v10 (- v11)) 0)))
-#| (assert (or (not (and (<= (- v7) 0) (<= (+ (- v0) v7 1) 0) (not (and (<= (+ v7 (- v3)) 0) (<= (+ (- v7) v3) 0))))) (<= (+ v8 v9 v12 v13 (- v11)) 0)))
-#| (assert (or (<= (+ v0 (- 1)) 0) (and (<= (- v14) 0) (<= (+ (- v0) v14 1) 0) (not (and (<= (+ (- v3) v14) 0) (<= (+ v3 (- v14)) 0))) (= (+ (- v15) (- v16) v10) 0))))
-#| (assert (or (not (and (<= (+ v7 (- v3)) 0) (<= (+ (- v7) v3) 0))) (= (+ v12 (- v17)) 0)))
-#| (assert (or (not (and (<= (+ v7 (- v3)) 0) (<= (+ (- v7) v3) 0))) (= (+ v13 (- v18)) 0)))
-#| (assert (or (not (and (<= (+ (- v0) 1) 0) (<= (- v14) 0) (<= (+ (- v0) v14 1) 0))) (and (<= (+ (- v3) v14) 0) (<= (+ v3 (- v14)) 0)) (< (+ (- v17) v15 (- v18) v16) 0)))
+#| (assert (or (not (and (<= (+ (- v0) 1) 0) (<= (- v7) 0) (<= (+ (- v0) v7 1) 0))) (< (+ v12 (- v13) v14 (- v15)) 0) (and (= (+ (- v12) v13 (- v14) v15) 0) (<= (+ (- v7) v3) 0))))
+#| (assert (or (not (and (<= (- v7) 0) (<= (+ (- v0) v7 1) 0) (not (and (<= (+ v7 (- v3)) 0) (<= (+ (- v7) v3) 0))))) (<= (+ v8 v9 v12 v14 (- v11)) 0)))
+#| (assert (or (<= (+ v0 (- 1)) 0) (and (<= (- v16) 0) (<= (+ (- v0) v16 1) 0) (not (and (<= (+ (- v3) v16) 0) (<= (+ v3 (- v16)) 0))) (= (+ (- v17) (- v18) v10) 0))))
+#| (assert (or (not (and (<= (+ (- v0) 1) 0) (<= (- v16) 0) (<= (+ (- v0) v16 1) 0))) (and (<= (+ (- v3) v16) 0) (<= (+ v3 (- v16)) 0)) (< (+ (- v13) v17 (- v15) v18) 0)))
 #| ; defined, line 16: `q[winner]`: the index is in range (on D')
 #| ; defined, line 16: `eta[winner]`: the index is in range (on D')
 #| ; output, line 14: `winner` may be chosen on D' too
 #| (push 1) (assert (not (and (<= (- v3) 0) (<= (+ (- v0) v3 1) 0)))) (check-sat) (pop 1)
 #| ; output, line 14: `winner` comes before every other index on D' too
-#| (push 1) (assert (not (or (not (and (<= (- v7) 0) (<= (+ (- v0) v7 1) 0))) (< (+ v8 v9 v12 (- v17) v13 (- v18) v10 (- v11)) 0) (and (= (+ (- v8) (- v9) (- v12) v17 (- v13) v18 (- v10) v11) 0) (<= (+ (- v7) v3) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v7) 0) (<= (+ (- v0) v7 1) 0))) (< (+ v8 v9 v12 (- v13) v14 (- v15) v10 (- v11)) 0) (and (= (+ (- v8) (- v9) (- v12) v13 (- v14) v15 (- v10) v11) 0) (<= (+ (- v7) v3) 0))))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
 #| (assert (and (<= (- v7) 0) (<= (+ (- v0) v7 1) 0) (not (and (<= (+ v7 (- v3)) 0) (<= (+ (- v7) v3) 0)))))
@@ -354,6 +353,8 @@ class NoisyMaxGap(RefinedMechanism):
 #| (push 1)
 #| (assert (or (<= (+ v3 1) 0) (and (<= v19 0) (<= (- v19) 0))))
 #| (assert (or (<= (- v3) 0) (and (<= (+ v19 (- 1)) 0) (<= (+ (- v19) 1) 0))))
+#| ; cost, line 9: the claim `eps` is never negative
+#| (push 1) (assert (< v1 0)) (check-sat) (pop 1)
 #| ; invariant, line 12: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v19 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -370,12 +371,12 @@ class NoisyMaxGap(RefinedMechanism):
 #| (assert (or (<= (+ (- v4) v3 1) 0) (and (<= v6 0) (<= (- v6) 0))))
 #| (assert (or (<= (+ v4 (- v3)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0))))
 #| (assert (or (<= (+ v0 (- 1)) 0) (and (<= (- v24) 0) (<= (+ (- v0) v24 1) 0) (not (and (<= (+ (- v3) v24) 0) (<= (+ v3 (- v24)) 0))) (= (+ (- v25) (- v26) (- v27) (- v28) v11) 0))))
-#| (assert (or (<= (+ v0 (- 1)) 0) (and (<= (- v14) 0) (<= (+ (- v0) v14 1) 0) (not (and (<= (+ (- v3) v14) 0) (<= (+ v3 (- v14)) 0))) (= (+ (- v15) (- v16) v10) 0))))
+#| (assert (or (<= (+ v0 (- 1)) 0) (and (<= (- v16) 0) (<= (+ (- v0) v16 1) 0) (not (and (<= (+ (- v3) v16) 0) (<= (+ v3 (- v16)) 0))) (= (+ (- v17) (- v18) v10) 0))))
 #| (assert (or (and (<= (+ (- v3) v24) 0) (<= (+ v3 (- v24)) 0)) (= v25 0)))
 #| (assert (<= (+ v26 (- 1)) 0))
-#| (assert (or (not (and (<= (- v14) 0) (<= (+ (- v0) v14 1) 0) (not (and (<= (+ (- v3) v14) 0) (<= (+ v3 (- v14)) 0))))) (<= (+ v29 v30 v15 v16 (- v11)) 0)))
+#| (assert (or (not (and (<= (- v16) 0) (<= (+ (- v0) v16 1) 0) (not (and (<= (+ (- v3) v16) 0) (<= (+ v3 (- v16)) 0))))) (<= (+ v29 v30 v17 v18 (- v11)) 0)))
 #| (assert (or (not (and (<= (- v24) 0) (<= (+ (- v0) v24 1) 0) (not (and (<= (+ (- v3) v24) 0) (<= (+ v3 (- v24)) 0))))) (<= (+ v27 v28 (- v10)) 0)))
-#| (assert (or (and (<= (+ (- v3) v14) 0) (<= (+ v3 (- v14)) 0)) (= v29 0)))
+#| (assert (or (and (<= (+ (- v3) v16) 0) (<= (+ v3 (- v16)) 0)) (= v29 0)))
 #| (assert (<= (+ (- v30) (- 1)) 0))
 #| ; invariant, line 12: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< (+ (* (- (/ 1 2)) v5) v20 (* (- (/ 1 2)) v23)) 0)) (check-sat) (pop 1)
@@ -416,4 +417,4 @@ class NoisyMaxGap(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (= (+ v3 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (check-sat)
 #: digest
-#| sha256 d4ec53f699fd6fdbe94e9a408b7e60c225648e578cfad550961025265f1129ce
+#| sha256 db1caf8e13e58dbc9523b68604524c127e18c785a7a83e631ad270fe4886c426

@@ -65,9 +65,9 @@ class NoisyMaxGapMonotone(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         eps: a real number (a privacy loss: a pure number, in natural-logarithm units),
@@ -188,7 +188,7 @@ class NoisyMaxGapMonotone(RefinedMechanism):
         )
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -232,15 +232,15 @@ class NoisyMaxGapMonotone(RefinedMechanism):
 #| witness false up:q
 #| witness true down:q
 #| witness 1 eps
-#| sets 16-19 22-23 28
+#| sets 16-19 22-23 29
 #| group 8 / 7-8 / 7:0.1
 #| group 5 / 0 3 9 /
 #| group 7 / 2 4-5 8 /
 #| group 2 / 7 9 /
 #| group 4 / 8 10 12 19 22-24 33 /
 #| group 1 / 0 /
-#| group 1 / 0-1 /
-#| group 1 / 2 4-15 17-18 21-23 25 27 34-35 40 43 45 /
+#| group 2 / 3-5 /
+#| group 1 / 2 4-16 18 21-23 25 27 34-35 40 43 45 /
 #: conditions of form of noisy_max_gap_monotone
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; fresh, line 15: `eta[i] ~ Lap(2/eps)` draws a variable that was not drawn before
@@ -255,7 +255,7 @@ class NoisyMaxGapMonotone(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 14: `last index of eta < i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of noisy_max_gap_monotone: 21 x unsat
+#: SMT-LIB script 1 of noisy_max_gap_monotone: 22 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(q)
 #| (declare-const v1 Real) ; eps
@@ -366,6 +366,8 @@ class NoisyMaxGapMonotone(RefinedMechanism):
 #| (push 1)
 #| (assert (or (<= (+ v3 1) 0) (and (<= v19 0) (<= (- v19) 0))))
 #| (assert (or (<= (- v3) 0) (and (<= (+ v19 (- 1)) 0) (<= (+ (- v19) 1) 0))))
+#| ; cost, line 11: the claim `eps/2` is never negative
+#| (push 1) (assert (< (* (/ 1 2) v1) 0)) (check-sat) (pop 1)
 #| ; invariant, line 14: `alignment_cost <= (1 if winner < i else 0)*eps/2` holds when loop 1 is reached
 #| (push 1) (assert (< v19 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -433,13 +435,13 @@ class NoisyMaxGapMonotone(RefinedMechanism):
 #| (assert (<= (+ v2 (- 1)) 0))
 #| (assert (or (not v3) (<= (- v2) 0)))
 #| (assert (or (not v4) (<= v2 0)))
+#| (assert (or v3 v4))
 #| (assert (<= (- v1) 0))
 #| (assert (or (<= (- v1) 0) (>= (+ (- v1) (- 1)) 0)))
-#| (assert (or v3 v4))
 #| (assert (<= (+ (- v1) 2) 0))
 #| (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0)))
 #| (assert (< (- v5) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (not v3) v4 (= (+ v5 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (check-sat)
 #: digest
-#| sha256 526acf3b123c4bb02f47f9dfed39b4e92775d1e878c0e909ad9b930827c41cb8
+#| sha256 cc11b3c57f2bb5b6486e470de2a7e027fbaf7dca341ec227943f1d9cbcd37069

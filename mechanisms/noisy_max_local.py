@@ -64,9 +64,9 @@ class NoisyMaxLocal(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         R: a real number (in the unit of `s`), public, where `R > 0`.
@@ -203,7 +203,7 @@ class NoisyMaxLocal(RefinedMechanism):
         release.emit(Chosen(item=winner), query=("s", winner))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -252,13 +252,13 @@ class NoisyMaxLocal(RefinedMechanism):
 #| witness 1 eps
 #| witness 1 b
 #| sets 14-15
-#| full 20
+#| full 21
 #| group 1 / 0 /
 #| group 7 / 7-10 / 6:0.1
 #| group 3 / 0 10 /
 #| group 6 / 2 4-5 8-9 11 /
 #| group 2 / 9 11 13 18-21 26-31 33-36 38-45 /
-#| group 1 / 0-1 /
+#| group 2 / 4 7-8 /
 #| group 1 / 2 4-6 8-11 17 4.1 4.2 8.1 10.2 /
 #: conditions of form of noisy_max_local
 #| (assumed) ; fresh, line 18: `eta[i] ~ Lap(4*b/eps)` draws a variable that was not drawn before
@@ -279,7 +279,7 @@ class NoisyMaxLocal(RefinedMechanism):
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 9: the range is not empty
 #| (assert (< (* 2 v0) 0)) (check-sat)
-#: SMT-LIB script 2 of noisy_max_local: 17 x unsat
+#: SMT-LIB script 2 of noisy_max_local: 18 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(centre)
 #| (declare-const v1 Real) ; len(s)
@@ -384,6 +384,8 @@ class NoisyMaxLocal(RefinedMechanism):
 #| (push 1)
 #| (assert (or (<= (+ v7 1) 0) (and (<= v26 0) (<= (- v26) 0))))
 #| (assert (or (<= (- v7) 0) (and (<= (+ v26 (- 1)) 0) (<= (+ (- v26) 1) 0))))
+#| ; cost, line 14: the claim `eps` is never negative
+#| (push 1) (assert (< v2 0)) (check-sat) (pop 1)
 #| ; invariant, line 17: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v26 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -471,4 +473,4 @@ class NoisyMaxLocal(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= v4 0) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v6 (- 1)) 0) (= (+ v7 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (assert (or (<= (+ (- v5) 1) 0) (>= (- v5) 0))) (check-sat)
 #: digest
-#| sha256 da901662bb4f35904b2345c4d64efdc8d3fa6994f56c0cc4e835e8ff77d4f231
+#| sha256 6fd8887627c7681ec228f8bbedae6dec5214303ecd65f224ec249f193dfcdfdd

@@ -55,9 +55,9 @@ class NoisyMaxLoop(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         eps: a real number (a privacy loss: a pure number, in natural-logarithm units),
@@ -170,7 +170,7 @@ class NoisyMaxLoop(LatticeMechanism):
         release.emit(Chosen(index=winner), query=("q", winner))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -227,6 +227,7 @@ class NoisyMaxLoop(LatticeMechanism):
 #| group 12 / 1 6 8 10-11 13-14 16-17 19-22 24-29 31-32 /
 #| group 12 / 1-2 5-8 10-11 13-14 16-17 19-23 25-29 31-32 /
 #| group 2 / 0 2 4-5 8 11 16-17 /
+#| group 1 / 1 /
 #| group 2 / 6-7 /
 #: conditions of form of noisy_max_loop
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
@@ -257,7 +258,7 @@ class NoisyMaxLoop(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of noisy_max_loop: 30 x unsat
+#: SMT-LIB script 2 of noisy_max_loop: 31 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -397,6 +398,8 @@ class NoisyMaxLoop(LatticeMechanism):
 #| ; cost, line 12: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (* (- (/ 1 2)) v4) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
+#| ; cost, line 12: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| (push 1)
 #| (assert (or (< v8 0) (and (<= v17 0) (<= (- v17) 0))))
 #| (assert (or (<= (- v8) 0) (and (<= (+ v17 (- 1)) 0) (<= (+ (- v17) 1) 0))))
@@ -458,4 +461,4 @@ class NoisyMaxLoop(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 a31b657f0a80756daf55d78629e712111e2cad890b744b07eccd4ab0ded51518
+#| sha256 e6d4b9c66c241bd2202e05225b97a212a036b44b65f28621f0d2cc6c57f2c656

@@ -61,9 +61,9 @@ class NoisyMaxMasked(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         ok: a list of truth values, public.
@@ -211,7 +211,7 @@ class NoisyMaxMasked(LatticeMechanism):
         release.emit(Chosen(index=winner), query=("q", winner))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -259,13 +259,12 @@ class NoisyMaxMasked(LatticeMechanism):
 #| witness true (@ ok someone)
 #| witness 0 someone
 #| sets 19-20
-#| group 2 / 0 / 1:0.1
-#| group 1 /  /
+#| group 3 / 0 / 2:0.1
 #| group 8 / 7-9 11-13 / 6:0.1 7:0.1
 #| group 7 / 0 2-5 9 14-19 21-22 /
 #| group 5 / 2 4-5 8 10 12-13 /
 #| group 2 / 10 12-13 15 19-21 23 /
-#| group 1 / 0-1 /
+#| group 2 / 3 9-10 /
 #: conditions of form of noisy_max_masked
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (assumed) ; fresh, line 18: `eta[i] ~ DLap(2/eps, 1/resolution)` draws a variable that was not drawn before
@@ -288,16 +287,14 @@ class NoisyMaxMasked(LatticeMechanism):
 #| (declare-const v2 Real) ; len(q)
 #| (declare-const v3 Real) ; len(ok)
 #| (declare-const p0 Real) ; 1/resolution
-#| (push 1)
 #| (assert (<= (+ (- v0) 1) 0))
 #| ; defined, line 9: an input clause: the divisor is not 0
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
-#| ; hypotheses, line 9: the lattice's step is positive
-#| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#| (pop 1)
 #| ; defined, line 11: an input clause: the index is in range
 #| (push 1) (assert (not (or (not (and (<= (- v1) 0) (<= (+ (- v2) v1 1) 0) (<= (+ (- v3) v1 1) 0))) (and (<= (- v1) 0) (<= (+ (- v3) v1 1) 0))))) (check-sat) (pop 1)
-#: SMT-LIB script 2 of noisy_max_masked: 20 x unsat
+#| ; hypotheses, line 9: the lattice's step is positive
+#| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
+#: SMT-LIB script 2 of noisy_max_masked: 21 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; len(ok)
 #| (declare-const v1 Real) ; len(q)
@@ -404,6 +401,8 @@ class NoisyMaxMasked(LatticeMechanism):
 #| (push 1)
 #| (assert (or (<= (+ v12 1) 0) (and (<= v20 0) (<= (- v20) 0))))
 #| (assert (or (<= (- v12) 0) (and (<= (+ v20 (- 1)) 0) (<= (+ (- v20) 1) 0))))
+#| ; cost, line 14: the claim `eps` is never negative
+#| (push 1) (assert (< v2 0)) (check-sat) (pop 1)
 #| ; invariant, line 17: `alignment_cost <= (1 if winner < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v20 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -509,4 +508,4 @@ class NoisyMaxMasked(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (= (+ v5 (- 1)) 0) (and (<= (+ v4 (- 1)) 0) (<= (+ (- v4) 1) 0)) v6 (and (<= v7 0) (<= (- v7) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v4 (- 1)) 0) (>= (+ v4 (- 2)) 0))) (assert (or (<= (+ (- v4) 1) 0) (>= (- v4) 0))) (assert (or (<= v7 0) (>= (+ v7 (- 1)) 0))) (check-sat)
 #: digest
-#| sha256 925e44c13dd8472ad76444aa4204681b049c3dc648bcf3dbc5b52c238a404602
+#| sha256 3f9f98dcb4745b03b63957e5833c185fd83c7597f91ce6ddcebf42318196498d

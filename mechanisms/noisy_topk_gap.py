@@ -64,9 +64,9 @@ class NoisyTopkGap(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         k: an integer, public, where `1 <= k <= len(q) - 1`.
@@ -194,7 +194,7 @@ class NoisyTopkGap(RefinedMechanism):
                 release.emit(Chosen(index=j, gap=q[j] + eta[j] - best), query=("q", j))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -243,19 +243,20 @@ class NoisyTopkGap(RefinedMechanism):
 #| witness 1 eps
 #| witness 1 k
 #| sets 12 15-32 35-40
-#| full 41-42 45
-#| group 7 / 4-5 / 6:0.1
+#| full 41 43 46
+#| group 7 / 4-6 / 6:0.1
 #| group 5 / 0 3 5 /
-#| group 5 / 6 /
-#| group 1 / 5 9 /
-#| group 5 / 6 10 15 24 38 43 67 140 144 156-158 /
+#| group 5 / 6-7 /
+#| group 1 / 5-6 9 /
+#| group 5 / 6-7 10 15 24 38 43 67 140 144 156-158 /
 #| group 8 / 1 7 11-13 25-26 / 0:1 1:2 2:2 3:2 4:2 5:2 6:1 7:1
 #| group 7 / 1 6 9 13-15 27-28 41 43 /
 #| group 4 / 1 5 9 13-15 28 /
 #| group 1 / 0 /
-#| group 1 / 4 8 10 12 /
-#| group 1 / 2 4 /
-#| group 1 / 2 4-9 12 15 21 23 25 27 29 33-34 48-49 61 64 /
+#| group 1 / 4 8-10 12 /
+#| group 1 / 1 /
+#| group 1 / 2-4 /
+#| group 1 / 2 4-9 12-13 15 21 23 25 27 29 33-34 48-49 61 64 /
 #| group 1 / 1 /
 #| group 1 / 1 /
 #: conditions of form of noisy_topk_gap
@@ -277,7 +278,7 @@ class NoisyTopkGap(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 17: `0 <= r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 2: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of noisy_topk_gap: 34 x unsat
+#: SMT-LIB script 1 of noisy_topk_gap: 35 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -329,13 +330,14 @@ class NoisyTopkGap(RefinedMechanism):
 #| (declare-const p0 Real) ; k/eps
 #| (assert (< (- v0) 0))
 #| (assert (<= (+ v1 (- v2) 1) 0))
+#| (assert (<= (+ (- v1) 1) 0))
 #| ; defined, line 14: `eps`: the divisor is not 0
 #| (push 1) (assert (= v0 0)) (check-sat) (pop 1)
 #| ; defined, line 15: `q[i]`: the index is in range
 #| ; defined, line 15: `eta[i]`: the index is in range
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 15: `top(k, q[i] + eta[i] for i in q)`: there are enough indices to choose from
-#| (push 1) (assert (<= (+ (- v1) v2 1) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0)))) (check-sat) (pop 1)
 #| ; defined, line 16: `q[i]`: the index is in range
 #| ; defined, line 16: `eta[i]`: the index is in range
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0) (not v4))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
@@ -358,27 +360,27 @@ class NoisyTopkGap(RefinedMechanism):
 #| ; defined, line 15: `eta[i]`: the index is in range (on D')
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 15: `top(k, q[i] + eta[i] for i in q)`: there are enough indices to choose from (on D')
-#| (push 1) (assert (<= (+ (- v1) v2 1) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0)))) (check-sat) (pop 1)
 #| ; defined, line 16: `q[i]`: the index is in range (on D')
 #| ; defined, line 16: `eta[i]`: the index is in range (on D')
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0) (not v4))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
 #| (push 1)
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
 #| ; defined, line 16: `max(q[i] + eta[i] for i in q where i not in winners)`: there are enough indices to choose from
 #| (push 1) (assert (<= (+ v2 (- v7)) 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v8)) (and (<= (- v9) 0) (<= (+ (- v2) v9 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v8)) (and (<= (- v9) 0) (<= (+ (- v2) v9 1) 0))))
 #| (assert (or (not v8) (= (+ v10 v11 v12 (- v13)) 0)))
 #| (assert (or (not (and (<= (- v14) 0) (<= (+ (- v2) v14 1) 0) (not v15))) (<= (+ v16 v17 v18 v19 (- v13)) 0)))
 #| (assert (or (<= (+ v2 (- v7)) 0) (and (<= (- v20) 0) (<= (+ (- v2) v20 1) 0) (not v21) (= (+ (- v22) (- v23) v12) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v8 (<= (- v20) 0) (<= (+ (- v2) v20 1) 0) (not v21))) (< (+ (- v24) v22 (- v25) v23) 0)))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v8 (<= (- v20) 0) (<= (+ (- v2) v20 1) 0) (not v21))) (< (+ (- v24) v22 (- v25) v23) 0)))
 #| (assert (or (not v26) (= (+ v27 v28 v12 (- v13)) 0)))
 #| (assert (or (not v29) (= (+ v30 v31 v12 (- v13)) 0)))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v14) 0) (<= (+ v14 (- v7) 1) 0))) v29))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v9) 0) (<= (+ v9 (- v14) 1) 0) (<= (+ v14 (- v7) 1) 0))) (< (+ (- v32) v33 (- v34) v35) 0)))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v9) 0) (<= (+ v9 (- v7) 1) 0))) v26))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v14) 0) (<= (+ v14 (- v7) 1) 0))) v29))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v9) 0) (<= (+ v9 (- v14) 1) 0) (<= (+ v14 (- v7) 1) 0))) (< (+ (- v32) v33 (- v34) v35) 0)))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v9) 0) (<= (+ v9 (- v7) 1) 0))) v26))
 #| ; defined, line 16: `max(q[i] + eta[i] for i in q where i not in winners)`: there are enough indices to choose from (on D')
 #| (push 1) (assert (<= (+ v2 (- v7)) 0)) (check-sat) (pop 1)
 #| ; output, line 15: as many are selected as `winners` on D and D'
@@ -392,11 +394,11 @@ class NoisyTopkGap(RefinedMechanism):
 #| (pop 1)
 #| (push 1)
 #| (assert (<= (- v38) 0))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v38) 0) (<= (+ v38 (- v7) 1) 0))) v39))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v39)) (and (<= (- v40) 0) (<= (+ v40 (- v2) 1) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v38) (- 1)) 0) (<= (+ v38 (- v7) 2) 0))) v41))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v41)) (and (<= (- v42) 0) (<= (+ v42 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v38) 0) (<= (+ v38 (- v7) 1) 0))) v39))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v39)) (and (<= (- v40) 0) (<= (+ v40 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (+ (- v38) (- 1)) 0) (<= (+ v38 (- v7) 2) 0))) v41))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v41)) (and (<= (- v42) 0) (<= (+ v42 (- v2) 1) 0))))
 #| ; defined, line 18: `winners[r]`: the index is in range
 #| (push 1) (assert (<= (+ (- v1) v38 1) 0)) (assert (not (and (<= (- v38) 0) (<= (+ v38 (- v7) 1) 0)))) (check-sat) (pop 1)
 #| ; defined, line 20: `q[j]`: the index is in range
@@ -414,11 +416,11 @@ class NoisyTopkGap(RefinedMechanism):
 #| (push 1)
 #| (assert (<= (- v38) 0))
 #| (assert (<= (+ (- v1) v38 2) 0))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v38) 0) (<= (+ v38 (- v7) 1) 0))) v39))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v39)) (and (<= (- v40) 0) (<= (+ v40 (- v2) 1) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v38) (- 1)) 0) (<= (+ v38 (- v7) 2) 0))) v41))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v41)) (and (<= (- v42) 0) (<= (+ v42 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v38) 0) (<= (+ v38 (- v7) 1) 0))) v39))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v39)) (and (<= (- v40) 0) (<= (+ v40 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (+ (- v38) (- 1)) 0) (<= (+ v38 (- v7) 2) 0))) v41))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v41)) (and (<= (- v42) 0) (<= (+ v42 (- v2) 1) 0))))
 #| (assert (or (not v41) (= (+ v43 v44 v12 (- v13)) 0)))
 #| (assert (or (not v39) (= (+ v45 v46 v12 (- v13)) 0)))
 #| ; defined, line 18: `winners[r]`: the index is in range (on D')
@@ -437,9 +439,9 @@ class NoisyTopkGap(RefinedMechanism):
 #| (push 1)
 #| (assert (<= (- v38) 0))
 #| (assert (<= (+ (- v1) v38 1) 0))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v38) 0) (<= (+ v38 (- v7) 1) 0))) v39))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v39)) (and (<= (- v40) 0) (<= (+ v40 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v38) 0) (<= (+ v38 (- v7) 1) 0))) v39))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v39)) (and (<= (- v40) 0) (<= (+ v40 (- v2) 1) 0))))
 #| (assert (or (not v39) (= (+ v45 v46 v12 (- v13)) 0)))
 #| ; defined, line 18: `winners[r]`: the index is in range (on D')
 #| (push 1) (assert (not (and (<= (- v38) 0) (<= (+ v38 (- v7) 1) 0)))) (check-sat) (pop 1)
@@ -454,6 +456,8 @@ class NoisyTopkGap(RefinedMechanism):
 #| ; acyclic, line 25: the shift of `eta[...]` reads only noise whose own shift reads none
 #| (push 1) (assert v15) (check-sat) (pop 1)
 #| (pop 1)
+#| ; cost, line 10: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| (push 1)
 #| (assert (<= (- v38) 0))
 #| ; invariant, line 17: `0 <= r` holds when loop 2 is reached
@@ -473,8 +477,9 @@ class NoisyTopkGap(RefinedMechanism):
 #| (declare-const v4 Real) ; len(winners)
 #| (assert (<= (+ (* (/ 1 2) v0) (- v1)) 0))
 #| (assert (<= (+ v2 (- v3) 1) 0))
-#| (assert (or (<= (+ (- v2) v3 1) 0) (and (<= (- v1) 0) (<= (+ v1 (- v4)) 0))))
-#| (assert (or (<= (+ (- v2) v3 1) 0) (and (<= (+ (- v2) v4) 0) (<= (+ v2 (- v4)) 0))))
+#| (assert (<= (+ (- v2) 1) 0))
+#| (assert (or (not (and (<= (- v2) 0) (<= (+ v2 (- v3)) 0))) (and (<= (- v1) 0) (<= (+ v1 (- v4)) 0))))
+#| (assert (or (not (and (<= (- v2) 0) (<= (+ v2 (- v3)) 0))) (and (<= (+ (- v2) v4) 0) (<= (+ v2 (- v4)) 0))))
 #| ; cost, line 10: the alignment costs at most `eps`
 #| (assert (< (+ (* (- (/ 1 2)) v0) v2) 0)) (check-sat)
 #: SMT-LIB script 3 of noisy_topk_gap: 1 x unsat
@@ -484,7 +489,8 @@ class NoisyTopkGap(RefinedMechanism):
 #| (declare-const v4 Real) ; len(winners)
 #| (declare-const v5 Real) ; (number of winners before 0)
 #| (assert (<= (+ v2 (- v3) 1) 0))
-#| (assert (or (<= (+ (- v2) v3 1) 0) (and (<= (- v5) 0) (<= (+ v5 (- v4)) 0))))
+#| (assert (<= (+ (- v2) 1) 0))
+#| (assert (or (not (and (<= (- v2) 0) (<= (+ v2 (- v3)) 0))) (and (<= (- v5) 0) (<= (+ v5 (- v4)) 0))))
 #| ; invariant, line 13: `alignment_cost <= eps*(number of winners before i)/k` holds when loop 1 is reached
 #| (assert (< v5 0)) (check-sat)
 #: SMT-LIB script 4 of noisy_topk_gap: 1 x unsat
@@ -522,8 +528,9 @@ class NoisyTopkGap(RefinedMechanism):
 #| (assert (or v10 (= v11 0)))
 #| (assert (or (not v10) (= (+ v11 (- v9)) 0)))
 #| (assert (<= (+ v2 (- v3) 1) 0))
-#| (assert (or (<= (+ (- v2) v3 1) 0) (and (<= (+ (- v12) v13 (- v1)) 0) (<= (+ v12 (- v13) v1) 0))))
-#| (assert (or (<= (+ (- v2) v3 1) 0) (and (<= (+ (- v2) v4) 0) (<= (+ v2 (- v4)) 0))))
+#| (assert (<= (+ (- v2) 1) 0))
+#| (assert (or (not (and (<= (- v2) 0) (<= (+ v2 (- v3)) 0))) (and (<= (+ (- v12) v13 (- v1)) 0) (<= (+ v12 (- v13) v1) 0))))
+#| (assert (or (not (and (<= (- v2) 0) (<= (+ v2 (- v3)) 0))) (and (<= (+ (- v2) v4) 0) (<= (+ v2 (- v4)) 0))))
 #| (assert (or (<= (+ v3 (- v4)) 0) (and (<= (- v14) 0) (<= (+ (- v3) v14 1) 0) (not v15) (= (+ (- v16) (- v17) (- v18) (- v19) v8) 0))))
 #| (assert (or (<= (+ v3 (- v4)) 0) (and (<= (- v20) 0) (<= (+ (- v3) v20 1) 0) (not v21) (= (+ (- v22) (- v23) v7) 0))))
 #| (assert (or v15 (= v16 0)))
@@ -578,4 +585,4 @@ class NoisyTopkGap(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (= (+ v3 (- 1)) 0) (and (<= (+ v4 (- 1)) 0) (<= (+ (- v4) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v4 (- 1)) 0) (>= (+ v4 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 02c17c956aac7d90c44fbc0f73d60bde2876a227e7a6c6a31bc64654174a92a5
+#| sha256 1148ab0435e87f188d9c0ad6de08d24ba04fd9e07c791ba25a453914227cc859

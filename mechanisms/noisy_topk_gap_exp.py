@@ -67,9 +67,9 @@ class NoisyTopkGapExp(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         k: an integer, public, where `1 <= k <= len(q) - 1`.
@@ -206,7 +206,7 @@ class NoisyTopkGapExp(RefinedMechanism):
                 release.emit(Chosen(index=j, gap=q[j] + eta[j] - best), query=("q", j))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -261,22 +261,23 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| witness 0 (@ d:q i)
 #| witness 1 eps
 #| witness 1 k
-#| sets 4 6 10 15 17 22 31 34-51 53-59 61
-#| full 60 63 66
-#| group 7 / 10-11 / 6:0.1
+#| sets 4 6 10 15 17 22 31 34-51 53-59 62
+#| full 60 64 67
+#| group 7 / 10-12 / 6:0.1
 #| group 18 / 0 3 12 /
 #| group 7 / 0 3-4 13-14 21 26 29 33 35 40 101 259 290-296 /
-#| group 5 / 12 /
-#| group 1 / 11 16 /
-#| group 5 / 12 17 19 24 76 207-208 237 267 269-275 277 288 291 357 359-362 365 367-370 382-384 426 431 /
+#| group 5 / 12-13 /
+#| group 1 / 11-12 16 /
+#| group 5 / 12-13 17 19 24 208 221 237 267 269-275 277 288 291 357 359-362 365 367-370 382-384 426 431 /
 #| group 8 / 1 13 18 203 205 270 272 / 0:1 1:2 2:2 3:2 4:2 5:2 6:1 7:1
 #| group 7 / 1 6 15 20 27 205 207 237 272 274 304 339 341 343-350 /
-#| group 4 / 1 5 15 20 22 24 27 79 205 207 237 272 274-277 279-283 285 290-291 293 307-309 331 333 335 /
-#| group 1 / 0 4 6-7 9-11 14-16 19 25 53 62 /
-#| group 1 / 0-1 3-4 7-8 31 48-49 64 67 70 76 78-79 83 88 284-286 288 290-292 296 298-300 302 304 306 310 342-344 346 348 350 354 356 358 360 362 364 368 384 386-390 392-393 396-397 400 454 459 463 465 470 476 478 485-486 501 818 845 880 973 988 997 1050 1080 /
+#| group 4 / 1 5 15 20-22 24 27 79 205 207 237 272 274-277 279-283 285 290-291 293 307 309 312 331 333 335 /
+#| group 1 / 0 4 6-7 9-11 14-16 19 25 53 62 10.1 /
+#| group 1 / 1 /
+#| group 1 / 0-1 3-4 7-8 31 46-47 61 66 70 72 75 78-79 83 256 258 260 262-264 268 270-272 274 276 278 282 312-314 316 318 320 324 326 328 330 332 334 338 354-363 366-367 370-371 410 417-418 420 424-425 432 439 453 761 924 /
 #| group 1 / 0 /
-#| group 1 / 0 2 4-5 8-9 11 13 19-20 47 56 /
-#| group 1 / 0 2-3 5-26 29-30 32 41 47 49-50 53 55-57 61-62 83 96 102 132 136 139 143 11.1 23.1 /
+#| group 1 / 0 2 4-5 8-10 13 19-20 47 56 /
+#| group 1 / 0 2-3 5-19 21-26 29-30 32 41-42 44-45 47 49-50 53 55 57 61-62 83 96 102 111 123 136 139 143 145 148 /
 #| group 1 / 1 /
 #| group 1 / 1 /
 #: conditions of form of noisy_topk_gap_exp
@@ -293,13 +294,13 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (assumed) ; output, line 22: where `r < k - 1` fails on D it fails on D'
 #| (true by its normal form) ; output, line 25: `chosen` releases the same `index` on D and D'
 #| (assumed) ; output, line 20: where `for r in range(k)` fails on D it fails on D'
-#| (value-independent (+ (if (and (< (+ val:#0 val:#1 (* -1 val:best)) 0) (== i@1 idx:#0)) (+ (* -1 (@ d:q i@1)) (* -1 val:#0)) 0) (if (and (< (+ val:#0 val:#1 (* -1 val:best)) 0) (@ in:winners i@1)) (+ (* -1 (@ d:q i@1)) (* -1 val:#0)) 0) (if (and (<= 0 (+ val:#0 val:#1 (* -1 val:best))) (@ in:winners i@1)) (+ (* -1 (@ d:q i@1)) val:#1 (* -1 val:best)) 0)) ()) ; injective, line 29: the alignment of `eta[...]` is piecewise a translation
+#| (value-independent (+ (if (and (< (+ val:#0 val:#1 (* -1 val:best)) 0) (== one idx:#0)) (+ (* -1 (@ d:q one)) (* -1 val:#0)) 0) (if (and (< (+ val:#0 val:#1 (* -1 val:best)) 0) (@ in:winners one)) (+ (* -1 (@ d:q one)) (* -1 val:#0)) 0) (if (and (<= 0 (+ val:#0 val:#1 (* -1 val:best))) (@ in:winners one)) (+ (* -1 (@ d:q one)) val:#1 (* -1 val:best)) 0)) ()) ; injective, line 29: the alignment of `eta[...]` is piecewise a translation
 #| (true by its normal form) ; invariant, line 16: `0 <= i` holds when loop 1 is reached
 #| (true by its normal form) ; invariant, line 16: `last index of eta < i` holds when loop 1 is reached
 #| (true by its normal form) ; invariant, line 20: `0 <= r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 5: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of noisy_topk_gap_exp: 50 x unsat
+#: SMT-LIB script 1 of noisy_topk_gap_exp: 51 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -333,9 +334,9 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (declare-const v29 Real) ; (-(q'[i] - q[i]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (i in winners) else 0)
 #| (declare-const v30 Real) ; (extremum 1 - (q'[i] - q[i]) - best if (0 <= extremum 0 + extremum 1 - best) and (i in winners) else 0)
 #| (declare-const v31 Bool) ; (one in winners)
-#| (declare-const v32 Real) ; eta[one]
-#| (declare-const v33 Real) ; q[one]
-#| (declare-const v34 Real) ; one
+#| (declare-const v32 Real) ; one
+#| (declare-const v33 Real) ; eta[one]
+#| (declare-const v34 Real) ; q[one]
 #| (declare-const v35 Real) ; (-(q'[one] - q[one]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (one == extremal index 0) else 0)
 #| (declare-const v36 Real) ; (-(q'[one] - q[one]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (one in winners) else 0)
 #| (declare-const v37 Real) ; (q'[one] - q[one])
@@ -440,22 +441,21 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (declare-const v136 Real) ; (q'[the index of extremum 1~] - q[the index of extremum 1~])
 #| (declare-const v137 Real) ; q[the index of extremum 1~]
 #| (declare-const v138 Real) ; extremum 1~
-#| (declare-const v139 Real) ; (q'[extremal index 0~] - q[extremal index 0~])
+#| (declare-const v139 Real) ; (q'[the index of best~] - q[the index of best~])
 #| (declare-const v140 Real) ; best~
-#| (declare-const v141 Real) ; eta+~[extremal index 0]
-#| (declare-const v142 Real) ; (q'[the index of best~] - q[the index of best~])
-#| (declare-const v143 Real) ; (q'[the index of best] - q[the index of best])
-#| (declare-const v144 Real) ; eta[extremal index 0~]
+#| (declare-const v141 Real) ; (q'[the index of best] - q[the index of best])
+#| (declare-const v142 Real) ; eta[extremal index 0~]
 #| (declare-const p0 Real) ; k/eps
 #| (assert (< (- v0) 0))
 #| (assert (<= (+ v1 (- v2) 1) 0))
+#| (assert (<= (+ (- v1) 1) 0))
 #| ; defined, line 17: `eps`: the divisor is not 0
 #| (push 1) (assert (= v0 0)) (check-sat) (pop 1)
 #| ; defined, line 18: `q[i]`: the index is in range
 #| ; defined, line 18: `eta[i]`: the index is in range
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 18: `top(k, q[i] + eta[i] for i in q)`: there are enough indices to choose from
-#| (push 1) (assert (<= (+ (- v1) v2 1) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0)))) (check-sat) (pop 1)
 #| ; defined, line 19: `q[i]`: the index is in range
 #| ; defined, line 19: `eta[i]`: the index is in range
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0) (not v4))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
@@ -499,10 +499,9 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (assert (<= (- v5) 0))
 #| (assert (<= (+ v5 (- v2) 1) 0))
 #| (assert (<= (- v15) 0))
-#| (assert (<= (+ (- v1) 1) 0))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v16) 1) 0))) v17))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v17)) (and (<= (- v18) 0) (<= (+ v18 (- v2) 1) 0))))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (+ (- v16) 1) 0))) v17))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v17)) (and (<= (- v18) 0) (<= (+ v18 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20) (= (+ (- v21) (- v22) v12) 0))))
 #| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))) (<= (+ v24 v25 v26 (- v11)) 0)))
 #| (assert (or (not (and (<= (- v5) 0) (<= (+ v5 (- v2) 1) 0) v13)) (<= (+ v27 v10) 0)))
@@ -534,24 +533,23 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| ; defined, line 18: `eta[i]`: the index is in range (on D')
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 18: `top(k, q[i] + eta[i] for i in q)`: there are enough indices to choose from (on D')
-#| (push 1) (assert (<= (+ (- v1) v2 1) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0)))) (check-sat) (pop 1)
 #| ; defined, line 19: `q[i]`: the index is in range (on D')
 #| ; defined, line 19: `eta[i]`: the index is in range (on D')
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0) (not v4))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
 #| (push 1)
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
 #| ; defined, line 19: `max(q[i] + eta[i] for i in q where i not in winners)`: there are enough indices to choose from
 #| (push 1) (assert (<= (+ v2 (- v16)) 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20) (= (+ (- v21) (- v22) v12) 0))))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))))
-#| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (< (+ (- v25) v21 (- v26) v22) 0) (and (= (+ v25 (- v21) v26 (- v22)) 0) (<= (+ v14 (- v19)) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v31 (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))) (< (+ v25 (- v32) v26 (- v33)) 0)))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v31)) (and (<= (- v34) 0) (<= (+ (- v2) v34 1) 0))))
-#| (assert (or (not (and (<= (+ (- v14) v34) 0) (<= (+ v14 (- v34)) 0))) (and (or (not v31) v23) (or (not v23) v31))))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v34) 0) (<= (+ v14 (- v34)) 0))) (= v35 0)))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v31)) (and (<= (- v32) 0) (<= (+ (- v2) v32 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v31 (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (< (+ (- v33) v21 (- v34) v22) 0)))
+#| (assert (or (not (and (<= (+ (- v14) v32) 0) (<= (+ v14 (- v32)) 0))) (and (or (not v31) v23) (or (not v23) v31))))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v32) 0) (<= (+ v14 (- v32)) 0))) (= v35 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v31) (= v36 0)))
 #| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) v31)) (= (+ v36 v37 v10) 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v31) (= v38 0)))
@@ -560,7 +558,7 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v39) 0) (<= (+ v14 (- v39)) 0)))) (= (+ v40 v41 v10) 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v42) (= v43 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v42) (= v44 0)))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v31 (<= (- v39) 0) (<= (+ (- v2) v39 1) 0) (not v42))) (< (+ (- v32) v45 (- v33) v46) 0)))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v31 (<= (- v39) 0) (<= (+ (- v2) v39 1) 0) (not v42))) (< (+ (- v33) v45 (- v34) v46) 0)))
 #| (assert (or (not (and (<= (- v39) 0) (<= (+ (- v2) v39 1) 0) (not v42))) (<= (+ v41 v45 v46 (- v11)) 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v47 (- v14)) 0) (<= (+ (- v47) v14) 0))) (= v48 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v49) (= v50 0)))
@@ -572,9 +570,9 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) v55)) (= (+ v56 v57 v10) 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v55) (= v58 0)))
 #| (assert (or (not (and (<= (+ (- v10) (- v11) v12) 0) v55)) (= (+ v58 v57 (- v11) v12) 0)))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v39) 0) (<= (+ v39 (- v16) 1) 0))) v55))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v34) 0) (<= (+ v34 (- v39) 1) 0) (<= (+ v39 (- v16) 1) 0))) (< (+ (- v59) v60 (- v61) v62) 0)))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v34) 0) (<= (+ v34 (- v16) 1) 0))) v49))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v39) 0) (<= (+ v39 (- v16) 1) 0))) v55))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v32) 0) (<= (+ v32 (- v39) 1) 0) (<= (+ v39 (- v16) 1) 0))) (< (+ (- v59) v60 (- v61) v62) 0)))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v32) 0) (<= (+ v32 (- v16) 1) 0))) v49))
 #| (assert (or (not (and (<= (+ v47 (- v14)) 0) (<= (+ (- v47) v14) 0))) (and (or (not v49) v23) (or (not v23) v49))))
 #| (assert (or (not (and (<= (+ v53 (- v14)) 0) (<= (+ (- v53) v14) 0))) (and (or (not v55) v23) (or (not v23) v55))))
 #| ; defined, line 19: `max(q[i] + eta[i] for i in q where i not in winners)`: there are enough indices to choose from (on D')
@@ -582,19 +580,19 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| ; output, line 18: as many are selected as `winners` on D and D'
 #| (push 1) (assert (not (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0)))) (check-sat) (pop 1)
 #| ; output, line 18: each of `winners` may be selected on D' too
-#| (push 1) (assert (not (or (not v31) (and (<= (- v34) 0) (<= (+ (- v2) v34 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v31) (and (<= (- v32) 0) (<= (+ (- v2) v32 1) 0))))) (check-sat) (pop 1)
 #| ; output, line 18: each of `winners` comes before every index outside of it on D' too
-#| (push 1) (assert (not (or (not (and v31 (<= (- v39) 0) (<= (+ (- v2) v39 1) 0) (not v42))) (< (+ (- v35) v40 (- v36) v43 (- v38) v44 (- v37) v41 (- v32) v45 (- v33) v46) 0) (and (= (+ v35 (- v40) v36 (- v43) v38 (- v44) v37 (- v41) v32 (- v45) v33 (- v46)) 0) (<= (+ v34 (- v39)) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and v31 (<= (- v39) 0) (<= (+ (- v2) v39 1) 0) (not v42))) (< (+ (- v35) v40 (- v36) v43 (- v38) v44 (- v37) v41 (- v33) v45 (- v34) v46) 0) (and (= (+ v35 (- v40) v36 (- v43) v38 (- v44) v37 (- v41) v33 (- v45) v34 (- v46)) 0) (<= (+ v32 (- v39)) 0))))) (check-sat) (pop 1)
 #| ; output, line 18: `winners` has the same order on D'
-#| (push 1) (assert (not (or (not (and (<= (- v34) 0) (<= (+ v34 (- v39) 1) 0) (<= (+ v39 (- v16) 1) 0))) (< (+ (- v48) v54 (- v50) v56 (- v52) v58 (- v51) v57 (- v59) v60 (- v61) v62) 0) (and (= (+ v48 (- v54) v50 (- v56) v52 (- v58) v51 (- v57) v59 (- v60) v61 (- v62)) 0) (<= (+ v47 (- v53)) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v32) 0) (<= (+ v32 (- v39) 1) 0) (<= (+ v39 (- v16) 1) 0))) (< (+ (- v48) v54 (- v50) v56 (- v52) v58 (- v51) v57 (- v59) v60 (- v61) v62) 0) (and (= (+ v48 (- v54) v50 (- v56) v52 (- v58) v51 (- v57) v59 (- v60) v61 (- v62)) 0) (<= (+ v47 (- v53)) 0))))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
 #| (assert (<= (- v63) 0))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0))) v64))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v64)) (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v63) (- 1)) 0) (<= (+ v63 (- v16) 2) 0))) v66))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v66)) (and (<= (- v67) 0) (<= (+ v67 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0))) v64))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v64)) (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (+ (- v63) (- 1)) 0) (<= (+ v63 (- v16) 2) 0))) v66))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v66)) (and (<= (- v67) 0) (<= (+ v67 (- v2) 1) 0))))
 #| ; defined, line 21: `winners[r]`: the index is in range
 #| (push 1) (assert (<= (+ (- v1) v63 1) 0)) (assert (not (and (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0)))) (check-sat) (pop 1)
 #| ; defined, line 23: `q[j]`: the index is in range
@@ -612,13 +610,13 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (push 1)
 #| (assert (<= (- v63) 0))
 #| (assert (<= (+ (- v1) v63 2) 0))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0))) v64))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v64)) (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0))) v64))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v64)) (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0))))
 #| (assert (or (not (and (<= (+ v65 (- v14)) 0) (<= (+ (- v65) v14) 0))) (and (or (not v64) v23) (or (not v23) v64))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v63) (- 1)) 0) (<= (+ v63 (- v16) 2) 0))) v66))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v66)) (and (<= (- v67) 0) (<= (+ v67 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (+ (- v63) (- 1)) 0) (<= (+ v63 (- v16) 2) 0))) v66))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v66)) (and (<= (- v67) 0) (<= (+ v67 (- v2) 1) 0))))
 #| (assert (or (not (and (<= (+ v67 (- v14)) 0) (<= (+ (- v67) v14) 0))) (and (or (not v66) v23) (or (not v23) v66))))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v67 (- v14)) 0) (<= (+ (- v67) v14) 0))) (= v68 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v65 (- v14)) 0) (<= (+ (- v65) v14) 0))) (= v69 0)))
@@ -646,13 +644,14 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (push 1)
 #| (assert (<= (- v63) 0))
 #| (assert (<= (+ (- v1) v63 1) 0))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))) (<= (+ v25 v26 (- v12)) 0)))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20) (= (+ (- v21) (- v22) v12) 0))))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0) (not v77) (= (+ (- v78) (- v79) (- v80) v11) 0))))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))))
 #| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (< (+ (- v25) v21 (- v26) v22) 0) (and (= (+ v25 (- v21) v26 (- v22)) 0) (<= (+ v14 (- v19)) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0))) v64))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v64)) (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0))) v64))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v64)) (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0))))
 #| (assert (or (not (and (<= (+ v65 (- v14)) 0) (<= (+ (- v65) v14) 0))) (and (or (not v64) v23) (or (not v23) v64))))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v65 (- v14)) 0) (<= (+ (- v65) v14) 0))) (= v69 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v64) (= v72 0)))
@@ -669,8 +668,8 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v23) (= v82 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v23) (= v83 0)))
 #| (assert (or (not (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0) (not v77))) (<= (+ v93 v94 v95 v78 v79 v80 (- v84)) 0)))
-#| (assert (or (not (and (<= (- v85) 0) (<= (+ (- v2) v85 1) 0) (not v86))) (<= (+ v91 v92 (- v12)) 0)))
 #| (assert (or (not (and (<= (- v85) 0) (<= (+ (- v2) v85 1) 0) (not v86))) (<= (+ v90 v91 v92 (- v11)) 0)))
+#| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v85) 0) (<= (+ (- v2) v85 1) 0) (not v86))) (< (+ (- v25) v91 (- v26) v92) 0) (and (= (+ v25 (- v91) v26 (- v92)) 0) (<= (+ v14 (- v85)) 0))))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v76) 0) (<= (+ v14 (- v76)) 0))) (= v93 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v77) (= v94 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v77) (= v95 0)))
@@ -682,9 +681,11 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| ; output, line 25: `chosen` releases the same `gap` on D and D'
 #| (push 1) (assert (not (= (+ (- v69) (- v72) (- v75) (- v73) (- v12) v84) 0))) (check-sat) (pop 1)
 #| (pop 1)
+#| ; cost, line 13: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| (push 1)
-#| (assert (and (<= (- v34) 0) (<= (+ (- v2) v34 1) 0)))
-#| (assert (or (not (and (<= (- v34) 0) (<= (+ (- v2) v34 1) 0))) (= (+ v35 v36 (- v96) (- v97) v38 (- v98) v32 (- v99)) 0)))
+#| (assert (and (<= (- v32) 0) (<= (+ (- v2) v32 1) 0)))
+#| (assert (or (not (and (<= (- v32) 0) (<= (+ (- v2) v32 1) 0))) (= (+ v35 v36 (- v96) (- v97) v38 (- v98) v33 (- v99)) 0)))
 #| (assert (or (not (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0))) (= (+ v93 v94 (- v100) (- v101) v95 (- v102) v79 (- v103)) 0)))
 #| (assert (or (not (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0))) (= (+ v104 v105 (- v106) (- v107) v108 (- v109) v21 (- v110)) 0)))
 #| (assert (or (not (and (<= (- v111) 0) (<= (+ (- v2) v111 1) 0))) (= (+ v112 v113 (- v114) (- v115) v116 (- v117) v118 (- v119)) 0)))
@@ -693,19 +694,18 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v120) 0) (<= (+ (- v2) v120 1) 0) (not v131))) (< (+ (- v132) v128 (- v133) v134) 0) (and (= (+ v132 (- v128) v133 (- v134)) 0) (<= (+ v129 (- v120)) 0))))
 #| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v120) 0) (<= (+ (- v2) v120 1) 0) (not v131))) (and (<= (+ (- v129) v120) 0) (<= (+ v129 (- v120)) 0)) (< (+ (- v132) v128 (- v133) v134) 0)))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v111) 0) (<= (+ (- v2) v111 1) 0) (not v135) (= (+ (- v136) (- v119) (- v137) v138) 0))))
-#| (assert (or (not (and (<= (- v129) 0) (<= (+ v129 (- v2) 1) 0) (not v130))) (<= (+ v139 v132 v133 (- v138)) 0)))
 #| (assert (or (not (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0) (not v77))) (<= (+ v78 v103 v80 (- v138)) 0)))
+#| (assert (or (not (and (<= (- v120) 0) (<= (+ (- v2) v120 1) 0) (not v131))) (<= (+ v139 v128 v134 (- v138)) 0)))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v120) 0) (<= (+ (- v2) v120 1) 0) (not v131) (= (+ (- v128) (- v134) v140) 0))))
-#| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))) (<= (+ v141 v26 (- v140)) 0)))
 #| (assert (or (not (and (<= (- v129) 0) (<= (+ v129 (- v2) 1) 0) (not v130))) (<= (+ v132 v133 (- v140)) 0)))
 #| (assert (or (not (and (<= (- v111) 0) (<= (+ (- v2) v111 1) 0) (not v135))) (<= (+ v119 v137 (- v140)) 0)))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (<= (+ v110 v22 (- v140)) 0)))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v120) 0) (<= (+ v14 (- v120)) 0))) (= v121 0)))
-#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v120) 0) (<= (+ v14 (- v120)) 0)))) (= (+ v121 v142 v10) 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v131) (= v122 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v131) (= v125 0)))
 #| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v120) 0) (<= (+ v129 (- v120)) 0))) (= v123 0)))
-#| (assert (or (not (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v120) 0) (<= (+ v129 (- v120)) 0)))) (= (+ v123 v142 v10) 0)))
+#| (assert (or (not (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v120) 0) (<= (+ v129 (- v120)) 0)))) (= (+ v123 v139 v10) 0)))
 #| (assert (or (and (< (+ v10 v138 (- v140)) 0) v131) (= v124 0)))
 #| (assert (or (and (<= (+ (- v10) (- v138) v140) 0) v131) (= v126 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v111) 0) (<= (+ v14 (- v111)) 0))) (= v112 0)))
@@ -716,7 +716,7 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (assert (or (and (< (+ v10 v138 (- v140)) 0) v135) (= v115 0)))
 #| (assert (or (and (<= (+ (- v10) (- v138) v140) 0) v135) (= v117 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v19) 0) (<= (+ v14 (- v19)) 0))) (= v104 0)))
-#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v19) 0) (<= (+ v14 (- v19)) 0)))) (= (+ v104 v143 v10) 0)))
+#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v19) 0) (<= (+ v14 (- v19)) 0)))) (= (+ v104 v141 v10) 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v20) (= v105 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v20) (= v108 0)))
 #| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v19) 0) (<= (+ v129 (- v19)) 0))) (= v106 0)))
@@ -728,36 +728,31 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v76) 0) (<= (+ v129 (- v76)) 0))) (= v100 0)))
 #| (assert (or (and (< (+ v10 v138 (- v140)) 0) v77) (= v101 0)))
 #| (assert (or (and (<= (+ (- v10) (- v138) v140) 0) v77) (= v102 0)))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v34) 0) (<= (+ v14 (- v34)) 0))) (= v35 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v32) 0) (<= (+ v14 (- v32)) 0))) (= v35 0)))
+#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v32) 0) (<= (+ v14 (- v32)) 0)))) (= (+ v35 v37 v10) 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v31) (= v36 0)))
 #| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) v31)) (= (+ v36 v37 v10) 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v31) (= v38 0)))
 #| (assert (or (not (and (<= (+ (- v10) (- v11) v12) 0) v31)) (= (+ v38 v37 (- v11) v12) 0)))
-#| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v34) 0) (<= (+ v129 (- v34)) 0))) (= v96 0)))
+#| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v32) 0) (<= (+ v129 (- v32)) 0))) (= v96 0)))
+#| (assert (or (not (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v32) 0) (<= (+ v129 (- v32)) 0)))) (= (+ v96 v37 v10) 0)))
 #| (assert (or (and (< (+ v10 v138 (- v140)) 0) v31) (= v97 0)))
 #| (assert (or (not (and (< (+ v10 v138 (- v140)) 0) v31)) (= (+ v97 v37 v10) 0)))
 #| (assert (or (and (<= (+ (- v10) (- v138) v140) 0) v31) (= v98 0)))
 #| (assert (or (not (and (<= (+ (- v10) (- v138) v140) 0) v31)) (= (+ v98 v37 (- v138) v140) 0)))
 #| (assert (or (not (and (<= (- v120) 0) (<= (+ (- v2) v120 1) 0) (not v131))) (<= (+ v127 v134 (- v12)) 0)))
-#| (assert (or (not (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0) (not v77))) (<= (+ v79 v80 (- v12)) 0)))
+#| (assert (or (not (and (<= (- v129) 0) (<= (+ v129 (- v2) 1) 0) (not v130))) (<= (+ v142 v133 (- v12)) 0)))
 #| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))) (<= (+ v25 v26 (- v12)) 0)))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20) (= (+ (- v21) (- v22) v12) 0))))
+#| (assert (or (not (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (<= (+ v141 v21 v22 (- v11)) 0)))
 #| (assert (or (not (and (<= (- v111) 0) (<= (+ (- v2) v111 1) 0) (not v135))) (<= (+ v136 v118 v137 (- v11)) 0)))
-#| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))) (<= (+ v24 v25 v26 (- v11)) 0)))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0) (not v77) (= (+ (- v78) (- v79) (- v80) v11) 0))))
 #| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (and (<= (+ (- v14) v19) 0) (<= (+ v14 (- v19)) 0)) (< (+ (- v25) v21 (- v26) v22) 0)))
-#| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (< (+ (- v25) v21 (- v26) v22) 0) (and (= (+ v25 (- v21) v26 (- v22)) 0) (<= (+ v14 (- v19)) 0))))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))))
-#| (assert (or (not (and (<= (+ v14 (- v19)) 0) (<= (+ (- v14) v19) 0))) (= (+ v26 (- v22)) 0)))
-#| (assert (or (not (and (<= (+ (- v129) v120) 0) (<= (+ v129 (- v120)) 0))) (= (+ (- v144) v127) 0)))
-#| (assert (or (not (and (<= (+ (- v129) v34) 0) (<= (+ v129 (- v34)) 0))) (= (+ (- v144) v32) 0)))
-#| (assert (or (not (and (<= (+ v129 (- v120)) 0) (<= (+ (- v129) v120) 0))) (= (+ v139 (- v142)) 0)))
-#| (assert (or (not (and (<= (+ (- v14) v19) 0) (<= (+ v14 (- v19)) 0))) (= (+ (- v24) v143) 0)))
-#| (assert (or (not (and (<= (+ (- v129) v76) 0) (<= (+ v129 (- v76)) 0))) (= (+ (- v139) v78) 0)))
-#| (assert (or (not (and (<= (+ (- v14) v19) 0) (<= (+ v14 (- v19)) 0))) (= (+ (- v141) v110) 0)))
-#| (assert (or (not (and (<= (+ v34 (- v120)) 0) (<= (+ (- v34) v120) 0))) (= (+ v99 (- v128)) 0)))
+#| (assert (or (not (and (<= (+ (- v129) v76) 0) (<= (+ v129 (- v76)) 0))) (= (+ (- v142) v79) 0)))
+#| (assert (or (not (and (<= (+ (- v129) v76) 0) (<= (+ v129 (- v76)) 0))) (= (+ (- v132) v103) 0)))
 #| ; injective, line 29: two noise vectors with the same output and the same image are equal
-#| (push 1) (assert (not (= (+ v32 (- v99)) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (not (= (+ v33 (- v99)) 0))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
 #| (assert (and (<= (- v39) 0) (<= (+ (- v2) v39 1) 0) (not v42)))
@@ -800,14 +795,15 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (assert (or (<= (+ v0 (- v5)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0))))
 #| (assert (or (<= (+ v0 (- v7)) 0) (and (<= (+ v8 (- 1)) 0) (<= (+ (- v8) 1) 0))))
 #| (assert (or (< (+ v9 v10 (- v11)) 0) (and (<= v3 0) (<= (- v3) 0))))
+#| (assert (or (<= v3 0) (>= (+ v3 (- 1)) 0)))
 #| (assert (or (<= (+ (- v9) (- v10) v11) 0) (and (<= (+ v3 (- v6) v8) 0) (<= (+ (- v3) v6 (- v8)) 0))))
 #| (assert (<= (+ v12 (- v1) 1) 0))
 #| (assert (<= (+ (- v12) 1) 0))
-#| (assert (or (<= (+ (- v12) v1 1) 0) (and (<= (- v4) 0) (<= (+ v4 (- v13)) 0))))
-#| (assert (or (<= (+ (- v12) v1 1) 0) (and (<= (+ (- v12) v13) 0) (<= (+ v12 (- v13)) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0))) (and (<= (- v4) 0) (<= (+ v4 (- v13)) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0))) (and (<= (+ (- v12) v13) 0) (<= (+ v12 (- v13)) 0))))
 #| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0) v15)) (and (<= (- v7) 0) (<= (+ (- v1) v7 1) 0) v16 (= (+ (- v17) (- v9)) 0))))
-#| (assert (or (not (and (<= (+ v12 (- v1)) 0) (<= (+ (- v13) 1) 0))) v15))
-#| (assert (or (not (and (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0) (<= (+ (- v13) 1) 0))) v15))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
 #| ; cost, line 13: the alignment costs at most `eps`
 #| (assert (< (+ (* (- (/ 1 2)) v2) v12) 0)) (check-sat)
 #: SMT-LIB script 3 of noisy_topk_gap_exp: 1 x unsat
@@ -835,12 +831,12 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (assert (or (<= (+ (- v9) (- v10) v11) 0) (and (<= (+ v20 (- v18) v19) 0) (<= (+ (- v20) v18 (- v19)) 0))))
 #| (assert (<= (+ v12 (- v1) 1) 0))
 #| (assert (<= (+ (- v12) 1) 0))
-#| (assert (or (<= (+ (- v12) v1 1) 0) (and (<= v21 0) (<= (- v21) 0))))
-#| (assert (or (<= (+ (- v12) v1 1) 0) (and (<= (+ (- v12) v13) 0) (<= (+ v12 (- v13)) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0))) (and (<= (- v21) 0) (<= (+ v21 (- v13)) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0))) (and (<= (+ (- v12) v13) 0) (<= (+ v12 (- v13)) 0))))
 #| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0) v15)) (and (<= (- v7) 0) (<= (+ (- v1) v7 1) 0) v16 (= (+ (- v17) (- v9)) 0))))
 #| (assert (or (<= (+ v1 (- v13)) 0) (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) (not v22))))
-#| (assert (or (not (and (<= (+ v12 (- v1)) 0) (<= (+ (- v13) 1) 0))) v15))
-#| (assert (or (not (and (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0) (<= (+ (- v13) 1) 0))) v15))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
 #| ; invariant, line 16: `alignment_cost <= (((1 if extremal index 0 < i else 0) - (1 if the index of extremum 0 < i else 0) if extremum 0 + extremum 1 - best < 0 else 0)*eps + eps*(number of winners before i))/k` holds when loop 1 is reached
 #| (assert (< (+ v20 v21) 0)) (check-sat)
 #: SMT-LIB script 4 of noisy_topk_gap_exp: 1 x unsat
@@ -875,11 +871,18 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (declare-const v31 Real) ; abs(-(-(q'[i] - q[i]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (i == extremal index 0) else 0) - (-(q'[i] - q[i]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (i in winners) else 0) - (extremum 1 - (q'[i] - q[i]) - best if (0 <= extremum 0 + extremum 1 - best) and (i in winners) else 0))
 #| (declare-const v32 Real) ; (1 if (i in winners) else 0)
 #| (declare-const v33 Real) ; (number of winners before i + 1)
-#| (declare-const v34 Real) ; the index of extremum 1
-#| (declare-const v35 Bool) ; (the index of extremum 1 in winners)
-#| (declare-const v36 Real) ; (q'[the index of extremum 1] - q[the index of extremum 1])
-#| (declare-const v37 Real) ; eta[the index of extremum 1]
-#| (declare-const v38 Real) ; q[the index of extremum 1]
+#| (declare-const v34 Real) ; eta[extremal index 0]
+#| (declare-const v35 Real) ; q[extremal index 0]
+#| (declare-const v36 Real) ; the index of best
+#| (declare-const v37 Bool) ; (the index of best in winners)
+#| (declare-const v38 Real) ; eta[the index of best]
+#| (declare-const v39 Real) ; q[the index of best]
+#| (declare-const v40 Real) ; (q'[extremal index 0] - q[extremal index 0])
+#| (declare-const v41 Real) ; the index of extremum 1
+#| (declare-const v42 Bool) ; (the index of extremum 1 in winners)
+#| (declare-const v43 Real) ; (q'[the index of extremum 1] - q[the index of extremum 1])
+#| (declare-const v44 Real) ; eta[the index of extremum 1]
+#| (declare-const v45 Real) ; q[the index of extremum 1]
 #| (assert (<= (- v0) 0))
 #| (assert (<= (+ (* (/ 1 2) v2) (- v3) (- v4)) 0))
 #| (assert (<= (+ v0 (- v1) 1) 0))
@@ -890,7 +893,6 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (assert (or (< (+ v9 v10 (- v11)) 0) (and (<= v25 0) (<= (- v25) 0))))
 #| (assert (or (<= (+ (- v9) (- v10) v11) 0) (and (<= (+ v25 (- v23) v24) 0) (<= (+ (- v25) v23 (- v24)) 0))))
 #| (assert (or (and (< (+ v9 v10 (- v11)) 0) (and (<= (+ v0 (- v5)) 0) (<= (+ (- v0) v5) 0))) (= v26 0)))
-#| (assert (or (<= (+ v0 (- v5)) 0) (>= (+ v0 (- v5) (- 1)) 0)))
 #| (assert (or (not (and (< (+ v9 v10 (- v11)) 0) (and (<= (+ v0 (- v5)) 0) (<= (+ (- v0) v5) 0)))) (= (+ v26 v27 v9) 0)))
 #| (assert (or (and (< (+ v9 v10 (- v11)) 0) v28) (= v29 0)))
 #| (assert (or (not (and (< (+ v9 v10 (- v11)) 0) v28)) (= (+ v29 v27 v9) 0)))
@@ -899,34 +901,37 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| (assert (or (and (<= (+ (- v9) (- v10) v11) 0) v28) (= v30 0)))
 #| (assert (or (not (and (<= (+ (- v9) (- v10) v11) 0) v28)) (= (+ v30 v27 (- v10) v11) 0)))
 #| (assert (or (< (+ v26 v29 v30) 0) (= (+ (- v26) (- v29) (- v30) v31) 0)))
-#| (assert (or (< (+ (- v26) (- v29) (- v30)) 0) (= (+ v26 v29 v30 v31) 0)))
 #| (assert (or (<= (+ (- v0) v5 1) 0) (and (<= v6 0) (<= (- v6) 0))))
 #| (assert (or (<= (+ v0 (- v5)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0))))
 #| (assert (or (<= (+ (- v0) v7 1) 0) (and (<= v8 0) (<= (- v8) 0))))
-#| (assert (or (<= (+ (- v0) v7 1) 0) (>= (+ (- v0) v7) 0)))
 #| (assert (or (<= (+ v0 (- v7)) 0) (and (<= (+ v8 (- 1)) 0) (<= (+ (- v8) 1) 0))))
 #| (assert (or (< (+ v9 v10 (- v11)) 0) (and (<= v3 0) (<= (- v3) 0))))
 #| (assert (or (<= (+ (- v9) (- v10) v11) 0) (and (<= (+ v3 (- v6) v8) 0) (<= (+ (- v3) v6 (- v8)) 0))))
 #| (assert (<= (+ v12 (- v1) 1) 0))
 #| (assert (<= (+ (- v12) 1) 0))
-#| (assert (or (<= (+ (- v12) v1 1) 0) (and (<= (+ (- v32) v33 (- v4)) 0) (<= (+ v32 (- v33) v4) 0))))
-#| (assert (or (<= (+ (- v12) v1 1) 0) (and (<= (+ (- v12) v13) 0) (<= (+ v12 (- v13)) 0))))
-#| (assert (or (<= (+ v1 (- v13)) 0) (and (<= (- v34) 0) (<= (+ (- v1) v34 1) 0) (not v35) (= (+ (- v36) (- v37) (- v38) v10) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0))) (and (<= (+ (- v32) v33 (- v4)) 0) (<= (+ v32 (- v33) v4) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0))) (and (<= (+ (- v12) v13) 0) (<= (+ v12 (- v13)) 0))))
+#| (assert (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) (not v22))) (<= (+ v34 v35 (- v11)) 0)))
+#| (assert (or (<= (+ v1 (- v13)) 0) (and (<= (- v36) 0) (<= (+ (- v1) v36 1) 0) (not v37) (= (+ (- v38) (- v39) v11) 0))))
+#| (assert (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) (not v22))) (<= (+ v40 v34 v35 (- v10)) 0)))
+#| (assert (or (<= (+ v1 (- v13)) 0) (and (<= (- v41) 0) (<= (+ (- v1) v41 1) 0) (not v42) (= (+ (- v43) (- v44) (- v45) v10) 0))))
 #| (assert (or (not (and (<= (- v0) 0) (<= (+ v0 (- v1) 1) 0) v28)) (<= (+ v27 v9) 0)))
 #| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0) v15)) (and (<= (- v7) 0) (<= (+ (- v1) v7 1) 0) v16 (= (+ (- v17) (- v9)) 0))))
 #| (assert (or (<= (+ v1 (- v13)) 0) (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) (not v22))))
 #| (assert (<= (+ v17 (- 1)) 0))
-#| (assert (<= (+ (- v17) (- 1)) 0))
-#| (assert (<= (+ v36 (- 1)) 0))
+#| (assert (<= (+ v43 (- 1)) 0))
 #| (assert (or v28 (and (<= v32 0) (<= (- v32) 0))))
 #| (assert (or (not v28) (and (<= (+ v32 (- 1)) 0) (<= (+ (- v32) 1) 0))))
-#| (assert (or (not (and (<= (+ v12 (- v1)) 0) (<= (+ (- v13) 1) 0))) v15))
-#| (assert (or (not (and (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
-#| (assert (or (not (and (<= (- v34) 0) (<= (+ (- v1) v34 1) 0) (not v35))) (<= (+ v37 v38 (- v11)) 0)))
-#| (assert (or (not (and (<= (+ v5 (- v7)) 0) (<= (+ (- v5) v7) 0))) (and (or (not v22) v16) (or (not v16) v22))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0) (<= (+ (- v13) 1) 0))) v15))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
+#| (assert (or (not (and (<= (- v41) 0) (<= (+ (- v1) v41 1) 0) (not v42))) (<= (+ v44 v45 (- v11)) 0)))
+#| (assert (or (not (and (<= (+ (- v1) v13 1) 0) (<= (- v36) 0) (<= (+ (- v1) v36 1) 0) (not v37))) (and (<= (+ (- v5) v36) 0) (<= (+ v5 (- v36)) 0)) (< (+ (- v34) v38 (- v35) v39) 0)))
+#| (assert (or (not (and (<= (+ v5 (- v36)) 0) (<= (+ (- v5) v36) 0))) (= (+ v35 (- v39)) 0)))
 #| (assert (or (not (and (<= (+ v0 (- v7)) 0) (<= (+ (- v0) v7) 0))) (and (or (not v28) v16) (or (not v16) v28))))
 #| (assert (or (not (and (<= (+ v0 (- v5)) 0) (<= (+ (- v0) v5) 0))) (and (or (not v28) v22) (or (not v22) v28))))
 #| (assert (or (not (and (<= (+ v0 (- v7)) 0) (<= (+ (- v0) v7) 0))) (= (+ v27 (- v17)) 0)))
+#| (assert (or (not (and (<= (+ v0 (- v5)) 0) (<= (+ (- v0) v5) 0))) (= (+ v27 (- v40)) 0)))
+#| (assert (or (not (and (<= (+ v5 (- v36)) 0) (<= (+ (- v5) v36) 0))) (= (+ v34 (- v38)) 0)))
 #| ; invariant, line 16: `alignment_cost <= (((1 if extremal index 0 < i else 0) - (1 if the index of extremum 0 < i else 0) if extremum 0 + extremum 1 - best < 0 else 0)*eps + eps*(number of winners before i))/k` holds when loop 1 is reached
 #| (assert (< (+ (* (- (/ 1 2)) v2) v25 (* (- (/ 1 2)) v31) v33) 0)) (check-sat)
 #: SMT-LIB script 5 of noisy_topk_gap_exp: 3 x unsat
@@ -971,4 +976,4 @@ class NoisyTopkGapExp(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (= (+ v3 (- 1)) 0) (and (<= (+ v4 (- 1)) 0) (<= (+ (- v4) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v4 (- 1)) 0) (>= (+ v4 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 7dce98723ea39e99ed7c9e0bd7c212b5e2b91cbc7d0e2770c243744f06231924
+#| sha256 257f4f657ef040fdd07aa9d55d589c461988bd8791c9dd1222eeacbd9257e29f

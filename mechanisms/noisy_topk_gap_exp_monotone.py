@@ -68,9 +68,9 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         k: an integer, public, where `1 <= k <= len(q) - 1`.
@@ -203,7 +203,7 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
                 release.emit(Chosen(index=j, gap=q[j] + eta[j] - best), query=("q", j))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -258,22 +258,23 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| witness true down:q
 #| witness 1 eps
 #| witness 1 k
-#| sets 4 6 10 15 17 22 31 34-51 53-59 61
-#| full 60 63 66
-#| group 7 / 11-12 / 6:0.1
+#| sets 4 6 10 15 17 22 31 34-51 53-59 62
+#| full 60 64 67
+#| group 7 / 11-13 / 6:0.1
 #| group 18 / 0 3 13 /
-#| group 7 / 0 3-4 14-15 22 27 30 34 36 41 47 112 303-309 /
-#| group 5 / 13 /
-#| group 1 / 12 17 /
-#| group 5 / 13 18 20 25 219 234 250 280 282-288 290 303 306 372 374-377 382 384-387 401-403 445 450 /
+#| group 7 / 0 3-4 14-15 22 27 30 34 36 41 112 272 303-309 /
+#| group 5 / 13-14 /
+#| group 1 / 12-13 17 /
+#| group 5 / 13-14 18 20 25 83 218-219 250 280 282-288 290 303 306 372-377 382 384-387 401-403 413 450 /
 #| group 8 / 1 14 19 214 216 283 285 / 0:1 1:2 2:2 3:2 4:2 5:2 6:1 7:1
 #| group 7 / 1 6 16 21 28 216 218 250 285 287 319 354 356 358-365 /
 #| group 4 / 1 5 16 21 23 25 28 86 216 218 250 285 287-290 292-296 298 305-306 308 322-324 346 348 350 /
-#| group 1 / 0 4 6-7 9-11 15-17 20 26 60 69 /
-#| group 1 / 0-1 3-4 7-8 31 49 64 70 74 76 79 83-84 88 290 292 294 296-298 304 306-308 310 312 314 320 358-360 362 364 366 372 374 376 378 380-382 388 406-415 420-421 425 479 484 488 490 494-495 503 510 526 /
+#| group 1 / 0 4 6-7 9-11 15-17 20 26 60 69 10.1 /
+#| group 1 / 2 /
+#| group 1 / 0-1 3-4 7 10 31 46-47 61 64 66 72 75 78-79 83 230 232 234 236-238 244 278-280 282 284 286 292 326-328 330 332 334 340 342 344 346 348 350 356 374-383 388-389 393-394 433 438 441 443 447-448 455 462 476 746 764 892 /
 #| group 1 / 0 /
-#| group 1 / 0 2 4-5 9-10 12 14 20-21 54 63 /
-#| group 1 / 0 2-3 5-14 16 18-21 23-28 30 32-33 35 44-45 47 49-50 52-53 56 58 60 62 64 70-71 92 105 111 120 130 145 148 152 159 27.1 130.1 /
+#| group 1 / 0 2 4-5 9-11 14 20-21 54 63 /
+#| group 1 / 0 2-3 5-14 16 18-29 32-33 35 44-45 47 50 52-53 56 58 60 62 64 70-71 92 105 111-112 120 145 148 152 154 204 /
 #| group 1 / 1 /
 #| group 1 / 1 /
 #: conditions of form of noisy_topk_gap_exp_monotone
@@ -290,13 +291,13 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (assumed) ; output, line 20: where `r < k - 1` fails on D it fails on D'
 #| (true by its normal form) ; output, line 23: `chosen` releases the same `index` on D and D'
 #| (assumed) ; output, line 18: where `for r in range(k)` fails on D it fails on D'
-#| (value-independent (+ (if (and (< (+ val:#0 val:#1 (* -1 val:best)) 0) (== i@1 idx:#0)) (+ (* -1 (@ d:q i@1)) (* -1 val:#0)) 0) (if (and (< (+ val:#0 val:#1 (* -1 val:best)) 0) (@ in:winners i@1)) (+ (* -1 (@ d:q i@1)) (* -1 val:#0)) 0) (if (and (<= 0 (+ val:#0 val:#1 (* -1 val:best))) (@ in:winners i@1)) (+ (* -1 (@ d:q i@1)) val:#1 (* -1 val:best)) 0)) ()) ; injective, line 27: the alignment of `eta[...]` is piecewise a translation
+#| (value-independent (+ (if (and (< (+ val:#0 val:#1 (* -1 val:best)) 0) (== one idx:#0)) (+ (* -1 (@ d:q one)) (* -1 val:#0)) 0) (if (and (< (+ val:#0 val:#1 (* -1 val:best)) 0) (@ in:winners one)) (+ (* -1 (@ d:q one)) (* -1 val:#0)) 0) (if (and (<= 0 (+ val:#0 val:#1 (* -1 val:best))) (@ in:winners one)) (+ (* -1 (@ d:q one)) val:#1 (* -1 val:best)) 0)) ()) ; injective, line 27: the alignment of `eta[...]` is piecewise a translation
 #| (true by its normal form) ; invariant, line 14: `0 <= i` holds when loop 1 is reached
 #| (true by its normal form) ; invariant, line 14: `last index of eta < i` holds when loop 1 is reached
 #| (true by its normal form) ; invariant, line 18: `0 <= r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of noisy_topk_gap_exp_monotone: 50 x unsat
+#: SMT-LIB script 1 of noisy_topk_gap_exp_monotone: 51 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -330,9 +331,9 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (declare-const v29 Real) ; (-(q'[i] - q[i]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (i in winners) else 0)
 #| (declare-const v30 Real) ; (extremum 1 - (q'[i] - q[i]) - best if (0 <= extremum 0 + extremum 1 - best) and (i in winners) else 0)
 #| (declare-const v31 Bool) ; (one in winners)
-#| (declare-const v32 Real) ; one
-#| (declare-const v33 Real) ; eta[one]
-#| (declare-const v34 Real) ; q[one]
+#| (declare-const v32 Real) ; eta[one]
+#| (declare-const v33 Real) ; q[one]
+#| (declare-const v34 Real) ; one
 #| (declare-const v35 Real) ; (-(q'[one] - q[one]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (one == extremal index 0) else 0)
 #| (declare-const v36 Real) ; (-(q'[one] - q[one]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (one in winners) else 0)
 #| (declare-const v37 Real) ; (q'[one] - q[one])
@@ -347,9 +348,9 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (declare-const v46 Real) ; q[other]
 #| (declare-const v47 Real) ; winners[one]
 #| (declare-const v48 Real) ; (-(q'[winners[one]] - q[winners[one]]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (winners[one] == extremal index 0) else 0)
-#| (declare-const v49 Bool) ; (winners[one] in winners)
-#| (declare-const v50 Real) ; (-(q'[winners[one]] - q[winners[one]]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (winners[one] in winners) else 0)
-#| (declare-const v51 Real) ; (q'[winners[one]] - q[winners[one]])
+#| (declare-const v49 Real) ; (q'[winners[one]] - q[winners[one]])
+#| (declare-const v50 Bool) ; (winners[one] in winners)
+#| (declare-const v51 Real) ; (-(q'[winners[one]] - q[winners[one]]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (winners[one] in winners) else 0)
 #| (declare-const v52 Real) ; (extremum 1 - (q'[winners[one]] - q[winners[one]]) - best if (0 <= extremum 0 + extremum 1 - best) and (winners[one] in winners) else 0)
 #| (declare-const v53 Real) ; winners[other]
 #| (declare-const v54 Real) ; (-(q'[winners[other]] - q[winners[other]]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (winners[other] == extremal index 0) else 0)
@@ -418,38 +419,40 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (declare-const v117 Real) ; (extremum 1~ - (q'[the index of extremum 1~] - q[the index of extremum 1~]) - best~ if (0 <= extremum 0 + extremum 1~ - best~) and (the index of extremum 1~ in winners) else 0)
 #| (declare-const v118 Real) ; eta[the index of extremum 1~]
 #| (declare-const v119 Real) ; eta+~[the index of extremum 1~]
-#| (declare-const v120 Real) ; the index of best~
-#| (declare-const v121 Real) ; (-(q'[the index of best~] - q[the index of best~]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of best~ == extremal index 0) else 0)
-#| (declare-const v122 Real) ; (-(q'[the index of best~] - q[the index of best~]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of best~ in winners) else 0)
-#| (declare-const v123 Real) ; (-(q'[the index of best~] - q[the index of best~]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (the index of best~ == extremal index 0~) else 0)
-#| (declare-const v124 Real) ; (-(q'[the index of best~] - q[the index of best~]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (the index of best~ in winners) else 0)
-#| (declare-const v125 Real) ; (extremum 1 - (q'[the index of best~] - q[the index of best~]) - best if (0 <= extremum 0 + extremum 1 - best) and (the index of best~ in winners) else 0)
-#| (declare-const v126 Real) ; (extremum 1~ - (q'[the index of best~] - q[the index of best~]) - best~ if (0 <= extremum 0 + extremum 1~ - best~) and (the index of best~ in winners) else 0)
-#| (declare-const v127 Real) ; eta[the index of best~]
-#| (declare-const v128 Real) ; eta+~[the index of best~]
-#| (declare-const v129 Real) ; extremal index 0~
-#| (declare-const v130 Bool) ; (extremal index 0~ in winners)
+#| (declare-const v120 Real) ; extremal index 0~
+#| (declare-const v121 Real) ; (-(q'[extremal index 0~] - q[extremal index 0~]) - extremum 0 if extremum 0 + extremum 1~ - best~ < 0 else 0)
+#| (declare-const v122 Real) ; (-(q'[extremal index 0~] - q[extremal index 0~]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (extremal index 0~ == extremal index 0) else 0)
+#| (declare-const v123 Real) ; (-(q'[extremal index 0~] - q[extremal index 0~]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (extremal index 0~ in winners) else 0)
+#| (declare-const v124 Real) ; (-(q'[extremal index 0~] - q[extremal index 0~]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (extremal index 0~ in winners) else 0)
+#| (declare-const v125 Real) ; (extremum 1 - (q'[extremal index 0~] - q[extremal index 0~]) - best if (0 <= extremum 0 + extremum 1 - best) and (extremal index 0~ in winners) else 0)
+#| (declare-const v126 Real) ; (extremum 1~ - (q'[extremal index 0~] - q[extremal index 0~]) - best~ if (0 <= extremum 0 + extremum 1~ - best~) and (extremal index 0~ in winners) else 0)
+#| (declare-const v127 Real) ; eta[extremal index 0~]
+#| (declare-const v128 Real) ; eta+~[extremal index 0~]
+#| (declare-const v129 Bool) ; (extremal index 0~ in winners)
+#| (declare-const v130 Real) ; the index of best~
 #| (declare-const v131 Bool) ; (the index of best~ in winners)
-#| (declare-const v132 Real) ; eta+~[extremal index 0~]
+#| (declare-const v132 Real) ; eta+~[the index of best~]
 #| (declare-const v133 Real) ; q[extremal index 0~]
 #| (declare-const v134 Real) ; q[the index of best~]
 #| (declare-const v135 Bool) ; (the index of extremum 1~ in winners)
 #| (declare-const v136 Real) ; (q'[the index of extremum 1~] - q[the index of extremum 1~])
 #| (declare-const v137 Real) ; q[the index of extremum 1~]
 #| (declare-const v138 Real) ; extremum 1~
-#| (declare-const v139 Real) ; (q'[the index of best~] - q[the index of best~])
+#| (declare-const v139 Real) ; (q'[extremal index 0~] - q[extremal index 0~])
 #| (declare-const v140 Real) ; best~
 #| (declare-const v141 Real) ; (q'[the index of best] - q[the index of best])
+#| (declare-const v142 Real) ; eta[the index of best~]
 #| (declare-const p0 Real) ; k/eps
 #| (assert (< (- v0) 0))
 #| (assert (<= (+ v1 (- v2) 1) 0))
+#| (assert (<= (+ (- v1) 1) 0))
 #| ; defined, line 15: `eps`: the divisor is not 0
 #| (push 1) (assert (= v0 0)) (check-sat) (pop 1)
 #| ; defined, line 16: `q[i]`: the index is in range
 #| ; defined, line 16: `eta[i]`: the index is in range
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 16: `top(k, q[i] + eta[i] for i in q)`: there are enough indices to choose from
-#| (push 1) (assert (<= (+ (- v1) v2 1) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0)))) (check-sat) (pop 1)
 #| ; defined, line 17: `q[i]`: the index is in range
 #| ; defined, line 17: `eta[i]`: the index is in range
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0) (not v4))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
@@ -493,15 +496,14 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (assert (<= (- v5) 0))
 #| (assert (<= (+ v5 (- v2) 1) 0))
 #| (assert (<= (- v15) 0))
-#| (assert (<= (+ (- v1) 1) 0))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v16) 1) 0))) v17))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v17)) (and (<= (- v18) 0) (<= (+ v18 (- v2) 1) 0))))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (+ (- v16) 1) 0))) v17))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v17)) (and (<= (- v18) 0) (<= (+ v18 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20) (= (+ (- v21) (- v22) v12) 0))))
 #| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))) (<= (+ v24 v25 v26 (- v11)) 0)))
 #| (assert (or (not (and (<= (- v5) 0) (<= (+ v5 (- v2) 1) 0) v13)) (<= (+ v27 v10) 0)))
-#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))))
 #| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (< (+ (- v25) v21 (- v26) v22) 0) (and (= (+ v25 (- v21) v26 (- v22)) 0) (<= (+ v14 (- v19)) 0))))
+#| (assert (or (not (and (<= (+ v5 (- v14)) 0) (<= (+ (- v5) v14) 0))) (and (or (not v13) v23) (or (not v23) v13))))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v5 (- v14)) 0) (<= (+ (- v5) v14) 0))) (= v28 0)))
 #| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v5 (- v14)) 0) (<= (+ (- v5) v14) 0)))) (= (+ v28 v27 v10) 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v13) (= v29 0)))
@@ -528,23 +530,24 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| ; defined, line 16: `eta[i]`: the index is in range (on D')
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 16: `top(k, q[i] + eta[i] for i in q)`: there are enough indices to choose from (on D')
-#| (push 1) (assert (<= (+ (- v1) v2 1) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0)))) (check-sat) (pop 1)
 #| ; defined, line 17: `q[i]`: the index is in range (on D')
 #| ; defined, line 17: `eta[i]`: the index is in range (on D')
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0) (not v4))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
 #| (push 1)
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
 #| ; defined, line 17: `max(q[i] + eta[i] for i in q where i not in winners)`: there are enough indices to choose from
 #| (push 1) (assert (<= (+ v2 (- v16)) 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20) (= (+ (- v21) (- v22) v12) 0))))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v31)) (and (<= (- v32) 0) (<= (+ (- v2) v32 1) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v31 (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (< (+ (- v33) v21 (- v34) v22) 0)))
-#| (assert (or (not (and (<= (+ (- v14) v32) 0) (<= (+ v14 (- v32)) 0))) (and (or (not v31) v23) (or (not v23) v31))))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v32) 0) (<= (+ v14 (- v32)) 0))) (= v35 0)))
+#| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (< (+ (- v25) v21 (- v26) v22) 0) (and (= (+ v25 (- v21) v26 (- v22)) 0) (<= (+ v14 (- v19)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v31 (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))) (< (+ v25 (- v32) v26 (- v33)) 0)))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v31)) (and (<= (- v34) 0) (<= (+ (- v2) v34 1) 0))))
+#| (assert (or (not (and (<= (+ (- v14) v34) 0) (<= (+ v14 (- v34)) 0))) (and (or (not v31) v23) (or (not v23) v31))))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v34) 0) (<= (+ v14 (- v34)) 0))) (= v35 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v31) (= v36 0)))
 #| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) v31)) (= (+ v36 v37 v10) 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v31) (= v38 0)))
@@ -553,41 +556,42 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v39) 0) (<= (+ v14 (- v39)) 0)))) (= (+ v40 v41 v10) 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v42) (= v43 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v42) (= v44 0)))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v31 (<= (- v39) 0) (<= (+ (- v2) v39 1) 0) (not v42))) (< (+ (- v33) v45 (- v34) v46) 0)))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v31 (<= (- v39) 0) (<= (+ (- v2) v39 1) 0) (not v42))) (< (+ (- v32) v45 (- v33) v46) 0)))
 #| (assert (or (not (and (<= (- v39) 0) (<= (+ (- v2) v39 1) 0) (not v42))) (<= (+ v41 v45 v46 (- v11)) 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v47 (- v14)) 0) (<= (+ (- v47) v14) 0))) (= v48 0)))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v49) (= v50 0)))
-#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) v49)) (= (+ v50 v51 v10) 0)))
-#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v49) (= v52 0)))
-#| (assert (or (not (and (<= (+ (- v10) (- v11) v12) 0) v49)) (= (+ v52 v51 (- v11) v12) 0)))
+#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v47 (- v14)) 0) (<= (+ (- v47) v14) 0)))) (= (+ v48 v49 v10) 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v50) (= v51 0)))
+#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) v50)) (= (+ v51 v49 v10) 0)))
+#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v50) (= v52 0)))
+#| (assert (or (not (and (<= (+ (- v10) (- v11) v12) 0) v50)) (= (+ v52 v49 (- v11) v12) 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v53 (- v14)) 0) (<= (+ (- v53) v14) 0))) (= v54 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v55) (= v56 0)))
 #| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) v55)) (= (+ v56 v57 v10) 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v55) (= v58 0)))
 #| (assert (or (not (and (<= (+ (- v10) (- v11) v12) 0) v55)) (= (+ v58 v57 (- v11) v12) 0)))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v39) 0) (<= (+ v39 (- v16) 1) 0))) v55))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v32) 0) (<= (+ v32 (- v39) 1) 0) (<= (+ v39 (- v16) 1) 0))) (< (+ (- v59) v60 (- v61) v62) 0)))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v32) 0) (<= (+ v32 (- v16) 1) 0))) v49))
-#| (assert (or (not (and (<= (+ v47 (- v14)) 0) (<= (+ (- v47) v14) 0))) (and (or (not v49) v23) (or (not v23) v49))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v39) 0) (<= (+ v39 (- v16) 1) 0))) v55))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v34) 0) (<= (+ v34 (- v39) 1) 0) (<= (+ v39 (- v16) 1) 0))) (< (+ (- v59) v60 (- v61) v62) 0)))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v34) 0) (<= (+ v34 (- v16) 1) 0))) v50))
+#| (assert (or (not (and (<= (- v47) 0) (<= (+ v47 (- v2) 1) 0) v50)) (<= (+ v49 v10) 0)))
 #| (assert (or (not (and (<= (+ v53 (- v14)) 0) (<= (+ (- v53) v14) 0))) (and (or (not v55) v23) (or (not v23) v55))))
 #| ; defined, line 17: `max(q[i] + eta[i] for i in q where i not in winners)`: there are enough indices to choose from (on D')
 #| (push 1) (assert (<= (+ v2 (- v16)) 0)) (check-sat) (pop 1)
 #| ; output, line 16: as many are selected as `winners` on D and D'
 #| (push 1) (assert (not (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0)))) (check-sat) (pop 1)
 #| ; output, line 16: each of `winners` may be selected on D' too
-#| (push 1) (assert (not (or (not v31) (and (<= (- v32) 0) (<= (+ (- v2) v32 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v31) (and (<= (- v34) 0) (<= (+ (- v2) v34 1) 0))))) (check-sat) (pop 1)
 #| ; output, line 16: each of `winners` comes before every index outside of it on D' too
-#| (push 1) (assert (not (or (not (and v31 (<= (- v39) 0) (<= (+ (- v2) v39 1) 0) (not v42))) (< (+ (- v35) v40 (- v36) v43 (- v38) v44 (- v37) v41 (- v33) v45 (- v34) v46) 0) (and (= (+ v35 (- v40) v36 (- v43) v38 (- v44) v37 (- v41) v33 (- v45) v34 (- v46)) 0) (<= (+ v32 (- v39)) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and v31 (<= (- v39) 0) (<= (+ (- v2) v39 1) 0) (not v42))) (< (+ (- v35) v40 (- v36) v43 (- v38) v44 (- v37) v41 (- v32) v45 (- v33) v46) 0) (and (= (+ v35 (- v40) v36 (- v43) v38 (- v44) v37 (- v41) v32 (- v45) v33 (- v46)) 0) (<= (+ v34 (- v39)) 0))))) (check-sat) (pop 1)
 #| ; output, line 16: `winners` has the same order on D'
-#| (push 1) (assert (not (or (not (and (<= (- v32) 0) (<= (+ v32 (- v39) 1) 0) (<= (+ v39 (- v16) 1) 0))) (< (+ (- v48) v54 (- v50) v56 (- v52) v58 (- v51) v57 (- v59) v60 (- v61) v62) 0) (and (= (+ v48 (- v54) v50 (- v56) v52 (- v58) v51 (- v57) v59 (- v60) v61 (- v62)) 0) (<= (+ v47 (- v53)) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not (and (<= (- v34) 0) (<= (+ v34 (- v39) 1) 0) (<= (+ v39 (- v16) 1) 0))) (< (+ (- v48) v54 (- v51) v56 (- v52) v58 (- v49) v57 (- v59) v60 (- v61) v62) 0) (and (= (+ v48 (- v54) v51 (- v56) v52 (- v58) v49 (- v57) v59 (- v60) v61 (- v62)) 0) (<= (+ v47 (- v53)) 0))))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
 #| (assert (<= (- v63) 0))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0))) v64))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v64)) (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v63) (- 1)) 0) (<= (+ v63 (- v16) 2) 0))) v66))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v66)) (and (<= (- v67) 0) (<= (+ v67 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0))) v64))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v64)) (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (+ (- v63) (- 1)) 0) (<= (+ v63 (- v16) 2) 0))) v66))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v66)) (and (<= (- v67) 0) (<= (+ v67 (- v2) 1) 0))))
 #| ; defined, line 19: `winners[r]`: the index is in range
 #| (push 1) (assert (<= (+ (- v1) v63 1) 0)) (assert (not (and (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0)))) (check-sat) (pop 1)
 #| ; defined, line 21: `q[j]`: the index is in range
@@ -605,13 +609,13 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (push 1)
 #| (assert (<= (- v63) 0))
 #| (assert (<= (+ (- v1) v63 2) 0))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0))) v64))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v64)) (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0))) v64))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v64)) (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0))))
 #| (assert (or (not (and (<= (+ v65 (- v14)) 0) (<= (+ (- v65) v14) 0))) (and (or (not v64) v23) (or (not v23) v64))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v63) (- 1)) 0) (<= (+ v63 (- v16) 2) 0))) v66))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v66)) (and (<= (- v67) 0) (<= (+ v67 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (+ (- v63) (- 1)) 0) (<= (+ v63 (- v16) 2) 0))) v66))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v66)) (and (<= (- v67) 0) (<= (+ v67 (- v2) 1) 0))))
 #| (assert (or (not (and (<= (+ v67 (- v14)) 0) (<= (+ (- v67) v14) 0))) (and (or (not v66) v23) (or (not v23) v66))))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v67 (- v14)) 0) (<= (+ (- v67) v14) 0))) (= v68 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v65 (- v14)) 0) (<= (+ (- v65) v14) 0))) (= v69 0)))
@@ -639,13 +643,13 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (push 1)
 #| (assert (<= (- v63) 0))
 #| (assert (<= (+ (- v1) v63 1) 0))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20) (= (+ (- v21) (- v22) v12) 0))))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0) (not v77) (= (+ (- v78) (- v79) (- v80) v11) 0))))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))))
 #| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (< (+ (- v25) v21 (- v26) v22) 0) (and (= (+ v25 (- v21) v26 (- v22)) 0) (<= (+ v14 (- v19)) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0))) v64))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v64)) (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0))) v64))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v64)) (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0))))
 #| (assert (or (not (and (<= (+ v65 (- v14)) 0) (<= (+ (- v65) v14) 0))) (and (or (not v64) v23) (or (not v23) v64))))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v65 (- v14)) 0) (<= (+ (- v65) v14) 0))) (= v69 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v64) (= v72 0)))
@@ -675,64 +679,66 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| ; output, line 23: `chosen` releases the same `gap` on D and D'
 #| (push 1) (assert (not (= (+ (- v69) (- v72) (- v75) (- v73) (- v12) v84) 0))) (check-sat) (pop 1)
 #| (pop 1)
+#| ; cost, line 11: the claim `eps/2` is never negative
+#| (push 1) (assert (< (* (/ 1 2) v0) 0)) (check-sat) (pop 1)
 #| (push 1)
-#| (assert (and (<= (- v32) 0) (<= (+ (- v2) v32 1) 0)))
-#| (assert (or (not (and (<= (- v32) 0) (<= (+ (- v2) v32 1) 0))) (= (+ v35 v36 (- v96) (- v97) v38 (- v98) v33 (- v99)) 0)))
+#| (assert (and (<= (- v34) 0) (<= (+ (- v2) v34 1) 0)))
+#| (assert (or (not (and (<= (- v34) 0) (<= (+ (- v2) v34 1) 0))) (= (+ v35 v36 (- v96) (- v97) v38 (- v98) v32 (- v99)) 0)))
 #| (assert (or (not (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0))) (= (+ v93 v94 (- v100) (- v101) v95 (- v102) v79 (- v103)) 0)))
 #| (assert (or (not (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0))) (= (+ v104 v105 (- v106) (- v107) v108 (- v109) v21 (- v110)) 0)))
 #| (assert (or (not (and (<= (- v111) 0) (<= (+ (- v2) v111 1) 0))) (= (+ v112 v113 (- v114) (- v115) v116 (- v117) v118 (- v119)) 0)))
-#| (assert (or (not (and (<= (- v120) 0) (<= (+ (- v2) v120 1) 0))) (= (+ v121 v122 (- v123) (- v124) v125 (- v126) v127 (- v128)) 0)))
-#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v129) 0) (<= (+ v129 (- v2) 1) 0) (not v130))))
-#| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v120) 0) (<= (+ (- v2) v120 1) 0) (not v131))) (and (<= (+ (- v129) v120) 0) (<= (+ v129 (- v120)) 0)) (< (+ (- v132) v128 (- v133) v134) 0)))
+#| (assert (or (not (and (<= (- v120) 0) (<= (+ v120 (- v2) 1) 0))) (= (+ (- v121) v122 v123 (- v124) v125 (- v126) v127 (- v128)) 0)))
+#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v120) 0) (<= (+ v120 (- v2) 1) 0) (not v129))))
+#| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v130) 0) (<= (+ (- v2) v130 1) 0) (not v131))) (< (+ (- v128) v132 (- v133) v134) 0) (and (= (+ v128 (- v132) v133 (- v134)) 0) (<= (+ v120 (- v130)) 0))))
+#| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v130) 0) (<= (+ (- v2) v130 1) 0) (not v131))) (and (<= (+ (- v120) v130) 0) (<= (+ v120 (- v130)) 0)) (< (+ (- v128) v132 (- v133) v134) 0)))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v111) 0) (<= (+ (- v2) v111 1) 0) (not v135) (= (+ (- v136) (- v119) (- v137) v138) 0))))
+#| (assert (or (not (and (<= (- v120) 0) (<= (+ v120 (- v2) 1) 0) (not v129))) (<= (+ v139 v128 v133 (- v138)) 0)))
 #| (assert (or (not (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0) (not v77))) (<= (+ v78 v103 v80 (- v138)) 0)))
-#| (assert (or (not (and (<= (- v120) 0) (<= (+ (- v2) v120 1) 0) (not v131))) (<= (+ v139 v128 v134 (- v138)) 0)))
-#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v120) 0) (<= (+ (- v2) v120 1) 0) (not v131) (= (+ (- v128) (- v134) v140) 0))))
-#| (assert (or (not (and (<= (- v129) 0) (<= (+ v129 (- v2) 1) 0) (not v130))) (<= (+ v132 v133 (- v140)) 0)))
+#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v130) 0) (<= (+ (- v2) v130 1) 0) (not v131) (= (+ (- v132) (- v134) v140) 0))))
+#| (assert (or (not (and (<= (- v120) 0) (<= (+ v120 (- v2) 1) 0) (not v129))) (<= (+ v128 v133 (- v140)) 0)))
 #| (assert (or (not (and (<= (- v111) 0) (<= (+ (- v2) v111 1) 0) (not v135))) (<= (+ v119 v137 (- v140)) 0)))
 #| (assert (or (not (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (<= (+ v110 v22 (- v140)) 0)))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v120) 0) (<= (+ v14 (- v120)) 0))) (= v121 0)))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v131) (= v122 0)))
-#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v131) (= v125 0)))
-#| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v120) 0) (<= (+ v129 (- v120)) 0))) (= v123 0)))
-#| (assert (or (not (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v120) 0) (<= (+ v129 (- v120)) 0)))) (= (+ v123 v139 v10) 0)))
-#| (assert (or (and (< (+ v10 v138 (- v140)) 0) v131) (= v124 0)))
-#| (assert (or (and (<= (+ (- v10) (- v138) v140) 0) v131) (= v126 0)))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v120) 0) (<= (+ v14 (- v120)) 0))) (= v122 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v129) (= v123 0)))
+#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v129) (= v125 0)))
+#| (assert (or (< (+ v10 v138 (- v140)) 0) (= v121 0)))
+#| (assert (or (<= (+ (- v10) (- v138) v140) 0) (= (+ v121 v139 v10) 0)))
+#| (assert (or (and (< (+ v10 v138 (- v140)) 0) v129) (= v124 0)))
+#| (assert (or (and (<= (+ (- v10) (- v138) v140) 0) v129) (= v126 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v111) 0) (<= (+ v14 (- v111)) 0))) (= v112 0)))
 #| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v111) 0) (<= (+ v14 (- v111)) 0)))) (= (+ v112 v136 v10) 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v135) (= v113 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v135) (= v116 0)))
-#| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v111) 0) (<= (+ v129 (- v111)) 0))) (= v114 0)))
+#| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v120) v111) 0) (<= (+ v120 (- v111)) 0))) (= v114 0)))
 #| (assert (or (and (< (+ v10 v138 (- v140)) 0) v135) (= v115 0)))
 #| (assert (or (and (<= (+ (- v10) (- v138) v140) 0) v135) (= v117 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v19) 0) (<= (+ v14 (- v19)) 0))) (= v104 0)))
 #| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v19) 0) (<= (+ v14 (- v19)) 0)))) (= (+ v104 v141 v10) 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v20) (= v105 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v20) (= v108 0)))
-#| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v19) 0) (<= (+ v129 (- v19)) 0))) (= v106 0)))
+#| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v120) v19) 0) (<= (+ v120 (- v19)) 0))) (= v106 0)))
 #| (assert (or (and (< (+ v10 v138 (- v140)) 0) v20) (= v107 0)))
 #| (assert (or (and (<= (+ (- v10) (- v138) v140) 0) v20) (= v109 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v76) 0) (<= (+ v14 (- v76)) 0))) (= v93 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v77) (= v94 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v77) (= v95 0)))
-#| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v76) 0) (<= (+ v129 (- v76)) 0))) (= v100 0)))
-#| (assert (or (not (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v76) 0) (<= (+ v129 (- v76)) 0)))) (= (+ v100 v78 v10) 0)))
+#| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v120) v76) 0) (<= (+ v120 (- v76)) 0))) (= v100 0)))
 #| (assert (or (and (< (+ v10 v138 (- v140)) 0) v77) (= v101 0)))
 #| (assert (or (and (<= (+ (- v10) (- v138) v140) 0) v77) (= v102 0)))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v32) 0) (<= (+ v14 (- v32)) 0))) (= v35 0)))
-#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v32) 0) (<= (+ v14 (- v32)) 0)))) (= (+ v35 v37 v10) 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v34) 0) (<= (+ v14 (- v34)) 0))) (= v35 0)))
+#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v34) 0) (<= (+ v14 (- v34)) 0)))) (= (+ v35 v37 v10) 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v31) (= v36 0)))
 #| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) v31)) (= (+ v36 v37 v10) 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v31) (= v38 0)))
 #| (assert (or (not (and (<= (+ (- v10) (- v11) v12) 0) v31)) (= (+ v38 v37 (- v11) v12) 0)))
-#| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v32) 0) (<= (+ v129 (- v32)) 0))) (= v96 0)))
-#| (assert (or (not (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v32) 0) (<= (+ v129 (- v32)) 0)))) (= (+ v96 v37 v10) 0)))
+#| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v120) v34) 0) (<= (+ v120 (- v34)) 0))) (= v96 0)))
+#| (assert (or (not (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v120) v34) 0) (<= (+ v120 (- v34)) 0)))) (= (+ v96 v37 v10) 0)))
 #| (assert (or (and (< (+ v10 v138 (- v140)) 0) v31) (= v97 0)))
 #| (assert (or (not (and (< (+ v10 v138 (- v140)) 0) v31)) (= (+ v97 v37 v10) 0)))
 #| (assert (or (and (<= (+ (- v10) (- v138) v140) 0) v31) (= v98 0)))
 #| (assert (or (not (and (<= (+ (- v10) (- v138) v140) 0) v31)) (= (+ v98 v37 (- v138) v140) 0)))
-#| (assert (or (not (and (<= (- v120) 0) (<= (+ (- v2) v120 1) 0) (not v131))) (<= (+ v127 v134 (- v12)) 0)))
+#| (assert (or (not (and (<= (- v130) 0) (<= (+ (- v2) v130 1) 0) (not v131))) (<= (+ v142 v134 (- v12)) 0)))
 #| (assert (or (not (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0) (not v77))) (<= (+ v79 v80 (- v12)) 0)))
 #| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))) (<= (+ v25 v26 (- v12)) 0)))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20) (= (+ (- v21) (- v22) v12) 0))))
@@ -741,8 +747,11 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0) (not v77) (= (+ (- v78) (- v79) (- v80) v11) 0))))
 #| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (and (<= (+ (- v14) v19) 0) (<= (+ v14 (- v19)) 0)) (< (+ (- v25) v21 (- v26) v22) 0)))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))))
+#| (assert (or (not (and (<= (+ v120 (- v130)) 0) (<= (+ (- v120) v130) 0))) (= (+ v133 (- v134)) 0)))
+#| (assert (or (not (and (<= (+ (- v120) v130) 0) (<= (+ v120 (- v130)) 0))) (= (+ (- v127) v142) 0)))
+#| (assert (or (not (and (<= (+ (- v120) v76) 0) (<= (+ v120 (- v76)) 0))) (= (+ (- v139) v78) 0)))
 #| ; injective, line 27: two noise vectors with the same output and the same image are equal
-#| (push 1) (assert (not (= (+ v33 (- v99)) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (not (= (+ v32 (- v99)) 0))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
 #| (assert (and (<= (- v39) 0) (<= (+ (- v2) v39 1) 0) (not v42)))
@@ -785,14 +794,15 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (assert (or (<= (+ v0 (- v5)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0))))
 #| (assert (or (<= (+ v0 (- v7)) 0) (and (<= (+ v8 (- 1)) 0) (<= (+ (- v8) 1) 0))))
 #| (assert (or (< (+ v9 v10 (- v11)) 0) (and (<= v3 0) (<= (- v3) 0))))
+#| (assert (or (<= v3 0) (>= (+ v3 (- 1)) 0)))
 #| (assert (or (<= (+ (- v9) (- v10) v11) 0) (and (<= (+ v3 (- v6) v8) 0) (<= (+ (- v3) v6 (- v8)) 0))))
 #| (assert (<= (+ v12 (- v1) 1) 0))
 #| (assert (<= (+ (- v12) 1) 0))
-#| (assert (or (<= (+ (- v12) v1 1) 0) (and (<= (- v4) 0) (<= (+ v4 (- v13)) 0))))
-#| (assert (or (<= (+ (- v12) v1 1) 0) (and (<= (+ (- v12) v13) 0) (<= (+ v12 (- v13)) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0))) (and (<= (- v4) 0) (<= (+ v4 (- v13)) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0))) (and (<= (+ (- v12) v13) 0) (<= (+ v12 (- v13)) 0))))
 #| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0) v15)) (and (<= (- v7) 0) (<= (+ (- v1) v7 1) 0) v16 (= (+ (- v17) (- v9)) 0))))
-#| (assert (or (not (and (<= (+ v12 (- v1)) 0) (<= (+ (- v13) 1) 0))) v15))
-#| (assert (or (not (and (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0) (<= (+ (- v13) 1) 0))) v15))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
 #| ; cost, line 11: the alignment costs at most `eps/2`
 #| (assert (< (+ (* (- (/ 1 2)) v2) (* (/ 1 2) v12)) 0)) (check-sat)
 #: SMT-LIB script 3 of noisy_topk_gap_exp_monotone: 1 x unsat
@@ -820,12 +830,12 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (assert (or (<= (+ (- v9) (- v10) v11) 0) (and (<= (+ v20 (- v18) v19) 0) (<= (+ (- v20) v18 (- v19)) 0))))
 #| (assert (<= (+ v12 (- v1) 1) 0))
 #| (assert (<= (+ (- v12) 1) 0))
-#| (assert (or (<= (+ (- v12) v1 1) 0) (and (<= v21 0) (<= (- v21) 0))))
-#| (assert (or (<= (+ (- v12) v1 1) 0) (and (<= (+ (- v12) v13) 0) (<= (+ v12 (- v13)) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0))) (and (<= (- v21) 0) (<= (+ v21 (- v13)) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0))) (and (<= (+ (- v12) v13) 0) (<= (+ v12 (- v13)) 0))))
 #| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0) v15)) (and (<= (- v7) 0) (<= (+ (- v1) v7 1) 0) v16 (= (+ (- v17) (- v9)) 0))))
 #| (assert (or (<= (+ v1 (- v13)) 0) (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) (not v22))))
-#| (assert (or (not (and (<= (+ v12 (- v1)) 0) (<= (+ (- v13) 1) 0))) v15))
-#| (assert (or (not (and (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0) (<= (+ (- v13) 1) 0))) v15))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
 #| ; invariant, line 14: `alignment_cost <= (((1 if extremal index 0 < i else 0) - (1 if the index of extremum 0 < i else 0) if extremum 0 + extremum 1 - best < 0 else 0)*eps + eps*(number of winners before i))/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (* (/ 1 2) v20) (* (/ 1 2) v21)) 0)) (check-sat)
 #: SMT-LIB script 4 of noisy_topk_gap_exp_monotone: 1 x unsat
@@ -868,13 +878,13 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (declare-const v39 Bool) ; (the index of best in winners)
 #| (declare-const v40 Real) ; eta[the index of best]
 #| (declare-const v41 Real) ; q[the index of best]
-#| (declare-const v42 Real) ; eta[i]
-#| (declare-const v43 Real) ; q[i]
-#| (declare-const v44 Real) ; the index of extremum 1
-#| (declare-const v45 Bool) ; (the index of extremum 1 in winners)
-#| (declare-const v46 Real) ; (q'[the index of extremum 1] - q[the index of extremum 1])
-#| (declare-const v47 Real) ; eta[the index of extremum 1]
-#| (declare-const v48 Real) ; q[the index of extremum 1]
+#| (declare-const v42 Real) ; the index of extremum 1
+#| (declare-const v43 Bool) ; (the index of extremum 1 in winners)
+#| (declare-const v44 Real) ; (q'[the index of extremum 1] - q[the index of extremum 1])
+#| (declare-const v45 Real) ; eta[the index of extremum 1]
+#| (declare-const v46 Real) ; q[the index of extremum 1]
+#| (declare-const v47 Real) ; (q'[the index of best] - q[the index of best])
+#| (declare-const v48 Real) ; (q'[extremal index 0] - q[extremal index 0])
 #| (assert (<= (- v0) 0))
 #| (assert (<= (+ (* (/ 1 2) v2) (* (- (/ 1 2)) v3) (* (- (/ 1 2)) v4)) 0))
 #| (assert (<= (+ v0 (- v1) 1) 0))
@@ -893,41 +903,40 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (assert (or (and (<= (+ (- v9) (- v10) v11) 0) v28) (= v31 0)))
 #| (assert (or (not (and (<= (+ (- v9) (- v10) v11) 0) v28)) (= (+ v31 v27 (- v10) v11) 0)))
 #| (assert (or (< (+ v26 v29 v31) 0) (= (+ (- v26) (- v29) (- v31) v32) 0)))
+#| (assert (or (< (+ (- v26) (- v29) (- v31)) 0) (= (+ v26 v29 v31 v32) 0)))
 #| (assert (or (<= (+ (- v0) v5 1) 0) (and (<= v6 0) (<= (- v6) 0))))
 #| (assert (or (<= (+ v0 (- v5)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0))))
 #| (assert (or (<= (+ (- v0) v7 1) 0) (and (<= v8 0) (<= (- v8) 0))))
 #| (assert (or (<= (+ v0 (- v7)) 0) (and (<= (+ v8 (- 1)) 0) (<= (+ (- v8) 1) 0))))
 #| (assert (or (< (+ v9 v10 (- v11)) 0) (and (<= v3 0) (<= (- v3) 0))))
-#| (assert (or (<= v3 0) (>= (+ v3 (- 1)) 0)))
 #| (assert (or (<= (+ (- v9) (- v10) v11) 0) (and (<= (+ v3 (- v6) v8) 0) (<= (+ (- v3) v6 (- v8)) 0))))
 #| (assert (or v30 v33))
 #| (assert (<= (+ v12 (- v1) 1) 0))
 #| (assert (<= (+ (- v12) 1) 0))
-#| (assert (or (<= (+ (- v12) v1 1) 0) (and (<= (+ (- v34) v35 (- v4)) 0) (<= (+ v34 (- v35) v4) 0))))
-#| (assert (or (<= (+ (- v12) v1 1) 0) (and (<= (+ (- v12) v13) 0) (<= (+ v12 (- v13)) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0))) (and (<= (+ (- v34) v35 (- v4)) 0) (<= (+ v34 (- v35) v4) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0))) (and (<= (+ (- v12) v13) 0) (<= (+ v12 (- v13)) 0))))
 #| (assert (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) (not v22))) (<= (+ v36 v37 (- v11)) 0)))
 #| (assert (or (<= (+ v1 (- v13)) 0) (and (<= (- v38) 0) (<= (+ (- v1) v38 1) 0) (not v39) (= (+ (- v40) (- v41) v11) 0))))
-#| (assert (or (not (and (<= (- v0) 0) (<= (+ v0 (- v1) 1) 0) (not v28))) (<= (+ v27 v42 v43 (- v10)) 0)))
-#| (assert (or (<= (+ v1 (- v13)) 0) (and (<= (- v44) 0) (<= (+ (- v1) v44 1) 0) (not v45) (= (+ (- v46) (- v47) (- v48) v10) 0))))
+#| (assert (or (<= (+ v1 (- v13)) 0) (and (<= (- v42) 0) (<= (+ (- v1) v42 1) 0) (not v43) (= (+ (- v44) (- v45) (- v46) v10) 0))))
 #| (assert (or (not (and (<= (- v0) 0) (<= (+ v0 (- v1) 1) 0) v28)) (<= (+ v27 v9) 0)))
 #| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0) v15)) (and (<= (- v7) 0) (<= (+ (- v1) v7 1) 0) v16 (= (+ (- v17) (- v9)) 0))))
 #| (assert (or (<= (+ v1 (- v13)) 0) (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) (not v22))))
 #| (assert (or (not v33) (<= v17 0)))
 #| (assert (<= (+ v17 (- 1)) 0))
-#| (assert (or (not v33) (<= v46 0)))
-#| (assert (<= (+ v46 (- 1)) 0))
+#| (assert (or (not v33) (<= v44 0)))
+#| (assert (<= (+ v44 (- 1)) 0))
 #| (assert (or v28 (and (<= v34 0) (<= (- v34) 0))))
 #| (assert (or (not v28) (and (<= (+ v34 (- 1)) 0) (<= (+ (- v34) 1) 0))))
-#| (assert (or (not (and (<= (+ v12 (- v1)) 0) (<= (+ (- v13) 1) 0))) v15))
-#| (assert (or (not (and (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
-#| (assert (or (not (and (<= (- v44) 0) (<= (+ (- v1) v44 1) 0) (not v45))) (<= (+ v47 v48 (- v11)) 0)))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0) (<= (+ (- v13) 1) 0))) v15))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
+#| (assert (or (not (and (<= (- v42) 0) (<= (+ (- v1) v42 1) 0) (not v43))) (<= (+ v45 v46 (- v11)) 0)))
+#| (assert (or (not (and (<= (- v38) 0) (<= (+ (- v1) v38 1) 0) (not v39))) (<= (+ v47 v40 v41 (- v10)) 0)))
 #| (assert (or (not (and (<= (+ (- v1) v13 1) 0) (<= (- v38) 0) (<= (+ (- v1) v38 1) 0) (not v39))) (and (<= (+ (- v5) v38) 0) (<= (+ v5 (- v38)) 0)) (< (+ (- v36) v40 (- v37) v41) 0)))
-#| (assert (or (not (and (<= (+ v0 (- v38)) 0) (<= (+ (- v0) v38) 0))) (= (+ v43 (- v41)) 0)))
-#| (assert (or (<= (+ v0 (- v38)) 0) (>= (+ v0 (- v38) (- 1)) 0)))
 #| (assert (or (not (and (<= (+ v0 (- v7)) 0) (<= (+ (- v0) v7) 0))) (and (or (not v28) v16) (or (not v16) v28))))
 #| (assert (or (not (and (<= (+ v0 (- v5)) 0) (<= (+ (- v0) v5) 0))) (and (or (not v28) v22) (or (not v22) v28))))
 #| (assert (or (not (and (<= (+ v0 (- v7)) 0) (<= (+ (- v0) v7) 0))) (= (+ v27 (- v17)) 0)))
-#| (assert (or (not (and (<= (+ v0 (- v38)) 0) (<= (+ (- v0) v38) 0))) (= (+ v42 (- v40)) 0)))
+#| (assert (or (not (and (<= (+ v0 (- v5)) 0) (<= (+ (- v0) v5) 0))) (= (+ v27 (- v48)) 0)))
+#| (assert (or (not (and (<= (+ v5 (- v38)) 0) (<= (+ (- v5) v38) 0))) (= (+ v48 (- v47)) 0)))
 #| ; invariant, line 14: `alignment_cost <= (((1 if extremal index 0 < i else 0) - (1 if the index of extremum 0 < i else 0) if extremum 0 + extremum 1 - best < 0 else 0)*eps + eps*(number of winners before i))/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (* (- (/ 1 2)) v2) (* (/ 1 2) v25) (* (- (/ 1 2)) v32) (* (/ 1 2) v35)) 0)) (check-sat)
 #: SMT-LIB script 5 of noisy_topk_gap_exp_monotone: 3 x unsat
@@ -969,9 +978,9 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| (assert (<= (+ v2 (- 1)) 0))
 #| (assert (or (not v3) (<= (- v2) 0)))
 #| (assert (or (not v4) (<= v2 0)))
+#| (assert (or v3 v4))
 #| (assert (<= (- v1) 0))
 #| (assert (or (<= (- v1) 0) (>= (+ (- v1) (- 1)) 0)))
-#| (assert (or v3 v4))
 #| (assert (< (- v5) 0))
 #| (assert (<= (+ v6 (- v1) 1) 0))
 #| (assert (or (<= (+ v6 (- v1) 1) 0) (>= (+ v6 (- v1)) 0)))
@@ -980,4 +989,4 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (not v3) v4 (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 c092438da0599826c8c10ba597ed975dbf4399eb0b4634f087bafc2ad5b17cdc
+#| sha256 16ced631d9126b2e14a6eb2041565084fcdf2595ee7575782848653532b0e9d8

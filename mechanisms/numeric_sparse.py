@@ -63,9 +63,9 @@ class NumericSparse(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `q`), public.
@@ -202,7 +202,7 @@ class NumericSparse(LatticeMechanism):
             i = i + 1
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -264,9 +264,9 @@ class NumericSparse(LatticeMechanism):
 #| witness 1 resolution
 #| witness 1 N
 #| witness 1 eps
-#| full 29 37 43
+#| full 29 38 44
 #| group 2 / 0 / 1:0.1
-#| group 7 / 1-3 / 4:0.1 5:0.1
+#| group 8 / 1-3 / 4:0.1 5:0.1
 #| group 8 / 3 10 12 / 2:1 5:1 6:0.1 7:0.1
 #| group 15 / 3-4 9-11 16 18 21 23-24 /
 #| group 9 / 3-4 7 9-11 16 18 20 22 24 /
@@ -309,7 +309,7 @@ class NumericSparse(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 10: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of numeric_sparse: 28 x unsat
+#: SMT-LIB script 2 of numeric_sparse: 29 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -344,6 +344,8 @@ class NumericSparse(LatticeMechanism):
 #| (push 1) (assert (<= (* 3 p0) 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| ; scales, line 18: the scale in `eta ~ DLap(3/eps, 1/resolution)` is positive
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
+#| ; cost, line 15: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| ; invariant, line 22: `count <= N` holds when loop 1 is reached
 #| (push 1) (assert (<= (+ v2 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -540,4 +542,4 @@ class NumericSparse(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 600bd4c3a24d59c734cf15bd3c48547e3b2cca76e20c292789d9b1ddbdce83bc
+#| sha256 a6afb942448ed8d638eb84d4dc30b2f2703fd69806a3556d97c949582c311405

@@ -70,9 +70,9 @@ class OnlinePmw(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `q`), public.
@@ -241,7 +241,7 @@ class OnlinePmw(LatticeMechanism):
                 break
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -309,9 +309,9 @@ class OnlinePmw(LatticeMechanism):
 #| witness 1 resolution
 #| witness 1 N
 #| witness 1 eps
-#| full 34-35 43 49
+#| full 34-35 44 50
 #| group 2 / 0 / 1:0.1
-#| group 7 / 1-3 / 4:0.1 5:0.1
+#| group 8 / 1-3 / 4:0.1 5:0.1
 #| group 6 / 10 12 / 4:0.1 5:0.1
 #| group 12 / 3-4 9-11 16-17 19 21 24-29 /
 #| group 8 / 3-4 7 10-11 15-16 18 20 22 24-28 /
@@ -360,7 +360,7 @@ class OnlinePmw(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 13: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of online_pmw: 33 x unsat
+#: SMT-LIB script 2 of online_pmw: 34 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -400,6 +400,8 @@ class OnlinePmw(LatticeMechanism):
 #| (push 1) (assert (<= (* 3 p0) 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| ; scales, line 22: the scale in `eta ~ DLap(3/eps, 1/resolution)` is positive
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
+#| ; cost, line 19: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| ; invariant, line 26: `count < N` holds when loop 1 is reached
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -668,4 +670,4 @@ class OnlinePmw(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 1c8e11b2a1a4ecacd90c50c61915983d9a030f4f9b18e468abc696c414abf93a
+#| sha256 a4fcc26f21a6ab1a994644c5cd4b3c4986f72c855e297a9322135aa09ec18294

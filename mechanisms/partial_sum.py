@@ -56,9 +56,9 @@ class PartialSum(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         eps: a real number (a privacy loss: a pure number, in natural-logarithm units),
@@ -166,7 +166,7 @@ class PartialSum(RefinedMechanism):
         release.emit(Total(value=sum_ + eta))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -208,6 +208,7 @@ class PartialSum(RefinedMechanism):
 #| witness 1 eps
 #| group 2 / 4 / 1:0.1
 #| group 2 / 0-1 5-7 /
+#| group 1 / 1 /
 #| group 3 / 0-2 4-6 /
 #: conditions of form of partial_sum
 #| (true by its normal form) ; hypotheses, line 7: the sensitivity is never negative
@@ -223,7 +224,7 @@ class PartialSum(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 14: `(the differing index < rounds so far) or ((sum' - sum) == 0)` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of partial_sum: 7 x unsat
+#: SMT-LIB script 1 of partial_sum: 8 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; (sum' - sum)
@@ -233,13 +234,13 @@ class PartialSum(RefinedMechanism):
 #| (declare-const v5 Real) ; (q'[rounds so far] - q[rounds so far])
 #| (declare-const p0 Real) ; 1/eps
 #| (assert (< (- v0) 0))
-#| (assert (<= (+ v1 (- 1)) 0))
-#| (assert (<= (+ (- v1) (- 1)) 0))
 #| ; defined, line 15: `eps`: the divisor is not 0
 #| (push 1) (assert (= v0 0)) (check-sat) (pop 1)
 #| ; scales, line 15: the scale in `eta ~ Lap(1/eps)` is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| (push 1)
+#| (assert (<= (+ v1 (- 1)) 0))
+#| (assert (<= (+ (- v1) (- 1)) 0))
 #| (assert (or (< v1 0) (= (+ v2 (- v1)) 0)))
 #| (assert (or (< (- v1) 0) (= (+ v2 v1) 0)))
 #| ; defined, line 15: `eps`: the divisor is not 0 (on D')
@@ -247,7 +248,11 @@ class PartialSum(RefinedMechanism):
 #| ; cost, line 10: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- v2) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
+#| ; cost, line 10: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| (push 1)
+#| (assert (<= (+ v1 (- 1)) 0))
+#| (assert (<= (+ (- v1) (- 1)) 0))
 #| (assert (or (<= (+ (- v3) v4 1) 0) (= v1 0)))
 #| (assert (or (= v5 0) (and (<= (+ (- v3) v4) 0) (<= (+ v3 (- v4)) 0))))
 #| (assert (<= (+ v5 (- 1)) 0))
@@ -293,4 +298,4 @@ class PartialSum(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v2 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (check-sat)
 #: digest
-#| sha256 00e3225b461c2d94317ad77f68a417a56d379d07a9a55fa761e9ea6dd069c55f
+#| sha256 c33e6d68d24e3d2acfcd34e895afc801f56bd3be4cced93f10a401c5e158bb47

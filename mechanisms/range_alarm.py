@@ -60,9 +60,9 @@ class RangeAlarm(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         w: a real number (in the unit of `x`), public, where `w >= 0`.
@@ -183,7 +183,7 @@ class RangeAlarm(LatticeMechanism):
             release.emit(Inside())
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -226,9 +226,8 @@ class RangeAlarm(LatticeMechanism):
 #| witness 1 resolution
 #| witness 0 w
 #| witness 1 eps
-#| group 1 / 0 /
-#| group 1 /  / 0:0.1
-#| group 4 / 0 2 / 2:0.1 3:0.1
+#| group 2 / 0 / 1:0.1
+#| group 5 / 0 2 / 2:0.1 3:0.1
 #| group 4 / 0-2 8-10 12-17 19-24 /
 #| group 4 / 0-2 8-10 12-13 15 18-24 /
 #| group 1 / 6-14 /
@@ -245,14 +244,12 @@ class RangeAlarm(LatticeMechanism):
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
-#| (push 1)
 #| (assert (<= (+ (- v0) 1) 0))
 #| ; defined, line 10: an input clause: the divisor is not 0
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
-#| (pop 1)
 #| ; hypotheses, line 10: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of range_alarm: 14 x unsat
+#: SMT-LIB script 2 of range_alarm: 15 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -283,6 +280,8 @@ class RangeAlarm(LatticeMechanism):
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| ; scales, line 17: the scale in `eta ~ DLap(1/eps, 1/resolution)` is positive
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
+#| ; cost, line 14: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| (push 1)
 #| (assert (< (+ (- v2) v3) 0))
 #| (assert (not v4))
@@ -400,4 +399,4 @@ class RangeAlarm(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v3 0) (= (+ v2 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (- v0) 0) (>= (+ (- v0) (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 8fd05c0578e859aca647a370df9e3209d32aae83c6238648bbb4f62708377542
+#| sha256 35ddf4834e318500741c9553eb66ddf40f713a20f5ac413e9da18e286141956e

@@ -56,9 +56,9 @@ class RepeatedHistogram(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         rounds: an integer, public, where `rounds >= 1`.
@@ -177,7 +177,7 @@ class RepeatedHistogram(LatticeMechanism):
                 t = t + 1
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -227,12 +227,12 @@ class RepeatedHistogram(LatticeMechanism):
 #| witness 1 resolution
 #| witness 1 rounds
 #| witness 1 eps
-#| full 8 10 13 15
+#| full 8 11 14 16
 #| group 2 / 0 / 1:0.1
 #| group 4 / 11 13 / 2:0.1 3:0.1
 #| group 4 / 1 12 14 /
 #| group 1 / 1 3-4 /
-#| group 1 / 2 /
+#| group 2 / 1-2 /
 #| group 1 / 5-6 5.3 /
 #| group 1 / 3 9-17 21 9.1 9.2 11.2 16.2 /
 #| group 1 / 0 /
@@ -267,7 +267,7 @@ class RepeatedHistogram(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of repeated_histogram: 10 x unsat
+#: SMT-LIB script 2 of repeated_histogram: 11 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -299,6 +299,8 @@ class RepeatedHistogram(LatticeMechanism):
 #| (pop 1)
 #| (push 1)
 #| (assert (<= (+ (- v3) 1) 0))
+#| ; cost, line 12: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| ; invariant, line 16: `round <= rounds` holds when loop 1 is reached
 #| (push 1) (assert (<= (+ v3 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -435,4 +437,4 @@ class RepeatedHistogram(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)) (= (+ v5 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 887468c1f1bd52879e584587a8f7c1c3b75248b0b99824c953d7bdfde1f0d02d
+#| sha256 1a56b2646a59653cc05f1c4307ef9a481a2436f4b0598a9f7e0dfb2d4a116aeb

@@ -55,9 +55,9 @@ class RoundedCount(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         eps: a real number (a privacy loss: a pure number, in natural-logarithm units),
@@ -158,7 +158,7 @@ class RoundedCount(LatticeMechanism):
         release.emit(Count(value=max(0, math.floor(noisy + Fraction(1, 2)))))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -193,7 +193,7 @@ class RoundedCount(LatticeMechanism):
 #| witness 0 d:x
 #| witness 1 eps
 #| witness 1 resolution
-#| group 7 / 0-5 / 4:0.1 5:0.1
+#| group 8 / 0-5 / 4:0.1 5:0.1
 #: conditions of form of rounded_count
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 14: `eta ~ DLap(1/eps, 1/resolution)` draws a variable that was not drawn before
@@ -204,7 +204,7 @@ class RoundedCount(LatticeMechanism):
 #| (true by its normal form) ; output, line 16: `count` releases the same `value` on D and D'
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of rounded_count: 5 x unsat
+#: SMT-LIB script 1 of rounded_count: 6 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -230,6 +230,8 @@ class RoundedCount(LatticeMechanism):
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
 #| ; cost, line 11: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- v3) 1) 0)) (check-sat) (pop 1)
+#| ; cost, line 11: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #: SMT-LIB script 2 of rounded_count: 3 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
@@ -259,4 +261,4 @@ class RoundedCount(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (= (+ v1 (- 1)) 0) (and (<= (+ v2 (- 1)) 0) (<= (+ (- v2) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (- v0) 0) (>= (+ (- v0) (- 1)) 0))) (assert (or (<= (+ v2 (- 1)) 0) (>= (+ v2 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 723035d89f149f8a4977d50dc2769c64e359c49e25e8ca57b79fe306e267dbde
+#| sha256 013263fa17ab4b8bed6bbb6ac6fd6e2be00501e0e2e7ebae2a27b654b09a1c3d

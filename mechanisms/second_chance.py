@@ -54,9 +54,9 @@ class SecondChance(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `x`), public.
@@ -171,7 +171,7 @@ class SecondChance(LatticeMechanism):
         release.emit(Answer(above=x + eta >= T or x + xi >= T))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -210,10 +210,10 @@ class SecondChance(LatticeMechanism):
 #| witness 0 d:x
 #| witness 1 resolution
 #| witness 1 eps
-#| group 1 / 0 /
-#| group 1 /  / 0:0.1
+#| group 2 / 0 / 1:0.1
 #| group 8 / 2-3 / 4:0.1 5:0.1 6:0.1 7:0.1
 #| group 6 / 1 6-15 /
+#| group 1 / 0 /
 #: conditions of form of second_chance
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; defined, line 20: `out[0].above`: there is a record with this field (on D')
@@ -234,14 +234,12 @@ class SecondChance(LatticeMechanism):
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
-#| (push 1)
 #| (assert (<= (+ (- v0) 1) 0))
 #| ; defined, line 8: an input clause: the divisor is not 0
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
-#| (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of second_chance: 8 x unsat
+#: SMT-LIB script 2 of second_chance: 9 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -291,6 +289,8 @@ class SecondChance(LatticeMechanism):
 #| ; cost, line 12: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- v6) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
+#| ; cost, line 12: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #: SMT-LIB script 3 of second_chance: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
@@ -330,4 +330,4 @@ class SecondChance(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (- v0) 0) (>= (+ (- v0) (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 ea8cade02449fd96f28c97213b7cd5c71b7ed18bbed2c5680ab99a4fe70464ba
+#| sha256 9b94e3331e877e02b569b7f4139442624ed2d5af124a3a79c59c062aeebb80a5

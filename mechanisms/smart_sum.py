@@ -59,9 +59,9 @@ class SmartSum(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         M: an integer, public, where `M >= 1`.
@@ -208,7 +208,7 @@ class SmartSum(RefinedMechanism):
             yield release.emit(Prefix(value=next_), query=("q", i))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -271,7 +271,7 @@ class SmartSum(RefinedMechanism):
 #| group 11 / 0 4 6-7 10-13 15-23 /
 #| group 11 / 0 2 5-7 10-13 15-25 /
 #| group 1 / 5 10-11 /
-#| group 2 / 0-1 /
+#| group 3 / 1 3-4 /
 #: conditions of form of smart_sum
 #| (true by its normal form) ; hypotheses, line 8: the sensitivity is never negative
 #| (assumed) ; fresh, line 20: `eta1[i] ~ Lap(1/eps)` draws a variable that was not drawn before
@@ -292,7 +292,7 @@ class SmartSum(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 18: `last index of eta2 <= i` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of smart_sum: 24 x unsat
+#: SMT-LIB script 1 of smart_sum: 25 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; M
@@ -409,6 +409,8 @@ class SmartSum(RefinedMechanism):
 #| (push 1)
 #| (assert (or (<= (+ v9 1) 0) (and (<= v15 0) (<= (- v15) 0))))
 #| (assert (or (<= (- v9) 0) (and (<= (+ v15 (- 1)) 0) (<= (+ (- v15) 1) 0))))
+#| ; cost, line 12: the claim `2*eps` is never negative
+#| (push 1) (assert (< (* 2 v0) 0)) (check-sat) (pop 1)
 #| ; invariant, line 18: `alignment_cost <= 2*(1 if the differing index < i else 0)*eps` holds when loop 1 is reached
 #| ; invariant, line 18: `alignment_cost + abs(-(sum' - sum))*eps <= 2*(1 if the differing index < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v15 0)) (check-sat) (pop 1)
@@ -455,4 +457,4 @@ class SmartSum(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v2 0) (and (<= v3 0) (<= (- v3) 0)) (= (+ v4 (- 1)) 0) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v3 0) (>= (+ v3 (- 1)) 0))) (assert (or (<= (- v3) 0) (>= (+ (- v3) (- 1)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 f9cbf8842650b43f0bd4d8de8532502e21ecaf97cfc12b7d574856c3ad5de67d
+#| sha256 c9ae4edc30a529f97568d11af76cb864a57767ea37026a478768bbb261ed6dac

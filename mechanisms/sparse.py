@@ -64,9 +64,9 @@ class Sparse(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `f`), public.
@@ -222,7 +222,7 @@ class Sparse(LatticeMechanism):
                 break
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -284,9 +284,9 @@ class Sparse(LatticeMechanism):
 #| witness 1 resolution
 #| witness 1 c
 #| witness 1 eps
-#| full 31-32 36 42 46
+#| full 31-32 37 43 47
 #| group 2 / 0 / 1:0.1
-#| group 8 / 1-3 5 / 4:0.1 5:0.1
+#| group 9 / 1-3 5 / 4:0.1 5:0.1
 #| group 5 / 0 3 6 13 /
 #| group 10 / 3-5 8 10-12 14 20 22 24 28 /
 #| group 7 / 4-5 8 10-12 19 21-22 24 /
@@ -335,7 +335,7 @@ class Sparse(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 10: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of sparse: 31 x unsat
+#: SMT-LIB script 2 of sparse: 32 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -374,6 +374,8 @@ class Sparse(LatticeMechanism):
 #| (push 1) (assert (<= (* 2 p0) 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| ; scales, line 20: the scale in `eta[0] ~ DLap(sigma, 1/resolution)` is positive
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
+#| ; cost, line 15: the claim `eps` is never negative
+#| (push 1) (assert (< v1 0)) (check-sat) (pop 1)
 #| ; invariant, line 22: `count < c` holds when loop 1 is reached
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
 #| ; invariant, line 22: `(noisy_T' - noisy_T) == 1` holds when loop 1 is reached
@@ -639,4 +641,4 @@ class Sparse(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 911452d7ebe25caa34a2240cb86b4d0d214da0a2cd4dc6d03fba2b2da28f3a71
+#| sha256 9552912c3e048cb6047c8dbb056c2b688c66f13c58ca3021b1dad08d74bca718

@@ -56,9 +56,9 @@ class SumAll(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         Delta: a real number (in the unit of `q`), public, where `Delta > 0`.
@@ -177,7 +177,7 @@ class SumAll(RefinedMechanism):
         release.emit(Total(value=sum_ + eta))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -214,7 +214,6 @@ class SumAll(RefinedMechanism):
 #| eps
 #: plan of sum_all
 #| route acyclic
-#| invariant 1 (<= (abs (* -1 d:sum@1)) (* Delta i@1))
 #| invariant 1 (<= 0 i@1)
 #| invariant 1 (<= d:sum@1 (* (if (<= |len(q)| 1) 1 |len(q)|) Delta))
 #| invariant 1 (<= (* -1 (if (<= |len(q)| 1) 1 |len(q)|) Delta) d:sum@1)
@@ -227,14 +226,14 @@ class SumAll(RefinedMechanism):
 #| witness 1 eps
 #| full 3-4 9-10
 #| group 1 / 0 /
-#| group 1 / 11 /
-#| group 1 / 12 /
-#| group 1 / 6-7 10 6.1 6.2 6.3 /
-#| group 1 / 2-3 9-10 /
-#| group 2 / 0-1 /
-#| group 4 / 1 4-5 7-10 /
-#| group 1 / 4-7 9-10 15 9.2 /
-#| group 1 / 1 5-6 8-10 15 9.2 9.3 /
+#| group 2 / 3-4 8 10-11 /
+#| group 1 / 9 /
+#| group 1 / 5-7 5.1 5.2 5.3 /
+#| group 1 / 1-2 6-7 /
+#| group 3 / 1 3-4 /
+#| group 3 / 0 3-4 11-12 /
+#| group 1 / 0 3 5-6 8-9 12 8.2 8.3 /
+#| group 1 / 0 4-5 7-9 12 8.2 8.3 /
 #: conditions of form of sum_all
 #| (true by its normal form) ; fresh, line 19: `eta ~ Lap(max(len(q), 1)*Delta/eps)` draws a variable that was not drawn before
 #| (form: tags, constant fields or indices tell all paths apart) ; draws, line 19: the output determines which variables are drawn
@@ -243,12 +242,10 @@ class SumAll(RefinedMechanism):
 #| (assumed) ; output, line 16: where `for i, x in q` holds on D it holds on D'
 #| (assumed) ; output, line 16: where `for i, x in q` fails on D it fails on D'
 #| (true by its normal form) ; output, line 20: `total` releases the same `value` on D and D'
-#| (true by its normal form) ; invariant, line 16: `abs(-(sum' - sum)) <= Delta*i` holds when loop 1 is reached
 #| (true by its normal form) ; invariant, line 16: `0 <= i` holds when loop 1 is reached
 #| (true by its normal form) ; invariant, line 16: `(sum' - sum) <= Delta*i` holds when loop 1 is reached
 #| (true by its normal form) ; invariant, line 16: `-Delta*i <= (sum' - sum)` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
-#| (assumed) ; invariant, line 17: the invariant holds whenever the loop's test is reached
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
 #: SMT-LIB script 1 of sum_all: 1 x unsat
 #| (set-logic QF_LRA)
@@ -256,45 +253,51 @@ class SumAll(RefinedMechanism):
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 8: the sensitivity is never negative
 #| (assert (< v0 0)) (check-sat)
-#: SMT-LIB script 2 of sum_all: 7 x unsat
+#: SMT-LIB script 2 of sum_all: 8 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
-#| (declare-const v1 Real) ; len(q)
-#| (declare-const v2 Real) ; (1 if len(q) <= 1 else len(q))
-#| (declare-const v3 Real) ; i
-#| (declare-const v4 Real) ; (sum' - sum)
-#| (declare-const v5 Real) ; Delta
-#| (declare-const v6 Real) ; (q'[i] - q[i])
-#| (declare-const v7 Real) ; abs(-(q'[i] - q[i]) - (sum' - sum))
+#| (declare-const v1 Real) ; (sum' - sum)
+#| (declare-const v2 Real) ; abs(-(sum' - sum))
+#| (declare-const v3 Real) ; len(q)
+#| (declare-const v4 Real) ; (1 if len(q) <= 1 else len(q))
+#| (declare-const v5 Real) ; i
+#| (declare-const v6 Real) ; Delta
+#| (declare-const v7 Real) ; (q'[i] - q[i])
 #| (declare-const p0 Real) ; Delta*i
 #| (assert (< (- v0) 0))
+#| (push 1)
+#| (assert (<= (+ (- p0) v1) 0))
+#| (assert (<= (+ (- p0) (- v1)) 0))
+#| (assert (or (< v1 0) (= (+ v2 (- v1)) 0)))
+#| (assert (or (< (- v1) 0) (= (+ v2 v1) 0)))
 #| ; defined, line 19: `eps`: the divisor is not 0
 #| (push 1) (assert (= v0 0)) (check-sat) (pop 1)
+#| ; invariant, line 17: the invariant holds whenever the loop's test is reached
+#| (push 1) (assert (< (+ p0 (- v2)) 0)) (check-sat) (pop 1)
+#| (pop 1)
 #| ; defined, line 19: `eps`: the divisor is not 0 (on D')
 #| (push 1) (assert (= v0 0)) (check-sat) (pop 1)
 #| (push 1)
-#| (assert (or (<= (+ v1 (- 1)) 0) (and (<= (+ v2 (- v1)) 0) (<= (+ (- v2) v1) 0))))
-#| (assert (or (<= (+ (- v1) 2) 0) (and (<= (+ v2 (- 1)) 0) (<= (+ (- v2) 1) 0))))
+#| (assert (or (<= (+ v3 (- 1)) 0) (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))))
+#| (assert (or (<= (+ (- v3) 2) 0) (and (<= (+ v4 (- 1)) 0) (<= (+ (- v4) 1) 0))))
+#| ; cost, line 12: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| ; invariant, line 16: `(sum' - sum) <= (1 if len(q) <= 1 else len(q))*Delta` holds when loop 1 is reached
 #| ; invariant, line 16: `-(1 if len(q) <= 1 else len(q))*Delta <= (sum' - sum)` holds when loop 1 is reached
-#| (push 1) (assert (< v2 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< v4 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (- v3) 0))
-#| (assert (<= (+ (- p0) v4) 0))
-#| (assert (<= (+ (- p0) (- v4)) 0))
-#| (assert (<= (+ (- v5) v6) 0))
-#| (assert (<= (+ (- v5) (- v6)) 0))
-#| (assert (or (< (+ v6 v4) 0) (= (+ v7 (- v6) (- v4)) 0)))
-#| (assert (or (< (+ (- v6) (- v4)) 0) (= (+ v7 v6 v4) 0)))
-#| ; invariant, line 16: `abs(-(sum' - sum)) <= Delta*i` holds when loop 1 is reached
-#| (push 1) (assert (< (+ p0 v5 (- v7)) 0)) (check-sat) (pop 1)
+#| (assert (<= (- v5) 0))
+#| (assert (<= (+ (- p0) v1) 0))
+#| (assert (<= (+ (- p0) (- v1)) 0))
+#| (assert (<= (+ (- v6) v7) 0))
+#| (assert (<= (+ (- v6) (- v7)) 0))
 #| ; invariant, line 16: `0 <= i` holds when loop 1 is reached
-#| (push 1) (assert (<= (+ v3 2) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v5 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 16: `(sum' - sum) <= Delta*i` holds when loop 1 is reached
-#| (push 1) (assert (< (+ p0 v5 (- v6) (- v4)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ p0 v6 (- v7) (- v1)) 0)) (check-sat) (pop 1)
 #| ; invariant, line 16: `-Delta*i <= (sum' - sum)` holds when loop 1 is reached
-#| (push 1) (assert (< (+ p0 v5 v6 v4) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ p0 v6 v7 v1) 0)) (check-sat) (pop 1)
 #| (pop 1)
 #: SMT-LIB script 3 of sum_all: 1 x unsat
 #| (set-logic QF_NRA)
@@ -328,12 +331,13 @@ class SumAll(RefinedMechanism):
 #| (declare-const v3 Real) ; (sum' - sum)
 #| (declare-const v5 Real) ; i
 #| (declare-const v6 Real) ; (q'[i] - q[i])
+#| (assert (<= (- v5) 0))
 #| (assert (<= (+ (- (* v2 v5)) v3) 0))
-#| (assert (<= (+ (- (* v2 v5)) (- v3)) 0))
 #| (assert (<= (+ v5 (- v0) 1) 0))
 #| (assert (<= (+ (- v2) v6) 0))
 #| (assert (or (<= (+ v0 (- 1)) 0) (and (<= (+ v1 (- v0)) 0) (<= (+ (- v1) v0) 0))))
 #| (assert (or (<= (+ v1 (- v0)) 0) (>= (+ v1 (- v0) (- 1)) 0)))
+#| (assert (or (<= (+ (- v1) v0) 0) (>= (+ (- v1) v0 (- 1)) 0)))
 #| (assert (or (<= (+ (- v0) 2) 0) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0))))
 #| (assert (< (- v2) 0))
 #| ; invariant, line 16: `(sum' - sum) <= (1 if len(q) <= 1 else len(q))*Delta` holds when loop 1 is reached
@@ -403,4 +407,4 @@ class SumAll(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (check-sat)
 #: digest
-#| sha256 b9b76ab7719ef37cf2a486444a509762aa9485cd9f05b9ac734bc30dee33a6f5
+#| sha256 73c6ff3c645f4ef73704249b3fb748579bfe94c58af7bc55f42862eb34f73fd0

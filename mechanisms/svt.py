@@ -57,9 +57,9 @@ class Svt(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `Q`), public.
@@ -213,7 +213,7 @@ class Svt(LatticeMechanism):
                 yield release.emit(Answer(above=False), query=("Q", i))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -269,9 +269,9 @@ class Svt(LatticeMechanism):
 #| witness 1 Delta
 #| witness 1 eps
 #| witness 0 (@ d:Q i)
-#| full 20 22-23 28 32
+#| full 20 22-23 29 33
 #| group 1 / 2 /
-#| group 5 / 1 3-4 / 2:0.1
+#| group 6 / 1 3-4 / 2:0.1
 #| group 2 / 10 / 1:0.1
 #| group 8 / 3-4 7-10 18 22-23 25 /
 #| group 7 / 3-4 7 10 17 21 /
@@ -311,7 +311,7 @@ class Svt(LatticeMechanism):
 #| (assert (< (- p0) 0))
 #| ; hypotheses, line 8: the sensitivity is never negative
 #| (assert (< p0 0)) (check-sat)
-#: SMT-LIB script 2 of svt: 23 x unsat
+#: SMT-LIB script 2 of svt: 24 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; N
@@ -343,6 +343,8 @@ class Svt(LatticeMechanism):
 #| (push 1) (assert (<= (* 2 p0) 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| ; scales, line 17: the scale in `eta1 ~ DLap(2*(Delta*gamma)/eps, gamma)` is positive
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
+#| ; cost, line 14: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| ; invariant, line 20: `count < N` holds when loop 1 is reached
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -598,4 +600,4 @@ class Svt(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)) (and (<= (+ v2 (- 1)) 0) (<= (+ (- v2) 1) 0)) (= (+ v4 (- 1)) 0) (and (<= v3 0) (<= (- v3) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (assert (or (<= (+ v2 (- 1)) 0) (>= (+ v2 (- 2)) 0))) (assert (or (<= (+ (- v2) 1) 0) (>= (- v2) 0))) (assert (or (<= v3 0) (>= (+ v3 (- 1)) 0))) (assert (or (<= (- v3) 0) (>= (+ (- v3) (- 1)) 0))) (check-sat)
 #: digest
-#| sha256 77c32c70c83c1ed70819854aa43db07fe0b01e31f551ca07f7c729db38e130a2
+#| sha256 f82313947767aed139d32642210eb2e684da62d4b2d4db08dbb1b24cf51bc460

@@ -68,9 +68,9 @@ class SvtDiscrete(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         m: an integer, public, where `m >= 1`.
@@ -240,7 +240,7 @@ class SvtDiscrete(LatticeMechanism):
                 yield release.emit(Bottom(), query=("q", i))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -300,16 +300,16 @@ class SvtDiscrete(LatticeMechanism):
 #| witness 1 k
 #| witness 1 eps
 #| witness 0 (@ d:q i)
-#| full 16 18-19 21-22 27 31
+#| full 16 18-19 21-22 28 32
 #| group 1 /  / 0:0.1
-#| group 5 / 1-3 / 2:0.1
+#| group 6 / 1-3 / 2:0.1
 #| group 2 / 10 / 1:0.1
 #| group 7 / 3-4 7 9 17 21 23 /
 #| group 6 / 3-4 7 16 /
 #| group 4 / 3-4 7 9 18 22 24 /
-#| group 1 / 0 4 8-9 14 24-25 /
+#| group 1 / 1 4 8-9 14 25 /
 #| group 1 / 0 4 8-9 12 14 23-24 /
-#| group 1 / 0 4 8-9 15 25-26 /
+#| group 1 / 1 4 8-9 15 26 /
 #| group 1 / 0-2 6 10 15 /
 #| group 1 / 0-2 4 6 9 11 16-17 19 21 24 29-30 /
 #| group 1 / 1 4 6 9 15-16 18 20 29 /
@@ -341,7 +341,7 @@ class SvtDiscrete(LatticeMechanism):
 #| (declare-const p0 Real) ; g*m
 #| ; hypotheses, line 10: the sensitivity is never negative
 #| (assert (< p0 0)) (assert (> p0 0)) (check-sat)
-#: SMT-LIB script 2 of svt_discrete: 20 x unsat
+#: SMT-LIB script 2 of svt_discrete: 21 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -367,6 +367,8 @@ class SvtDiscrete(LatticeMechanism):
 #| (push 1) (assert (<= (* 2 p0) 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| ; scales, line 20: the scale in `eta ~ DLap(2*Delta/eps, g)` is positive
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
+#| ; cost, line 15: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| ; invariant, line 23: `count < k` holds when loop 1 is reached
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -429,129 +431,127 @@ class SvtDiscrete(LatticeMechanism):
 #: SMT-LIB script 3 of svt_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; g
-#| (declare-const v1 Real) ; m
-#| (declare-const v2 Real) ; records so far
-#| (declare-const v3 Real) ; i
-#| (declare-const v4 Real) ; eta
-#| (declare-const v5 Real) ; nu[i]
-#| (declare-const v6 Real) ; q[i]
-#| (declare-const v7 Real) ; t
-#| (declare-const v8 Bool) ; out[records so far] is top
-#| (declare-const v9 Bool) ; out[i] is top
-#| (declare-const v10 Real) ; (g*m - (q'[i] - q[i])*g if out[i] is top else 0)
-#| (declare-const v11 Real) ; (q'[i] - q[i])
-#| (assert (< (* (- 2) v0 v1) 0))
-#| (assert (and (<= (+ v2 (- v3)) 0) (<= (+ (- v2) v3) 0)))
-#| (assert (<= (+ v4 (- v5) (- v6) v7) 0))
-#| (assert v8)
-#| (assert (or (not v9) (= (+ v10 (* v11 v0) (- (* v0 v1))) 0)))
-#| (assert (<= (+ (- v1) 1) 0))
-#| (assert (or (not (and (<= (+ v2 (- v3)) 0) (<= (+ (- v2) v3) 0))) (and (or (not v8) v9) (or (not v9) v8))))
+#| (declare-const v1 Real) ; records so far
+#| (declare-const v2 Real) ; i
+#| (declare-const v3 Real) ; eta
+#| (declare-const v4 Real) ; nu[i]
+#| (declare-const v5 Real) ; q[i]
+#| (declare-const v6 Real) ; t
+#| (declare-const v7 Bool) ; out[records so far] is top
+#| (declare-const v8 Bool) ; out[i] is top
+#| (declare-const v9 Real) ; (g*m - (q'[i] - q[i])*g if out[i] is top else 0)
+#| (declare-const v10 Real) ; (q'[i] - q[i])
+#| (declare-const v11 Real) ; m
+#| (assert (< (- v0) 0))
+#| (assert (and (<= (+ v1 (- v2)) 0) (<= (+ (- v1) v2) 0)))
+#| (assert (<= (+ v3 (- v4) (- v5) v6) 0))
+#| (assert v7)
+#| (assert (or (not v8) (= (+ v9 (* v10 v0) (- (* v0 v11))) 0)))
+#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v1) v2) 0))) (and (or (not v7) v8) (or (not v8) v7))))
 #| ; output, line 25: where `query + nu[i] >= noisy_T` holds on D it holds on D'
-#| (assert (< (+ v10 (* v11 v0) (- (* v4 v0)) (- (* v0 v1)) (* v0 v5) (* v0 v6) (- (* v0 v7))) 0)) (check-sat)
+#| (assert (< (+ v9 (* v10 v0) (- (* v3 v0)) (- (* v0 v11)) (* v0 v4) (* v0 v5) (- (* v0 v6))) 0)) (check-sat)
 #: SMT-LIB script 4 of svt_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; g
-#| (declare-const v1 Real) ; m
-#| (declare-const v2 Real) ; records so far
-#| (declare-const v3 Real) ; i
-#| (declare-const v4 Real) ; eta
-#| (declare-const v5 Real) ; nu[i]
-#| (declare-const v6 Real) ; q[i]
-#| (declare-const v7 Real) ; t
-#| (declare-const v8 Bool) ; out[records so far] is top
-#| (declare-const v9 Bool) ; out[i] is top
-#| (declare-const v10 Real) ; (g*m - (q'[i] - q[i])*g if out[i] is top else 0)
-#| (declare-const v11 Real) ; (q'[i] - q[i])
-#| (assert (< (* (- 2) v0 v1) 0))
-#| (assert (and (<= (+ v2 (- v3)) 0) (<= (+ (- v2) v3) 0)))
-#| (assert (< (+ (- v4) v5 v6 (- v7)) 0))
-#| (assert (not v8))
-#| (assert (or v9 (= v10 0)))
-#| (assert (<= (+ v11 (- v1)) 0))
-#| (assert (<= (+ (- v1) 1) 0))
-#| (assert (or (not (and (<= (+ v2 (- v3)) 0) (<= (+ (- v2) v3) 0))) (and (or (not v8) v9) (or (not v9) v8))))
+#| (declare-const v1 Real) ; records so far
+#| (declare-const v2 Real) ; i
+#| (declare-const v3 Real) ; eta
+#| (declare-const v4 Real) ; nu[i]
+#| (declare-const v5 Real) ; q[i]
+#| (declare-const v6 Real) ; t
+#| (declare-const v7 Bool) ; out[records so far] is top
+#| (declare-const v8 Bool) ; out[i] is top
+#| (declare-const v9 Real) ; (g*m - (q'[i] - q[i])*g if out[i] is top else 0)
+#| (declare-const v10 Real) ; (q'[i] - q[i])
+#| (declare-const v11 Real) ; m
+#| (assert (< (* (- 2) v0 v11) 0))
+#| (assert (and (<= (+ v1 (- v2)) 0) (<= (+ (- v1) v2) 0)))
+#| (assert (< (+ (- v3) v4 v5 (- v6)) 0))
+#| (assert (not v7))
+#| (assert (or v8 (= v9 0)))
+#| (assert (<= (+ v10 (- v11)) 0))
+#| (assert (<= (+ (- v11) 1) 0))
+#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v1) v2) 0))) (and (or (not v7) v8) (or (not v8) v7))))
 #| ; output, line 25: where `query + nu[i] >= noisy_T` fails on D it fails on D'
-#| (assert (<= (+ (- v10) (- (* v11 v0)) (* v4 v0) (* v0 v1) (- (* v0 v5)) (- (* v0 v6)) (* v0 v7)) 0)) (check-sat)
+#| (assert (<= (+ (- v9) (- (* v10 v0)) (* v3 v0) (* v0 v11) (- (* v0 v4)) (- (* v0 v5)) (* v0 v6)) 0)) (check-sat)
 #: SMT-LIB script 5 of svt_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; g
-#| (declare-const v1 Real) ; m
-#| (declare-const v2 Real) ; records so far
-#| (declare-const v3 Real) ; i
-#| (declare-const v4 Real) ; eta
-#| (declare-const v5 Real) ; nu[i]
-#| (declare-const v6 Real) ; q[i]
-#| (declare-const v7 Real) ; t
-#| (declare-const v8 Bool) ; out[records so far] is top
-#| (declare-const v9 Bool) ; out[i] is top
-#| (declare-const v10 Real) ; (g*m - (q'[i] - q[i])*g if out[i] is top else 0)
-#| (declare-const v11 Real) ; (q'[i] - q[i])
-#| (assert (< (* (- 2) v0 v1) 0))
-#| (assert (and (<= (+ v2 (- v3)) 0) (<= (+ (- v2) v3) 0)))
-#| (assert (<= (+ v4 (- v5) (- v6) v7) 0))
-#| (assert v8)
-#| (assert (or (not v9) (= (+ v10 (* v11 v0) (- (* v0 v1))) 0)))
-#| (assert (<= (+ (- v1) 1) 0))
-#| (assert (or (not (and (<= (+ v2 (- v3)) 0) (<= (+ (- v2) v3) 0))) (and (or (not v8) v9) (or (not v9) v8))))
+#| (declare-const v1 Real) ; records so far
+#| (declare-const v2 Real) ; i
+#| (declare-const v3 Real) ; eta
+#| (declare-const v4 Real) ; nu[i]
+#| (declare-const v5 Real) ; q[i]
+#| (declare-const v6 Real) ; t
+#| (declare-const v7 Bool) ; out[records so far] is top
+#| (declare-const v8 Bool) ; out[i] is top
+#| (declare-const v9 Real) ; (g*m - (q'[i] - q[i])*g if out[i] is top else 0)
+#| (declare-const v10 Real) ; (q'[i] - q[i])
+#| (declare-const v11 Real) ; m
+#| (assert (< (- v0) 0))
+#| (assert (and (<= (+ v1 (- v2)) 0) (<= (+ (- v1) v2) 0)))
+#| (assert (<= (+ v3 (- v4) (- v5) v6) 0))
+#| (assert v7)
+#| (assert (or (not v8) (= (+ v9 (* v10 v0) (- (* v0 v11))) 0)))
+#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v1) v2) 0))) (and (or (not v7) v8) (or (not v8) v7))))
 #| ; output, line 25: where `query + nu[i] >= noisy_T` holds on D it holds on D'
-#| (assert (< (+ v10 (* v11 v0) (- (* v4 v0)) (- (* v0 v1)) (* v0 v5) (* v0 v6) (- (* v0 v7))) 0)) (check-sat)
+#| (assert (< (+ v9 (* v10 v0) (- (* v3 v0)) (- (* v0 v11)) (* v0 v4) (* v0 v5) (- (* v0 v6))) 0)) (check-sat)
 #: SMT-LIB script 6 of svt_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; g
-#| (declare-const v1 Real) ; m
+#| (declare-const v11 Real) ; m
 #| (declare-const v12 Real) ; count
 #| (declare-const v13 Real) ; k
 #| (declare-const v14 Real) ; alignment_cost
 #| (declare-const v15 Real) ; abs(-g*m)
-#| (assert (< (* (- 2) v0 v1) 0))
+#| (assert (< (* (- 2) v0 v11) 0))
 #| (assert (< (- v0) 0))
 #| (assert (<= (+ v12 (- v13) 1) 0))
-#| (assert (<= (+ v14 (* (- (/ 1 2)) v15 v13) (* (- (/ 1 2)) v12 v0 v1)) 0))
-#| (assert (or (< (* v0 v1) 0) (= (+ v15 (- (* v0 v1))) 0)))
-#| (assert (<= (+ (- v1) 1) 0))
+#| (assert (<= (+ v14 (* (- (/ 1 2)) v15 v13) (* (- (/ 1 2)) v12 v0 v11)) 0))
+#| (assert (or (< (* v0 v11) 0) (= (+ v15 (- (* v0 v11))) 0)))
+#| (assert (<= (+ (- v11) 1) 0))
 #| ; cost, line 15: the alignment costs at most `eps`
-#| (assert (< (+ (- v14) (* v0 v13 v1)) 0)) (check-sat)
+#| (assert (< (+ (- v14) (* v0 v13 v11)) 0)) (check-sat)
 #: SMT-LIB script 7 of svt_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; g
-#| (declare-const v1 Real) ; m
-#| (declare-const v2 Real) ; records so far
-#| (declare-const v3 Real) ; i
-#| (declare-const v8 Bool) ; out[records so far] is top
-#| (declare-const v9 Bool) ; out[i] is top
-#| (declare-const v11 Real) ; (q'[i] - q[i])
+#| (declare-const v1 Real) ; records so far
+#| (declare-const v2 Real) ; i
+#| (declare-const v7 Bool) ; out[records so far] is top
+#| (declare-const v8 Bool) ; out[i] is top
+#| (declare-const v10 Real) ; (q'[i] - q[i])
+#| (declare-const v11 Real) ; m
 #| (declare-const v12 Real) ; count
 #| (declare-const v13 Real) ; k
 #| (declare-const v14 Real) ; alignment_cost
 #| (declare-const v15 Real) ; abs(-g*m)
 #| (declare-const v16 Real) ; abs(g*m - (q'[i] - q[i])*g)
 #| (declare-const v17 Real) ; (abs(g*m - (q'[i] - q[i])*g) if out[i] is top else 0)
-#| (assert (< (* (- 2) v0 v1) 0))
+#| (assert (< (* (- 2) v0 v11) 0))
 #| (assert (< (- v0) 0))
 #| (assert (<= (+ v12 (- v13) 1) 0))
-#| (assert (and (<= (+ v2 (- v3)) 0) (<= (+ (- v2) v3) 0)))
-#| (assert (<= (+ v14 (* (- (/ 1 2)) v15 v13) (* (- (/ 1 2)) v12 v0 v1)) 0))
-#| (assert v8)
+#| (assert (and (<= (+ v1 (- v2)) 0) (<= (+ (- v1) v2) 0)))
+#| (assert (<= (+ v14 (* (- (/ 1 2)) v15 v13) (* (- (/ 1 2)) v12 v0 v11)) 0))
+#| (assert v7)
 #| (assert (<= (+ (- v12) v13 (- 1)) 0))
-#| (assert (<= (+ v11 (- v1)) 0))
-#| (assert (<= (+ (- v11) (- v1)) 0))
-#| (assert (or (< (+ (- v11) v1) 0) (= (+ v16 (* v11 v0) (- (* v0 v1))) 0)))
-#| (assert (or (not v9) (= (+ v17 (- v16)) 0)))
-#| (assert (or (< (* v0 v1) 0) (= (+ v15 (- (* v0 v1))) 0)))
-#| (assert (<= (+ (- v1) 1) 0))
-#| (assert (or (not (and (<= (+ v2 (- v3)) 0) (<= (+ (- v2) v3) 0))) (and (or (not v8) v9) (or (not v9) v8))))
+#| (assert (<= (+ v10 (- v11)) 0))
+#| (assert (<= (+ (- v10) (- v11)) 0))
+#| (assert (or (< (+ (- v10) v11) 0) (= (+ v16 (* v10 v0) (- (* v0 v11))) 0)))
+#| (assert (or (not v8) (= (+ v17 (- v16)) 0)))
+#| (assert (or (< (* v0 v11) 0) (= (+ v15 (- (* v0 v11))) 0)))
+#| (assert (<= (+ (- v11) 1) 0))
+#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v1) v2) 0))) (and (or (not v7) v8) (or (not v8) v7))))
 #| ; cost, line 15: the alignment costs at most `eps`
-#| (assert (< (+ (- v14) (* (- (/ 1 4)) v17) (* v0 v13 v1)) 0)) (check-sat)
+#| (assert (< (+ (- v14) (* (- (/ 1 4)) v17) (* v0 v13 v11)) 0)) (check-sat)
 #: SMT-LIB script 8 of svt_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; g
-#| (declare-const v1 Real) ; m
-#| (declare-const v2 Real) ; records so far
-#| (declare-const v3 Real) ; i
-#| (declare-const v8 Bool) ; out[records so far] is top
-#| (declare-const v9 Bool) ; out[i] is top
-#| (declare-const v11 Real) ; (q'[i] - q[i])
+#| (declare-const v1 Real) ; records so far
+#| (declare-const v2 Real) ; i
+#| (declare-const v7 Bool) ; out[records so far] is top
+#| (declare-const v8 Bool) ; out[i] is top
+#| (declare-const v10 Real) ; (q'[i] - q[i])
+#| (declare-const v11 Real) ; m
 #| (declare-const v12 Real) ; count
 #| (declare-const v13 Real) ; k
 #| (declare-const v14 Real) ; alignment_cost
@@ -559,36 +559,36 @@ class SvtDiscrete(LatticeMechanism):
 #| (declare-const v16 Real) ; abs(g*m - (q'[i] - q[i])*g)
 #| (declare-const v17 Real) ; (abs(g*m - (q'[i] - q[i])*g) if out[i] is top else 0)
 #| (assert (< (- v0) 0))
-#| (assert (and (<= (+ v2 (- v3)) 0) (<= (+ (- v2) v3) 0)))
-#| (assert (<= (+ v14 (* (- (/ 1 2)) v15 v13) (* (- (/ 1 2)) v12 v0 v1)) 0))
-#| (assert v8)
-#| (assert (<= (+ v11 (- v1)) 0))
-#| (assert (<= (+ (- v11) (- v1)) 0))
-#| (assert (or (< (+ (- v11) v1) 0) (= (+ v16 (* v11 v0) (- (* v0 v1))) 0)))
-#| (assert (or (not v9) (= (+ v17 (- v16)) 0)))
-#| (assert (or (not (and (<= (+ v2 (- v3)) 0) (<= (+ (- v2) v3) 0))) (and (or (not v8) v9) (or (not v9) v8))))
+#| (assert (and (<= (+ v1 (- v2)) 0) (<= (+ (- v1) v2) 0)))
+#| (assert (<= (+ v14 (* (- (/ 1 2)) v15 v13) (* (- (/ 1 2)) v12 v0 v11)) 0))
+#| (assert v7)
+#| (assert (<= (+ v10 (- v11)) 0))
+#| (assert (<= (+ (- v10) (- v11)) 0))
+#| (assert (or (< (+ (- v10) v11) 0) (= (+ v16 (* v10 v0) (- (* v0 v11))) 0)))
+#| (assert (or (not v8) (= (+ v17 (- v16)) 0)))
+#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v1) v2) 0))) (and (or (not v7) v8) (or (not v8) v7))))
 #| ; invariant, line 23: `alignment_cost <= (abs(-g*m)*eps*k + count*eps*g*m)/(2*g*k*m)` holds when loop 1 is reached
-#| (assert (< (+ (- v14) (* (- (/ 1 4)) v17) (* (/ 1 2) v15 v13) (* (/ 1 2) v12 v0 v1) (* (/ 1 2) v0 v1)) 0)) (check-sat)
+#| (assert (< (+ (- v14) (* (- (/ 1 4)) v17) (* (/ 1 2) v15 v13) (* (/ 1 2) v12 v0 v11) (* (/ 1 2) v0 v11)) 0)) (check-sat)
 #: SMT-LIB script 9 of svt_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; g
-#| (declare-const v1 Real) ; m
-#| (declare-const v2 Real) ; records so far
-#| (declare-const v3 Real) ; i
-#| (declare-const v8 Bool) ; out[records so far] is top
-#| (declare-const v9 Bool) ; out[i] is top
+#| (declare-const v1 Real) ; records so far
+#| (declare-const v2 Real) ; i
+#| (declare-const v7 Bool) ; out[records so far] is top
+#| (declare-const v8 Bool) ; out[i] is top
+#| (declare-const v11 Real) ; m
 #| (declare-const v12 Real) ; count
 #| (declare-const v13 Real) ; k
 #| (declare-const v14 Real) ; alignment_cost
 #| (declare-const v15 Real) ; abs(-g*m)
 #| (declare-const v17 Real) ; (abs(g*m - (q'[i] - q[i])*g) if out[i] is top else 0)
-#| (assert (and (<= (+ v2 (- v3)) 0) (<= (+ (- v2) v3) 0)))
-#| (assert (<= (+ v14 (* (- (/ 1 2)) v15 v13) (* (- (/ 1 2)) v12 v0 v1)) 0))
-#| (assert (not v8))
-#| (assert (or v9 (= v17 0)))
-#| (assert (or (not (and (<= (+ v2 (- v3)) 0) (<= (+ (- v2) v3) 0))) (and (or (not v8) v9) (or (not v9) v8))))
+#| (assert (and (<= (+ v1 (- v2)) 0) (<= (+ (- v1) v2) 0)))
+#| (assert (<= (+ v14 (* (- (/ 1 2)) v15 v13) (* (- (/ 1 2)) v12 v0 v11)) 0))
+#| (assert (not v7))
+#| (assert (or v8 (= v17 0)))
+#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v1) v2) 0))) (and (or (not v7) v8) (or (not v8) v7))))
 #| ; invariant, line 23: `alignment_cost <= (abs(-g*m)*eps*k + count*eps*g*m)/(2*g*k*m)` holds when loop 1 is reached
-#| (assert (< (+ (- v14) (* (- (/ 1 4)) v17) (* (/ 1 2) v15 v13) (* (/ 1 2) v12 v0 v1)) 0)) (check-sat)
+#| (assert (< (+ (- v14) (* (- (/ 1 4)) v17) (* (/ 1 2) v15 v13) (* (/ 1 2) v12 v0 v11)) 0)) (check-sat)
 #: SMT-LIB script 10 of svt_discrete: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; m
@@ -659,4 +659,4 @@ class SvtDiscrete(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v6 (- 1)) 0) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0) (and (<= v2 0) (<= (- v2) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (check-sat)
 #: digest
-#| sha256 1fb2f51e9b0778a38365429cc520519fbef4b4c6149ad9281d25a89a70e62512
+#| sha256 585f4fb39f03e6c28180b7782c3cd68be387aca72a61b018fc38b9829d5ebeee

@@ -60,9 +60,9 @@ class SvtMonotone(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `q`), public.
@@ -217,7 +217,7 @@ class SvtMonotone(LatticeMechanism):
                 break
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -282,9 +282,9 @@ class SvtMonotone(LatticeMechanism):
 #| witness true down:q
 #| witness false le:q
 #| witness true ge:q
-#| full 51-52 60 65
+#| full 51-52 61 66
 #| group 2 / 0 / 1:0.1
-#| group 7 / 2-4 / 4:0.1 5:0.1
+#| group 8 / 2-4 / 4:0.1 5:0.1
 #| group 3 / 15 17 / 2:0.1
 #| group 15 / 3-5 7 9-11 13-14 20-21 23 25 27-32 40 / 9:1 14:1
 #| group 14 / 2 4-5 7 9-11 13 16 18-20 22 24 26-28 30 34 36 38 / 9:1 13:1
@@ -326,7 +326,7 @@ class SvtMonotone(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 12: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of svt_monotone: 50 x unsat
+#: SMT-LIB script 2 of svt_monotone: 51 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -372,6 +372,8 @@ class SvtMonotone(LatticeMechanism):
 #| (push 1) (assert (<= (* 2 p0) 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| ; scales, line 20: the scale in `eta ~ DLap(2/eps, 1/resolution)` is positive
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
+#| ; cost, line 17: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| ; invariant, line 23: `count < N` holds when loop 1 is reached
 #| (push 1) (assert (<= v4 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -751,4 +753,4 @@ class SvtMonotone(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v9 (- 1)) 0) (<= (+ (- v9) 1) 0)) (= (+ v8 (- 1)) 0) (not v4) v5 (not v6) v7)) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v9 (- 1)) 0) (>= (+ v9 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 6a4db204f580ab20df16a9f79d9d46f83af5279c657014cdf712da57d0e2d92d
+#| sha256 ffbe6dccd1bc48fec6228451e03518c27f45dbe1b95fad0aa92cf0bcc11587d6

@@ -67,9 +67,9 @@ class SvtWithGap(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `q`), public.
@@ -223,7 +223,7 @@ class SvtWithGap(LatticeMechanism):
                 break
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -277,9 +277,9 @@ class SvtWithGap(LatticeMechanism):
 #| witness 1 resolution
 #| witness 1 k
 #| witness 1 eps
-#| full 35-36 42 46
+#| full 35-36 43 47
 #| group 2 / 0 / 1:0.1
-#| group 9 / 1-3 / 6:0.1 7:0.1
+#| group 10 / 1-3 / 6:0.1 7:0.1
 #| group 3 / 10 / 0:0.1 2:0.1
 #| group 9 / 3-4 7-9 17 19 21 / 0:0.1
 #| group 8 / 3-4 7-9 16 18-19 21 / 0:0.1
@@ -320,7 +320,7 @@ class SvtWithGap(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of svt_with_gap: 34 x unsat
+#: SMT-LIB script 2 of svt_with_gap: 35 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -360,6 +360,8 @@ class SvtWithGap(LatticeMechanism):
 #| (push 1) (assert (<= (* 2 p0) 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| ; scales, line 20: the scale in `eta ~ DLap(1/e0, 1/resolution)` is positive
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
+#| ; cost, line 14: the claim `eps` is never negative
+#| (push 1) (assert (< v1 0)) (check-sat) (pop 1)
 #| ; invariant, line 22: `count < k` holds when loop 1 is reached
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -601,4 +603,4 @@ class SvtWithGap(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 61c00e93ede43d904186d0f36f7297557669dc9cf1bf81be0d080b5513a904da
+#| sha256 05c536b23a2bc0c3a0320a2c3fa4633de26d5fffda1002aa5f15c1ab0958dfd9

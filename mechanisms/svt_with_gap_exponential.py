@@ -67,9 +67,9 @@ class SvtWithGapExponential(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `q`), public.
@@ -233,7 +233,7 @@ class SvtWithGapExponential(LatticeMechanism):
                 break
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -293,9 +293,9 @@ class SvtWithGapExponential(LatticeMechanism):
 #| witness 1 k
 #| witness 1/2 theta
 #| witness 1 eps
-#| full 10-11 16-18 22 47-48 50 52-53 57 61
+#| full 10-11 16-18 22 47-48 51 53-54 58 62
 #| group 2 / 0 / 1:0.1
-#| group 5 / 4-5 / 1:0.1 3:0.1 4:0.1
+#| group 6 / 1 4-5 / 1:0.1 3:0.1 4:0.1
 #| group 7 / 1 6-7 / 1:0.1 3:0.1 4:0.1 6:0.1
 #| group 1 / 12-13 /
 #| group 1 / 21-22 /
@@ -351,19 +351,19 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of svt_with_gap_exponential: 39 x unsat
+#: SMT-LIB script 2 of svt_with_gap_exponential: 40 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; resolution
-#| (declare-const v2 Real) ; i
-#| (declare-const v3 Real) ; records so far
-#| (declare-const v4 Real) ; len(q)
-#| (declare-const v5 Real) ; T
-#| (declare-const v6 Bool) ; out[records so far] is top
-#| (declare-const v7 Bool) ; out[i] is top
-#| (declare-const v8 Real) ; ((resolution - (q'[i] - q[i]))/resolution if out[i] is top else 0)
-#| (declare-const v9 Real) ; cost
-#| (declare-const v10 Real) ; eps
+#| (declare-const v2 Real) ; eps
+#| (declare-const v3 Real) ; i
+#| (declare-const v4 Real) ; records so far
+#| (declare-const v5 Real) ; len(q)
+#| (declare-const v6 Real) ; T
+#| (declare-const v7 Bool) ; out[records so far] is top
+#| (declare-const v8 Bool) ; out[i] is top
+#| (declare-const v9 Real) ; ((resolution - (q'[i] - q[i]))/resolution if out[i] is top else 0)
+#| (declare-const v10 Real) ; cost
 #| (declare-const p0 Real) ; eps*theta
 #| (declare-const p1 Real) ; 1/(eps*theta)
 #| (declare-const p2 Real) ; 1/resolution
@@ -381,6 +381,8 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (declare-const p14 Real) ; (abs(((q'[i] - q[i]) - resolution)/resolution) if out[i] is top else 0)/k
 #| (assert (<= (+ (- v0) 1) 0))
 #| (assert (<= (+ (- v1) 1) 0))
+#| (push 1)
+#| (assert (< (- v2) 0))
 #| ; defined, line 18: `k`: the divisor is not 0
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; defined, line 19: `e0`: the divisor is not 0
@@ -391,6 +393,9 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
 #| ; scales, line 19: the scale in `eta ~ DExp(1/e0, 1/resolution)` is positive
 #| (push 1) (assert (<= p2 0)) (assert (> p2 0)) (check-sat) (pop 1)
+#| ; cost, line 14: the claim `eps` is never negative
+#| (push 1) (assert (< v2 0)) (check-sat) (pop 1)
+#| (pop 1)
 #| (push 1)
 #| (assert (<= (- p3) 0))
 #| ; defined, line 18: `k`: the divisor is not 0 (on D')
@@ -411,71 +416,71 @@ class SvtWithGapExponential(LatticeMechanism):
 #| ; scales, line 23: the scale in `xi[i] ~ DExp(2/e1, 1/resolution)` is positive
 #| (push 1) (assert (<= (* (- 2) p4) 0)) (assert (< p4 0)) (check-sat) (pop 1)
 #| (push 1)
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
 #| (assert (<= (- p5) 0))
-#| (assert (<= (+ v5 (* (- 2) p4) (- p6) p7 p3 (- p8) (- p5)) 0))
-#| (assert v6)
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v6) v7) (or (not v7) v6))))
+#| (assert (<= (+ v6 (* (- 2) p4) (- p6) p7 p3 (- p8) (- p5)) 0))
+#| (assert v7)
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v7) v8) (or (not v8) v7))))
 #| (assert (<= (+ p9 (- 1)) 0))
-#| (assert (or (not v7) (= (+ v8 p9 (- 1)) 0)))
+#| (assert (or (not v8) (= (+ v9 p9 (- 1)) 0)))
 #| ; defined, line 23: `resolution`: the divisor is not 0 (on D')
 #| (push 1) (assert (and (<= v1 0) (<= (- v1) 0))) (check-sat) (pop 1)
 #| ; defined, line 35: `q[i]`: the index is in range (on D')
 #| ; defined, line 35: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v7) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v8) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; support, line 35: the aligned `xi[...]` stays at or above 0
-#| (push 1) (assert (< (+ v8 p5) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v9 p5) 0)) (check-sat) (pop 1)
 #| ; output, line 25: where `gap >= 0` holds on D it holds on D'
-#| (push 1) (assert (< (+ v8 (- v5) (- 1) (* 2 p4) p6 (- p7) p9 (- p3) p8 p5) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v9 (- v6) (- 1) (* 2 p4) p6 (- p7) p9 (- p3) p8 p5) 0)) (check-sat) (pop 1)
 #| ; output, line 26: `top` releases the same `gap` on D and D'
-#| (push 1) (assert (not (= (+ (- v8) (- p9) 1) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (not (= (+ (- v9) (- p9) 1) 0))) (check-sat) (pop 1)
 #| ; invariant, line 22: `0 <= i` holds when loop 1 is reached
-#| (push 1) (assert (<= (+ v2 2) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v3 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 22: `records so far == i` holds when loop 1 is reached
-#| (push 1) (assert (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))) (check-sat) (pop 1)
 #| ; invariant, line 22: `last index of xi < i` holds when loop 1 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
 #| (assert (<= (- p5) 0))
-#| (assert (< (+ (- v5) (* 2 p4) p6 (- p7) (- p3) p8 p5) 0))
-#| (assert (not v6))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v6) v7) (or (not v7) v6))))
+#| (assert (< (+ (- v6) (* 2 p4) p6 (- p7) (- p3) p8 p5) 0))
+#| (assert (not v7))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v7) v8) (or (not v8) v7))))
 #| (assert (<= (+ p9 (- 1)) 0))
-#| (assert (or v7 (= v8 0)))
+#| (assert (or v8 (= v9 0)))
 #| ; defined, line 23: `resolution`: the divisor is not 0 (on D')
 #| (push 1) (assert (and (<= v1 0) (<= (- v1) 0))) (check-sat) (pop 1)
 #| ; defined, line 35: `q[i]`: the index is in range (on D')
 #| ; defined, line 35: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v7) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v8) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; support, line 35: the aligned `xi[...]` stays at or above 0
-#| (push 1) (assert (< (+ v8 p5) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v9 p5) 0)) (check-sat) (pop 1)
 #| ; output, line 25: where `gap >= 0` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v8) v5 1 (* (- 2) p4) (- p6) p7 (- p9) p3 (- p8) (- p5)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v9) v6 1 (* (- 2) p4) (- p6) p7 (- p9) p3 (- p8) (- p5)) 0)) (check-sat) (pop 1)
 #| ; invariant, line 22: `0 <= i` holds when loop 1 is reached
-#| (push 1) (assert (<= (+ v2 2) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ v3 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 22: `records so far == i` holds when loop 1 is reached
-#| (push 1) (assert (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))) (check-sat) (pop 1)
 #| ; invariant, line 22: `last index of xi < i` holds when loop 1 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (+ v9 (- v10) (- p10) p11) 0))
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
+#| (assert (<= (+ v10 (- v2) (- p10) p11) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
 #| (assert (<= (- p5) 0))
-#| (assert (<= (+ v5 (* (- 2) p4) (- p6) p7 p3 (- p8) (- p5)) 0))
-#| (assert v6)
-#| (assert (< (+ (- v9) v10 (* 2 p10) (* (- 2) p11)) 0))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v6) v7) (or (not v7) v6))))
+#| (assert (<= (+ v6 (* (- 2) p4) (- p6) p7 p3 (- p8) (- p5)) 0))
+#| (assert v7)
+#| (assert (< (+ (- v10) v2 (* 2 p10) (* (- 2) p11)) 0))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v7) v8) (or (not v8) v7))))
 #| (assert (<= (+ p9 (- 1)) 0))
-#| (assert (or (not v7) (= (+ v8 p9 (- 1)) 0)))
+#| (assert (or (not v8) (= (+ v9 p9 (- 1)) 0)))
 #| ; defined, line 23: `e1`: the divisor is not 0 (on D')
 #| ; defined, line 24: `e1`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (- p10) p11) 0)) (check-sat) (pop 1)
@@ -483,26 +488,26 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (push 1) (assert (and (<= v1 0) (<= (- v1) 0))) (check-sat) (pop 1)
 #| ; defined, line 35: `q[i]`: the index is in range (on D')
 #| ; defined, line 35: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v7) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v8) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; support, line 35: the aligned `xi[...]` stays at or above 0
-#| (push 1) (assert (< (+ v8 p5) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v9 p5) 0)) (check-sat) (pop 1)
 #| ; output, line 25: where `gap >= 0` holds on D it holds on D'
-#| (push 1) (assert (< (+ v8 (- v5) (- 1) (* 2 p4) p6 (- p7) p9 (- p3) p8 p5) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v9 (- v6) (- 1) (* 2 p4) p6 (- p7) p9 (- p3) p8 p5) 0)) (check-sat) (pop 1)
 #| ; output, line 26: `top` releases the same `gap` on D and D'
-#| (push 1) (assert (not (= (+ (- v8) (- p9) 1) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (not (= (+ (- v9) (- p9) 1) 0))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (<= (+ v9 (- v10) (- p10) p11) 0))
-#| (assert (<= (- v2) 0))
-#| (assert (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0)))
-#| (assert (<= (+ v2 (- v4) 1) 0))
+#| (assert (<= (+ v10 (- v2) (- p10) p11) 0))
+#| (assert (<= (- v3) 0))
+#| (assert (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0)))
+#| (assert (<= (+ v3 (- v5) 1) 0))
 #| (assert (<= (- p5) 0))
-#| (assert (< (+ (- v5) (* 2 p4) p6 (- p7) (- p3) p8 p5) 0))
-#| (assert (not v6))
-#| (assert (< (+ (- v9) v10 p10 (- p11)) 0))
-#| (assert (or (not (and (<= (+ v3 (- v2)) 0) (<= (+ (- v3) v2) 0))) (and (or (not v6) v7) (or (not v7) v6))))
+#| (assert (< (+ (- v6) (* 2 p4) p6 (- p7) (- p3) p8 p5) 0))
+#| (assert (not v7))
+#| (assert (< (+ (- v10) v2 p10 (- p11)) 0))
+#| (assert (or (not (and (<= (+ v4 (- v3)) 0) (<= (+ (- v4) v3) 0))) (and (or (not v7) v8) (or (not v8) v7))))
 #| (assert (<= (+ p9 (- 1)) 0))
-#| (assert (or v7 (= v8 0)))
+#| (assert (or v8 (= v9 0)))
 #| ; defined, line 23: `e1`: the divisor is not 0 (on D')
 #| ; defined, line 24: `e1`: the divisor is not 0 (on D')
 #| (push 1) (assert (= (+ (- p10) p11) 0)) (check-sat) (pop 1)
@@ -510,11 +515,11 @@ class SvtWithGapExponential(LatticeMechanism):
 #| (push 1) (assert (and (<= v1 0) (<= (- v1) 0))) (check-sat) (pop 1)
 #| ; defined, line 35: `q[i]`: the index is in range (on D')
 #| ; defined, line 35: `q'[i]`: the index is in range (on D')
-#| (push 1) (assert (not (or (not v7) (and (<= (- v2) 0) (<= (+ v2 (- v4) 1) 0))))) (check-sat) (pop 1)
+#| (push 1) (assert (not (or (not v8) (and (<= (- v3) 0) (<= (+ v3 (- v5) 1) 0))))) (check-sat) (pop 1)
 #| ; support, line 35: the aligned `xi[...]` stays at or above 0
-#| (push 1) (assert (< (+ v8 p5) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v9 p5) 0)) (check-sat) (pop 1)
 #| ; output, line 25: where `gap >= 0` fails on D it fails on D'
-#| (push 1) (assert (<= (+ (- v8) v5 1 (* (- 2) p4) (- p6) p7 (- p9) p3 (- p8) (- p5)) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (<= (+ (- v9) v6 1 (* (- 2) p4) (- p6) p7 (- p9) p3 (- p8) (- p5)) 0)) (check-sat) (pop 1)
 #| ; cost, line 14: the alignment costs at most `eps`
 #| (push 1) (assert (< (+ (- p12) (* (/ 1 2) p13) (* (- (/ 1 2)) p14) 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -773,4 +778,4 @@ class SvtWithGapExponential(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)) (= (+ v5 (- (/ 1 2))) 0) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 e2d7effc65f9055bfd42564ae13d5f63723b2eea28e9527ba990532b730ec705
+#| sha256 7c689d848b54776a53c8372b8b09e135299e25683c9cfaeb2b469dca72adebc8

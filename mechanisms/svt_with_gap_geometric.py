@@ -64,9 +64,9 @@ class SvtWithGapGeometric(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: an integer (in the unit of `q`), public.
@@ -209,7 +209,7 @@ class SvtWithGapGeometric(LatticeMechanism):
                 yield release.emit(Bottom(), query=("q", i))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -266,8 +266,8 @@ class SvtWithGapGeometric(LatticeMechanism):
 #| witness 0 (@ d:q i)
 #| witness 1 eps
 #| witness 1 k
-#| full 21-22 28 32
-#| group 3 / 1-2 5 3.1 /
+#| full 21-22 29 33
+#| group 4 / 1-2 5 3.1 /
 #| group 3 / 0 3 /
 #| group 9 / 3-5 8-11 13 26-27 30 /
 #| group 7 / 4-5 8-11 25-26 28 /
@@ -298,7 +298,7 @@ class SvtWithGapGeometric(LatticeMechanism):
 #| (assumed) ; invariant, line 21: `count < k` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of svt_with_gap_geometric: 26 x unsat
+#: SMT-LIB script 1 of svt_with_gap_geometric: 27 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; k
 #| (declare-const v1 Real) ; eps
@@ -328,6 +328,8 @@ class SvtWithGapGeometric(LatticeMechanism):
 #| (push 1) (assert (<= (+ (- p0) 1) 0)) (check-sat) (pop 1)
 #| ; scales, line 18: the scale in `eta ~ Geometric(1 - exp(-e0))` is positive
 #| (push 1) (assert (<= p0 0)) (check-sat) (pop 1)
+#| ; cost, line 13: the claim `eps` is never negative
+#| (push 1) (assert (< v1 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
 #| (assert (<= (- v2) 0))
@@ -541,4 +543,4 @@ class SvtWithGapGeometric(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (= (+ v3 (- 1)) 0) (and (<= (+ v4 (- 1)) 0) (<= (+ (- v4) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v4 (- 1)) 0) (>= (+ v4 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 09cbcbb636845cfdadf206f270d402f08b21d0fa1ab116aedc70349252ba8a6e
+#| sha256 555aedd46d42a92c0ae322a2b1c53879db9f352d85a9f557b9a3768735a9d066

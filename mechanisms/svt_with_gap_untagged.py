@@ -58,9 +58,9 @@ class SvtWithGapUntagged(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `q`), public.
@@ -196,7 +196,7 @@ class SvtWithGapUntagged(LatticeMechanism):
             i = i + 1
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -252,15 +252,15 @@ class SvtWithGapUntagged(LatticeMechanism):
 #| witness 1 resolution
 #| witness 1 k
 #| witness 1 eps
-#| full 27 32 37
+#| full 27 33 38
 #| group 2 / 0 / 1:0.1
-#| group 7 / 1-3 / 4:0.1 5:0.1
+#| group 8 / 1-3 / 4:0.1 5:0.1
 #| group 4 / 3 8 10 / 2:1 3:0.1
 #| group 10 / 3-4 7-10 15 17 19-21 23 /
 #| group 12 / 3-4 7-10 15 17 19-20 22 /
 #| group 1 / 2 6 7.2 /
 #| group 1 / 4 6 9 18 26 /
-#| group 1 / 6 14-16 18-19 25 / 0:2
+#| group 1 / 6 12 14-16 18-19 25 / 0:2
 #: conditions of form of svt_with_gap_untagged
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 17: `eta ~ DLap(2/eps, 1/resolution)` draws a variable that was not drawn before
@@ -291,7 +291,7 @@ class SvtWithGapUntagged(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of svt_with_gap_untagged: 29 x unsat
+#: SMT-LIB script 2 of svt_with_gap_untagged: 30 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -327,6 +327,8 @@ class SvtWithGapUntagged(LatticeMechanism):
 #| (push 1) (assert (<= (* 2 p0) 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| ; scales, line 17: the scale in `eta ~ DLap(2/eps, 1/resolution)` is positive
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
+#| ; cost, line 14: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| ; invariant, line 20: `count <= k` holds when loop 1 is reached
 #| (push 1) (assert (<= (+ v2 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -440,19 +442,20 @@ class SvtWithGapUntagged(LatticeMechanism):
 #| (declare-const v2 Real) ; alignment_cost
 #| (declare-const v7 Real) ; out[i].gap
 #| (declare-const v8 Real) ; (abs(((q'[i] - q[i]) - resolution)/resolution) if 0 <= out[i].gap else 0)
-#| (declare-const v9 Real) ; (q'[i] - q[i])
-#| (declare-const v10 Real) ; resolution
-#| (declare-const v11 Real) ; abs(((q'[i] - q[i]) - resolution)/resolution)
-#| (declare-const v12 Real) ; ((resolution - (q'[i] - q[i]))/resolution if 0 <= out[i].gap else 0)
+#| (declare-const v9 Real) ; ((resolution - (q'[i] - q[i]))/resolution if 0 <= out[i].gap else 0)
+#| (declare-const v10 Real) ; (q'[i] - q[i])
+#| (declare-const v11 Real) ; resolution
+#| (declare-const v12 Real) ; abs(((q'[i] - q[i]) - resolution)/resolution)
 #| (assert (<= (+ v2 (* (- (/ 1 2)) v0) (* (- (/ 1 2)) v1)) 0))
-#| (assert (<= (+ v9 (- v10)) 0))
-#| (assert (<= (+ (- v9) (- v10)) 0))
-#| (assert (or (< (+ (- v9) v10) 0) (= (+ (* v11 v10) v9 (- v10)) 0)))
+#| (assert (or (<= (- v7) 0) (= v9 0)))
+#| (assert (<= (+ v10 (- v11)) 0))
+#| (assert (<= (+ (- v10) (- v11)) 0))
+#| (assert (or (< (+ (- v10) v11) 0) (= (+ (* v12 v11) v10 (- v11)) 0)))
 #| (assert (or (<= (- v7) 0) (= v8 0)))
-#| (assert (or (< v7 0) (= (+ v8 (- v11)) 0)))
-#| (assert (<= (+ (- v10) 1) 0))
+#| (assert (or (< v7 0) (= (+ v8 (- v12)) 0)))
+#| (assert (<= (+ (- v11) 1) 0))
 #| ; invariant, line 20: `alignment_cost <= (count*eps + eps*k)/(2*k)` holds when loop 1 is reached
-#| (assert (= (+ (- (* v12 v10)) (- v9) v10) 0)) (assert (< (+ (- v2) (* (- (/ 1 4)) v8) (* (/ 1 2) v0) (* (/ 1 2) v1) (/ 1 2)) 0)) (check-sat)
+#| (assert (= (+ (- (* v9 v11)) (- v10) v11) 0)) (assert (< (+ (- v2) (* (- (/ 1 4)) v8) (* (/ 1 2) v0) (* (/ 1 2) v1) (/ 1 2)) 0)) (check-sat)
 #: SMT-LIB script 6 of svt_with_gap_untagged: 2 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; resolution
@@ -515,4 +518,4 @@ class SvtWithGapUntagged(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 373d176924d58b4a0f9d34c95449c0cae514e41c3782cd0f4c07617dcceab9d3
+#| sha256 ffac5bb6b8f634ecdf63a35cf1121fb63185e85005bd1129f57b88b8971385f2

@@ -72,9 +72,9 @@ class SvtWithGap(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number (in the unit of `q`), public.
@@ -255,9 +255,9 @@ class SvtWithMeasures(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         T: a real number, public.
@@ -390,7 +390,7 @@ class SvtWithMeasures(LatticeMechanism):
                 done = done + 1
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -480,9 +480,9 @@ class SvtWithMeasures(LatticeMechanism):
 #| witness 1 resolution
 #| witness 1 k
 #| witness 1 eps
-#| full 35-36 42 46
+#| full 35-36 43 47
 #| group 2 / 0 / 1:0.1
-#| group 9 / 1-3 / 6:0.1 7:0.1
+#| group 10 / 1-3 / 6:0.1 7:0.1
 #| group 3 / 10 / 0:0.1 2:0.1
 #| group 9 / 3-4 7-9 17 19 21 / 0:0.1
 #| group 8 / 3-4 7-9 16 18-19 21 / 0:0.1
@@ -523,7 +523,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of svt_with_gap: 34 x unsat
+#: SMT-LIB script 2 of svt_with_gap: 35 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const v1 Real) ; eps
@@ -563,6 +563,8 @@ class SvtWithMeasures(LatticeMechanism):
 #| (push 1) (assert (<= (* 2 p0) 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| ; scales, line 20: the scale in `eta ~ DLap(1/e0, 1/resolution)` is positive
 #| (push 1) (assert (<= p1 0)) (assert (> p1 0)) (check-sat) (pop 1)
+#| ; cost, line 14: the claim `eps` is never negative
+#| (push 1) (assert (< v1 0)) (check-sat) (pop 1)
 #| ; invariant, line 22: `count < k` holds when loop 1 is reached
 #| (push 1) (assert (<= v2 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -818,12 +820,12 @@ class SvtWithMeasures(LatticeMechanism):
 #| witness 1 resolution
 #| witness 1 k
 #| witness 1 eps
-#| full 27 33
+#| full 27 34
 #| group 2 / 0 / 1:0.1
 #| group 6 / 2-3 5-6 /
 #| group 8 / 12 14 / 2:2 3:0.1 4:0.1,0.2 5:0.1,0.2 6:0.1 7:0.1
 #| group 12 / 2 6-7 14 16 / 5:0.1 6:0.1,0.2 7:0.1,0.2
-#| group 4 / 0-3 /
+#| group 5 / 0-3 /
 #| group 1 / 1 5 /
 #| group 1 / 5 8-11 20 /
 #| group 3 / 2 4 /
@@ -868,7 +870,7 @@ class SvtWithMeasures(LatticeMechanism):
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
 #| ; hypotheses, line 13: the lattice's step is positive
 #| (push 1) (assert (<= p0 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of svt_with_measures: 29 x unsat
+#: SMT-LIB script 2 of svt_with_measures: 30 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -956,6 +958,8 @@ class SvtWithMeasures(LatticeMechanism):
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| ; calls, line 21: `found = svt_with_gap(q = q, T = T, k = k, eps = eps/2, re...`: the `where` clause of `eps` holds
 #| (push 1) (assert (<= (* (/ 1 2) v0) 0)) (check-sat) (pop 1)
+#| ; cost, line 18: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
 #| (assert (<= (- v7) 0))
@@ -1062,4 +1066,4 @@ class SvtWithMeasures(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (and (<= v2 0) (<= (- v2) 0)) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v5 (- 1)) 0) (<= (+ (- v5) 1) 0)) (= (+ v4 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v2 0) (>= (+ v2 (- 1)) 0))) (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ v5 (- 1)) 0) (>= (+ v5 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 bdb3dc8987902b8872bf27b2ad173a600ffdb28d7ebf05b2ffc23ca8f66e0a2c
+#| sha256 c87e40116c05d81623651b66979c48aa4c925b4ebc1b4dc33f43dafacac2a971

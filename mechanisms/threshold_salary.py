@@ -59,9 +59,9 @@ class ThresholdSalary(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         eps: a real number (a privacy loss: a pure number, in natural-logarithm units),
@@ -169,7 +169,7 @@ class ThresholdSalary(LatticeMechanism):
             release.emit(Below())
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -207,9 +207,8 @@ class ThresholdSalary(LatticeMechanism):
 #| witness 0 d:q
 #| witness 1 resolution
 #| witness 1 eps
-#| group 1 / 0 /
-#| group 1 /  / 0:0.1
-#| group 4 / 0-1 / 2:0.1 3:0.1
+#| group 2 / 0 / 1:0.1
+#| group 5 / 0-1 / 2:0.1 3:0.1
 #| group 4 / 0-2 8-9 11-12 15-16 /
 #| group 4 / 0-2 8-10 13-14 17 /
 #: conditions of form of threshold_salary
@@ -225,14 +224,12 @@ class ThresholdSalary(LatticeMechanism):
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; resolution
 #| (declare-const p0 Real) ; 1/resolution
-#| (push 1)
 #| (assert (<= (+ (- v0) 1) 0))
 #| ; defined, line 8: an input clause: the divisor is not 0
 #| (push 1) (assert (and (<= v0 0) (<= (- v0) 0))) (check-sat) (pop 1)
-#| (pop 1)
 #| ; hypotheses, line 8: the lattice's step is positive
 #| (push 1) (assert (<= (* 100 p0) 0)) (assert (> p0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of threshold_salary: 12 x unsat
+#: SMT-LIB script 2 of threshold_salary: 13 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; resolution
@@ -256,6 +253,8 @@ class ThresholdSalary(LatticeMechanism):
 #| (push 1) (assert (<= (* 100 p0) 0)) (assert (> p0 0)) (check-sat) (pop 1)
 #| ; scales, line 14: the scale in `eta ~ DLap(100/eps, 100/resolution)` is positive
 #| (push 1) (assert (<= (* 100 p1) 0)) (assert (> p1 0)) (check-sat) (pop 1)
+#| ; cost, line 11: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| (push 1)
 #| (assert (<= (+ (* (- 100) p2) (* (- 100) p3) 10000) 0))
 #| (assert v2)
@@ -329,4 +328,4 @@ class ThresholdSalary(LatticeMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (- v0) 0) (>= (+ (- v0) (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 76c042797c6b1083d95c97caceb7ab3fb7a71dd7e2a511f90e8fabaeac8c5aeb
+#| sha256 5052b24ec8397870e9577e8bd210860d29dce392a85bbff8229e7930a9195f86

@@ -72,9 +72,9 @@ class NoisyTopkGapMonotone(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         k: an integer, public, where `1 <= k <= len(q) - 1`.
@@ -232,9 +232,9 @@ class TopkWithMeasures(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         k: an integer, public, where `1 <= k <= len(q) - 1`.
@@ -371,7 +371,7 @@ class TopkWithMeasures(RefinedMechanism):
             above = above + picked[r].gap
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -462,20 +462,21 @@ class TopkWithMeasures(RefinedMechanism):
 #| witness true down:q
 #| witness 1 eps
 #| witness 1 k
-#| sets 12 15-32 35-40 54-57
-#| full 41-42 45
-#| group 7 / 5-6 / 6:0.1
+#| sets 12 15-32 35-40 55-58
+#| full 41 43 46
+#| group 7 / 5-7 / 6:0.1
 #| group 5 / 0 3 6 /
 #| group 6 / 7-8 /
-#| group 1 / 6 10 /
-#| group 5 / 7 11 16 25 43 48 74 149 155 169-171 /
+#| group 1 / 6-7 10 /
+#| group 5 / 7-8 11 16 25 43 48 74 149 155 169-171 /
 #| group 8 / 2 10 14-16 28-29 / 0:1 1:2 2:2 3:2 4:2 5:2 6:1 7:1
 #| group 9 / 2 8 12 16-18 30-31 44 46 /
 #| group 6 / 2 7 12 16-18 31 /
 #| group 1 / 0 /
-#| group 1 / 6 11 13 15 /
-#| group 1 / 3 5 /
-#| group 1 / 2 4-11 13 15 18 24 26 28 30 32 34 38-39 53-54 66 69 71 /
+#| group 1 / 6 11-13 15 /
+#| group 1 / 2 /
+#| group 1 / 3-5 /
+#| group 1 / 2 4-12 15-16 18 24 26 28 30 32 34 38-39 53-54 66 69 71 /
 #| group 3 / 2-3 7 /
 #| group 3 / 2-3 7 /
 #| group 1 / 1 3 7 /
@@ -499,7 +500,7 @@ class TopkWithMeasures(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 19: `records so far == r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of noisy_topk_gap_monotone: 44 x unsat
+#: SMT-LIB script 1 of noisy_topk_gap_monotone: 45 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -552,13 +553,14 @@ class TopkWithMeasures(RefinedMechanism):
 #| (declare-const p0 Real) ; k/eps
 #| (assert (< (- v0) 0))
 #| (assert (<= (+ v1 (- v2) 1) 0))
+#| (assert (<= (+ (- v1) 1) 0))
 #| ; defined, line 16: `eps`: the divisor is not 0
 #| (push 1) (assert (= v0 0)) (check-sat) (pop 1)
 #| ; defined, line 17: `q[i]`: the index is in range
 #| ; defined, line 17: `eta[i]`: the index is in range
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 17: `top(k, q[i] + eta[i] for i in q)`: there are enough indices to choose from
-#| (push 1) (assert (<= (+ (- v1) v2 1) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0)))) (check-sat) (pop 1)
 #| ; defined, line 18: `q[i]`: the index is in range
 #| ; defined, line 18: `eta[i]`: the index is in range
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0) (not v4))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
@@ -577,36 +579,33 @@ class TopkWithMeasures(RefinedMechanism):
 #| ; invariant, line 15: `last index of eta < i` holds when loop 1 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
-#| (push 1)
-#| (assert (<= (+ (- v1) 1) 0))
 #| ; defined, line 17: `q[i]`: the index is in range (on D')
 #| ; defined, line 17: `eta[i]`: the index is in range (on D')
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 17: `top(k, q[i] + eta[i] for i in q)`: there are enough indices to choose from (on D')
-#| (push 1) (assert (<= (+ (- v1) v2 1) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0)))) (check-sat) (pop 1)
 #| ; defined, line 18: `q[i]`: the index is in range (on D')
 #| ; defined, line 18: `eta[i]`: the index is in range (on D')
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0) (not v4))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
 #| ; invariant, line 19: `r <= k` holds when loop 2 is reached
 #| (push 1) (assert (<= (+ v1 1) 0)) (check-sat) (pop 1)
-#| (pop 1)
 #| (push 1)
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
 #| ; defined, line 18: `max(q[i] + eta[i] for i in q where i not in winners)`: there are enough indices to choose from
 #| (push 1) (assert (<= (+ v2 (- v7)) 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v8)) (and (<= (- v9) 0) (<= (+ (- v2) v9 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v8)) (and (<= (- v9) 0) (<= (+ (- v2) v9 1) 0))))
 #| (assert (or (not v8) (= (+ v10 v11 v12 (- v13)) 0)))
 #| (assert (or (not (and (<= (- v14) 0) (<= (+ (- v2) v14 1) 0) (not v15))) (<= (+ v16 v17 v18 v19 (- v13)) 0)))
 #| (assert (or (<= (+ v2 (- v7)) 0) (and (<= (- v20) 0) (<= (+ (- v2) v20 1) 0) (not v21) (= (+ (- v22) (- v23) v12) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v8 (<= (- v20) 0) (<= (+ (- v2) v20 1) 0) (not v21))) (< (+ (- v24) v22 (- v25) v23) 0)))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v8 (<= (- v20) 0) (<= (+ (- v2) v20 1) 0) (not v21))) (< (+ (- v24) v22 (- v25) v23) 0)))
 #| (assert (or (not v26) (= (+ v27 v28 v12 (- v13)) 0)))
 #| (assert (or (not v29) (= (+ v30 v31 v12 (- v13)) 0)))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v14) 0) (<= (+ v14 (- v7) 1) 0))) v29))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v9) 0) (<= (+ v9 (- v14) 1) 0) (<= (+ v14 (- v7) 1) 0))) (< (+ (- v32) v33 (- v34) v35) 0)))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v9) 0) (<= (+ v9 (- v7) 1) 0))) v26))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v14) 0) (<= (+ v14 (- v7) 1) 0))) v29))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v9) 0) (<= (+ v9 (- v14) 1) 0) (<= (+ v14 (- v7) 1) 0))) (< (+ (- v32) v33 (- v34) v35) 0)))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v9) 0) (<= (+ v9 (- v7) 1) 0))) v26))
 #| ; defined, line 18: `max(q[i] + eta[i] for i in q where i not in winners)`: there are enough indices to choose from (on D')
 #| (push 1) (assert (<= (+ v2 (- v7)) 0)) (check-sat) (pop 1)
 #| ; output, line 17: as many are selected as `winners` on D and D'
@@ -620,11 +619,11 @@ class TopkWithMeasures(RefinedMechanism):
 #| (pop 1)
 #| (push 1)
 #| (assert (<= (- v38) 0))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v38) 0) (<= (+ v38 (- v7) 1) 0))) v39))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v39)) (and (<= (- v40) 0) (<= (+ v40 (- v2) 1) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v38) (- 1)) 0) (<= (+ v38 (- v7) 2) 0))) v41))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v41)) (and (<= (- v42) 0) (<= (+ v42 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v38) 0) (<= (+ v38 (- v7) 1) 0))) v39))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v39)) (and (<= (- v40) 0) (<= (+ v40 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (+ (- v38) (- 1)) 0) (<= (+ v38 (- v7) 2) 0))) v41))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v41)) (and (<= (- v42) 0) (<= (+ v42 (- v2) 1) 0))))
 #| ; defined, line 20: `winners[r]`: the index is in range
 #| (push 1) (assert (<= (+ (- v1) v38 1) 0)) (assert (not (and (<= (- v38) 0) (<= (+ v38 (- v7) 1) 0)))) (check-sat) (pop 1)
 #| ; defined, line 22: `q[j]`: the index is in range
@@ -642,11 +641,11 @@ class TopkWithMeasures(RefinedMechanism):
 #| (push 1)
 #| (assert (<= (- v38) 0))
 #| (assert (<= (+ (- v1) v38 2) 0))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v38) 0) (<= (+ v38 (- v7) 1) 0))) v39))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v39)) (and (<= (- v40) 0) (<= (+ v40 (- v2) 1) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v38) (- 1)) 0) (<= (+ v38 (- v7) 2) 0))) v41))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v41)) (and (<= (- v42) 0) (<= (+ v42 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v38) 0) (<= (+ v38 (- v7) 1) 0))) v39))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v39)) (and (<= (- v40) 0) (<= (+ v40 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (+ (- v38) (- 1)) 0) (<= (+ v38 (- v7) 2) 0))) v41))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v41)) (and (<= (- v42) 0) (<= (+ v42 (- v2) 1) 0))))
 #| (assert (or (not v41) (= (+ v43 v44 v12 (- v13)) 0)))
 #| (assert (or (not v39) (= (+ v45 v46 v12 (- v13)) 0)))
 #| ; defined, line 20: `winners[r]`: the index is in range (on D')
@@ -669,9 +668,9 @@ class TopkWithMeasures(RefinedMechanism):
 #| (push 1)
 #| (assert (<= (- v38) 0))
 #| (assert (<= (+ (- v1) v38 1) 0))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v38) 0) (<= (+ v38 (- v7) 1) 0))) v39))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v39)) (and (<= (- v40) 0) (<= (+ v40 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v7) 0) (<= (+ v1 (- v7)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v38) 0) (<= (+ v38 (- v7) 1) 0))) v39))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v39)) (and (<= (- v40) 0) (<= (+ v40 (- v2) 1) 0))))
 #| (assert (or (not v39) (= (+ v45 v46 v12 (- v13)) 0)))
 #| ; defined, line 20: `winners[r]`: the index is in range (on D')
 #| (push 1) (assert (not (and (<= (- v38) 0) (<= (+ v38 (- v7) 1) 0)))) (check-sat) (pop 1)
@@ -690,6 +689,8 @@ class TopkWithMeasures(RefinedMechanism):
 #| ; acyclic, line 27: the shift of `eta[...]` reads only noise whose own shift reads none
 #| (push 1) (assert v15) (check-sat) (pop 1)
 #| (pop 1)
+#| ; cost, line 12: the claim `eps/2` is never negative
+#| (push 1) (assert (< (* (/ 1 2) v0) 0)) (check-sat) (pop 1)
 #| (push 1)
 #| (assert (<= (- v38) 0))
 #| (assert (and (<= (+ v47 (- v38)) 0) (<= (+ (- v47) v38) 0)))
@@ -728,8 +729,9 @@ class TopkWithMeasures(RefinedMechanism):
 #| (declare-const v4 Real) ; len(winners)
 #| (assert (<= (+ (* (/ 1 2) v0) (* (- (/ 1 2)) v1)) 0))
 #| (assert (<= (+ v2 (- v3) 1) 0))
-#| (assert (or (<= (+ (- v2) v3 1) 0) (and (<= (- v1) 0) (<= (+ v1 (- v4)) 0))))
-#| (assert (or (<= (+ (- v2) v3 1) 0) (and (<= (+ (- v2) v4) 0) (<= (+ v2 (- v4)) 0))))
+#| (assert (<= (+ (- v2) 1) 0))
+#| (assert (or (not (and (<= (- v2) 0) (<= (+ v2 (- v3)) 0))) (and (<= (- v1) 0) (<= (+ v1 (- v4)) 0))))
+#| (assert (or (not (and (<= (- v2) 0) (<= (+ v2 (- v3)) 0))) (and (<= (+ (- v2) v4) 0) (<= (+ v2 (- v4)) 0))))
 #| ; cost, line 12: the alignment costs at most `eps/2`
 #| (assert (< (+ (* (- (/ 1 2)) v0) (* (/ 1 2) v2)) 0)) (check-sat)
 #: SMT-LIB script 3 of noisy_topk_gap_monotone: 1 x unsat
@@ -739,7 +741,8 @@ class TopkWithMeasures(RefinedMechanism):
 #| (declare-const v4 Real) ; len(winners)
 #| (declare-const v5 Real) ; (number of winners before 0)
 #| (assert (<= (+ v2 (- v3) 1) 0))
-#| (assert (or (<= (+ (- v2) v3 1) 0) (and (<= (- v5) 0) (<= (+ v5 (- v4)) 0))))
+#| (assert (<= (+ (- v2) 1) 0))
+#| (assert (or (not (and (<= (- v2) 0) (<= (+ v2 (- v3)) 0))) (and (<= (- v5) 0) (<= (+ v5 (- v4)) 0))))
 #| ; invariant, line 15: `alignment_cost <= eps*(number of winners before i)/(2*k)` holds when loop 1 is reached
 #| (assert (< v5 0)) (check-sat)
 #: SMT-LIB script 4 of noisy_topk_gap_monotone: 1 x unsat
@@ -782,8 +785,9 @@ class TopkWithMeasures(RefinedMechanism):
 #| (assert (or (not v12) (= (+ v13 (- v11)) 0)))
 #| (assert (or v8 v6))
 #| (assert (<= (+ v2 (- v3) 1) 0))
-#| (assert (or (<= (+ (- v2) v3 1) 0) (and (<= (+ (- v14) v15 (- v1)) 0) (<= (+ v14 (- v15) v1) 0))))
-#| (assert (or (<= (+ (- v2) v3 1) 0) (and (<= (+ (- v2) v4) 0) (<= (+ v2 (- v4)) 0))))
+#| (assert (<= (+ (- v2) 1) 0))
+#| (assert (or (not (and (<= (- v2) 0) (<= (+ v2 (- v3)) 0))) (and (<= (+ (- v14) v15 (- v1)) 0) (<= (+ v14 (- v15) v1) 0))))
+#| (assert (or (not (and (<= (- v2) 0) (<= (+ v2 (- v3)) 0))) (and (<= (+ (- v2) v4) 0) (<= (+ v2 (- v4)) 0))))
 #| (assert (or (<= (+ v3 (- v4)) 0) (and (<= (- v16) 0) (<= (+ (- v3) v16 1) 0) (not v17) (= (+ (- v18) (- v19) (- v20) (- v21) v10) 0))))
 #| (assert (or (<= (+ v3 (- v4)) 0) (and (<= (- v22) 0) (<= (+ (- v3) v22 1) 0) (not v23) (= (+ (- v24) (- v25) v9) 0))))
 #| (assert (or v17 (= v18 0)))
@@ -837,9 +841,9 @@ class TopkWithMeasures(RefinedMechanism):
 #| (assert (<= (+ v2 (- 1)) 0))
 #| (assert (or (not v3) (<= (- v2) 0)))
 #| (assert (or (not v4) (<= v2 0)))
+#| (assert (or v3 v4))
 #| (assert (<= (- v1) 0))
 #| (assert (or (<= (- v1) 0) (>= (+ (- v1) (- 1)) 0)))
-#| (assert (or v3 v4))
 #| (assert (< (- v5) 0))
 #| (assert (<= (+ v6 (- v1) 1) 0))
 #| (assert (or (<= (+ v6 (- v1) 1) 0) (>= (+ v6 (- v1)) 0)))
@@ -863,16 +867,16 @@ class TopkWithMeasures(RefinedMechanism):
 #| witness true down:q
 #| witness 1 eps
 #| witness 1 k
-#| full 33 38
+#| full 33 39
 #| group 8 / 0 7 9-12 14 / 7:0.1
 #| group 7 / 0 2 5 8 11-13 15 /
 #| group 6 / 0 8 10-13 15 /
 #| group 5 / 0 2 7-9 11 17 / 0:1 1:1 2:1 4:1
 #| group 6 / 0 2 7-10 12 18 /
-#| group 3 / 1 3-4 6 9 11 /
-#| group 3 / 0 2-4 /
+#| group 3 / 1 3-5 9 11 /
+#| group 4 / 1-4 /
 #| group 1 / 1 3 6 /
-#| group 1 / 4 12-17 19 /
+#| group 1 / 4 12-18 /
 #: conditions of form of topk_with_measures
 #| (true by its normal form) ; hypotheses, line 11: the sensitivity is never negative
 #| (assumed) ; fresh, line 20: `xi[r] ~ Lap(2*k/eps)` draws a variable that was not drawn before
@@ -897,7 +901,7 @@ class TopkWithMeasures(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 25: `0 <= r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of topk_with_measures: 32 x unsat
+#: SMT-LIB script 1 of topk_with_measures: 33 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -1042,6 +1046,8 @@ class TopkWithMeasures(RefinedMechanism):
 #| (push 1) (assert (not (and (<= (+ (- v1) 1) 0) (<= (+ v1 (- v5) 1) 0)))) (check-sat) (pop 1)
 #| ; calls, line 18: `picked = noisy_topk_gap_monotone(q = q, k = k, eps = eps)`: the `where` clause of `eps` holds
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
+#| ; cost, line 15: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| (pop 1)
 #: SMT-LIB script 2 of topk_with_measures: 1 x unsat
 #| (set-logic QF_NRA)
@@ -1109,9 +1115,9 @@ class TopkWithMeasures(RefinedMechanism):
 #| (assert (<= (+ v2 (- 1)) 0))
 #| (assert (or (not v3) (<= (- v2) 0)))
 #| (assert (or (not v4) (<= v2 0)))
+#| (assert (or v3 v4))
 #| (assert (<= (- v1) 0))
 #| (assert (or (<= (- v1) 0) (>= (+ (- v1) (- 1)) 0)))
-#| (assert (or v3 v4))
 #| (assert (< (- v5) 0))
 #| (assert (<= (+ v6 (- v1) 1) 0))
 #| (assert (or (<= (+ v6 (- v1) 1) 0) (>= (+ v6 (- v1)) 0)))
@@ -1120,4 +1126,4 @@ class TopkWithMeasures(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (not v3) v4 (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 7611195dfe209f636637a5c7657195ac98df8a3d04e02c014eccabdb7ffa542f
+#| sha256 62f51bf764966f6d660feeeb72381ff2dad811a8d9db49fbf43b170fd4e900ce

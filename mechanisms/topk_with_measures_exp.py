@@ -72,9 +72,9 @@ class NoisyTopkGapExpMonotone(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         k: an integer, public, where `1 <= k <= len(q) - 1`.
@@ -236,9 +236,9 @@ class TopkWithMeasuresExp(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         k: an integer, public, where `1 <= k <= len(q) - 1`.
@@ -368,7 +368,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
             above = above + picked[r].gap
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -464,22 +464,23 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| witness true down:q
 #| witness 1 eps
 #| witness 1 k
-#| sets 4 6 10 15 17 22 31 34-51 53-59 61 75-78
-#| full 60 63 66
-#| group 7 / 11-12 / 6:0.1
+#| sets 4 6 10 15 17 22 31 34-51 53-59 62 76-79
+#| full 60 64 67
+#| group 7 / 11-13 / 6:0.1
 #| group 18 / 0 3 13 /
-#| group 7 / 0 3-4 14-15 22 27 30 34 36 41 47 112 303-309 /
+#| group 7 / 0 3-4 14-15 22 27 30 34 37 41 112 132 160 303-308 /
 #| group 6 / 13-14 /
-#| group 1 / 12 17 /
-#| group 5 / 13 18 20 25 219 234 250 280 282-288 290 303 306 372 374-377 382 384-387 401-403 445 450 /
+#| group 1 / 12-13 17 /
+#| group 5 / 13-14 18 20 25 219 234 250 280 282-288 290 303 306 372 374-377 382 384-387 401-403 445 450 /
 #| group 8 / 2 16 21 216 218 285 287 / 0:1 1:2 2:2 3:2 4:2 5:2 6:1 7:1
 #| group 9 / 2 8 18 23 30 218 220 252 287 289 321 356 358 360-367 /
-#| group 6 / 2 7 18 23 25 27 30 88 218 220 252 287 289-292 294-298 300 307-308 310 324-326 348 350 352 /
-#| group 1 / 0 6 8-9 11-13 17-19 22 28 62 71 /
-#| group 1 / 0-1 3-4 7-8 31 48-49 64 67 70 76 78-79 83 88 290-292 294 296-298 304 306 308 310 312 314 320 358-360 362 364 366 372 374 376 378 380-382 388 406 408-412 414-415 420-421 425 484 488 490 495 501 503 510-511 523 526 843 850 870 877 909 994 998 1013 1075 1107 /
+#| group 6 / 2 7 18 23-25 27 30 88 218 220 252 287 289-292 294-298 300 307-308 310 324 326 329 348 350 352 /
+#| group 1 / 0 6 9 11-13 17-19 22 28-29 62 71 /
+#| group 1 / 2 /
+#| group 1 / 0-1 3-4 6-8 10 31 46 61 63-64 66 72 78-79 83 230-232 234 237-238 244 262 264 266 268 270 276 278-280 282 284 286 292 295-296 298 300 302 308 326 328 330 332 334 340 342 344 346 348-350 356 374 376-380 382-383 388-389 393-394 433 438 440 443 448 455 463 476 799 964 /
 #| group 1 / 0 /
-#| group 1 / 0 2 4-5 9-10 12 14 20-21 54 63 /
-#| group 1 / 0 2-3 5-14 16 18-21 23-28 30 32-33 35 44-45 47 50 52-53 56 58 60 62 64 70-71 92 105 111-112 120 145 148 152 154 204 /
+#| group 1 / 0 2 4-5 9-11 14 20-21 54 63 /
+#| group 1 / 0 2-3 5-14 16 18-29 32-33 35 44-45 47-48 50 52-53 56 58 60 62 64 70-71 92 105 111 120-121 145 148 152 154 166 204 /
 #| group 3 / 2-3 7 /
 #| group 3 / 2-3 7 /
 #| group 1 / 1 3 7 /
@@ -497,14 +498,14 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (assumed) ; output, line 21: where `r < k - 1` fails on D it fails on D'
 #| (true by its normal form) ; output, line 24: `chosen` releases the same `index` on D and D'
 #| (assumed) ; output, line 19: where `for r in range(k)` fails on D it fails on D'
-#| (value-independent (+ (if (and (< (+ val:#0 val:#1 (* -1 val:best)) 0) (== i@1 idx:#0)) (+ (* -1 (@ d:q i@1)) (* -1 val:#0)) 0) (if (and (< (+ val:#0 val:#1 (* -1 val:best)) 0) (@ in:winners i@1)) (+ (* -1 (@ d:q i@1)) (* -1 val:#0)) 0) (if (and (<= 0 (+ val:#0 val:#1 (* -1 val:best))) (@ in:winners i@1)) (+ (* -1 (@ d:q i@1)) val:#1 (* -1 val:best)) 0)) ()) ; injective, line 28: the alignment of `eta[...]` is piecewise a translation
+#| (value-independent (+ (if (and (< (+ val:#0 val:#1 (* -1 val:best)) 0) (== one idx:#0)) (+ (* -1 (@ d:q one)) (* -1 val:#0)) 0) (if (and (< (+ val:#0 val:#1 (* -1 val:best)) 0) (@ in:winners one)) (+ (* -1 (@ d:q one)) (* -1 val:#0)) 0) (if (and (<= 0 (+ val:#0 val:#1 (* -1 val:best))) (@ in:winners one)) (+ (* -1 (@ d:q one)) val:#1 (* -1 val:best)) 0)) ()) ; injective, line 28: the alignment of `eta[...]` is piecewise a translation
 #| (true by its normal form) ; invariant, line 15: `0 <= i` holds when loop 1 is reached
 #| (true by its normal form) ; invariant, line 15: `last index of eta < i` holds when loop 1 is reached
 #| (true by its normal form) ; invariant, line 19: `0 <= r` holds when loop 2 is reached
 #| (true by its normal form) ; invariant, line 19: `records so far == r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of noisy_topk_gap_exp_monotone: 60 x unsat
+#: SMT-LIB script 1 of noisy_topk_gap_exp_monotone: 61 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -529,14 +530,14 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (declare-const v20 Bool) ; (the index of best in winners)
 #| (declare-const v21 Real) ; eta[the index of best]
 #| (declare-const v22 Real) ; q[the index of best]
-#| (declare-const v23 Bool) ; (extremal index 0 in winners)
-#| (declare-const v24 Real) ; (q'[extremal index 0] - q[extremal index 0])
+#| (declare-const v23 Real) ; (q'[i] - q[i])
+#| (declare-const v24 Real) ; q[i]
 #| (declare-const v25 Real) ; eta[extremal index 0]
 #| (declare-const v26 Real) ; q[extremal index 0]
-#| (declare-const v27 Real) ; (q'[i] - q[i])
-#| (declare-const v28 Real) ; (-(q'[i] - q[i]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (i == extremal index 0) else 0)
-#| (declare-const v29 Real) ; (-(q'[i] - q[i]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (i in winners) else 0)
-#| (declare-const v30 Real) ; (extremum 1 - (q'[i] - q[i]) - best if (0 <= extremum 0 + extremum 1 - best) and (i in winners) else 0)
+#| (declare-const v27 Real) ; (-(q'[i] - q[i]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (i == extremal index 0) else 0)
+#| (declare-const v28 Real) ; (-(q'[i] - q[i]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (i in winners) else 0)
+#| (declare-const v29 Real) ; (extremum 1 - (q'[i] - q[i]) - best if (0 <= extremum 0 + extremum 1 - best) and (i in winners) else 0)
+#| (declare-const v30 Bool) ; (extremal index 0 in winners)
 #| (declare-const v31 Bool) ; (one in winners)
 #| (declare-const v32 Real) ; one
 #| (declare-const v33 Real) ; eta[one]
@@ -590,68 +591,76 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (declare-const v81 Real) ; (-(q'[extremal index 0] - q[extremal index 0]) - extremum 0 if extremum 0 + extremum 1 - best < 0 else 0)
 #| (declare-const v82 Real) ; (-(q'[extremal index 0] - q[extremal index 0]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (extremal index 0 in winners) else 0)
 #| (declare-const v83 Real) ; (extremum 1 - (q'[extremal index 0] - q[extremal index 0]) - best if (0 <= extremum 0 + extremum 1 - best) and (extremal index 0 in winners) else 0)
-#| (declare-const v84 Real) ; best'
-#| (declare-const v85 Real) ; the index of best'
-#| (declare-const v86 Bool) ; (the index of best' in winners)
-#| (declare-const v87 Real) ; (-(q'[the index of best'] - q[the index of best']) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of best' == extremal index 0) else 0)
-#| (declare-const v88 Real) ; (-(q'[the index of best'] - q[the index of best']) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of best' in winners) else 0)
-#| (declare-const v89 Real) ; (extremum 1 - (q'[the index of best'] - q[the index of best']) - best if (0 <= extremum 0 + extremum 1 - best) and (the index of best' in winners) else 0)
-#| (declare-const v90 Real) ; (q'[the index of best'] - q[the index of best'])
-#| (declare-const v91 Real) ; eta[the index of best']
-#| (declare-const v92 Real) ; q[the index of best']
-#| (declare-const v93 Real) ; (-(q'[the index of extremum 1] - q[the index of extremum 1]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of extremum 1 == extremal index 0) else 0)
-#| (declare-const v94 Real) ; (-(q'[the index of extremum 1] - q[the index of extremum 1]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of extremum 1 in winners) else 0)
-#| (declare-const v95 Real) ; (extremum 1 - (q'[the index of extremum 1] - q[the index of extremum 1]) - best if (0 <= extremum 0 + extremum 1 - best) and (the index of extremum 1 in winners) else 0)
-#| (declare-const v96 Real) ; (-(q'[one] - q[one]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (one == extremal index 0~) else 0)
-#| (declare-const v97 Real) ; (-(q'[one] - q[one]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (one in winners) else 0)
-#| (declare-const v98 Real) ; (extremum 1~ - (q'[one] - q[one]) - best~ if (0 <= extremum 0 + extremum 1~ - best~) and (one in winners) else 0)
-#| (declare-const v99 Real) ; eta+~[one]
-#| (declare-const v100 Real) ; (-(q'[the index of extremum 1] - q[the index of extremum 1]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (the index of extremum 1 == extremal index 0~) else 0)
-#| (declare-const v101 Real) ; (-(q'[the index of extremum 1] - q[the index of extremum 1]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (the index of extremum 1 in winners) else 0)
-#| (declare-const v102 Real) ; (extremum 1~ - (q'[the index of extremum 1] - q[the index of extremum 1]) - best~ if (0 <= extremum 0 + extremum 1~ - best~) and (the index of extremum 1 in winners) else 0)
-#| (declare-const v103 Real) ; eta+~[the index of extremum 1]
-#| (declare-const v104 Real) ; (-(q'[the index of best] - q[the index of best]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of best == extremal index 0) else 0)
-#| (declare-const v105 Real) ; (-(q'[the index of best] - q[the index of best]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of best in winners) else 0)
-#| (declare-const v106 Real) ; (-(q'[the index of best] - q[the index of best]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (the index of best == extremal index 0~) else 0)
-#| (declare-const v107 Real) ; (-(q'[the index of best] - q[the index of best]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (the index of best in winners) else 0)
-#| (declare-const v108 Real) ; (extremum 1 - (q'[the index of best] - q[the index of best]) - best if (0 <= extremum 0 + extremum 1 - best) and (the index of best in winners) else 0)
-#| (declare-const v109 Real) ; (extremum 1~ - (q'[the index of best] - q[the index of best]) - best~ if (0 <= extremum 0 + extremum 1~ - best~) and (the index of best in winners) else 0)
-#| (declare-const v110 Real) ; eta+~[the index of best]
-#| (declare-const v111 Real) ; the index of extremum 1~
-#| (declare-const v112 Real) ; (-(q'[the index of extremum 1~] - q[the index of extremum 1~]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of extremum 1~ == extremal index 0) else 0)
-#| (declare-const v113 Real) ; (-(q'[the index of extremum 1~] - q[the index of extremum 1~]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of extremum 1~ in winners) else 0)
-#| (declare-const v114 Real) ; (-(q'[the index of extremum 1~] - q[the index of extremum 1~]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (the index of extremum 1~ == extremal index 0~) else 0)
-#| (declare-const v115 Real) ; (-(q'[the index of extremum 1~] - q[the index of extremum 1~]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (the index of extremum 1~ in winners) else 0)
-#| (declare-const v116 Real) ; (extremum 1 - (q'[the index of extremum 1~] - q[the index of extremum 1~]) - best if (0 <= extremum 0 + extremum 1 - best) and (the index of extremum 1~ in winners) else 0)
-#| (declare-const v117 Real) ; (extremum 1~ - (q'[the index of extremum 1~] - q[the index of extremum 1~]) - best~ if (0 <= extremum 0 + extremum 1~ - best~) and (the index of extremum 1~ in winners) else 0)
-#| (declare-const v118 Real) ; eta[the index of extremum 1~]
-#| (declare-const v119 Real) ; eta+~[the index of extremum 1~]
-#| (declare-const v120 Real) ; the index of best~
-#| (declare-const v121 Real) ; (-(q'[the index of best~] - q[the index of best~]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of best~ == extremal index 0) else 0)
-#| (declare-const v122 Real) ; (-(q'[the index of best~] - q[the index of best~]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of best~ in winners) else 0)
-#| (declare-const v123 Real) ; (-(q'[the index of best~] - q[the index of best~]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (the index of best~ == extremal index 0~) else 0)
-#| (declare-const v124 Real) ; (-(q'[the index of best~] - q[the index of best~]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (the index of best~ in winners) else 0)
-#| (declare-const v125 Real) ; (extremum 1 - (q'[the index of best~] - q[the index of best~]) - best if (0 <= extremum 0 + extremum 1 - best) and (the index of best~ in winners) else 0)
-#| (declare-const v126 Real) ; (extremum 1~ - (q'[the index of best~] - q[the index of best~]) - best~ if (0 <= extremum 0 + extremum 1~ - best~) and (the index of best~ in winners) else 0)
-#| (declare-const v127 Real) ; eta[the index of best~]
-#| (declare-const v128 Real) ; eta+~[the index of best~]
-#| (declare-const v129 Real) ; extremal index 0~
-#| (declare-const v130 Bool) ; (extremal index 0~ in winners)
-#| (declare-const v131 Bool) ; (the index of best~ in winners)
-#| (declare-const v132 Real) ; eta+~[extremal index 0~]
-#| (declare-const v133 Real) ; q[extremal index 0~]
-#| (declare-const v134 Real) ; q[the index of best~]
-#| (declare-const v135 Bool) ; (the index of extremum 1~ in winners)
-#| (declare-const v136 Real) ; (q'[the index of extremum 1~] - q[the index of extremum 1~])
-#| (declare-const v137 Real) ; q[the index of extremum 1~]
-#| (declare-const v138 Real) ; extremum 1~
-#| (declare-const v139 Real) ; (q'[extremal index 0~] - q[extremal index 0~])
-#| (declare-const v140 Real) ; best~
-#| (declare-const v141 Real) ; eta+~[extremal index 0]
-#| (declare-const v142 Real) ; (q'[the index of best~] - q[the index of best~])
-#| (declare-const v143 Real) ; (q'[the index of best] - q[the index of best])
-#| (declare-const v144 Real) ; eta[extremal index 0~]
-#| (declare-const v145 Real) ; records so far
+#| (declare-const v84 Real) ; (q'[extremal index 0] - q[extremal index 0])
+#| (declare-const v85 Real) ; best'
+#| (declare-const v86 Real) ; the index of best'
+#| (declare-const v87 Bool) ; (the index of best' in winners)
+#| (declare-const v88 Real) ; (-(q'[the index of best'] - q[the index of best']) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of best' == extremal index 0) else 0)
+#| (declare-const v89 Real) ; (-(q'[the index of best'] - q[the index of best']) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of best' in winners) else 0)
+#| (declare-const v90 Real) ; (extremum 1 - (q'[the index of best'] - q[the index of best']) - best if (0 <= extremum 0 + extremum 1 - best) and (the index of best' in winners) else 0)
+#| (declare-const v91 Real) ; (q'[the index of best'] - q[the index of best'])
+#| (declare-const v92 Real) ; eta[the index of best']
+#| (declare-const v93 Real) ; q[the index of best']
+#| (declare-const v94 Real) ; (-(q'[the index of extremum 1] - q[the index of extremum 1]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of extremum 1 == extremal index 0) else 0)
+#| (declare-const v95 Real) ; (-(q'[the index of extremum 1] - q[the index of extremum 1]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of extremum 1 in winners) else 0)
+#| (declare-const v96 Real) ; (extremum 1 - (q'[the index of extremum 1] - q[the index of extremum 1]) - best if (0 <= extremum 0 + extremum 1 - best) and (the index of extremum 1 in winners) else 0)
+#| (declare-const v97 Real) ; (-(q'[one] - q[one]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (one == extremal index 0~) else 0)
+#| (declare-const v98 Real) ; (-(q'[one] - q[one]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (one in winners) else 0)
+#| (declare-const v99 Real) ; (extremum 1~ - (q'[one] - q[one]) - best~ if (0 <= extremum 0 + extremum 1~ - best~) and (one in winners) else 0)
+#| (declare-const v100 Real) ; eta+~[one]
+#| (declare-const v101 Real) ; (-(q'[the index of extremum 1] - q[the index of extremum 1]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (the index of extremum 1 == extremal index 0~) else 0)
+#| (declare-const v102 Real) ; (-(q'[the index of extremum 1] - q[the index of extremum 1]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (the index of extremum 1 in winners) else 0)
+#| (declare-const v103 Real) ; (extremum 1~ - (q'[the index of extremum 1] - q[the index of extremum 1]) - best~ if (0 <= extremum 0 + extremum 1~ - best~) and (the index of extremum 1 in winners) else 0)
+#| (declare-const v104 Real) ; eta+~[the index of extremum 1]
+#| (declare-const v105 Real) ; (-(q'[the index of best] - q[the index of best]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of best == extremal index 0) else 0)
+#| (declare-const v106 Real) ; (-(q'[the index of best] - q[the index of best]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of best in winners) else 0)
+#| (declare-const v107 Real) ; (-(q'[the index of best] - q[the index of best]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (the index of best == extremal index 0~) else 0)
+#| (declare-const v108 Real) ; (-(q'[the index of best] - q[the index of best]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (the index of best in winners) else 0)
+#| (declare-const v109 Real) ; (extremum 1 - (q'[the index of best] - q[the index of best]) - best if (0 <= extremum 0 + extremum 1 - best) and (the index of best in winners) else 0)
+#| (declare-const v110 Real) ; (extremum 1~ - (q'[the index of best] - q[the index of best]) - best~ if (0 <= extremum 0 + extremum 1~ - best~) and (the index of best in winners) else 0)
+#| (declare-const v111 Real) ; eta+~[the index of best]
+#| (declare-const v112 Real) ; (-(q'[extremal index 0] - q[extremal index 0]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (extremal index 0 == extremal index 0~) else 0)
+#| (declare-const v113 Real) ; (-(q'[extremal index 0] - q[extremal index 0]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (extremal index 0 in winners) else 0)
+#| (declare-const v114 Real) ; (extremum 1~ - (q'[extremal index 0] - q[extremal index 0]) - best~ if (0 <= extremum 0 + extremum 1~ - best~) and (extremal index 0 in winners) else 0)
+#| (declare-const v115 Real) ; eta+~[extremal index 0]
+#| (declare-const v116 Real) ; the index of extremum 1~
+#| (declare-const v117 Real) ; (-(q'[the index of extremum 1~] - q[the index of extremum 1~]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of extremum 1~ == extremal index 0) else 0)
+#| (declare-const v118 Real) ; (-(q'[the index of extremum 1~] - q[the index of extremum 1~]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of extremum 1~ in winners) else 0)
+#| (declare-const v119 Real) ; (-(q'[the index of extremum 1~] - q[the index of extremum 1~]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (the index of extremum 1~ == extremal index 0~) else 0)
+#| (declare-const v120 Real) ; (-(q'[the index of extremum 1~] - q[the index of extremum 1~]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (the index of extremum 1~ in winners) else 0)
+#| (declare-const v121 Real) ; (extremum 1 - (q'[the index of extremum 1~] - q[the index of extremum 1~]) - best if (0 <= extremum 0 + extremum 1 - best) and (the index of extremum 1~ in winners) else 0)
+#| (declare-const v122 Real) ; (extremum 1~ - (q'[the index of extremum 1~] - q[the index of extremum 1~]) - best~ if (0 <= extremum 0 + extremum 1~ - best~) and (the index of extremum 1~ in winners) else 0)
+#| (declare-const v123 Real) ; eta[the index of extremum 1~]
+#| (declare-const v124 Real) ; eta+~[the index of extremum 1~]
+#| (declare-const v125 Real) ; the index of best~
+#| (declare-const v126 Real) ; (-(q'[the index of best~] - q[the index of best~]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of best~ == extremal index 0) else 0)
+#| (declare-const v127 Real) ; (-(q'[the index of best~] - q[the index of best~]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (the index of best~ in winners) else 0)
+#| (declare-const v128 Real) ; (-(q'[the index of best~] - q[the index of best~]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (the index of best~ == extremal index 0~) else 0)
+#| (declare-const v129 Real) ; (-(q'[the index of best~] - q[the index of best~]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (the index of best~ in winners) else 0)
+#| (declare-const v130 Real) ; (extremum 1 - (q'[the index of best~] - q[the index of best~]) - best if (0 <= extremum 0 + extremum 1 - best) and (the index of best~ in winners) else 0)
+#| (declare-const v131 Real) ; (extremum 1~ - (q'[the index of best~] - q[the index of best~]) - best~ if (0 <= extremum 0 + extremum 1~ - best~) and (the index of best~ in winners) else 0)
+#| (declare-const v132 Real) ; eta[the index of best~]
+#| (declare-const v133 Real) ; eta+~[the index of best~]
+#| (declare-const v134 Real) ; extremal index 0~
+#| (declare-const v135 Real) ; (-(q'[extremal index 0~] - q[extremal index 0~]) - extremum 0 if extremum 0 + extremum 1~ - best~ < 0 else 0)
+#| (declare-const v136 Real) ; (-(q'[extremal index 0~] - q[extremal index 0~]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (extremal index 0~ == extremal index 0) else 0)
+#| (declare-const v137 Real) ; (-(q'[extremal index 0~] - q[extremal index 0~]) - extremum 0 if (extremum 0 + extremum 1 - best < 0) and (extremal index 0~ in winners) else 0)
+#| (declare-const v138 Real) ; (-(q'[extremal index 0~] - q[extremal index 0~]) - extremum 0 if (extremum 0 + extremum 1~ - best~ < 0) and (extremal index 0~ in winners) else 0)
+#| (declare-const v139 Real) ; (extremum 1 - (q'[extremal index 0~] - q[extremal index 0~]) - best if (0 <= extremum 0 + extremum 1 - best) and (extremal index 0~ in winners) else 0)
+#| (declare-const v140 Real) ; (extremum 1~ - (q'[extremal index 0~] - q[extremal index 0~]) - best~ if (0 <= extremum 0 + extremum 1~ - best~) and (extremal index 0~ in winners) else 0)
+#| (declare-const v141 Real) ; eta[extremal index 0~]
+#| (declare-const v142 Real) ; eta+~[extremal index 0~]
+#| (declare-const v143 Bool) ; (extremal index 0~ in winners)
+#| (declare-const v144 Bool) ; (the index of best~ in winners)
+#| (declare-const v145 Real) ; q[extremal index 0~]
+#| (declare-const v146 Real) ; q[the index of best~]
+#| (declare-const v147 Bool) ; (the index of extremum 1~ in winners)
+#| (declare-const v148 Real) ; (q'[the index of extremum 1~] - q[the index of extremum 1~])
+#| (declare-const v149 Real) ; q[the index of extremum 1~]
+#| (declare-const v150 Real) ; extremum 1~
+#| (declare-const v151 Real) ; (q'[extremal index 0~] - q[extremal index 0~])
+#| (declare-const v152 Real) ; best~
+#| (declare-const v153 Real) ; records so far
 #| (declare-const p0 Real) ; k/eps
 #| (assert (< (- v0) 0))
 #| (assert (<= (+ v1 (- v2) 1) 0))
@@ -662,7 +671,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| ; defined, line 17: `eta[i]`: the index is in range
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 17: `top(k, q[i] + eta[i] for i in q)`: there are enough indices to choose from
-#| (push 1) (assert (<= (+ (- v1) v2 1) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0)))) (check-sat) (pop 1)
 #| ; defined, line 18: `q[i]`: the index is in range
 #| ; defined, line 18: `eta[i]`: the index is in range
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0) (not v4))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
@@ -706,21 +715,21 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (assert (<= (- v5) 0))
 #| (assert (<= (+ v5 (- v2) 1) 0))
 #| (assert (<= (- v15) 0))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v16) 1) 0))) v17))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v17)) (and (<= (- v18) 0) (<= (+ v18 (- v2) 1) 0))))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (+ (- v16) 1) 0))) v17))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v17)) (and (<= (- v18) 0) (<= (+ v18 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20) (= (+ (- v21) (- v22) v12) 0))))
-#| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))) (<= (+ v24 v25 v26 (- v11)) 0)))
-#| (assert (or (not (and (<= (- v5) 0) (<= (+ v5 (- v2) 1) 0) v13)) (<= (+ v27 v10) 0)))
-#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))))
+#| (assert (or (not (and (<= (- v5) 0) (<= (+ v5 (- v2) 1) 0) (not v13))) (<= (+ v23 v15 v24 (- v11)) 0)))
+#| (assert (or (not (and (<= (- v5) 0) (<= (+ v5 (- v2) 1) 0) v13)) (<= (+ v23 v10) 0)))
 #| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (< (+ (- v25) v21 (- v26) v22) 0) (and (= (+ v25 (- v21) v26 (- v22)) 0) (<= (+ v14 (- v19)) 0))))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v5 (- v14)) 0) (<= (+ (- v5) v14) 0))) (= v28 0)))
-#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v5 (- v14)) 0) (<= (+ (- v5) v14) 0)))) (= (+ v28 v27 v10) 0)))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v13) (= v29 0)))
-#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) v13)) (= (+ v29 v27 v10) 0)))
-#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v13) (= v30 0)))
-#| (assert (or (not (and (<= (+ (- v10) (- v11) v12) 0) v13)) (= (+ v30 v27 (- v11) v12) 0)))
-#| (assert (or (not (and (<= (+ v5 (- v14)) 0) (<= (+ (- v5) v14) 0))) (= (+ v27 (- v24)) 0)))
+#| (assert (or (not (and (<= (+ (- v5) v14) 0) (<= (+ v5 (- v14)) 0))) (= (+ (- v24) v26) 0)))
+#| (assert (or (not (and (<= (+ v5 (- v14)) 0) (<= (+ (- v5) v14) 0))) (= (+ v15 (- v25)) 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v5 (- v14)) 0) (<= (+ (- v5) v14) 0))) (= v27 0)))
+#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v5 (- v14)) 0) (<= (+ (- v5) v14) 0)))) (= (+ v27 v23 v10) 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v13) (= v28 0)))
+#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) v13)) (= (+ v28 v23 v10) 0)))
+#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v13) (= v29 0)))
+#| (assert (or (not (and (<= (+ (- v10) (- v11) v12) 0) v13)) (= (+ v29 v23 (- v11) v12) 0)))
 #| ; defined, line 27: `min(q[w] - q'[w] for w in q where w in winners)`: there are enough indices to choose from (on D')
 #| (push 1) (assert (not (and (<= (- v18) 0) (<= (+ v18 (- v2) 1) 0) v17))) (check-sat) (pop 1)
 #| ; defined, line 27: `max(q'[l] + eta[l] for l in q where l not in winners)`: there are enough indices to choose from (on D')
@@ -734,30 +743,30 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| ; defined, line 31: `min(q[w] - q'[w] for w in q where w in winners)`: there are enough indices to choose from (on D')
 #| (push 1) (assert (not (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v5 (- v14)) 0) (<= (+ (- v5) v14) 0)))) (and (<= (- v18) 0) (<= (+ v18 (- v2) 1) 0) v17)))) (check-sat) (pop 1)
 #| ; support, line 28: the aligned `eta[...]` stays at or above 0
-#| (push 1) (assert (< (+ v28 v29 v30 v15) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (< (+ v27 v28 v29 v15) 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| ; defined, line 17: `q[i]`: the index is in range (on D')
 #| ; defined, line 17: `eta[i]`: the index is in range (on D')
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
 #| ; defined, line 17: `top(k, q[i] + eta[i] for i in q)`: there are enough indices to choose from (on D')
-#| (push 1) (assert (<= (+ (- v1) v2 1) 0)) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0)))) (check-sat) (pop 1)
 #| ; defined, line 18: `q[i]`: the index is in range (on D')
 #| ; defined, line 18: `eta[i]`: the index is in range (on D')
 #| (push 1) (assert (not (or (not (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0) (not v4))) (and (<= (- v3) 0) (<= (+ v3 (- v2) 1) 0))))) (check-sat) (pop 1)
 #| ; invariant, line 19: `r <= k` holds when loop 2 is reached
 #| (push 1) (assert (<= (+ v1 1) 0)) (check-sat) (pop 1)
 #| (push 1)
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
 #| ; defined, line 18: `max(q[i] + eta[i] for i in q where i not in winners)`: there are enough indices to choose from
 #| (push 1) (assert (<= (+ v2 (- v16)) 0)) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20) (= (+ (- v21) (- v22) v12) 0))))
-#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v31)) (and (<= (- v32) 0) (<= (+ (- v2) v32 1) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v31 (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (< (+ (- v33) v21 (- v34) v22) 0)))
-#| (assert (or (not (and (<= (+ (- v14) v32) 0) (<= (+ v14 (- v32)) 0))) (and (or (not v31) v23) (or (not v23) v31))))
+#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v30))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v31)) (and (<= (- v32) 0) (<= (+ (- v2) v32 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v31 (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (< (+ (- v33) v21 (- v34) v22) 0)))
+#| (assert (or (not (and (<= (+ (- v14) v32) 0) (<= (+ v14 (- v32)) 0))) (and (or (not v31) v30) (or (not v30) v31))))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v32) 0) (<= (+ v14 (- v32)) 0))) (= v35 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v31) (= v36 0)))
 #| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) v31)) (= (+ v36 v37 v10) 0)))
@@ -767,7 +776,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v39) 0) (<= (+ v14 (- v39)) 0)))) (= (+ v40 v41 v10) 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v42) (= v43 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v42) (= v44 0)))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v31 (<= (- v39) 0) (<= (+ (- v2) v39 1) 0) (not v42))) (< (+ (- v33) v45 (- v34) v46) 0)))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v31 (<= (- v39) 0) (<= (+ (- v2) v39 1) 0) (not v42))) (< (+ (- v33) v45 (- v34) v46) 0)))
 #| (assert (or (not (and (<= (- v39) 0) (<= (+ (- v2) v39 1) 0) (not v42))) (<= (+ v41 v45 v46 (- v11)) 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v47 (- v14)) 0) (<= (+ (- v47) v14) 0))) (= v48 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v49) (= v50 0)))
@@ -779,11 +788,11 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) v55)) (= (+ v56 v57 v10) 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v55) (= v58 0)))
 #| (assert (or (not (and (<= (+ (- v10) (- v11) v12) 0) v55)) (= (+ v58 v57 (- v11) v12) 0)))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v39) 0) (<= (+ v39 (- v16) 1) 0))) v55))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v32) 0) (<= (+ v32 (- v39) 1) 0) (<= (+ v39 (- v16) 1) 0))) (< (+ (- v59) v60 (- v61) v62) 0)))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v32) 0) (<= (+ v32 (- v16) 1) 0))) v49))
-#| (assert (or (not (and (<= (+ v47 (- v14)) 0) (<= (+ (- v47) v14) 0))) (and (or (not v49) v23) (or (not v23) v49))))
-#| (assert (or (not (and (<= (+ v53 (- v14)) 0) (<= (+ (- v53) v14) 0))) (and (or (not v55) v23) (or (not v23) v55))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v39) 0) (<= (+ v39 (- v16) 1) 0))) v55))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v32) 0) (<= (+ v32 (- v39) 1) 0) (<= (+ v39 (- v16) 1) 0))) (< (+ (- v59) v60 (- v61) v62) 0)))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v32) 0) (<= (+ v32 (- v16) 1) 0))) v49))
+#| (assert (or (not (and (<= (+ v47 (- v14)) 0) (<= (+ (- v47) v14) 0))) (and (or (not v49) v30) (or (not v30) v49))))
+#| (assert (or (not (and (<= (+ v53 (- v14)) 0) (<= (+ (- v53) v14) 0))) (and (or (not v55) v30) (or (not v30) v55))))
 #| ; defined, line 18: `max(q[i] + eta[i] for i in q where i not in winners)`: there are enough indices to choose from (on D')
 #| (push 1) (assert (<= (+ v2 (- v16)) 0)) (check-sat) (pop 1)
 #| ; output, line 17: as many are selected as `winners` on D and D'
@@ -797,11 +806,11 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (pop 1)
 #| (push 1)
 #| (assert (<= (- v63) 0))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0))) v64))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v64)) (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v63) (- 1)) 0) (<= (+ v63 (- v16) 2) 0))) v66))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v66)) (and (<= (- v67) 0) (<= (+ v67 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0))) v64))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v64)) (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (+ (- v63) (- 1)) 0) (<= (+ v63 (- v16) 2) 0))) v66))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v66)) (and (<= (- v67) 0) (<= (+ v67 (- v2) 1) 0))))
 #| ; defined, line 20: `winners[r]`: the index is in range
 #| (push 1) (assert (<= (+ (- v1) v63 1) 0)) (assert (not (and (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0)))) (check-sat) (pop 1)
 #| ; defined, line 22: `q[j]`: the index is in range
@@ -819,14 +828,14 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (push 1)
 #| (assert (<= (- v63) 0))
 #| (assert (<= (+ (- v1) v63 2) 0))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
-#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0))) v64))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v64)) (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0))))
-#| (assert (or (not (and (<= (+ v65 (- v14)) 0) (<= (+ (- v65) v14) 0))) (and (or (not v64) v23) (or (not v23) v64))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (+ (- v63) (- 1)) 0) (<= (+ v63 (- v16) 2) 0))) v66))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v66)) (and (<= (- v67) 0) (<= (+ v67 (- v2) 1) 0))))
-#| (assert (or (not (and (<= (+ v67 (- v14)) 0) (<= (+ (- v67) v14) 0))) (and (or (not v66) v23) (or (not v23) v66))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v30))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0))) v64))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v64)) (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (+ v65 (- v14)) 0) (<= (+ (- v65) v14) 0))) (and (or (not v64) v30) (or (not v30) v64))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (+ (- v63) (- 1)) 0) (<= (+ v63 (- v16) 2) 0))) v66))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v66)) (and (<= (- v67) 0) (<= (+ v67 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (+ v67 (- v14)) 0) (<= (+ (- v67) v14) 0))) (and (or (not v66) v30) (or (not v30) v66))))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v67 (- v14)) 0) (<= (+ (- v67) v14) 0))) (= v68 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v65 (- v14)) 0) (<= (+ (- v65) v14) 0))) (= v69 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v66) (= v70 0)))
@@ -857,124 +866,129 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (push 1)
 #| (assert (<= (- v63) 0))
 #| (assert (<= (+ (- v1) v63 1) 0))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v30))) (<= (+ v25 v26 (- v12)) 0)))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20) (= (+ (- v21) (- v22) v12) 0))))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0) (not v77) (= (+ (- v78) (- v79) (- v80) v11) 0))))
-#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))))
+#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v30))))
 #| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (< (+ (- v25) v21 (- v26) v22) 0) (and (= (+ v25 (- v21) v26 (- v22)) 0) (<= (+ v14 (- v19)) 0))))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0))) v64))
-#| (assert (or (not (and (<= (+ v1 (- v2)) 0) v64)) (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0))))
-#| (assert (or (not (and (<= (+ v65 (- v14)) 0) (<= (+ (- v65) v14) 0))) (and (or (not v64) v23) (or (not v23) v64))))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0))) v64))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0) v64)) (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0))))
+#| (assert (or (not (and (<= (+ v65 (- v14)) 0) (<= (+ (- v65) v14) 0))) (and (or (not v64) v30) (or (not v30) v64))))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ v65 (- v14)) 0) (<= (+ (- v65) v14) 0))) (= v69 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v64) (= v72 0)))
 #| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) v64)) (= (+ v72 v73 v10) 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v64) (= v75 0)))
 #| (assert (or (not (and (<= (+ (- v10) (- v11) v12) 0) v64)) (= (+ v75 v73 (- v11) v12) 0)))
-#| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))) (<= (+ v81 v82 v83 v24 v25 v26 (- v84)) 0)))
-#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v85) 0) (<= (+ (- v2) v85 1) 0) (not v86) (= (+ (- v87) (- v88) (- v89) (- v90) (- v91) (- v92) v84) 0))))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v85) 0) (<= (+ v14 (- v85)) 0))) (= v87 0)))
-#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v85) 0) (<= (+ v14 (- v85)) 0)))) (= (+ v87 v90 v10) 0)))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v86) (= v88 0)))
-#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v86) (= v89 0)))
-#| (assert (or (<= (+ (- v10) (- v11) v12) 0) (= (+ v81 v24 v10) 0)))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v23) (= v82 0)))
-#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v23) (= v83 0)))
-#| (assert (or (not (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0) (not v77))) (<= (+ v93 v94 v95 v78 v79 v80 (- v84)) 0)))
-#| (assert (or (not (and (<= (- v85) 0) (<= (+ (- v2) v85 1) 0) (not v86))) (<= (+ v91 v92 (- v12)) 0)))
-#| (assert (or (not (and (<= (- v85) 0) (<= (+ (- v2) v85 1) 0) (not v86))) (<= (+ v90 v91 v92 (- v11)) 0)))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v76) 0) (<= (+ v14 (- v76)) 0))) (= v93 0)))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v77) (= v94 0)))
-#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v77) (= v95 0)))
+#| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v30))) (<= (+ v81 v82 v83 v84 v25 v26 (- v85)) 0)))
+#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v86) 0) (<= (+ (- v2) v86 1) 0) (not v87) (= (+ (- v88) (- v89) (- v90) (- v91) (- v92) (- v93) v85) 0))))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v86) 0) (<= (+ v14 (- v86)) 0))) (= v88 0)))
+#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v86) 0) (<= (+ v14 (- v86)) 0)))) (= (+ v88 v91 v10) 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v87) (= v89 0)))
+#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v87) (= v90 0)))
+#| (assert (or (<= (+ (- v10) (- v11) v12) 0) (= (+ v81 v84 v10) 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v30) (= v82 0)))
+#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v30) (= v83 0)))
+#| (assert (or (not (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0) (not v77))) (<= (+ v94 v95 v96 v78 v79 v80 (- v85)) 0)))
+#| (assert (or (not (and (<= (- v86) 0) (<= (+ (- v2) v86 1) 0) (not v87))) (<= (+ v91 v92 v93 (- v11)) 0)))
+#| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v86) 0) (<= (+ (- v2) v86 1) 0) (not v87))) (< (+ (- v25) v92 (- v26) v93) 0) (and (= (+ v25 (- v92) v26 (- v93)) 0) (<= (+ v14 (- v86)) 0))))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v76) 0) (<= (+ v14 (- v76)) 0))) (= v94 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v77) (= v95 0)))
+#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v77) (= v96 0)))
 #| ; defined, line 20: `winners[r]`: the index is in range (on D')
 #| (push 1) (assert (not (and (<= (- v63) 0) (<= (+ v63 (- v16) 1) 0)))) (check-sat) (pop 1)
 #| ; defined, line 24: `q[j]`: the index is in range (on D')
 #| ; defined, line 24: `eta[j]`: the index is in range (on D')
 #| (push 1) (assert (not (and (<= (- v65) 0) (<= (+ v65 (- v2) 1) 0)))) (check-sat) (pop 1)
 #| ; output, line 24: `chosen` releases the same `gap` on D and D'
-#| (push 1) (assert (not (= (+ (- v69) (- v72) (- v75) (- v73) (- v12) v84) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (not (= (+ (- v69) (- v72) (- v75) (- v73) (- v12) v85) 0))) (check-sat) (pop 1)
 #| ; calls, line 3: `index` is not too small
 #| (push 1) (assert (<= (+ v65 1) 0)) (check-sat) (pop 1)
 #| ; calls, line 3: `index` is not too large
 #| (push 1) (assert (<= (+ (- v65) v2) 0)) (check-sat) (pop 1)
 #| (pop 1)
+#| ; cost, line 12: the claim `eps/2` is never negative
+#| (push 1) (assert (< (* (/ 1 2) v0) 0)) (check-sat) (pop 1)
 #| (push 1)
 #| (assert (and (<= (- v32) 0) (<= (+ (- v2) v32 1) 0)))
-#| (assert (or (not (and (<= (- v32) 0) (<= (+ (- v2) v32 1) 0))) (= (+ v35 v36 (- v96) (- v97) v38 (- v98) v33 (- v99)) 0)))
-#| (assert (or (not (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0))) (= (+ v93 v94 (- v100) (- v101) v95 (- v102) v79 (- v103)) 0)))
-#| (assert (or (not (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0))) (= (+ v104 v105 (- v106) (- v107) v108 (- v109) v21 (- v110)) 0)))
-#| (assert (or (not (and (<= (- v111) 0) (<= (+ (- v2) v111 1) 0))) (= (+ v112 v113 (- v114) (- v115) v116 (- v117) v118 (- v119)) 0)))
-#| (assert (or (not (and (<= (- v120) 0) (<= (+ (- v2) v120 1) 0))) (= (+ v121 v122 (- v123) (- v124) v125 (- v126) v127 (- v128)) 0)))
-#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v129) 0) (<= (+ v129 (- v2) 1) 0) (not v130))))
-#| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v120) 0) (<= (+ (- v2) v120 1) 0) (not v131))) (< (+ (- v132) v128 (- v133) v134) 0) (and (= (+ v132 (- v128) v133 (- v134)) 0) (<= (+ v129 (- v120)) 0))))
-#| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v120) 0) (<= (+ (- v2) v120 1) 0) (not v131))) (and (<= (+ (- v129) v120) 0) (<= (+ v129 (- v120)) 0)) (< (+ (- v132) v128 (- v133) v134) 0)))
-#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v111) 0) (<= (+ (- v2) v111 1) 0) (not v135) (= (+ (- v136) (- v119) (- v137) v138) 0))))
-#| (assert (or (not (and (<= (- v129) 0) (<= (+ v129 (- v2) 1) 0) (not v130))) (<= (+ v139 v132 v133 (- v138)) 0)))
-#| (assert (or (not (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0) (not v77))) (<= (+ v78 v103 v80 (- v138)) 0)))
-#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v120) 0) (<= (+ (- v2) v120 1) 0) (not v131) (= (+ (- v128) (- v134) v140) 0))))
-#| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))) (<= (+ v141 v26 (- v140)) 0)))
-#| (assert (or (not (and (<= (- v129) 0) (<= (+ v129 (- v2) 1) 0) (not v130))) (<= (+ v132 v133 (- v140)) 0)))
-#| (assert (or (not (and (<= (- v111) 0) (<= (+ (- v2) v111 1) 0) (not v135))) (<= (+ v119 v137 (- v140)) 0)))
-#| (assert (or (<= (+ (- v1) v2 1) 0) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v120) 0) (<= (+ v14 (- v120)) 0))) (= v121 0)))
-#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v120) 0) (<= (+ v14 (- v120)) 0)))) (= (+ v121 v142 v10) 0)))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v131) (= v122 0)))
-#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v131) (= v125 0)))
-#| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v120) 0) (<= (+ v129 (- v120)) 0))) (= v123 0)))
-#| (assert (or (not (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v120) 0) (<= (+ v129 (- v120)) 0)))) (= (+ v123 v142 v10) 0)))
-#| (assert (or (and (< (+ v10 v138 (- v140)) 0) v131) (= v124 0)))
-#| (assert (or (and (<= (+ (- v10) (- v138) v140) 0) v131) (= v126 0)))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v111) 0) (<= (+ v14 (- v111)) 0))) (= v112 0)))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v135) (= v113 0)))
-#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v135) (= v116 0)))
-#| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v111) 0) (<= (+ v129 (- v111)) 0))) (= v114 0)))
-#| (assert (or (and (< (+ v10 v138 (- v140)) 0) v135) (= v115 0)))
-#| (assert (or (and (<= (+ (- v10) (- v138) v140) 0) v135) (= v117 0)))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v19) 0) (<= (+ v14 (- v19)) 0))) (= v104 0)))
-#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v19) 0) (<= (+ v14 (- v19)) 0)))) (= (+ v104 v143 v10) 0)))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v20) (= v105 0)))
-#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v20) (= v108 0)))
-#| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v19) 0) (<= (+ v129 (- v19)) 0))) (= v106 0)))
-#| (assert (or (and (< (+ v10 v138 (- v140)) 0) v20) (= v107 0)))
-#| (assert (or (and (<= (+ (- v10) (- v138) v140) 0) v20) (= v109 0)))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v76) 0) (<= (+ v14 (- v76)) 0))) (= v93 0)))
-#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v77) (= v94 0)))
-#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v77) (= v95 0)))
-#| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v76) 0) (<= (+ v129 (- v76)) 0))) (= v100 0)))
-#| (assert (or (not (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v76) 0) (<= (+ v129 (- v76)) 0)))) (= (+ v100 v78 v10) 0)))
-#| (assert (or (and (< (+ v10 v138 (- v140)) 0) v77) (= v101 0)))
-#| (assert (or (and (<= (+ (- v10) (- v138) v140) 0) v77) (= v102 0)))
+#| (assert (or (not (and (<= (- v32) 0) (<= (+ (- v2) v32 1) 0))) (= (+ v35 v36 (- v97) (- v98) v38 (- v99) v33 (- v100)) 0)))
+#| (assert (or (not (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0))) (= (+ v94 v95 (- v101) (- v102) v96 (- v103) v79 (- v104)) 0)))
+#| (assert (or (not (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0))) (= (+ v105 v106 (- v107) (- v108) v109 (- v110) v21 (- v111)) 0)))
+#| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0))) (= (+ v81 v82 (- v112) (- v113) v83 (- v114) v25 (- v115)) 0)))
+#| (assert (or (not (and (<= (- v116) 0) (<= (+ (- v2) v116 1) 0))) (= (+ v117 v118 (- v119) (- v120) v121 (- v122) v123 (- v124)) 0)))
+#| (assert (or (not (and (<= (- v125) 0) (<= (+ (- v2) v125 1) 0))) (= (+ v126 v127 (- v128) (- v129) v130 (- v131) v132 (- v133)) 0)))
+#| (assert (or (not (and (<= (- v134) 0) (<= (+ v134 (- v2) 1) 0))) (= (+ (- v135) v136 v137 (- v138) v139 (- v140) v141 (- v142)) 0)))
+#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v134) 0) (<= (+ v134 (- v2) 1) 0) (not v143))))
+#| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v125) 0) (<= (+ (- v2) v125 1) 0) (not v144))) (< (+ (- v142) v133 (- v145) v146) 0) (and (= (+ v142 (- v133) v145 (- v146)) 0) (<= (+ v134 (- v125)) 0))))
+#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v116) 0) (<= (+ (- v2) v116 1) 0) (not v147) (= (+ (- v148) (- v124) (- v149) v150) 0))))
+#| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v30))) (<= (+ v84 v115 v26 (- v150)) 0)))
+#| (assert (or (not (and (<= (- v134) 0) (<= (+ v134 (- v2) 1) 0) (not v143))) (<= (+ v151 v142 v145 (- v150)) 0)))
+#| (assert (or (not (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0) (not v77))) (<= (+ v78 v104 v80 (- v150)) 0)))
+#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v125) 0) (<= (+ (- v2) v125 1) 0) (not v144) (= (+ (- v133) (- v146) v152) 0))))
+#| (assert (or (not (and (<= (- v116) 0) (<= (+ (- v2) v116 1) 0) (not v147))) (<= (+ v124 v149 (- v152)) 0)))
+#| (assert (or (not (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (<= (+ v111 v22 (- v152)) 0)))
+#| (assert (or (not (and (<= (- v1) 0) (<= (+ v1 (- v2)) 0))) (and (<= (+ (- v1) v16) 0) (<= (+ v1 (- v16)) 0))))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v134) 0) (<= (+ v14 (- v134)) 0))) (= v136 0)))
+#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v134) 0) (<= (+ v14 (- v134)) 0)))) (= (+ v136 v151 v10) 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v143) (= v137 0)))
+#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v143) (= v139 0)))
+#| (assert (or (<= (+ (- v10) (- v150) v152) 0) (= (+ v135 v151 v10) 0)))
+#| (assert (or (and (< (+ v10 v150 (- v152)) 0) v143) (= v138 0)))
+#| (assert (or (and (<= (+ (- v10) (- v150) v152) 0) v143) (= v140 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v125) 0) (<= (+ v14 (- v125)) 0))) (= v126 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v144) (= v127 0)))
+#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v144) (= v130 0)))
+#| (assert (or (and (< (+ v10 v150 (- v152)) 0) (and (<= (+ (- v134) v125) 0) (<= (+ v134 (- v125)) 0))) (= v128 0)))
+#| (assert (or (and (< (+ v10 v150 (- v152)) 0) v144) (= v129 0)))
+#| (assert (or (and (<= (+ (- v10) (- v150) v152) 0) v144) (= v131 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v116) 0) (<= (+ v14 (- v116)) 0))) (= v117 0)))
+#| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v116) 0) (<= (+ v14 (- v116)) 0)))) (= (+ v117 v148 v10) 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v147) (= v118 0)))
+#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v147) (= v121 0)))
+#| (assert (or (and (< (+ v10 v150 (- v152)) 0) (and (<= (+ (- v134) v116) 0) (<= (+ v134 (- v116)) 0))) (= v119 0)))
+#| (assert (or (and (< (+ v10 v150 (- v152)) 0) v147) (= v120 0)))
+#| (assert (or (and (<= (+ (- v10) (- v150) v152) 0) v147) (= v122 0)))
+#| (assert (or (<= (+ (- v10) (- v11) v12) 0) (= (+ v81 v84 v10) 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v30) (= v82 0)))
+#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v30) (= v83 0)))
+#| (assert (or (and (< (+ v10 v150 (- v152)) 0) (and (<= (+ v14 (- v134)) 0) (<= (+ (- v14) v134) 0))) (= v112 0)))
+#| (assert (or (and (< (+ v10 v150 (- v152)) 0) v30) (= v113 0)))
+#| (assert (or (and (<= (+ (- v10) (- v150) v152) 0) v30) (= v114 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v19) 0) (<= (+ v14 (- v19)) 0))) (= v105 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v20) (= v106 0)))
+#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v20) (= v109 0)))
+#| (assert (or (and (< (+ v10 v150 (- v152)) 0) (and (<= (+ (- v134) v19) 0) (<= (+ v134 (- v19)) 0))) (= v107 0)))
+#| (assert (or (and (< (+ v10 v150 (- v152)) 0) v20) (= v108 0)))
+#| (assert (or (and (<= (+ (- v10) (- v150) v152) 0) v20) (= v110 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v76) 0) (<= (+ v14 (- v76)) 0))) (= v94 0)))
+#| (assert (or (and (< (+ v10 v11 (- v12)) 0) v77) (= v95 0)))
+#| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v77) (= v96 0)))
+#| (assert (or (and (< (+ v10 v150 (- v152)) 0) (and (<= (+ (- v134) v76) 0) (<= (+ v134 (- v76)) 0))) (= v101 0)))
+#| (assert (or (not (and (< (+ v10 v150 (- v152)) 0) (and (<= (+ (- v134) v76) 0) (<= (+ v134 (- v76)) 0)))) (= (+ v101 v78 v10) 0)))
+#| (assert (or (and (< (+ v10 v150 (- v152)) 0) v77) (= v102 0)))
+#| (assert (or (and (<= (+ (- v10) (- v150) v152) 0) v77) (= v103 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) (and (<= (+ (- v14) v32) 0) (<= (+ v14 (- v32)) 0))) (= v35 0)))
 #| (assert (or (and (< (+ v10 v11 (- v12)) 0) v31) (= v36 0)))
 #| (assert (or (not (and (< (+ v10 v11 (- v12)) 0) v31)) (= (+ v36 v37 v10) 0)))
 #| (assert (or (and (<= (+ (- v10) (- v11) v12) 0) v31) (= v38 0)))
 #| (assert (or (not (and (<= (+ (- v10) (- v11) v12) 0) v31)) (= (+ v38 v37 (- v11) v12) 0)))
-#| (assert (or (and (< (+ v10 v138 (- v140)) 0) (and (<= (+ (- v129) v32) 0) (<= (+ v129 (- v32)) 0))) (= v96 0)))
-#| (assert (or (and (< (+ v10 v138 (- v140)) 0) v31) (= v97 0)))
-#| (assert (or (not (and (< (+ v10 v138 (- v140)) 0) v31)) (= (+ v97 v37 v10) 0)))
-#| (assert (or (and (<= (+ (- v10) (- v138) v140) 0) v31) (= v98 0)))
-#| (assert (or (not (and (<= (+ (- v10) (- v138) v140) 0) v31)) (= (+ v98 v37 (- v138) v140) 0)))
+#| (assert (or (and (< (+ v10 v150 (- v152)) 0) (and (<= (+ (- v134) v32) 0) (<= (+ v134 (- v32)) 0))) (= v97 0)))
+#| (assert (or (and (< (+ v10 v150 (- v152)) 0) v31) (= v98 0)))
+#| (assert (or (not (and (< (+ v10 v150 (- v152)) 0) v31)) (= (+ v98 v37 v10) 0)))
+#| (assert (or (and (<= (+ (- v10) (- v150) v152) 0) v31) (= v99 0)))
+#| (assert (or (not (and (<= (+ (- v10) (- v150) v152) 0) v31)) (= (+ v99 v37 (- v150) v152) 0)))
+#| (assert (or (not (and (<= (- v125) 0) (<= (+ (- v2) v125 1) 0) (not v144))) (<= (+ v132 v146 (- v12)) 0)))
 #| (assert (or (not (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0) (not v77))) (<= (+ v79 v80 (- v12)) 0)))
-#| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))) (<= (+ v25 v26 (- v12)) 0)))
+#| (assert (or (not (and (<= (- v134) 0) (<= (+ v134 (- v2) 1) 0) (not v143))) (<= (+ v141 v145 (- v12)) 0)))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20) (= (+ (- v21) (- v22) v12) 0))))
-#| (assert (or (not (and (<= (- v111) 0) (<= (+ (- v2) v111 1) 0) (not v135))) (<= (+ v136 v118 v137 (- v11)) 0)))
-#| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))) (<= (+ v24 v25 v26 (- v11)) 0)))
+#| (assert (or (not (and (<= (- v116) 0) (<= (+ (- v2) v116 1) 0) (not v147))) (<= (+ v148 v123 v149 (- v11)) 0)))
 #| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v76) 0) (<= (+ (- v2) v76 1) 0) (not v77) (= (+ (- v78) (- v79) (- v80) v11) 0))))
-#| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (and (<= (+ (- v14) v19) 0) (<= (+ v14 (- v19)) 0)) (< (+ (- v25) v21 (- v26) v22) 0)))
 #| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v19) 0) (<= (+ (- v2) v19 1) 0) (not v20))) (< (+ (- v25) v21 (- v26) v22) 0) (and (= (+ v25 (- v21) v26 (- v22)) 0) (<= (+ v14 (- v19)) 0))))
-#| (assert (or (not (and (<= (+ (- v2) v16 1) 0) (<= (- v129) 0) (<= (+ v129 (- v2) 1) 0) (not v130))) (< (+ (- v25) v144 (- v26) v133) 0) (and (= (+ v25 (- v144) v26 (- v133)) 0) (<= (+ v14 (- v129)) 0))))
-#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v23))))
-#| (assert (or (not (and (<= (+ v14 (- v19)) 0) (<= (+ (- v14) v19) 0))) (= (+ v26 (- v22)) 0)))
-#| (assert (or (not (and (<= (+ v129 (- v120)) 0) (<= (+ (- v129) v120) 0))) (= (+ v133 (- v134)) 0)))
-#| (assert (or (not (and (<= (+ (- v129) v120) 0) (<= (+ v129 (- v120)) 0))) (= (+ (- v144) v127) 0)))
-#| (assert (or (not (and (<= (+ v14 (- v120)) 0) (<= (+ (- v14) v120) 0))) (= (+ v25 (- v127)) 0)))
-#| (assert (or (not (and (<= (+ (- v14) v32) 0) (<= (+ v14 (- v32)) 0))) (= (+ (- v25) v33) 0)))
-#| (assert (or (not (and (<= (+ v14 (- v111)) 0) (<= (+ (- v14) v111) 0))) (= (+ v24 (- v136)) 0)))
-#| (assert (or (not (and (<= (+ v129 (- v120)) 0) (<= (+ (- v129) v120) 0))) (= (+ v139 (- v142)) 0)))
-#| (assert (or (not (and (<= (+ (- v14) v19) 0) (<= (+ v14 (- v19)) 0))) (= (+ (- v24) v143) 0)))
-#| (assert (or (not (and (<= (+ (- v14) v19) 0) (<= (+ v14 (- v19)) 0))) (= (+ (- v141) v110) 0)))
-#| (assert (or (not (and (<= (+ (- v129) v32) 0) (<= (+ v129 (- v32)) 0))) (= (+ (- v132) v99) 0)))
+#| (assert (or (<= (+ v2 (- v16)) 0) (and (<= (- v14) 0) (<= (+ v14 (- v2) 1) 0) (not v30))))
+#| (assert (or (not (and (<= (+ (- v134) v32) 0) (<= (+ v134 (- v32)) 0))) (= (+ (- v141) v33) 0)))
+#| (assert (or (not (and (<= (+ (- v134) v32) 0) (<= (+ v134 (- v32)) 0))) (= (+ (- v142) v100) 0)))
 #| ; injective, line 28: two noise vectors with the same output and the same image are equal
-#| (push 1) (assert (not (= (+ v33 (- v99)) 0))) (check-sat) (pop 1)
+#| (push 1) (assert (not (= (+ v33 (- v100)) 0))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
 #| (assert (and (<= (- v39) 0) (<= (+ (- v2) v39 1) 0) (not v42)))
@@ -983,32 +997,32 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (pop 1)
 #| (push 1)
 #| (assert (<= (- v63) 0))
-#| (assert (and (<= (+ v145 (- v63)) 0) (<= (+ (- v145) v63) 0)))
+#| (assert (and (<= (+ v153 (- v63)) 0) (<= (+ (- v153) v63) 0)))
 #| (assert (<= (+ (- v1) v63 1) 0))
 #| ; invariant, line 19: `r <= k` holds when loop 2 is reached
 #| (push 1) (assert (<= (+ v1 (- v63)) 0)) (check-sat) (pop 1)
 #| ; invariant, line 19: `0 <= r` holds when loop 2 is reached
 #| (push 1) (assert (<= (+ v63 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 19: `records so far == r` holds when loop 2 is reached
-#| (push 1) (assert (not (and (<= (+ v145 (- v63)) 0) (<= (+ (- v145) v63) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (+ v153 (- v63)) 0) (<= (+ (- v153) v63) 0)))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
 #| (assert (<= (- v63) 0))
-#| (assert (and (<= (+ v145 (- v63)) 0) (<= (+ (- v145) v63) 0)))
+#| (assert (and (<= (+ v153 (- v63)) 0) (<= (+ (- v153) v63) 0)))
 #| (assert (<= (+ (- v1) v63 1) 0))
 #| ; invariant, line 19: `r <= k` holds when loop 2 is reached
 #| (push 1) (assert (<= (+ v1 (- v63)) 0)) (check-sat) (pop 1)
 #| ; invariant, line 19: `0 <= r` holds when loop 2 is reached
 #| (push 1) (assert (<= (+ v63 2) 0)) (check-sat) (pop 1)
 #| ; invariant, line 19: `records so far == r` holds when loop 2 is reached
-#| (push 1) (assert (not (and (<= (+ v145 (- v63)) 0) (<= (+ (- v145) v63) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (+ v153 (- v63)) 0) (<= (+ (- v153) v63) 0)))) (check-sat) (pop 1)
 #| (pop 1)
 #| (push 1)
 #| (assert (<= (+ (- v1) v63) 0))
-#| (assert (and (<= (+ v145 (- v63)) 0) (<= (+ (- v145) v63) 0)))
+#| (assert (and (<= (+ v153 (- v63)) 0) (<= (+ (- v153) v63) 0)))
 #| (assert (<= (+ v1 (- v63)) 0))
 #| ; calls, line 3: every run releases as many records as is said
-#| (push 1) (assert (not (and (<= (+ v145 (- v1)) 0) (<= (+ (- v145) v1) 0)))) (check-sat) (pop 1)
+#| (push 1) (assert (not (and (<= (+ v153 (- v1)) 0) (<= (+ (- v153) v1) 0)))) (check-sat) (pop 1)
 #| (pop 1)
 #: SMT-LIB script 2 of noisy_topk_gap_exp_monotone: 1 x unsat
 #| (set-logic QF_NRA)
@@ -1030,20 +1044,21 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (declare-const v15 Bool) ; (winners[0] in winners)
 #| (declare-const v16 Bool) ; (the index of extremum 0 in winners)
 #| (declare-const v17 Real) ; (q'[the index of extremum 0] - q[the index of extremum 0])
+#| (declare-const v18 Bool) ; (extremal index 0 in winners)
 #| (assert (<= (+ (- v0) v1) 0))
 #| (assert (<= (+ (* (/ 1 2) v2) (* (- (/ 1 2)) v3) (* (- (/ 1 2)) v4)) 0))
-#| (assert (or (<= (+ (- v0) v5 1) 0) (and (<= v6 0) (<= (- v6) 0))))
 #| (assert (or (<= (+ v0 (- v5)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0))))
 #| (assert (or (<= (+ v0 (- v7)) 0) (and (<= (+ v8 (- 1)) 0) (<= (+ (- v8) 1) 0))))
 #| (assert (or (< (+ v9 v10 (- v11)) 0) (and (<= v3 0) (<= (- v3) 0))))
 #| (assert (or (<= (+ (- v9) (- v10) v11) 0) (and (<= (+ v3 (- v6) v8) 0) (<= (+ (- v3) v6 (- v8)) 0))))
 #| (assert (<= (+ v12 (- v1) 1) 0))
 #| (assert (<= (+ (- v12) 1) 0))
-#| (assert (or (<= (+ (- v12) v1 1) 0) (and (<= (- v4) 0) (<= (+ v4 (- v13)) 0))))
-#| (assert (or (<= (+ (- v12) v1 1) 0) (and (<= (+ (- v12) v13) 0) (<= (+ v12 (- v13)) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0))) (and (<= (- v4) 0) (<= (+ v4 (- v13)) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0))) (and (<= (+ (- v12) v13) 0) (<= (+ v12 (- v13)) 0))))
 #| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0) v15)) (and (<= (- v7) 0) (<= (+ (- v1) v7 1) 0) v16 (= (+ (- v17) (- v9)) 0))))
-#| (assert (or (not (and (<= (+ v12 (- v1)) 0) (<= (+ (- v13) 1) 0))) v15))
-#| (assert (or (not (and (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
+#| (assert (or (<= (+ v1 (- v13)) 0) (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) (not v18))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0) (<= (+ (- v13) 1) 0))) v15))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
 #| ; cost, line 12: the alignment costs at most `eps/2`
 #| (assert (< (+ (* (- (/ 1 2)) v2) (* (/ 1 2) v12)) 0)) (check-sat)
 #: SMT-LIB script 3 of noisy_topk_gap_exp_monotone: 1 x unsat
@@ -1060,25 +1075,25 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (declare-const v15 Bool) ; (winners[0] in winners)
 #| (declare-const v16 Bool) ; (the index of extremum 0 in winners)
 #| (declare-const v17 Real) ; (q'[the index of extremum 0] - q[the index of extremum 0])
-#| (declare-const v18 Real) ; (1 if extremal index 0 < 0 else 0)
-#| (declare-const v19 Real) ; (1 if the index of extremum 0 < 0 else 0)
-#| (declare-const v20 Real) ; ((1 if extremal index 0 < 0 else 0) - (1 if the index of extremum 0 < 0 else 0) if extremum 0 + extremum 1 - best < 0 else 0)
-#| (declare-const v21 Real) ; (number of winners before 0)
-#| (declare-const v22 Bool) ; (extremal index 0 in winners)
-#| (assert (or (<= (+ v5 1) 0) (and (<= v18 0) (<= (- v18) 0))))
-#| (assert (or (<= (+ v7 1) 0) (and (<= v19 0) (<= (- v19) 0))))
-#| (assert (or (< (+ v9 v10 (- v11)) 0) (and (<= v20 0) (<= (- v20) 0))))
-#| (assert (or (<= (+ (- v9) (- v10) v11) 0) (and (<= (+ v20 (- v18) v19) 0) (<= (+ (- v20) v18 (- v19)) 0))))
+#| (declare-const v18 Bool) ; (extremal index 0 in winners)
+#| (declare-const v19 Real) ; (1 if extremal index 0 < 0 else 0)
+#| (declare-const v20 Real) ; (1 if the index of extremum 0 < 0 else 0)
+#| (declare-const v21 Real) ; ((1 if extremal index 0 < 0 else 0) - (1 if the index of extremum 0 < 0 else 0) if extremum 0 + extremum 1 - best < 0 else 0)
+#| (declare-const v22 Real) ; (number of winners before 0)
+#| (assert (or (<= (+ v5 1) 0) (and (<= v19 0) (<= (- v19) 0))))
+#| (assert (or (<= (+ v7 1) 0) (and (<= v20 0) (<= (- v20) 0))))
+#| (assert (or (< (+ v9 v10 (- v11)) 0) (and (<= v21 0) (<= (- v21) 0))))
+#| (assert (or (<= (+ (- v9) (- v10) v11) 0) (and (<= (+ v21 (- v19) v20) 0) (<= (+ (- v21) v19 (- v20)) 0))))
 #| (assert (<= (+ v12 (- v1) 1) 0))
 #| (assert (<= (+ (- v12) 1) 0))
-#| (assert (or (<= (+ (- v12) v1 1) 0) (and (<= v21 0) (<= (- v21) 0))))
-#| (assert (or (<= (+ (- v12) v1 1) 0) (and (<= (+ (- v12) v13) 0) (<= (+ v12 (- v13)) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0))) (and (<= (- v22) 0) (<= (+ v22 (- v13)) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0))) (and (<= (+ (- v12) v13) 0) (<= (+ v12 (- v13)) 0))))
 #| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0) v15)) (and (<= (- v7) 0) (<= (+ (- v1) v7 1) 0) v16 (= (+ (- v17) (- v9)) 0))))
-#| (assert (or (<= (+ v1 (- v13)) 0) (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) (not v22))))
-#| (assert (or (not (and (<= (+ v12 (- v1)) 0) (<= (+ (- v13) 1) 0))) v15))
-#| (assert (or (not (and (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
+#| (assert (or (<= (+ v1 (- v13)) 0) (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) (not v18))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0) (<= (+ (- v13) 1) 0))) v15))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
 #| ; invariant, line 15: `alignment_cost <= (((1 if extremal index 0 < i else 0) - (1 if the index of extremum 0 < i else 0) if extremum 0 + extremum 1 - best < 0 else 0)*eps + eps*(number of winners before i))/(2*k)` holds when loop 1 is reached
-#| (assert (< (+ (* (/ 1 2) v20) (* (/ 1 2) v21)) 0)) (check-sat)
+#| (assert (< (+ (* (/ 1 2) v21) (* (/ 1 2) v22)) 0)) (check-sat)
 #: SMT-LIB script 4 of noisy_topk_gap_exp_monotone: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; i
@@ -1099,7 +1114,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (declare-const v15 Bool) ; (winners[0] in winners)
 #| (declare-const v16 Bool) ; (the index of extremum 0 in winners)
 #| (declare-const v17 Real) ; (q'[the index of extremum 0] - q[the index of extremum 0])
-#| (declare-const v22 Bool) ; (extremal index 0 in winners)
+#| (declare-const v18 Bool) ; (extremal index 0 in winners)
 #| (declare-const v23 Real) ; (1 if extremal index 0 < i + 1 else 0)
 #| (declare-const v24 Real) ; (1 if the index of extremum 0 < i + 1 else 0)
 #| (declare-const v25 Real) ; ((1 if extremal index 0 < i + 1 else 0) - (1 if the index of extremum 0 < i + 1 else 0) if extremum 0 + extremum 1 - best < 0 else 0)
@@ -1119,13 +1134,13 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (declare-const v39 Bool) ; (the index of best in winners)
 #| (declare-const v40 Real) ; eta[the index of best]
 #| (declare-const v41 Real) ; q[the index of best]
-#| (declare-const v42 Real) ; the index of extremum 1
-#| (declare-const v43 Bool) ; (the index of extremum 1 in winners)
-#| (declare-const v44 Real) ; (q'[the index of extremum 1] - q[the index of extremum 1])
-#| (declare-const v45 Real) ; eta[the index of extremum 1]
-#| (declare-const v46 Real) ; q[the index of extremum 1]
-#| (declare-const v47 Real) ; (q'[the index of best] - q[the index of best])
-#| (declare-const v48 Real) ; (q'[extremal index 0] - q[extremal index 0])
+#| (declare-const v42 Real) ; (q'[extremal index 0] - q[extremal index 0])
+#| (declare-const v43 Real) ; the index of extremum 1
+#| (declare-const v44 Bool) ; (the index of extremum 1 in winners)
+#| (declare-const v45 Real) ; (q'[the index of extremum 1] - q[the index of extremum 1])
+#| (declare-const v46 Real) ; eta[the index of extremum 1]
+#| (declare-const v47 Real) ; q[the index of extremum 1]
+#| (declare-const v48 Real) ; (q'[the index of best] - q[the index of best])
 #| (assert (<= (- v0) 0))
 #| (assert (<= (+ (* (/ 1 2) v2) (* (- (/ 1 2)) v3) (* (- (/ 1 2)) v4)) 0))
 #| (assert (<= (+ v0 (- v1) 1) 0))
@@ -1144,6 +1159,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (assert (or (and (<= (+ (- v9) (- v10) v11) 0) v28) (= v31 0)))
 #| (assert (or (not (and (<= (+ (- v9) (- v10) v11) 0) v28)) (= (+ v31 v27 (- v10) v11) 0)))
 #| (assert (or (< (+ v26 v29 v31) 0) (= (+ (- v26) (- v29) (- v31) v32) 0)))
+#| (assert (or (< (+ (- v26) (- v29) (- v31)) 0) (= (+ v26 v29 v31 v32) 0)))
 #| (assert (or (<= (+ (- v0) v5 1) 0) (and (<= v6 0) (<= (- v6) 0))))
 #| (assert (or (<= (+ v0 (- v5)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0))))
 #| (assert (or (<= (+ (- v0) v7 1) 0) (and (<= v8 0) (<= (- v8) 0))))
@@ -1153,30 +1169,32 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (assert (or v30 v33))
 #| (assert (<= (+ v12 (- v1) 1) 0))
 #| (assert (<= (+ (- v12) 1) 0))
-#| (assert (or (<= (+ (- v12) v1 1) 0) (and (<= (+ (- v34) v35 (- v4)) 0) (<= (+ v34 (- v35) v4) 0))))
-#| (assert (or (<= (+ (- v12) v1 1) 0) (and (<= (+ (- v12) v13) 0) (<= (+ v12 (- v13)) 0))))
-#| (assert (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) (not v22))) (<= (+ v36 v37 (- v11)) 0)))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0))) (and (<= (+ (- v34) v35 (- v4)) 0) (<= (+ v34 (- v35) v4) 0))))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0))) (and (<= (+ (- v12) v13) 0) (<= (+ v12 (- v13)) 0))))
+#| (assert (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) (not v18))) (<= (+ v36 v37 (- v11)) 0)))
 #| (assert (or (<= (+ v1 (- v13)) 0) (and (<= (- v38) 0) (<= (+ (- v1) v38 1) 0) (not v39) (= (+ (- v40) (- v41) v11) 0))))
-#| (assert (or (<= (+ v1 (- v13)) 0) (and (<= (- v42) 0) (<= (+ (- v1) v42 1) 0) (not v43) (= (+ (- v44) (- v45) (- v46) v10) 0))))
+#| (assert (or (not (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) (not v18))) (<= (+ v42 v36 v37 (- v10)) 0)))
+#| (assert (or (<= (+ v1 (- v13)) 0) (and (<= (- v43) 0) (<= (+ (- v1) v43 1) 0) (not v44) (= (+ (- v45) (- v46) (- v47) v10) 0))))
 #| (assert (or (not (and (<= (- v0) 0) (<= (+ v0 (- v1) 1) 0) v28)) (<= (+ v27 v9) 0)))
 #| (assert (or (not (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0) v15)) (and (<= (- v7) 0) (<= (+ (- v1) v7 1) 0) v16 (= (+ (- v17) (- v9)) 0))))
-#| (assert (or (<= (+ v1 (- v13)) 0) (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) (not v22))))
+#| (assert (or (<= (+ v1 (- v13)) 0) (and (<= (- v5) 0) (<= (+ v5 (- v1) 1) 0) (not v18))))
 #| (assert (or (not v33) (<= v17 0)))
 #| (assert (<= (+ v17 (- 1)) 0))
-#| (assert (or (not v33) (<= v44 0)))
-#| (assert (<= (+ v44 (- 1)) 0))
+#| (assert (or (not v33) (<= v45 0)))
+#| (assert (<= (+ v45 (- 1)) 0))
 #| (assert (or v28 (and (<= v34 0) (<= (- v34) 0))))
 #| (assert (or (not v28) (and (<= (+ v34 (- 1)) 0) (<= (+ (- v34) 1) 0))))
-#| (assert (or (not (and (<= (+ v12 (- v1)) 0) (<= (+ (- v13) 1) 0))) v15))
-#| (assert (or (not (and (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
-#| (assert (or (not (and (<= (- v42) 0) (<= (+ (- v1) v42 1) 0) (not v43))) (<= (+ v45 v46 (- v11)) 0)))
-#| (assert (or (not (and (<= (- v38) 0) (<= (+ (- v1) v38 1) 0) (not v39))) (<= (+ v47 v40 v41 (- v10)) 0)))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0) (<= (+ (- v13) 1) 0))) v15))
+#| (assert (or (not (and (<= (- v12) 0) (<= (+ v12 (- v1)) 0) v15)) (and (<= (- v14) 0) (<= (+ v14 (- v1) 1) 0))))
+#| (assert (or (not (and (<= (- v43) 0) (<= (+ (- v1) v43 1) 0) (not v44))) (<= (+ v46 v47 (- v11)) 0)))
 #| (assert (or (not (and (<= (+ (- v1) v13 1) 0) (<= (- v38) 0) (<= (+ (- v1) v38 1) 0) (not v39))) (and (<= (+ (- v5) v38) 0) (<= (+ v5 (- v38)) 0)) (< (+ (- v36) v40 (- v37) v41) 0)))
+#| (assert (or (not (and (<= (+ (- v1) v13 1) 0) (<= (- v38) 0) (<= (+ (- v1) v38 1) 0) (not v39))) (< (+ (- v36) v40 (- v37) v41) 0) (and (= (+ v36 (- v40) v37 (- v41)) 0) (<= (+ v5 (- v38)) 0))))
 #| (assert (or (not (and (<= (+ v0 (- v7)) 0) (<= (+ (- v0) v7) 0))) (and (or (not v28) v16) (or (not v16) v28))))
-#| (assert (or (not (and (<= (+ v0 (- v5)) 0) (<= (+ (- v0) v5) 0))) (and (or (not v28) v22) (or (not v22) v28))))
+#| (assert (or (not (and (<= (+ v0 (- v5)) 0) (<= (+ (- v0) v5) 0))) (and (or (not v28) v18) (or (not v18) v28))))
 #| (assert (or (not (and (<= (+ v0 (- v7)) 0) (<= (+ (- v0) v7) 0))) (= (+ v27 (- v17)) 0)))
-#| (assert (or (not (and (<= (+ v0 (- v5)) 0) (<= (+ (- v0) v5) 0))) (= (+ v27 (- v48)) 0)))
-#| (assert (or (not (and (<= (+ v5 (- v38)) 0) (<= (+ (- v5) v38) 0))) (= (+ v48 (- v47)) 0)))
+#| (assert (or (not (and (<= (+ v0 (- v5)) 0) (<= (+ (- v0) v5) 0))) (= (+ v27 (- v42)) 0)))
+#| (assert (or (not v30) (<= (- v48) 0)))
+#| (assert (or (not (and (<= (+ v5 (- v38)) 0) (<= (+ (- v5) v38) 0))) (= (+ v42 (- v48)) 0)))
 #| ; invariant, line 15: `alignment_cost <= (((1 if extremal index 0 < i else 0) - (1 if the index of extremum 0 < i else 0) if extremum 0 + extremum 1 - best < 0 else 0)*eps + eps*(number of winners before i))/(2*k)` holds when loop 1 is reached
 #| (assert (< (+ (* (- (/ 1 2)) v2) (* (/ 1 2) v25) (* (- (/ 1 2)) v32) (* (/ 1 2) v35)) 0)) (check-sat)
 #: SMT-LIB script 5 of noisy_topk_gap_exp_monotone: 3 x unsat
@@ -1218,9 +1236,9 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (assert (<= (+ v2 (- 1)) 0))
 #| (assert (or (not v3) (<= (- v2) 0)))
 #| (assert (or (not v4) (<= v2 0)))
+#| (assert (or v3 v4))
 #| (assert (<= (- v1) 0))
 #| (assert (or (<= (- v1) 0) (>= (+ (- v1) (- 1)) 0)))
-#| (assert (or v3 v4))
 #| (assert (< (- v5) 0))
 #| (assert (<= (+ v6 (- v1) 1) 0))
 #| (assert (or (<= (+ v6 (- v1) 1) 0) (>= (+ v6 (- v1)) 0)))
@@ -1244,16 +1262,16 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| witness true down:q
 #| witness 1 eps
 #| witness 1 k
-#| full 33 38
+#| full 33 39
 #| group 8 / 0 7 9-12 14 / 7:0.1
 #| group 7 / 0 2 5 8 11-13 15 /
 #| group 6 / 0 6-8 10 14 16 /
 #| group 5 / 0 2 7-9 11 17 / 0:1 1:1 2:1 4:1
 #| group 6 / 0 2 7-10 12 18 /
-#| group 3 / 1 3-4 6 9 11 /
-#| group 3 / 0 2-4 /
+#| group 3 / 1 3-5 9 11 /
+#| group 4 / 1-4 /
 #| group 1 / 1 3 6 /
-#| group 1 / 4 12-17 19 /
+#| group 1 / 4 12-18 /
 #: conditions of form of topk_with_measures_exp
 #| (true by its normal form) ; hypotheses, line 12: the sensitivity is never negative
 #| (assumed) ; fresh, line 21: `xi[r] ~ Lap(2*k/eps)` draws a variable that was not drawn before
@@ -1278,7 +1296,7 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 26: `0 <= r` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 4: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of topk_with_measures_exp: 32 x unsat
+#: SMT-LIB script 1 of topk_with_measures_exp: 33 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; k
@@ -1423,6 +1441,8 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (push 1) (assert (not (and (<= (+ (- v1) 1) 0) (<= (+ v1 (- v5) 1) 0)))) (check-sat) (pop 1)
 #| ; calls, line 19: `picked = noisy_topk_gap_exp_monotone(q = q, k = k, eps = ...`: the `where` clause of `eps` holds
 #| (push 1) (assert (<= v0 0)) (check-sat) (pop 1)
+#| ; cost, line 16: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| (pop 1)
 #: SMT-LIB script 2 of topk_with_measures_exp: 1 x unsat
 #| (set-logic QF_NRA)
@@ -1490,9 +1510,9 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| (assert (<= (+ v2 (- 1)) 0))
 #| (assert (or (not v3) (<= (- v2) 0)))
 #| (assert (or (not v4) (<= v2 0)))
+#| (assert (or v3 v4))
 #| (assert (<= (- v1) 0))
 #| (assert (or (<= (- v1) 0) (>= (+ (- v1) (- 1)) 0)))
-#| (assert (or v3 v4))
 #| (assert (< (- v5) 0))
 #| (assert (<= (+ v6 (- v1) 1) 0))
 #| (assert (or (<= (+ v6 (- v1) 1) 0) (>= (+ v6 (- v1)) 0)))
@@ -1501,4 +1521,4 @@ class TopkWithMeasuresExp(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 2)) 0) (<= (+ (- v1) 2) 0)) (= v2 0) (not v3) v4 (= (+ v5 (- 1)) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 2)) 0) (>= (+ v1 (- 3)) 0))) (assert (or (<= (+ (- v1) 2) 0) (>= (+ (- v1) 1) 0))) (assert (or (<= (+ v6 (- 1)) 0) (>= (+ v6 (- 2)) 0))) (check-sat)
 #: digest
-#| sha256 88401079f70b74ec3c703fae87f862faf89901606dd30a251ecce82029e974f0
+#| sha256 983399ab1b197c77cbeff9545bb8537303733841fc65249a2e5e075d597e52f4

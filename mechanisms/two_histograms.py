@@ -63,9 +63,9 @@ class TwoHistograms(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         Delta: a real number (in the unit of `p`), public, where `Delta > 0`.
@@ -199,7 +199,7 @@ class TwoHistograms(RefinedMechanism):
             release.emit(Second(value=x + zeta), query=("r", i))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -255,14 +255,14 @@ class TwoHistograms(RefinedMechanism):
 #| witness 0 (@ prefix:r i)
 #| witness 0 total:r
 #| witness 1 eps
-#| full 12-13 16-17 20
-#| group 1 / 0 /
+#| full 11 13 16-17 20
 #| group 1 / 0 /
 #| group 2 / 11 / 1:0.1
 #| group 5 / 0 3 12 /
 #| group 2 / 18 / 1:0.1
 #| group 5 / 1 7 19 /
-#| group 1 / 3 6 8 11 18 /
+#| group 1 / 3 6 8 11 16 /
+#| group 1 / 5 /
 #| group 1 / 1 /
 #| group 1 / 2 8 /
 #| group 1 / 5 /
@@ -286,15 +286,13 @@ class TwoHistograms(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 17: `last index of zeta < i` holds when loop 2 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of two_histograms: 2 x unsat
+#: SMT-LIB script 1 of two_histograms: 1 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; Delta
 #| (assert (< (- v0) 0))
 #| ; hypotheses, line 7: the sensitivity is never negative
-#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
-#| ; hypotheses, line 7: the sensitivity is never negative
-#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of two_histograms: 12 x unsat
+#| (assert (< v0 0)) (check-sat)
+#: SMT-LIB script 2 of two_histograms: 13 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; i
@@ -337,6 +335,8 @@ class TwoHistograms(RefinedMechanism):
 #| ; invariant, line 17: `last index of zeta < i` holds when loop 2 is reached
 #| (push 1) (assert (<= 1 0)) (check-sat) (pop 1)
 #| (pop 1)
+#| ; cost, line 11: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #: SMT-LIB script 3 of two_histograms: 1 x unsat
 #| (set-logic QF_NRA)
 #| (declare-const v0 Real) ; alignment_cost
@@ -455,13 +455,13 @@ class TwoHistograms(RefinedMechanism):
 #| (assert (or (< (- v3) 0) (= (+ v4 v3) 0)))
 #| (assert (<= (+ v6 (- v7)) 0))
 #| (assert (or (not (and (<= v0 0) (<= (- v0) 0))) (= v6 0)))
+#| (assert (<= (- v13) 0))
+#| (assert (<= (- v7) 0))
+#| (assert (<= (+ (- v2) v7 v13) 0))
 #| (assert (<= (- v8) 0))
 #| (assert (or (<= (- v8) 0) (>= (+ (- v8) (- 1)) 0)))
 #| (assert (<= (- v1) 0))
 #| (assert (or (<= (- v1) 0) (>= (+ (- v1) (- 1)) 0)))
-#| (assert (<= (- v13) 0))
-#| (assert (<= (- v7) 0))
-#| (assert (<= (+ (- v2) v7 v13) 0))
 #| (assert (< (- v14) 0))
 #| (assert (< (- v2) 0))
 #| (assert (or (<= 0 0) (<= (+ v11 (- v12)) 0)))
@@ -477,4 +477,4 @@ class TwoHistograms(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v2 (- 1)) 0) (= v3 0) (= v5 0) (= v6 0) (= v7 0) (and (<= (+ v8 (- 1)) 0) (<= (+ (- v8) 1) 0)) (= v9 0) (= v11 0) (= v12 0) (= v13 0) (= (+ v14 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v8 (- 1)) 0) (>= (+ v8 (- 2)) 0))) (assert (or (<= (+ (- v8) 1) 0) (>= (- v8) 0))) (check-sat)
 #: digest
-#| sha256 8865ec8356af99ca8fee13b67855ff733ac33cd1add07b4c2fc5728da5796bc6
+#| sha256 b688da7182396f516b64fd51236e3b7b66ade9f8662c9169fe79f21b4ee83e7d

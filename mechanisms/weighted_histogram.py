@@ -64,9 +64,9 @@ class WeightedHistogram(LatticeMechanism):
     noise is discrete, on the same lattice, and every number is exact. The proof is of
     this form.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         b: a list of real numbers (in the unit of `q`), public, where `b[i] > 0`.
@@ -205,7 +205,7 @@ class WeightedHistogram(LatticeMechanism):
                 yield release.emit(Unknown(), query=("q", i))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -252,15 +252,15 @@ class WeightedHistogram(LatticeMechanism):
 #| witness 1 |len(q)|
 #| witness 1 (@ b i)
 #| witness 0 (@ d:q i)
-#| full 8 10 15
-#| group 2 / 2 5-6 /
+#| full 8 10 16
+#| group 2 / 4-6 /
 #| group 3 / 0 9-10 / 0:2
 #| group 7 / 0 4-5 11 /
 #| group 1 / 0 4 / 0:2
 #| group 1 / 3 5-6 10 5.2 /
-#| group 1 / 0-1 /
+#| group 2 / 3 5-6 /
 #| group 1 / 0 3-15 19-20 6.1 6.2 8.4 14.2 / 0:0.1
-#| group 4 / 0 2 4-5 10 /
+#| group 4 / 0 2 4-5 8 /
 #: conditions of form of weighted_histogram
 #| (assumed) ; defined, line 8: an input clause: the index is in range
 #| (assumed) ; hypotheses, line 9: the lattice's step is positive
@@ -292,7 +292,7 @@ class WeightedHistogram(LatticeMechanism):
 #| (push 1) (assert (not (and (<= (- v2) 0) (<= (+ v2 (- v0) 1) 0)))) (check-sat) (pop 1)
 #| ; hypotheses, line 9: the sensitivity is never negative
 #| (push 1) (assert (< v3 0)) (check-sat) (pop 1)
-#: SMT-LIB script 2 of weighted_histogram: 14 x unsat
+#: SMT-LIB script 2 of weighted_histogram: 15 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; i
@@ -336,6 +336,8 @@ class WeightedHistogram(LatticeMechanism):
 #| (push 1)
 #| (assert (or (<= (+ v5 1) 0) (and (<= v6 0) (<= (- v6) 0))))
 #| (assert (or (<= (- v5) 0) (and (<= (+ v6 (- 1)) 0) (<= (+ (- v6) 1) 0))))
+#| ; cost, line 12: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| ; invariant, line 15: `alignment_cost <= (1 if the differing index < i else 0)*eps` holds when loop 1 is reached
 #| (push 1) (assert (< v6 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -422,12 +424,12 @@ class WeightedHistogram(LatticeMechanism):
 #| (declare-const v3 Real) ; len(q)
 #| (assert (< (- v0) 0))
 #| (assert (< (- v1) 0))
-#| (assert (<= (+ (- v2) v3) 0))
-#| (assert (or (<= (+ (- v2) v3) 0) (>= (+ (- v2) v3 (- 1)) 0)))
 #| (assert (<= (- v2) 0))
 #| (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0)))
 #| (assert (<= (- v3) 0))
 #| (assert (or (<= (- v3) 0) (>= (+ (- v3) (- 1)) 0)))
+#| (assert (<= (+ (- v2) v3) 0))
+#| (assert (or (<= (+ (- v2) v3) 0) (>= (+ (- v2) v3 (- 1)) 0)))
 #| ; `-gamma` is negative
 #| ; `gamma` is positive
 #| (assert (<= v0 0)) (check-sat)
@@ -439,12 +441,12 @@ class WeightedHistogram(LatticeMechanism):
 #| (declare-const v3 Real) ; len(q)
 #| (assert (< (- v0) 0))
 #| (assert (< (- v1) 0))
-#| (assert (<= (+ (- v2) v3) 0))
-#| (assert (or (<= (+ (- v2) v3) 0) (>= (+ (- v2) v3 (- 1)) 0)))
 #| (assert (<= (- v2) 0))
 #| (assert (or (<= (- v2) 0) (>= (+ (- v2) (- 1)) 0)))
 #| (assert (<= (- v3) 0))
 #| (assert (or (<= (- v3) 0) (>= (+ (- v3) (- 1)) 0)))
+#| (assert (<= (+ (- v2) v3) 0))
+#| (assert (or (<= (+ (- v2) v3) 0) (>= (+ (- v2) v3 (- 1)) 0)))
 #| ; `eps` is positive
 #| (push 1) (assert (<= v1 0)) (check-sat) (pop 1)
 #| ; `-gamma` is negative
@@ -472,15 +474,15 @@ class WeightedHistogram(LatticeMechanism):
 #| (assert (or (not (and (<= (- v0) 0) (<= (+ v0 (- v3) 1) 0))) (= v4 0) (and (<= (+ (- v0) v5) 0) (<= (+ v0 (- v5)) 0))))
 #| (assert (or (<= (+ (- v0) v5) 0) (>= (+ (- v0) v5 (- 1)) 0)))
 #| (assert (or (<= (+ v0 (- v5)) 0) (>= (+ v0 (- v5) (- 1)) 0)))
+#| (assert (<= (+ (- v1) v3) 0))
+#| (assert (or (<= (+ (- v1) v3) 0) (>= (+ (- v1) v3 (- 1)) 0)))
 #| (assert (<= (- v3) 0))
 #| (assert (or (<= (- v3) 0) (>= (+ (- v3) (- 1)) 0)))
 #| (assert (<= (- v1) 0))
 #| (assert (or (<= (- v1) 0) (>= (+ (- v1) (- 1)) 0)))
-#| (assert (<= (+ (- v1) v3) 0))
-#| (assert (or (<= (+ (- v1) v3) 0) (>= (+ (- v1) v3 (- 1)) 0)))
 #| (assert (< (- v6) 0))
 #| (assert (< (- v7) 0))
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= (+ v7 (- 1)) 0) (= (+ v6 (- 1)) 0) (and (<= (+ v3 (- 1)) 0) (<= (+ (- v3) 1) 0)) (and (<= (+ v2 (- 1)) 0) (<= (+ (- v2) 1) 0)) (and (<= v4 0) (<= (- v4) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= (+ v3 (- 1)) 0) (>= (+ v3 (- 2)) 0))) (assert (or (<= (+ (- v3) 1) 0) (>= (- v3) 0))) (assert (or (<= (+ v2 (- 1)) 0) (>= (+ v2 (- 2)) 0))) (assert (or (<= (+ (- v2) 1) 0) (>= (- v2) 0))) (assert (or (<= v4 0) (>= (+ v4 (- 1)) 0))) (assert (or (<= (- v4) 0) (>= (+ (- v4) (- 1)) 0))) (check-sat)
 #: digest
-#| sha256 d350ed0f06dfe3aaac6378bc579af904398edd4190c5dd83cc2ce6ddd60218bf
+#| sha256 65aabd7a7f574f2d454dce6876c197ff9e6deb575f15837fe322c25a46cad945

@@ -73,9 +73,9 @@ class WindowedSum(RefinedMechanism):
     `gamma` where that takes no neighbours further apart, and released numbers always,
     by at most `gamma`.
 
-    The values of private answers never decide whether a run raises: NaN is read as 0,
-    infinities as the largest float, and what is not as declared as the nearest value
-    below or at the end of the range (see `check`).
+    The values of private answers never decide whether a run raises: what is missing
+    (NaN, None) is read as 0, infinities as the largest float, and what is not as
+    declared as the nearest value below or at the end of the range (see `check`).
 
     Args:
         start: an integer, public, where `start >= 0`.
@@ -214,7 +214,7 @@ class WindowedSum(RefinedMechanism):
         release.emit(Within(value=ln(1 / beta) / eps))
 
 
-#: certificate, format 1
+#: certificate, format 2
 #| `aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.
 #: made by
 #| aligncheck 0.1.0, Z3 5.4.1
@@ -267,7 +267,7 @@ class WindowedSum(RefinedMechanism):
 #| group 5 / 0 4-5 7 9 / 0:1 4:0.1
 #| group 5 / 0-6 12-14 /
 #| group 4 / 1-2 8 10 12-13 /
-#| group 1 / 4 /
+#| group 2 / 1 4 /
 #: conditions of form of windowed_sum
 #| (true by its normal form) ; hypotheses, line 9: the sensitivity is never negative
 #| (true by its normal form) ; fresh, line 22: `eta ~ Lap(1/eps)` draws a variable that was not drawn before
@@ -283,7 +283,7 @@ class WindowedSum(RefinedMechanism):
 #| (true by its normal form) ; invariant, line 20: `(the differing index < i) or ((sum' - sum) == 0)` holds when loop 1 is reached
 #| (form: every loop runs over a finite input) ; terminates, line 3: every loop ends
 #| (met by the witness) ; hypotheses: some parameters and some pair D, D' satisfy the declarations
-#: SMT-LIB script 1 of windowed_sum: 13 x unsat
+#: SMT-LIB script 1 of windowed_sum: 14 x unsat
 #| (set-logic QF_LRA)
 #| (declare-const v0 Real) ; eps
 #| (declare-const v1 Real) ; beta
@@ -350,6 +350,8 @@ class WindowedSum(RefinedMechanism):
 #| (pop 1)
 #| (push 1)
 #| (assert (<= (- v10) 0))
+#| ; cost, line 16: the claim `eps` is never negative
+#| (push 1) (assert (< v0 0)) (check-sat) (pop 1)
 #| ; invariant, line 20: `0 <= i` holds when loop 1 is reached
 #| (push 1) (assert (<= (+ v10 1) 0)) (check-sat) (pop 1)
 #| (pop 1)
@@ -400,4 +402,4 @@ class WindowedSum(RefinedMechanism):
 #| ; some parameters and some pair D, D' satisfy the declarations
 #| (assert (and (and (<= v0 0) (<= (- v0) 0)) (and (<= (+ v1 (- 1)) 0) (<= (+ (- v1) 1) 0)) (= v2 0) (= (+ v4 (- 1)) 0) (= (+ v5 (- (/ 1 2))) 0) (and (<= v6 0) (<= (- v6) 0)))) (assert (or (<= v0 0) (>= (+ v0 (- 1)) 0))) (assert (or (<= (+ v1 (- 1)) 0) (>= (+ v1 (- 2)) 0))) (assert (or (<= (+ (- v1) 1) 0) (>= (- v1) 0))) (assert (or (<= v6 0) (>= (+ v6 (- 1)) 0))) (check-sat)
 #: digest
-#| sha256 1cc071f11a10239caaf94b5a9d37860bf0e47ccd539ab431dce564a7aeb01fb6
+#| sha256 6bc138967336c7895217c49a0b08134fe9e51903cfce8f21b5bb61fc4cf685fe
