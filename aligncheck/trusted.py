@@ -8,6 +8,7 @@ with it replaced by one that confirms, guesses or returns nothing, nothing wrong
 from __future__ import annotations
 
 TRUSTED: dict[str, str] = {
+    "aligncheck.files": "what is read of a file",
     "aligncheck.source": "positions in a text",
     "aligncheck.internal": "the error for what earlier stages exclude",
     "aligncheck.conditions": "the closed list of conditions",

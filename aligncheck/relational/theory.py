@@ -312,7 +312,8 @@ class Theory:
         if step is not None and unit is not None:
             most = mul(step, fn("floor", div(high, step)))  # the greatest multiple that is not above
             what = "a whole number" if group.lattice is None else "a multiple of the step"
-            yield (*group.range, unit), le(low, most), f"the range holds {what}", span
+            holds = or_((and_((le(low, ZERO), le(ZERO, high))), le(low, most)))  # 0 is one, too
+            yield (*group.range, unit), holds, f"the range holds {what}", span
 
     @cached_property
     def claim(self) -> Term:

@@ -159,7 +159,7 @@ def test_declarations_that_cannot_be_met_are_refused(code: str) -> None:
 
 
 def test_too_many_paths_are_refused() -> None:
-    program = "\n".join(["if k > 1: emit a", "else: emit b"] * 12)
+    program = "\n".join(f"if k > {n}: emit a\nelse: emit b" for n in range(12))
     with pytest.raises(SpecError) as caught:
         verdict_of(spec(program, "", ONE_ANSWER))
     assert caught.value.diagnostic.code == "too-many-paths"
