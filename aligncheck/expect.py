@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from aligncheck.diagnostics import Diagnostic
-from aligncheck.refute.result import Refutation, Unfinished, name_of
-from aligncheck.refute.violation import NoViolation, Violation
-from aligncheck.syntax.nodes import Expectation, Mechanism
+from aligncheck.language.diagnostics import Diagnostic
+from aligncheck.language.syntax.nodes import Expectation, Mechanism
+from aligncheck.refutation.result import Refutation, Unfinished, name_of
+from aligncheck.refutation.violation import NoViolation, Violation
 from aligncheck.verdict import AlignmentFails, Error, Result, Unknown, Verdict, Verified
 
 _LINE = re.compile(

@@ -9,34 +9,34 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from aligncheck.conditions import Condition
-from aligncheck.diagnostics import Diagnostic, Label, SpecError
-from aligncheck.discharge.algebra import canonical
-from aligncheck.discharge.contradiction import contradiction
-from aligncheck.discharge.costs import cost_parts
-from aligncheck.discharge.density import (
+from aligncheck.language.conditions import Condition
+from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.contract import Contract, contract_of, with_contract
+from aligncheck.language.syntax.nodes import For, Mechanism, Use, While
+from aligncheck.language.syntax.walk import has_densities, statements_in
+from aligncheck.search.discharge.algebra import canonical
+from aligncheck.search.discharge.contradiction import contradiction
+from aligncheck.search.discharge.costs import cost_parts
+from aligncheck.search.discharge.density import (
     DensityFindings,
     density_parts,
     establish_densities,
     rules_used,
 )
-from aligncheck.discharge.establish import Findings, establish
-from aligncheck.discharge.guarantees import (
+from aligncheck.search.discharge.establish import Findings, establish
+from aligncheck.search.discharge.guarantees import (
     bounds_by_densities,
     bounds_of_fields,
     length_by_densities,
     length_of_output,
 )
-from aligncheck.discharge.prove import Open, Outcome, Proved
-from aligncheck.obligations import ORDER
-from aligncheck.relational.paths import TooManyPathsError
-from aligncheck.relational.selection import UnsupportedError
-from aligncheck.relational.spell import spell
-from aligncheck.relational.terms import Cmp, Kind, Term, atoms
-from aligncheck.source import Source
-from aligncheck.syntax.contract import Contract, contract_of, with_contract
-from aligncheck.syntax.nodes import For, Mechanism, Use, While
-from aligncheck.syntax.walk import has_densities, statements_in
+from aligncheck.search.discharge.prove import Open, Outcome, Proved
+from aligncheck.search.obligations import ORDER
+from aligncheck.search.relational.paths import TooManyPathsError
+from aligncheck.search.relational.selection import UnsupportedError
+from aligncheck.search.relational.spell import spell
+from aligncheck.search.relational.terms import Cmp, Kind, Term, atoms
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,
@@ -51,8 +51,8 @@ from aligncheck.verdict import (
 )
 
 if TYPE_CHECKING:
-    from aligncheck.discharge.exceeding import Exceeding
-    from aligncheck.discharge.search import Violation
+    from aligncheck.search.discharge.exceeding import Exceeding
+    from aligncheck.search.discharge.search import Violation
 
 Established: TypeAlias = Findings | DensityFindings
 
@@ -252,7 +252,7 @@ def _first_violation(
     mechanism: Mechanism, source: Source, findings: Findings, deadline: float
 ) -> Violation | None:
     """A confirmed violation of the first condition, in `ORDER`, that has one."""
-    from aligncheck.discharge.search import find_violation
+    from aligncheck.search.discharge.search import find_violation
 
     unproved = {o.obligation.condition for o in findings.open()}
     for condition in ORDER:
@@ -267,7 +267,7 @@ def _first_violation(
 def _advice(
     mechanism: Mechanism, source: Source, findings: Findings, violation: Violation, deadline: float
 ) -> tuple[str, ...]:
-    from aligncheck.advice import advice_for
+    from aligncheck.search.advice import advice_for
 
     return advice_for(mechanism, source, findings, violation.counterexample.scenario, deadline)
 
@@ -384,7 +384,7 @@ _DENSITY_HELP = (
 
 def _exceeding(mechanism: Mechanism, unproved: frozenset[Condition], deadline: float) -> Exceeding | None:
     """A confirmed violation of the first condition, in `ORDER`, that has one."""
-    from aligncheck.discharge.exceeding import find_exceeding
+    from aligncheck.search.discharge.exceeding import find_exceeding
 
     for condition in ORDER:
         if condition in unproved:
@@ -397,7 +397,7 @@ def _exceeding(mechanism: Mechanism, unproved: frozenset[Condition], deadline: f
 def _density_advice(
     mechanism: Mechanism, source: Source, findings: DensityFindings, deadline: float
 ) -> tuple[str, ...]:
-    from aligncheck.advice import density_advice
+    from aligncheck.search.advice import density_advice
 
     return density_advice(mechanism, source, findings, deadline)
 

@@ -6,16 +6,16 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from aligncheck.diagnostics import SpecError
+from aligncheck.language.diagnostics import SpecError
 from aligncheck.verdict import AlignmentFails, Error, Result, Unknown, Verdict, Verified
 
 if TYPE_CHECKING:
-    from aligncheck.certificate.text import Section
-    from aligncheck.forms import Form
+    from aligncheck.compiler.certificate.text import Section
+    from aligncheck.compiler.forms import Form
+    from aligncheck.compiler.modes import Mode
     from aligncheck.judge import Proven
-    from aligncheck.modes import Mode
-    from aligncheck.source import Source
-    from aligncheck.syntax.nodes import Mechanism
+    from aligncheck.language.source import Source
+    from aligncheck.language.syntax.nodes import Mechanism
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +30,11 @@ class Options:
 
 def load_stages() -> None:
     """Imports all that a check needs, so that processes forked afterwards need not."""
-    import aligncheck.advice
-    import aligncheck.check
-    import aligncheck.discharge.search
-    import aligncheck.judge
-    import aligncheck.syntax.parse
-    import aligncheck.syntax.read  # noqa: F401
 
 
 def verify_file(path: str, options: Options) -> Result:
     """Reads and checks one spec; bad input becomes the verdict ERROR."""
-    from aligncheck.syntax.read import read_source
+    from aligncheck.language.syntax.read import read_source
 
     start = time.perf_counter()
     text = ""
@@ -72,17 +66,17 @@ def certify_file(path: str, options: Options, mode: Mode) -> Certification:
     """Reads and checks one spec and, where it is VERIFIED, the form of it that runs in a mode; bad input
     becomes the verdict ERROR. What this process did before does not change the certificate.
     """
-    from aligncheck.discharge.z3build import apart
+    from aligncheck.search.discharge.z3build import apart
 
     with apart():
         return _certify_file(path, options, mode)
 
 
 def _certify_file(path: str, options: Options, mode: Mode) -> Certification:
-    from aligncheck.check import check
     from aligncheck.judge import judge_in_full
-    from aligncheck.syntax.parse import parse
-    from aligncheck.syntax.read import read_source
+    from aligncheck.language.check import check
+    from aligncheck.language.syntax.parse import parse
+    from aligncheck.language.syntax.read import read_source
 
     start = time.perf_counter()
     deadline = time.monotonic() + options.timeout
@@ -108,9 +102,9 @@ def _certified(
     done: Certification,
 ) -> Certification:
     """The certificate of the form that runs; a proof that cannot be decided again from its text is none."""
-    from aligncheck.certificate.proof import ProofError
-    from aligncheck.certificate.whole import certificate_of
-    from aligncheck.forms import NoFormError, form_of
+    from aligncheck.compiler.certificate.proof import ProofError
+    from aligncheck.compiler.certificate.whole import certificate_of
+    from aligncheck.compiler.forms import NoFormError, form_of
     from aligncheck.judge import judge_in_full
 
     try:
@@ -145,8 +139,8 @@ def _problem(verdict: Verdict, form: Form) -> str:
 
 def verify_source(source: Source, options: Options) -> Verdict:
     """Parses and checks a spec. Raises SpecError for bad input."""
-    from aligncheck.check import check
-    from aligncheck.syntax.parse import parse
+    from aligncheck.language.check import check
+    from aligncheck.language.syntax.parse import parse
 
     return verify(check(source, parse(source)), source, options)
 

@@ -8,33 +8,33 @@ with it replaced by one that confirms, guesses or returns nothing, nothing wrong
 from __future__ import annotations
 
 TRUSTED: dict[str, str] = {
-    "aligncheck.files": "what is read of a file",
-    "aligncheck.source": "positions in a text",
-    "aligncheck.internal": "the error for what earlier stages exclude",
-    "aligncheck.conditions": "the closed list of conditions",
-    "aligncheck.diagnostics": "errors",
-    "aligncheck.syntax": "the spec's text to its tree",
-    "aligncheck.check": "names, sorts, what the output determines",
-    "aligncheck.relational": "the program to relational paths, the declarations to facts",
-    "aligncheck.obligations": "the rules of inference, each with its reason",
-    "aligncheck.discharge.algebra": "normal forms",
-    "aligncheck.discharge.facts": "facts about what occurs in a question",
-    "aligncheck.discharge.translate": "terms to a solver's formulas",
-    "aligncheck.discharge.z3build": "formulas in Z3's own terms",
-    "aligncheck.discharge.smt": "questions to Z3",
-    "aligncheck.discharge.values": "values of terms, for the inputs that satisfy the declarations",
-    "aligncheck.discharge.prove": "deciding obligations; the only maker of `Proved`",
-    "aligncheck.discharge.whole": "the whole list of obligations",
-    "aligncheck.discharge.establish": "deciding that list",
-    "aligncheck.discharge.density": "the same for mechanisms that draw by densities",
-    "aligncheck.discharge.guarantees": "what callers may assume of the output",
+    "aligncheck.language.files": "what is read of a file",
+    "aligncheck.language.source": "positions in a text",
+    "aligncheck.language.internal": "the error for what earlier stages exclude",
+    "aligncheck.language.conditions": "the closed list of conditions",
+    "aligncheck.language.diagnostics": "errors",
+    "aligncheck.language.syntax": "the spec's text to its tree",
+    "aligncheck.language.check": "names, sorts, what the output determines",
+    "aligncheck.search.relational": "the program to relational paths, the declarations to facts",
+    "aligncheck.search.obligations": "the rules of inference, each with its reason",
+    "aligncheck.search.discharge.algebra": "normal forms",
+    "aligncheck.search.discharge.facts": "facts about what occurs in a question",
+    "aligncheck.search.discharge.translate": "terms to a solver's formulas",
+    "aligncheck.search.discharge.z3build": "formulas in Z3's own terms",
+    "aligncheck.search.discharge.smt": "questions to Z3",
+    "aligncheck.search.discharge.values": "values of terms, for the inputs that satisfy the declarations",
+    "aligncheck.search.discharge.prove": "deciding obligations; the only maker of `Proved`",
+    "aligncheck.search.discharge.whole": "the whole list of obligations",
+    "aligncheck.search.discharge.establish": "deciding that list",
+    "aligncheck.search.discharge.density": "the same for mechanisms that draw by densities",
+    "aligncheck.search.discharge.guarantees": "what callers may assume of the output",
     "aligncheck.judge": "outcomes to a verdict, callees first",
     "aligncheck.verdict": "verdicts",
     "aligncheck.pipeline": "the stages in order",
 }
 """Modules and packages, with what is believed of each."""
 
-UNTRUSTED_WITHIN = ("aligncheck.relational.candidates", "aligncheck.relational.spell")
+UNTRUSTED_WITHIN = ("aligncheck.search.relational.candidates", "aligncheck.search.relational.spell")
 """What is not trusted inside of packages that are."""
 
 

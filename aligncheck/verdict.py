@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
-from aligncheck.conditions import Condition
-from aligncheck.diagnostics import Diagnostic, Label
-from aligncheck.internal import InternalError
-from aligncheck.source import Span
+from aligncheck.language.conditions import Condition
+from aligncheck.language.diagnostics import Diagnostic, Label
+from aligncheck.language.internal import InternalError
+from aligncheck.language.source import Span
 
 if TYPE_CHECKING:
-    from aligncheck.density import Weighed
-    from aligncheck.exact import Number
-    from aligncheck.replay import Replay, Scenario
-    from aligncheck.syntax.nodes import Mechanism
+    from aligncheck.language.syntax.nodes import Mechanism
+    from aligncheck.meaning.density import Weighed
+    from aligncheck.meaning.exact import Number
+    from aligncheck.meaning.replay import Replay, Scenario
 
 
 class Status(Enum):

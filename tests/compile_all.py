@@ -14,9 +14,9 @@ from pathlib import Path
 PROJECT = Path(__file__).parents[1]
 sys.path.insert(0, str(PROJECT))
 
-from aligncheck.certificate.text import attached  # noqa: E402 - runs as a script, beside the package
-from aligncheck.emit.python import emit_python  # noqa: E402
-from aligncheck.modes import Mode  # noqa: E402
+from aligncheck.compiler.certificate.text import attached  # noqa: E402 - runs as a script, beside the package
+from aligncheck.compiler.emit.python import emit_python  # noqa: E402
+from aligncheck.compiler.modes import Mode  # noqa: E402
 from aligncheck.pipeline import Options, certify_file  # noqa: E402
 from aligncheck.verdict import Verified  # noqa: E402
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import pytest
 from hypothesis import settings
 
-from aligncheck.modes import Mode
+from aligncheck.compiler.modes import Mode
 from aligncheck.verdict import Result
 
 # Everybody sees the same examples, and a loaded machine fails no test. `--hypothesis-profile=explore` digs.

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from aligncheck import exact
-from aligncheck.exact import ZERO, Number
-from aligncheck.interpreter import Assigned, Draw, Emitted, Finished, Invoked, Scope, State, number_of
-from aligncheck.replay import PairedStep, Replay
-from aligncheck.source import Source
-from aligncheck.syntax.parse import parse
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.parse import parse
+from aligncheck.meaning import exact
+from aligncheck.meaning.exact import ZERO, Number
+from aligncheck.meaning.interpreter import Assigned, Draw, Emitted, Finished, Invoked, Scope, State, number_of
+from aligncheck.meaning.replay import PairedStep, Replay
 from aligncheck.verdict import CostPart
 
 _WITHIN = re.compile(r"per `(\w+)`|for each of `(\w+)`|when .*")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from aligncheck.check import check
 from aligncheck.judge import judge_in_full
 from aligncheck.kernel.verdict import Accepted
 from aligncheck.kernel.witness import Witness
-from aligncheck.syntax.nodes import Mechanism
-from aligncheck.syntax.parse import parse
-from aligncheck.syntax.read import read_source
-from aligncheck.witness.fit import witnesses
-from aligncheck.witness.text import read, written
+from aligncheck.language.check import check
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.read import read_source
+from aligncheck.search.witness.fit import witnesses
+from aligncheck.search.witness.text import read, written
 
 PROJECT = Path(__file__).parents[1]
 WITNESSES = PROJECT / "tests" / "data" / "kernel"

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from aligncheck.emit.python import emit_python
-from aligncheck.exact import Irrational, Number, Value, decimal
-from aligncheck.interpreter import DrawSite, Finished, Input, Run, run
-from aligncheck.modes import Mode
+from aligncheck.compiler.emit.python import emit_python
+from aligncheck.compiler.modes import Mode
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.contract import contract_of, with_contract
+from aligncheck.meaning.exact import Irrational, Number, Value, decimal
+from aligncheck.meaning.interpreter import DrawSite, Finished, Input, Run, run
 from aligncheck.runtime import AnswersError, Mechanism, RecordedNoise, Result, row_of
-from aligncheck.syntax import nodes
-from aligncheck.syntax.contract import contract_of, with_contract
 from aligncheck.verdict import Proof, Verified
 
 

@@ -6,13 +6,13 @@ import random
 from collections.abc import Iterator
 from fractions import Fraction
 
-from aligncheck import exact
-from aligncheck.density import weigh
-from aligncheck.exact import Number
-from aligncheck.interpreter import Input, Scope, Stopped, number_of
-from aligncheck.scenario import Scenario, check_scenario
-from aligncheck.syntax import nodes
-from aligncheck.syntax.walk import statements_in
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.walk import statements_in
+from aligncheck.meaning import exact
+from aligncheck.meaning.density import weigh
+from aligncheck.meaning.exact import Number
+from aligncheck.meaning.interpreter import Input, Scope, Stopped, number_of
+from aligncheck.meaning.scenario import Scenario, check_scenario
 
 TRIES = 4000
 

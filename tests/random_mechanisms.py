@@ -8,8 +8,8 @@ from textwrap import indent
 
 from small_specs import mechanism
 
-from aligncheck.interpreter import Input
-from aligncheck.syntax.nodes import Mechanism
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.meaning.interpreter import Input
 
 INPUTS = """
 q : queries, sensitivity 1

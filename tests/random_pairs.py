@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from aligncheck.exact import Number, Undecided, Value
-from aligncheck.interpreter import (
+from aligncheck.language.syntax import nodes
+from aligncheck.meaning.exact import Number, Undecided, Value
+from aligncheck.meaning.interpreter import (
     ByDensity,
     CallKey,
     CallSite,
@@ -26,9 +27,8 @@ from aligncheck.interpreter import (
     at_each_index,
     released,
 )
-from aligncheck.replay import Replay, Scenario, check_scenario, replay
-from aligncheck.scenario import CallNoise, simplest
-from aligncheck.syntax import nodes
+from aligncheck.meaning.replay import Replay, Scenario, check_scenario, replay
+from aligncheck.meaning.scenario import CallNoise, simplest
 
 F = Fraction
 PAIRS, TRIES, LIMIT = 12, 400, 400

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from textwrap import indent
 
-from aligncheck.source import Source
+from aligncheck.language.source import Source
 
 SCALES = ("1/eps", "2/eps", "2/eps", "4/eps", "4/eps", "8/eps", "1/(2*eps)")
 CLAIMS = ("eps", "eps", "2*eps", "2*eps", "3*eps", "eps/2")

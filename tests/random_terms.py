@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
-from aligncheck.relational import terms as t
-from aligncheck.relational.terms import Kind, Sort, Sym, Term
+from aligncheck.search.relational import terms as t
+from aligncheck.search.relational.terms import Kind, Sort, Sym, Term
 
 Tree: TypeAlias = tuple[Any, ...]
 Value: TypeAlias = Fraction | float | bool

@@ -11,8 +11,8 @@ from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar
 
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.walk import (
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import (
     align_expressions,
     expressions_in,
     names_in,

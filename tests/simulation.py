@@ -7,10 +7,11 @@ import random
 from collections.abc import Mapping
 from fractions import Fraction
 
-from aligncheck import exact
-from aligncheck.density import log_weights
-from aligncheck.exact import Irrational, Number
-from aligncheck.interpreter import (
+from aligncheck.language.syntax import nodes
+from aligncheck.meaning import exact
+from aligncheck.meaning.density import log_weights
+from aligncheck.meaning.exact import Irrational, Number
+from aligncheck.meaning.interpreter import (
     ByDensity,
     DensitySource,
     DrawSite,
@@ -23,9 +24,8 @@ from aligncheck.interpreter import (
     Scope,
     number_of,
 )
-from aligncheck.refute.events import Between, Constraint, Event, Exactly, Outputs, Raises, RecordPattern
-from aligncheck.refute.probability import Ball
-from aligncheck.syntax import nodes
+from aligncheck.refutation.events import Between, Constraint, Event, Exactly, Outputs, Raises, RecordPattern
+from aligncheck.refutation.probability import Ball
 
 STEPS = 2_000
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from textwrap import dedent, indent
 
-from aligncheck.check import check
-from aligncheck.discharge.algebra import canonical
+from aligncheck.language.check import check
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.syntax.parse import parse
 from aligncheck.pipeline import Options, verify_source
-from aligncheck.relational.paths import Analysis, Path, analyse
-from aligncheck.relational.terms import Sym, Term, atoms
-from aligncheck.relational.theory import Theory
-from aligncheck.source import Source
-from aligncheck.syntax.nodes import Mechanism
-from aligncheck.syntax.parse import parse
+from aligncheck.search.discharge.algebra import canonical
+from aligncheck.search.relational.paths import Analysis, Path, analyse
+from aligncheck.search.relational.terms import Sym, Term, atoms
+from aligncheck.search.relational.theory import Theory
 from aligncheck.verdict import AlignmentFails, Unknown, Verdict, name_of
 
 INPUTS = """

@@ -11,7 +11,7 @@ from aligncheck.commands.telling import tell
 from aligncheck.workers import Died, Done, OutOfMemory, Raised, Supervision, TimedOut
 
 if TYPE_CHECKING:
-    from aligncheck.certificate.check import Checked
+    from aligncheck.compiler.certificate.check import Checked
 
 DISAGREE = 4
 """The exit status where two solvers contradict each other."""
@@ -55,9 +55,9 @@ def decided(text: str, solvers: Sequence[str], timeout: float) -> Checked | str:
 
 def _check(job: tuple[str, Sequence[str]]) -> Checked:
     """In a worker."""
-    from aligncheck.certificate.check import check_file
-    from aligncheck.certificate.solvers import Solver
-    from aligncheck.emit.python import emit_python
+    from aligncheck.compiler.certificate.check import check_file
+    from aligncheck.compiler.certificate.solvers import Solver
+    from aligncheck.compiler.emit.python import emit_python
 
     text, solvers = job
     return check_file(text, [Solver(name) for name in solvers], emit_python)
@@ -80,8 +80,8 @@ def tell_faults(path: str, checked: Checked | str, *, error: bool = False) -> in
 
 
 def _tell_what_was_proved(path: str, checked: Checked, solvers: str) -> None:
+    from aligncheck.language.syntax.unparse import unparse_claim
     from aligncheck.report.statement import statement
-    from aligncheck.syntax.unparse import unparse_claim
 
     spec, form, mode = checked.spec, checked.form, checked.mode
     if spec is None or form is None or mode is None:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from aligncheck.commands import CommandError
 from aligncheck.commands.telling import tell
-from aligncheck.files import exists, opened
+from aligncheck.language.files import exists, opened
 from aligncheck.workers import Died, Done, Lost, Outcome, OutOfMemory, Raised, Supervision, TimedOut, in_order
 
 if TYPE_CHECKING:
-    from aligncheck.modes import Mode
+    from aligncheck.compiler.modes import Mode
     from aligncheck.pipeline import Certification
-    from aligncheck.refute.result import Refutation
+    from aligncheck.refutation.result import Refutation
     from aligncheck.verdict import Result
 
 GRACE = 5.0
@@ -172,9 +172,9 @@ def _certify_and_search(job: tuple[str, float, Mode]) -> tuple[Certification, Re
 
 def _contradiction(done: Certification, mode: Mode) -> Refutation | None:
     """A violation of a spec that is VERIFIED, or of the form of it that runs."""
-    from aligncheck.refute.refuter import Aim, refute
-    from aligncheck.refute.result import Refutation
-    from aligncheck.refute.violation import Violation
+    from aligncheck.refutation.refuter import Aim, refute
+    from aligncheck.refutation.result import Refutation
+    from aligncheck.refutation.violation import Violation
     from aligncheck.verdict import Verified
 
     spec, form = done.result.verdict, done.form

@@ -15,12 +15,12 @@ from aligncheck.verdict import AlignmentFails
 from aligncheck.workers import Done, Outcome, Supervision, in_order, is_lost
 
 if TYPE_CHECKING:
-    from aligncheck.interpreter import Input, Inputs
-    from aligncheck.refute.result import Refutation
-    from aligncheck.refute.violation import NoViolation, Violation
-    from aligncheck.scenario import Scenario
-    from aligncheck.source import Source
-    from aligncheck.syntax.nodes import Mechanism
+    from aligncheck.language.source import Source
+    from aligncheck.language.syntax.nodes import Mechanism
+    from aligncheck.meaning.interpreter import Input, Inputs
+    from aligncheck.meaning.scenario import Scenario
+    from aligncheck.refutation.result import Refutation
+    from aligncheck.refutation.violation import NoViolation, Violation
     from aligncheck.verdict import Verdict
 
 STEPS = 25_000
@@ -82,7 +82,7 @@ class Refuting:
         self._work.__exit__(kind, error, trace)
 
     def __iter__(self) -> Iterator[Refutation]:
-        from aligncheck.refute.result import Unfinished
+        from aligncheck.refutation.result import Unfinished
 
         for index, outcome in in_order(iter(self._work)):
             refutation = _refutation_of(self._jobs[index].path, outcome)
@@ -93,14 +93,14 @@ class Refuting:
 
 def _load() -> None:
     from aligncheck.pipeline import load_stages
-    from aligncheck.refute.refuter import load
+    from aligncheck.refutation.refuter import load
 
     load_stages()
     load()
 
 
 def _refutation_of(path: str, outcome: Outcome[Refutation]) -> Refutation:
-    from aligncheck.refute.result import Refutation, Unfinished
+    from aligncheck.refutation.result import Refutation, Unfinished
 
     if isinstance(outcome, Done):
         return outcome.value
@@ -111,12 +111,12 @@ def _refutation_of(path: str, outcome: Outcome[Refutation]) -> Refutation:
 
 
 def _refute(job: Job) -> Refutation:
-    from aligncheck.check import check
-    from aligncheck.diagnostics import SpecError
-    from aligncheck.refute.result import Refutation, Unfinished
-    from aligncheck.refute.violation import NoViolation
-    from aligncheck.syntax.parse import parse
-    from aligncheck.syntax.read import read_source
+    from aligncheck.language.check import check
+    from aligncheck.language.diagnostics import SpecError
+    from aligncheck.language.syntax.parse import parse
+    from aligncheck.language.syntax.read import read_source
+    from aligncheck.refutation.result import Refutation, Unfinished
+    from aligncheck.refutation.violation import NoViolation
 
     start = time.monotonic()
     text = ""
@@ -140,8 +140,8 @@ def _refute(job: Job) -> Refutation:
 def _searched(
     mechanism: Mechanism, source: Source, fixed: Inputs, job: Job, end: float
 ) -> tuple[Violation | NoViolation, tuple[str, ...]]:
-    from aligncheck.refute.refuter import Aim, refute
-    from aligncheck.refute.violation import Violation
+    from aligncheck.refutation.refuter import Aim, refute
+    from aligncheck.refutation.violation import Violation
 
     def searched(hints: tuple[Scenario, ...], share: float, seconds: float) -> Violation | NoViolation:
         steps = round(share * STEPS) if job.seconds is None else None
@@ -167,7 +167,7 @@ def _searched(
 
 def _verdict(mechanism: Mechanism, source: Source, seconds: float) -> Verdict | None:
     """What a proof comes to in a short time; None where it meets something that it refuses."""
-    from aligncheck.diagnostics import SpecError
+    from aligncheck.language.diagnostics import SpecError
     from aligncheck.pipeline import Options, verify
 
     if seconds < 0.1:
@@ -231,8 +231,8 @@ def _fixed(mechanism: Mechanism, settings: Mapping[str, str]) -> Inputs:
 
     from aligncheck.execute.errors import RunError
     from aligncheck.execute.settings import value_of
+    from aligncheck.language.syntax.nodes import Parameter, PublicVector
     from aligncheck.runtime import ParameterInfo
-    from aligncheck.syntax.nodes import Parameter, PublicVector
 
     public = {item.name: item for item in mechanism.inputs if isinstance(item, Parameter | PublicVector)}
     found: list[tuple[str, Input]] = []

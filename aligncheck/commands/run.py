@@ -12,8 +12,8 @@ from aligncheck.commands.checking import certified, one_file
 from aligncheck.commands.screen import Screen, report_result
 from aligncheck.commands.settings import assigned
 from aligncheck.commands.telling import tell
+from aligncheck.compiler.modes import Mode
 from aligncheck.execute import Checked, NoSafeMode, NotChecked, NotVerified, RunError, run_file
-from aligncheck.modes import Mode
 from aligncheck.report.release import execution_document, render_execution
 from aligncheck.verdict import Result, Verified, exit_status
 

@@ -9,9 +9,9 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from aligncheck.expect import Comparison
-from aligncheck.printable import printable
-from aligncheck.refute.result import Refutation
-from aligncheck.source import Source
+from aligncheck.language.printable import printable
+from aligncheck.language.source import Source
+from aligncheck.refutation.result import Refutation
 from aligncheck.verdict import Result
 
 

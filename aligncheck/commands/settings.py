@@ -12,7 +12,7 @@ def assigned(option: str, texts: Sequence[str], form: str = "NAME=VALUE") -> dic
 
     Raises CommandError for a text that is not of the form, and for a name that is set twice.
     """
-    from aligncheck.syntax.layout import spelt_out
+    from aligncheck.language.syntax.layout import spelt_out
 
     found: dict[str, str] = {}
     for text in texts:

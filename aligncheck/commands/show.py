@@ -5,9 +5,9 @@ from __future__ import annotations
 from aligncheck.commands.checking import one_file
 from aligncheck.commands.screen import Screen
 from aligncheck.commands.telling import tell
-from aligncheck.diagnostics import SpecError
-from aligncheck.modes import Mode
-from aligncheck.syntax.parse import parse, read_source
+from aligncheck.compiler.modes import Mode
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.syntax.parse import parse, read_source
 
 
 def show(path: str, mode: str | None = None) -> int:
@@ -32,8 +32,8 @@ def _spec(path: str) -> int:
 
 
 def _form(path: str, mode: Mode) -> int:
-    from aligncheck.check import check
-    from aligncheck.forms import NoFormError, form_of
+    from aligncheck.compiler.forms import NoFormError, form_of
+    from aligncheck.language.check import check
 
     source = read_source(one_file(path))
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from aligncheck.printable import printable
+from aligncheck.language.printable import printable
 
 
 def tell(*lines: str, error: bool = False) -> None:

@@ -11,7 +11,7 @@ from aligncheck.commands.checking import Checking, spec_files
 
 if TYPE_CHECKING:
     from aligncheck.expect import Comparison
-    from aligncheck.refute.result import Refutation
+    from aligncheck.refutation.result import Refutation
     from aligncheck.verdict import Result
 
 
@@ -56,7 +56,7 @@ def verify(
 
 
 def _is_refuted(refutation: Refutation) -> bool:
-    from aligncheck.refute.violation import Violation
+    from aligncheck.refutation.violation import Violation
 
     return isinstance(refutation.outcome, Violation)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aligncheck.modes import Mode
+from aligncheck.compiler.modes import Mode
 from aligncheck.verdict import Verdict, name_of
 
 _PROVED = (Mode.LATTICE, Mode.REFINED)

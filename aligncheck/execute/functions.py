@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from aligncheck.execute.errors import RunError
-from aligncheck.files import opened
+from aligncheck.language.files import opened
 from aligncheck.runtime import FunctionInfo, Spec
 
 

@@ -7,11 +7,11 @@ import types
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from aligncheck.certificate.text import FormatError, OtherFormatError, detached, spec_named
-from aligncheck.emit.python import emit_python
+from aligncheck.compiler.certificate.text import FormatError, OtherFormatError, detached, spec_named
+from aligncheck.compiler.emit.python import emit_python
+from aligncheck.compiler.modes import Mode
 from aligncheck.execute.errors import NoSafeMode, NotVerified, RunError
-from aligncheck.files import opened
-from aligncheck.modes import Mode
+from aligncheck.language.files import opened
 from aligncheck.runtime import Mechanism
 from aligncheck.verdict import Verdict, Verified
 

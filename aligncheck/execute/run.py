@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+from aligncheck.compiler.modes import Mode
 from aligncheck.execute.errors import RunError
 from aligncheck.execute.functions import FunctionFailed, functions_of
 from aligncheck.execute.load import Check, Decide, load
 from aligncheck.execute.settings import check_names, needed, value_of
 from aligncheck.execute.table import Table, read_table
-from aligncheck.modes import Mode
 from aligncheck.runtime import (
     ArgumentError,
     Labelled,

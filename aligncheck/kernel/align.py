@@ -13,9 +13,9 @@ from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Drawn, Held, Told
 from aligncheck.kernel.terms import Term, both, either, implies, is_symbol, real
 from aligncheck.kernel.verdict import Reject
-from aligncheck.source import Span
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.walk import shifts_in, statements_in
+from aligncheck.language.source import Span
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import shifts_in, statements_in
 
 
 class Aligner(Sets):

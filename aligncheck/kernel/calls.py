@@ -21,8 +21,8 @@ from aligncheck.kernel.terms import Term, both, either, implies, real
 from aligncheck.kernel.verdict import Reject
 from aligncheck.kernel.witness import Witness
 from aligncheck.kernel.world import World
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.walk import names_in, statements_in
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import names_in, statements_in
 
 NUMBER = "the argument is the same on D and D'"
 

@@ -18,8 +18,8 @@ from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.terms import Term, real
 from aligncheck.kernel.verdict import Accepted, Decision, Reject, Rejected
 from aligncheck.kernel.witness import Witness
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.walk import statements_in
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import statements_in
 
 
 def decide(spec: n.Mechanism, witness: Witness) -> Accepted | Rejected:

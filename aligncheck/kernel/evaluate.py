@@ -18,7 +18,7 @@ from aligncheck.kernel.symbols import Given, Rule
 from aligncheck.kernel.terms import Term, absolute, both, either, implies, real
 from aligncheck.kernel.verdict import Reject
 from aligncheck.kernel.world import Out, Selection, World
-from aligncheck.syntax import nodes as n
+from aligncheck.language.syntax import nodes as n
 
 ROOT, EXP, LN, LOG2 = "sqrt", "exp", "ln", "log2"
 BOTH_RUNS = (Mode.ALIGN, Mode.LEVEL, Mode.TWIN, Mode.RELATION)

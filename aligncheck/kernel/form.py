@@ -17,10 +17,10 @@ from typing import Any
 
 from aligncheck.kernel.verdict import Reject
 from aligncheck.kernel.witness import Chance, LoopWitness, Witness
-from aligncheck.source import Span
-from aligncheck.syntax import contract
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.walk import statements_in
+from aligncheck.language.source import Span
+from aligncheck.language.syntax import contract
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import statements_in
 
 LEVELS = 90
 """How deep a tree may be."""

@@ -12,8 +12,8 @@ from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Given
 from aligncheck.kernel.terms import Term, absolute, both, either, implies, real
 from aligncheck.kernel.verdict import Reject
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.walk import lists_per_answer
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import lists_per_answer
 
 
 class Inputs(Looping):

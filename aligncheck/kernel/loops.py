@@ -15,8 +15,8 @@ from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.terms import Term, both, either, real
 from aligncheck.kernel.verdict import Reject
 from aligncheck.kernel.witness import LoopWitness
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.walk import statements_in, subexpressions
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import statements_in, subexpressions
 
 Pairs = dict[str, tuple[Term, ...]]
 

@@ -19,8 +19,8 @@ from aligncheck.kernel.selection import Selecting
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.terms import Term, absolute, both, real
 from aligncheck.kernel.verdict import Reject
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.walk import statements_in
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import statements_in
 
 Go: TypeAlias = Callable[[Path], None]
 

@@ -16,8 +16,8 @@ from aligncheck.kernel.symbols import Defined, Given, Held, Rule, Told
 from aligncheck.kernel.terms import Term, both, either, implies
 from aligncheck.kernel.verdict import Reject
 from aligncheck.kernel.world import Selection
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.walk import align_expressions, names_in, shifts_in, statements_in
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import align_expressions, names_in, shifts_in, statements_in
 
 
 class Selecting(Aligner):

@@ -19,8 +19,8 @@ from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Defined
 from aligncheck.kernel.terms import Term, both, either, implies, real, subterms
 from aligncheck.kernel.verdict import Reject
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.walk import statements_in
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import statements_in
 
 GREATEST = ("max", "argmax")
 PLACES = ("argmax", "argmin")

@@ -4,8 +4,8 @@ evaluation checks: a value of another sort is refused where it is assigned.
 
 from __future__ import annotations
 
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.walk import statements_in
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import statements_in
 
 _ORDER = (n.Sort.INT, n.Sort.REAL)
 

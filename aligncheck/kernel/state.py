@@ -8,7 +8,7 @@ from enum import Enum
 from aligncheck.kernel.logic import Fact, Kind
 from aligncheck.kernel.terms import Term, both, subterms
 from aligncheck.kernel.verdict import Line
-from aligncheck.source import Span
+from aligncheck.language.source import Span
 
 
 class Mode(Enum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from aligncheck.source import Span
+from aligncheck.language.source import Span
 
 Line: TypeAlias = tuple[int, str, int]
 """A line of a witness: the number of the loop, `early` or `invariants`, and the number of the line."""

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from aligncheck.syntax.nodes import Expr
+from aligncheck.language.syntax.nodes import Expr
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from aligncheck.kernel.symbols import Drawn, Given, Held, Rule, Symbols, Told
 from aligncheck.kernel.terms import Term, implies
 from aligncheck.kernel.verdict import Decision, Line, Reject
 from aligncheck.kernel.witness import Witness
-from aligncheck.source import Span
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.walk import statements_in
+from aligncheck.language.source import Span
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import statements_in
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from textwrap import fill, indent
 
-from aligncheck.conditions import Condition
+from aligncheck.language.conditions import Condition
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
-from aligncheck.diagnostics import Label
-from aligncheck.internal import InternalError
-from aligncheck.printable import printable
+from aligncheck.language.diagnostics import Label
+from aligncheck.language.internal import InternalError
+from aligncheck.language.printable import printable
+from aligncheck.language.source import Source
 from aligncheck.report.lines import Canvas, expanded, prose
-from aligncheck.source import Source
 
 _RULE = "blue"
 

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from aligncheck.printable import printable
+from aligncheck.language.printable import printable
 
 _CODE = re.compile(r"`[^`\n]+`")
 _NARROWEST = 40

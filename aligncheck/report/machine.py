@@ -12,12 +12,13 @@ from itertools import repeat
 from typing import Any, TypeAlias, assert_never
 
 from aligncheck import __version__
-from aligncheck.conditions import Condition
-from aligncheck.diagnostics import Diagnostic, Label
-from aligncheck.exact import Value
 from aligncheck.expect import Comparison
-from aligncheck.internal import InternalError
-from aligncheck.interpreter import (
+from aligncheck.language.conditions import Condition
+from aligncheck.language.diagnostics import Diagnostic, Label
+from aligncheck.language.internal import InternalError
+from aligncheck.language.source import Source, Span
+from aligncheck.meaning.exact import Value
+from aligncheck.meaning.interpreter import (
     Assigned,
     Decision,
     Draw,
@@ -29,9 +30,8 @@ from aligncheck.interpreter import (
     value_text,
     variable_text,
 )
-from aligncheck.replay import PairedStep
-from aligncheck.scenario import Scenario
-from aligncheck.source import Source, Span
+from aligncheck.meaning.replay import PairedStep
+from aligncheck.meaning.scenario import Scenario
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,

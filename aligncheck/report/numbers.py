@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from aligncheck.exact import ZERO, Irrational, Value, decimal
-from aligncheck.interpreter import Input, Record, value_text
-from aligncheck.scenario import Scenario
+from aligncheck.meaning.exact import ZERO, Irrational, Value, decimal
+from aligncheck.meaning.interpreter import Input, Record, value_text
+from aligncheck.meaning.scenario import Scenario
 
 _MOST_ENTRIES = 12
 _LONGEST = 24

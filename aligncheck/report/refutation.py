@@ -12,26 +12,26 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from aligncheck import __version__
-from aligncheck.diagnostics import Diagnostic
-from aligncheck.exact import Number, decimal
 from aligncheck.expect import Comparison
-from aligncheck.internal import InternalError
-from aligncheck.interpreter import value_text, variable_text
-from aligncheck.printable import printable
-from aligncheck.refute.events import describe
-from aligncheck.refute.probability import Ball
-from aligncheck.refute.result import Refutation, Unfinished, exit_status, name_of
-from aligncheck.refute.violation import Ended, Kind, NoViolation, Searched, Trace, Violation
-from aligncheck.replay import side_by_side
+from aligncheck.language.diagnostics import Diagnostic
+from aligncheck.language.internal import InternalError
+from aligncheck.language.printable import printable
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.syntax.unparse import unparse_claim
+from aligncheck.meaning.exact import Number, decimal
+from aligncheck.meaning.interpreter import value_text, variable_text
+from aligncheck.meaning.replay import side_by_side
+from aligncheck.meaning.scenario import Scenario
+from aligncheck.refutation.events import describe
+from aligncheck.refutation.probability import Ball
+from aligncheck.refutation.result import Refutation, Unfinished, exit_status, name_of
+from aligncheck.refutation.violation import Ended, Kind, NoViolation, Searched, Trace, Violation
 from aligncheck.report.lines import Canvas, Lines, prose
 from aligncheck.report.machine import diagnostic_document, inputs_document, step_document
 from aligncheck.report.numbers import listed
 from aligncheck.report.sidebyside import Table, table_lines
 from aligncheck.report.terminal import diagnostic_lines
-from aligncheck.scenario import Scenario
-from aligncheck.source import Source
-from aligncheck.syntax.nodes import Mechanism
-from aligncheck.syntax.unparse import unparse_claim
 
 Json: TypeAlias = dict[str, Any]
 

@@ -12,9 +12,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from aligncheck import __version__
-from aligncheck.exact import decimal
 from aligncheck.execute import Execution, Released
-from aligncheck.printable import printable
+from aligncheck.language.printable import printable
+from aligncheck.meaning.exact import decimal
 
 _LARGEST_DENOMINATOR = 100
 """Fractions with a larger one are shown as decimals; JSON has them exactly."""

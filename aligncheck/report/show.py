@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from rich.console import RenderableType
 from rich.text import Text
 
+from aligncheck.language.source import Source
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.unparse import unparse_expr, unparse_shift
+from aligncheck.language.syntax.walk import statements_in
 from aligncheck.report.lines import Canvas, Lines, expanded
-from aligncheck.source import Source
-from aligncheck.syntax import nodes
-from aligncheck.syntax.unparse import unparse_expr, unparse_shift
-from aligncheck.syntax.walk import statements_in
 
 _SECTIONS = re.compile("mechanism|input|privacy|program|align|expect")
 _STATEMENTS = re.compile(

@@ -8,9 +8,13 @@ from fractions import Fraction
 
 from rich.text import Text
 
-from aligncheck.exact import ZERO, Irrational, Number, Undecided, Value, compare
-from aligncheck.internal import InternalError
-from aligncheck.interpreter import (
+from aligncheck.language.internal import InternalError
+from aligncheck.language.source import Source
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.syntax.walk import parts_of, with_parts
+from aligncheck.meaning.exact import ZERO, Irrational, Number, Undecided, Value, compare
+from aligncheck.meaning.interpreter import (
     Assigned,
     Decision,
     Draw,
@@ -24,13 +28,9 @@ from aligncheck.interpreter import (
     value_text,
     variable_text,
 )
-from aligncheck.replay import PairedStep
+from aligncheck.meaning.replay import PairedStep
 from aligncheck.report.lines import Canvas, columns
 from aligncheck.report.numbers import listed, recorded, shown, signed
-from aligncheck.source import Source
-from aligncheck.syntax import nodes
-from aligncheck.syntax.unparse import unparse_expr
-from aligncheck.syntax.walk import parts_of, with_parts
 
 MOST_ROWS = 40
 _HEAD, _AROUND, _TAIL = 14, 10, 8

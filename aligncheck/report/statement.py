@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from aligncheck.emit.describe import guarantee
-from aligncheck.modes import Mode
-from aligncheck.syntax.nodes import Mechanism
-from aligncheck.syntax.unparse import unparse_expr, unparse_input
+from aligncheck.compiler.emit.describe import guarantee
+from aligncheck.compiler.modes import Mode
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.syntax.unparse import unparse_expr, unparse_input
 
 _HOW = {
     Mode.LATTICE: "lattice: proved and run on a lattice, in exact arithmetic, in this form, for every step",

@@ -9,7 +9,7 @@ from typing import Any
 from rich.text import Text
 
 from aligncheck import __version__
-from aligncheck.printable import printable
+from aligncheck.language.printable import printable
 from aligncheck.report.lines import Canvas, Lines, columns, prose
 from aligncheck.statistical.events import describe
 from aligncheck.statistical.results import Level, Tested

@@ -9,19 +9,19 @@ from typing import assert_never
 from rich.console import RenderableType
 from rich.text import Text
 
-from aligncheck.conditions import Condition
-from aligncheck.density import Weighed
-from aligncheck.diagnostics import Diagnostic
-from aligncheck.exact import absolute, decimal, subtract
-from aligncheck.printable import printable
-from aligncheck.replay import Replay, ScenarioError, Undecided, replay, side_by_side
+from aligncheck.language.conditions import Condition
+from aligncheck.language.diagnostics import Diagnostic
+from aligncheck.language.printable import printable
+from aligncheck.language.source import Source
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.meaning.density import Weighed
+from aligncheck.meaning.exact import absolute, decimal, subtract
+from aligncheck.meaning.replay import Replay, ScenarioError, Undecided, replay, side_by_side
 from aligncheck.report.frame import Frame, frame_lines
 from aligncheck.report.lines import Canvas, Lines, columns, prose
 from aligncheck.report.numbers import inputs_text, noise_text, recorded, shown
 from aligncheck.report.sidebyside import Table, table_lines
-from aligncheck.source import Source
-from aligncheck.syntax import nodes
-from aligncheck.syntax.unparse import unparse_expr
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,
@@ -456,7 +456,7 @@ def _endings(canvas: Canvas, replayed: Replay) -> Iterator[Text]:
 
 def _images(canvas: Canvas, first: Replay, second: Replay) -> Iterator[Text]:
     """Two noise vectors, what they release, and their common image."""
-    from aligncheck.interpreter import variable_text
+    from aligncheck.meaning.interpreter import variable_text
 
     noise = [{draw.key: draw.value for draw in one.run_d.draws} for one in (first, second)]
     image = [{draw.key: draw.value for draw in one.run_d_prime.draws} for one in (first, second)]

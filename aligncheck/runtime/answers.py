@@ -15,7 +15,7 @@ a run raises: each one is mapped to a number that can be computed with, always i
 Missing and infinite values are no numbers that an adjacency could speak of: they stand for the numbers that
 they become. Neighbours by the numbers so read stay neighbours under all that follows. Saturation and ranges
 move no two numbers apart and keep their order, so that they suit every adjacency. Rounding keeps the order
-and a distance that is a multiple of the step, so it suits all but `l1`, where `aligncheck.forms.lattice` sees
+and a distance that is a multiple of the step, so it suits all but `l1`, where `compiler.forms.lattice` sees
 to it that it is not done. `check` of a generated mechanism raises where one of these rules would change an
 answer. Answers are copied, never changed.
 """

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from aligncheck.conditions import Condition
+from aligncheck.language.conditions import Condition
 from aligncheck.report.explain import PAGES
 
 PROJECT = Path(__file__).parents[2]
@@ -20,37 +20,37 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Each part may import the parts above it in this list, and itself.
 ORDER = (
-    "printable",
-    "source",
-    "files",
-    "internal",
+    "language.printable",
+    "language.source",
+    "language.files",
+    "language.internal",
     "trusted",
-    "conditions",
-    "diagnostics",
-    "modes",
-    "syntax",
+    "language.conditions",
+    "language.diagnostics",
+    "language.syntax",
     "kernel",
-    "check",
-    "forms",
-    "exact",
-    "interpreter",
-    "density",
-    "scenario",
-    "choices",
-    "alignment",
-    "replay",
-    "relational",
-    "obligations",
+    "language.check",
+    "compiler.modes",
+    "compiler.forms",
+    "meaning.exact",
+    "meaning.interpreter",
+    "meaning.density",
+    "meaning.scenario",
+    "meaning.choices",
+    "meaning.alignment",
+    "meaning.replay",
+    "search.relational",
+    "search.obligations",
     "verdict",
-    "discharge",
-    "advice",
+    "search.discharge",
+    "search.advice",
     "judge",
-    "witness",
-    "certificate",
+    "search.witness",
+    "compiler.certificate",
     "pipeline",
-    "refute",
+    "refutation",
     "expect",
-    "emit",
+    "compiler.emit",
     "execute",
     "statistical",
     "report",
@@ -58,6 +58,7 @@ ORDER = (
     "cli",
     "__main__",
 )
+FOLDERS = ("language", "meaning", "search", "compiler")
 # These know nothing of the rest, and the rest may use them.
 APART = ("runtime", "workers")
 
@@ -67,20 +68,27 @@ ARRAYS = {
 HEAVY = {"z3", "cvc5", "sympy", "flint", "mpmath", "lark", "numpy", "pandas", "rich", "scipy", "matplotlib"}
 SOLVERS = {"z3", "cvc5", "sympy", "flint"}
 MAY_IMPORT_SOLVERS = {
-    "choices": {"z3"},
-    "discharge": SOLVERS - {"cvc5"},
+    "meaning.choices": {"z3"},
+    "search.discharge": SOLVERS - {"cvc5"},
     "kernel": {"z3"},
-    "witness": {"z3"},  # which hypotheses a proof used
-    "certificate": {"z3", "cvc5"},  # decide it from its text alone
-    "exact": {"sympy", "flint"},  # roots and logarithms in replays; inside functions only, see below
-    "refute": SOLVERS - {"cvc5"},
+    "search.witness": {"z3"},  # which hypotheses a proof used
+    "compiler.certificate": {"z3", "cvc5"},  # decide it from its text alone
+    "meaning.exact": {"sympy", "flint"},  # roots and logarithms in replays; inside functions only, see below
+    "refutation": SOLVERS - {"cvc5"},
 }
 
 
+def part_of_name(name: str) -> str:
+    """`language.syntax` for aligncheck.language.syntax.parse, `kernel` for aligncheck.kernel.run."""
+    first, *rest = name.split(".")[1:]
+    return ".".join([first, *rest[: first in FOLDERS]])
+
+
 def part_of(path: Path) -> str:
-    """`syntax` for syntax/parse.py, `source` for source.py, `` for the package's own `__init__`."""
-    name = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    return "" if name == "__init__" else name
+    """The part that a module belongs to; `` for the package's own `__init__`."""
+    parts = path.relative_to(PROJECT).with_suffix("").parts
+    name = ".".join(parts).removesuffix(".__init__")
+    return "" if name == "aligncheck" else part_of_name(name)
 
 
 def name_of(path: Path) -> str:
@@ -112,7 +120,7 @@ def tree_of(path: Path) -> ast.Module:
 def our_parts(path: Path) -> set[str]:
     """The parts of the package that a module imports."""
     names = {name for name in imports(tree_of(path)) if name.startswith("aligncheck.")}
-    return {name.split(".")[1] for name in names} - {"__version__"}
+    return {part_of_name(name) for name in names} - {"__version__", *FOLDERS}
 
 
 def roots(path: Path, *, top_level_only: bool = False) -> set[str]:
@@ -122,7 +130,7 @@ def roots(path: Path, *, top_level_only: bool = False) -> set[str]:
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_data_flows_one_way(path: Path) -> None:
     part = part_of(path)
-    if part in (*APART, ""):
+    if part in (*APART, *FOLDERS, ""):
         assert our_parts(path) <= {part}
         return
     assert part in ORDER, f"new part `{part}`: give it a place in ORDER"
@@ -130,10 +138,10 @@ def test_data_flows_one_way(path: Path) -> None:
     assert our_parts(path) <= allowed
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "refute").rglob("*.py")), ids=name_of)
+@pytest.mark.parametrize("path", sorted((PACKAGE / "refutation").rglob("*.py")), ids=name_of)
 def test_refuting_knows_nothing_of_proofs(path: Path) -> None:
     """So that a mechanism that is both verified and refuted would show a bug in one of the two."""
-    assert our_parts(path) <= {*ORDER[: ORDER.index("replay") + 1], "refute"}
+    assert our_parts(path) <= {*ORDER[: ORDER.index("meaning.replay") + 1], "refutation"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
@@ -150,10 +158,10 @@ def test_solvers_stay_where_the_proofs_are(path: Path) -> None:
 def test_heavy_libraries_are_imported_in_functions(path: Path) -> None:
     """So that every command pays only for what it uses."""
     allowed = {
-        "choices": {"z3"},
-        "discharge": SOLVERS,
+        "meaning.choices": {"z3"},
+        "search.discharge": SOLVERS,
         "kernel": {"z3"},
-        "refute": {"flint"},
+        "refutation": {"flint"},
         "statistical": {"numpy"},
         "report": {"rich"},
         "commands": {"rich"},
@@ -204,7 +212,7 @@ def test_only_one_module_makes_proofs() -> None:
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Proved"
     }
-    assert makers == {"aligncheck/discharge/prove.py"}
+    assert makers == {"aligncheck/search/discharge/prove.py"}
 
 
 def test_one_module_prints_messages() -> None:
@@ -253,7 +261,14 @@ def test_the_top_folder_holds_what_it_should() -> None:
 # --- the kernel -------------------------------------------------------------------------------------------
 
 KERNEL = sorted((PACKAGE / "kernel").rglob("*.py"))
-KNOWN_TO_THE_KERNEL = {"internal", "source", "diagnostics", "syntax.nodes", "syntax.walk", "syntax.contract"}
+KNOWN_TO_THE_KERNEL = {
+    "language.internal",
+    "language.source",
+    "language.diagnostics",
+    "language.syntax.nodes",
+    "language.syntax.walk",
+    "language.syntax.contract",
+}
 LINES_OF_THE_KERNEL, LINES_WITH_ITS_IMPORTS = 3000, 6000
 
 
@@ -281,7 +296,9 @@ def test_the_kernel_is_small_and_alone() -> None:
         inside = {
             i.removeprefix("aligncheck.") for i in imports(tree_of(path)) if i.startswith("aligncheck.")
         }
-        foreign = {i for i in inside if not i.startswith("kernel.")} - KNOWN_TO_THE_KERNEL - {"syntax"}
+        foreign = (
+            {i for i in inside if not i.startswith("kernel.")} - KNOWN_TO_THE_KERNEL - {"language.syntax"}
+        )
         assert not foreign, name_of(path)
         assert not {i for i in inside if i.startswith("kernel.")} or path in KERNEL, name_of(path)
     own = sum(map(code_lines, KERNEL))

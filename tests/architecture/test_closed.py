@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from aligncheck.syntax.nodes import Family
+from aligncheck.language.syntax.nodes import Family
 
 PROJECT = Path(__file__).parents[2]
 PACKAGE = PROJECT / "aligncheck"

@@ -24,8 +24,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from aligncheck.compiler.modes import Mode
 from aligncheck.execute.load import Checked, load
-from aligncheck.modes import Mode
 from aligncheck.runtime import FloatingNoise, GapNoise, Mechanism
 
 PROJECT = Path(__file__).parents[2]

@@ -18,14 +18,14 @@ from pathlib import Path
 
 time.monotonic = time.process_time
 
-from aligncheck.check import check  # noqa: E402 - deadlines are on the clock of the line above
-from aligncheck.diagnostics import SpecError  # noqa: E402
 from aligncheck.expect import expects_refutation  # noqa: E402
-from aligncheck.refute.refuter import Aim, load, refute  # noqa: E402
-from aligncheck.refute.search import length_of  # noqa: E402
-from aligncheck.refute.violation import Finding, Kind, Violation  # noqa: E402
-from aligncheck.syntax.nodes import Mechanism  # noqa: E402
-from aligncheck.syntax.parse import parse, read_source  # noqa: E402
+from aligncheck.language.check import check  # noqa: E402 - deadlines are on the clock of the line above
+from aligncheck.language.diagnostics import SpecError  # noqa: E402
+from aligncheck.language.syntax.nodes import Mechanism  # noqa: E402
+from aligncheck.language.syntax.parse import parse, read_source  # noqa: E402
+from aligncheck.refutation.refuter import Aim, load, refute  # noqa: E402
+from aligncheck.refutation.search import length_of  # noqa: E402
+from aligncheck.refutation.violation import Finding, Kind, Violation  # noqa: E402
 
 SPECS = Path(__file__).parents[2] / "specs"
 KINDS = {

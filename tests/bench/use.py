@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aligncheck.check import check
-from aligncheck.emit.python import emit_python
-from aligncheck.modes import Mode
+from aligncheck.compiler.emit.python import emit_python
+from aligncheck.compiler.modes import Mode
+from aligncheck.language.check import check
+from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import UnsafeFloatWarning, integer_answers, real_answers
-from aligncheck.syntax.parse import parse, read_source
 from aligncheck.verdict import Proof, Verified
 
 PROJECT = Path(__file__).parents[2]

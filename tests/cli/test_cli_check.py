@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import z3
 
-from aligncheck.certificate.check import Checked, Disagreement
-from aligncheck.certificate.solvers import Reply, Solver
-from aligncheck.certificate.text import CLOSING, digest
 from aligncheck.cli import main
 from aligncheck.commands import check
+from aligncheck.compiler.certificate.check import Checked, Disagreement
+from aligncheck.compiler.certificate.solvers import Reply, Solver
+from aligncheck.compiler.certificate.text import CLOSING, digest
 
 SPEC = str(Path(__file__).parents[2] / "specs" / "second_chance.dp")
 
@@ -44,11 +44,11 @@ def test_what_was_compiled_is_accepted(folder: Path, capsys: pytest.CaptureFixtu
 
 
 def test_the_statement_has_every_declaration_and_public_function() -> None:
-    from aligncheck.check import check as checked
-    from aligncheck.modes import Mode
+    from aligncheck.compiler.modes import Mode
+    from aligncheck.language.check import check as checked
+    from aligncheck.language.source import Source
+    from aligncheck.language.syntax.parse import parse
     from aligncheck.report.statement import statement
-    from aligncheck.source import Source
-    from aligncheck.syntax.parse import parse
 
     text = """\
 mechanism odd

@@ -23,10 +23,10 @@ import pytest
 
 from aligncheck.cli import main
 from aligncheck.commands import checking
-from aligncheck.conditions import Condition
-from aligncheck.diagnostics import Diagnostic, Label
-from aligncheck.source import Span
-from aligncheck.syntax.nodes import Expectation, Mechanism, Number
+from aligncheck.language.conditions import Condition
+from aligncheck.language.diagnostics import Diagnostic, Label
+from aligncheck.language.source import Span
+from aligncheck.language.syntax.nodes import Expectation, Mechanism, Number
 from aligncheck.verdict import AlignmentFails, Error, Proof, Result, Unknown, Verdict, Verified
 
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from aligncheck.certificate.stale import changes, mode_of
-from aligncheck.certificate.text import MAKER, MODE, Section, attached, spec_title
 from aligncheck.cli import main
 from aligncheck.commands.compile import MARK
-from aligncheck.conditions import Condition
-from aligncheck.diagnostics import Diagnostic, Label
-from aligncheck.modes import Mode
-from aligncheck.source import Source, Span
-from aligncheck.syntax.parse import parse, read_source
+from aligncheck.compiler.certificate.stale import changes, mode_of
+from aligncheck.compiler.certificate.text import MAKER, MODE, Section, attached, spec_title
+from aligncheck.compiler.modes import Mode
+from aligncheck.language.conditions import Condition
+from aligncheck.language.diagnostics import Diagnostic, Label
+from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.verdict import AlignmentFails, Error, Proof, Result, Unknown, Verdict, Verified
 
 SPECS = Path(__file__).parents[2] / "specs"
@@ -141,8 +141,8 @@ def test_nothing_is_compiled_that_is_verified_and_refuted(
 ) -> None:
     """Sabotage: the proof says VERIFIED to what is not private, in the spec or in the form that would run."""
     from aligncheck import pipeline
-    from aligncheck.check import check
     from aligncheck.commands.compile import CONTRADICTION
+    from aligncheck.language.check import check
 
     def verified(name: str) -> Verified:
         source = read_source(str(SPECS / name))

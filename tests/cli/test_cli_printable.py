@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aligncheck.cli import main
-from aligncheck.printable import printable
+from aligncheck.language.printable import printable
 
 EVIL = "\x1b[2J\x1b]0;x\x07\u202e\u2028\x9b1m\u200b"
 SPEC = f"""\

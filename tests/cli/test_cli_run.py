@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from aligncheck.certificate.text import FORMAT, OPENING
 from aligncheck.cli import main
+from aligncheck.compiler.certificate.text import FORMAT, OPENING
+from aligncheck.compiler.modes import Mode
 from aligncheck.execute import Execution, Released, table
-from aligncheck.modes import Mode
+from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.report.release import execution_document, render_execution
-from aligncheck.syntax.parse import parse, read_source
 from aligncheck.verdict import Proof, Result, Unknown, Verified
 
 PROJECT = Path(__file__).parents[2]

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from aligncheck.check import check
 from aligncheck.cli import main
 from aligncheck.expect import expectation_in
-from aligncheck.syntax.parse import parse, read_source
+from aligncheck.language.check import check
+from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.verdict import Proof, Result, Verified
 
 PROJECT = Path(__file__).parents[2]

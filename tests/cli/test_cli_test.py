@@ -439,9 +439,9 @@ def test_levels_at_which_nothing_can_be_seen(run: Run) -> None:
 def compiled_file(stem: str, folder: Path) -> Path:
     from oracle import as_if_verified
 
-    from aligncheck.check import check
-    from aligncheck.emit.python import emit_python
-    from aligncheck.syntax.parse import parse, read_source
+    from aligncheck.compiler.emit.python import emit_python
+    from aligncheck.language.check import check
+    from aligncheck.language.syntax.parse import parse, read_source
 
     source = read_source(os.path.join(os.path.dirname(__file__), "..", "..", "specs", f"{stem}.dp"))
     path = folder / f"{stem}.py"

@@ -14,9 +14,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from aligncheck.diagnostics import SpecError
 from aligncheck.expect import expectation_in
-from aligncheck.syntax.parse import parse, read_source
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.syntax.parse import parse, read_source
 
 PROJECT = Path(__file__).parents[2]
 SPECS = sorted(path.relative_to(PROJECT).as_posix() for path in (PROJECT / "specs").rglob("*.dp"))

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from oracle import agree, compiled, supported
 
-from aligncheck.check import check
-from aligncheck.exact import Number
-from aligncheck.forms import NoFormError, form_of
-from aligncheck.forms.lattice import Lattice
-from aligncheck.interpreter import DrawSite, Finished, run
+from aligncheck.compiler.forms import NoFormError, form_of
+from aligncheck.compiler.forms.lattice import Lattice
+from aligncheck.compiler.modes import Mode
 from aligncheck.judge import judge_in_full
-from aligncheck.modes import Mode
+from aligncheck.language.check import check
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.nodes import Mechanism, Sort
+from aligncheck.language.syntax.parse import parse
+from aligncheck.meaning.exact import Number
+from aligncheck.meaning.interpreter import DrawSite, Finished, run
 from aligncheck.runtime import RecordedNoise, row_of
-from aligncheck.source import Source
-from aligncheck.syntax.nodes import Mechanism, Sort
-from aligncheck.syntax.parse import parse
 from aligncheck.verdict import Verified
 
 EXACT = (Mode.LATTICE, Mode.REFINED)

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from kernel_cases import PROJECT, WITNESSES, search, spec_of, witness_of
 
-from aligncheck.diagnostics import SpecError
 from aligncheck.kernel.decide import decide
 from aligncheck.kernel.verdict import Accepted, Rejected
 from aligncheck.kernel.witness import LoopWitness, Witness
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.walk import statements_in
-from aligncheck.witness.text import expression
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import statements_in
+from aligncheck.search.witness.text import expression
 
 SPECS = sorted((PROJECT / "specs").glob("*.dp"))
 KEPT = {path.stem for path in (WITNESSES / "specs").glob("*.json")}

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from compile_all import HEAD, MECHANISMS, ROW, SPECS, verified_specs
 
-from aligncheck.certificate.check import check_file
-from aligncheck.emit.python import emit_python
-from aligncheck.modes import Mode
+from aligncheck.compiler.certificate.check import check_file
+from aligncheck.compiler.emit.python import emit_python
+from aligncheck.compiler.modes import Mode
 from aligncheck.runtime import Mechanism
 
 NAMES = verified_specs()

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from aligncheck.check import check
-from aligncheck.diagnostics import SpecError
 from aligncheck.expect import expects_refutation
-from aligncheck.interpreter import Inputs
-from aligncheck.refute.candidates import legal
-from aligncheck.refute.certify import exceeds
-from aligncheck.refute.refuter import Aim, refute
-from aligncheck.refute.search import length_of
-from aligncheck.refute.trace import ends_in
-from aligncheck.refute.violation import Finding, Kind, Violation
-from aligncheck.syntax.nodes import Mechanism
-from aligncheck.syntax.parse import parse, read_source
+from aligncheck.language.check import check
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.meaning.interpreter import Inputs
+from aligncheck.refutation.candidates import legal
+from aligncheck.refutation.certify import exceeds
+from aligncheck.refutation.refuter import Aim, refute
+from aligncheck.refutation.search import length_of
+from aligncheck.refutation.trace import ends_in
+from aligncheck.refutation.violation import Finding, Kind, Violation
 
 SPECS = Path(__file__).parents[2] / "specs"
 ENOUGH = 700

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 from random_pairs import replays
 
-from aligncheck.conditions import Condition
 from aligncheck.expect import compare, expectation_in
+from aligncheck.language.conditions import Condition
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.nodes import Adjacency, Mechanism, Queries
+from aligncheck.language.syntax.unparse import unparse
+from aligncheck.meaning.replay import aligned, draw_count, replay, same_output
 from aligncheck.pipeline import Options, verify_file, verify_source
-from aligncheck.replay import aligned, draw_count, replay, same_output
-from aligncheck.source import Source
-from aligncheck.syntax.nodes import Adjacency, Mechanism, Queries
-from aligncheck.syntax.unparse import unparse
 from aligncheck.verdict import AlignmentFails, Result, Verified
 
 FOLDER = Path(__file__).parents[1] / "specs" / "rules"

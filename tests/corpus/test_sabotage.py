@@ -14,17 +14,17 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from aligncheck.check import check
-from aligncheck.diagnostics import SpecError
-from aligncheck.discharge import choose, establish, houdini, search
-from aligncheck.discharge.algebra import canonical
-from aligncheck.discharge.whole import Choices
 from aligncheck.judge import judge
-from aligncheck.obligations.running import loops_end
-from aligncheck.relational import candidates
-from aligncheck.relational.terms import FALSE, ZERO, le, lt
-from aligncheck.syntax.parse import parse
-from aligncheck.syntax.read import read_source
+from aligncheck.language.check import check
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.read import read_source
+from aligncheck.search.discharge import choose, establish, houdini, search
+from aligncheck.search.discharge.algebra import canonical
+from aligncheck.search.discharge.whole import Choices
+from aligncheck.search.obligations.running import loops_end
+from aligncheck.search.relational import candidates
+from aligncheck.search.relational.terms import FALSE, ZERO, le, lt
 from aligncheck.trusted import TRUSTED, UNTRUSTED_WITHIN, is_trusted
 from aligncheck.verdict import Verified
 
@@ -119,7 +119,7 @@ def _costs_nothing(cut: Any) -> Any:
 
 
 def _is_number(pair: Any) -> bool:
-    from aligncheck.relational.terms import is_number
+    from aligncheck.search.relational.terms import is_number
 
     return is_number(pair.left) and pair.left != pair.right
 
@@ -148,19 +148,19 @@ def spells_one_word(patch: Patch) -> None:
         if (
             name.startswith("aligncheck.")
             and hasattr(module, "spell")
-            and name != "aligncheck.relational.spell"
+            and name != "aligncheck.search.relational.spell"
         ):
             patch.setattr(module, "spell", lambda term: "something")
 
 
 SABOTEURS: dict[str, dict[str, Callable[[Patch], None]]] = {
-    "discharge.houdini": {
+    "search.discharge.houdini": {
         "confirms": houdini_confirms,
         "drops nothing": houdini_drops_nothing,
         "finds nothing": houdini_finds_nothing,
     },
-    "relational.candidates": {"contradict": candidates_are_false, "are none": candidates_are_none},
-    "discharge.choose": {
+    "search.relational.candidates": {"contradict": candidates_are_false, "are none": candidates_are_none},
+    "search.discharge.choose": {
         "false, acyclic": _chosen("acyclic", lambda cut: (FALSE,)),
         "false, injective": _chosen("injective", lambda cut: (FALSE,)),
         "costs nothing": _chosen("acyclic", _costs_nothing),
@@ -168,28 +168,34 @@ SABOTEURS: dict[str, dict[str, Callable[[Patch], None]]] = {
         "always Theorem 4": _found_but(route="injective"),
         "no invariants": _chosen("injective", lambda cut: ()),
     },
-    "discharge.search": {"finds nothing": finds_no_violation},
-    "discharge.realise": {"realises nothing": realises_nothing},
-    "discharge.contradiction": {"sees none": _gives((), "aligncheck.judge.contradiction")},
-    "choices": {
+    "search.discharge.search": {"finds nothing": finds_no_violation},
+    "search.discharge.realise": {"realises nothing": realises_nothing},
+    "search.discharge.contradiction": {"sees none": _gives((), "aligncheck.judge.contradiction")},
+    "meaning.choices": {
         "allows nothing": _gives(
-            (), *(f"aligncheck.discharge.search.{f}" for f in ("allowed", "constants_of"))
+            (), *(f"aligncheck.search.discharge.search.{f}" for f in ("allowed", "constants_of"))
         )
     },
-    "discharge.sample": {"samples nothing": _gives((), "aligncheck.discharge.search.scenarios")},
-    "discharge.costs": {"shows nothing": _gives((), "aligncheck.judge.cost_parts")},
-    "advice": {
-        "advises nothing": _gives((), "aligncheck.advice.advice_for", "aligncheck.advice.density_advice")
+    "search.discharge.sample": {
+        "samples nothing": _gives((), "aligncheck.search.discharge.search.scenarios")
     },
-    "relational.spell": {"one word": spells_one_word},
+    "search.discharge.costs": {"shows nothing": _gives((), "aligncheck.judge.cost_parts")},
+    "search.advice": {
+        "advises nothing": _gives(
+            (), "aligncheck.search.advice.advice_for", "aligncheck.search.advice.density_advice"
+        )
+    },
+    "search.relational.spell": {"one word": spells_one_word},
 }
 """What each module that is not trusted does when it is replaced."""
 
-ONLY_IN_REPLAYS = {"alignment", "density", "exact", "interpreter", "replay", "scenario"}
+ONLY_IN_REPLAYS = {
+    f"meaning.{name}" for name in ("alignment", "density", "exact", "interpreter", "replay", "scenario")
+}
 """They execute specs on numbers: what they say is believed of a counterexample, and of nothing else."""
 
 CASES = [(module, how) for module, ways in SABOTEURS.items() for how in ways]
-WITH_INVARIANTS = {"discharge.houdini", "relational.candidates", "discharge.choose"}
+WITH_INVARIANTS = {"search.discharge.houdini", "search.relational.candidates", "search.discharge.choose"}
 
 
 @pytest.mark.parametrize(("module", "how"), CASES)
@@ -200,14 +206,17 @@ def test_nothing_wrong_is_verified(module: str, how: str, monkeypatch: Patch, ex
     if module in WITH_INVARIANTS:  # no time is spent on counterexamples, which make nothing VERIFIED
         finds_no_violation(monkeypatch)
     for path in sample:
-        assert not verified(path, explain=module in ("advice", "discharge.costs")), path
+        assert not verified(path, explain=module in ("search.advice", "search.discharge.costs")), path
 
 
 def test_saboteurs_change_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A saboteur that changed nothing would test nothing."""
     right = PROJECT / "specs" / "svt.dp"
     assert verified(right)
-    for module, how in (("discharge.houdini", "finds nothing"), ("discharge.choose", "costs nothing")):
+    for module, how in (
+        ("search.discharge.houdini", "finds nothing"),
+        ("search.discharge.choose", "costs nothing"),
+    ):
         with monkeypatch.context() as patch:
             finds_no_violation(patch)
             SABOTEURS[module][how](patch)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from aligncheck.certificate.scripts import Script
-from aligncheck.certificate.solvers import Solver, answers
-from aligncheck.certificate.text import SCRIPT, Section, detached
-from aligncheck.modes import Mode
+from aligncheck.compiler.certificate.scripts import Script
+from aligncheck.compiler.certificate.solvers import Solver, answers
+from aligncheck.compiler.certificate.text import SCRIPT, Section, detached
+from aligncheck.compiler.modes import Mode
 from aligncheck.pipeline import Options, certify_file
 
 ROOT = Path(__file__).parents[2]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from aligncheck.check import check
-from aligncheck.discharge.establish import establish
 from aligncheck.judge import with_proved_callees
-from aligncheck.syntax.contract import Contract
-from aligncheck.syntax.parse import parse, read_source
+from aligncheck.language.check import check
+from aligncheck.language.syntax.contract import Contract
+from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.search.discharge.establish import establish
 
 FOLDER = Path(__file__).parents[1] / "specs" / "styles"
 SPECS = sorted(FOLDER.glob("*.dp"))

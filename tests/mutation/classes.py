@@ -14,8 +14,8 @@ from typing import Any
 
 from rewriting import independent
 
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.walk import expressions_in, names_in, statements_in
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import expressions_in, names_in, statements_in
 
 Predicate = Callable[[n.Mechanism, n.Mechanism], bool]
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.contract import Contract
 from aligncheck.pipeline import load_stages
-from aligncheck.source import Source
-from aligncheck.syntax.contract import Contract
 from aligncheck.workers import Done, Outcome, Raised, Supervision
 
 TOGETHER = 8
@@ -55,14 +55,14 @@ def judgement(task: Task) -> str:
 
     No search for a counterexample: that is what `verify` does next.
     """
-    from aligncheck.check import check
-    from aligncheck.diagnostics import SpecError
-    from aligncheck.discharge.density import establish_densities
-    from aligncheck.discharge.establish import establish
     from aligncheck.judge import with_proved_callees
-    from aligncheck.relational.selection import UnsupportedError
-    from aligncheck.syntax.parse import parse
-    from aligncheck.syntax.walk import has_densities
+    from aligncheck.language.check import check
+    from aligncheck.language.diagnostics import SpecError
+    from aligncheck.language.syntax.parse import parse
+    from aligncheck.language.syntax.walk import has_densities
+    from aligncheck.search.discharge.density import establish_densities
+    from aligncheck.search.discharge.establish import establish
+    from aligncheck.search.relational.selection import UnsupportedError
 
     source = Source(str(FOLDER / "mutant"), task.text)
     try:
@@ -129,10 +129,10 @@ def judgements(tasks: Sequence[Task], jobs: int) -> dict[int, str]:
 
 def _prepared(tasks: Sequence[Task]) -> None:
     """What tasks have in common: the stages of the checker, and the proofs of what they call."""
-    from aligncheck.check import check
-    from aligncheck.diagnostics import SpecError
     from aligncheck.judge import with_proved_callees
-    from aligncheck.syntax.parse import parse
+    from aligncheck.language.check import check
+    from aligncheck.language.diagnostics import SpecError
+    from aligncheck.language.syntax.parse import parse
 
     load_stages()
     for text in {task.text for task in tasks if "\nuse " in task.text}:
@@ -145,7 +145,7 @@ def _judged(tasks: list[Task]) -> list[str]:
     """In a process of its own, where the solver counts its steps and the seconds of the whole task, but not
     those of each question: so a slow machine comes to the same judgements.
     """
-    from aligncheck.discharge import smt
+    from aligncheck.search.discharge import smt
 
     smt.PATIENCE = UNFENCED
     return [judgement(task) for task in tasks]

@@ -12,9 +12,9 @@ from difflib import SequenceMatcher
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.unparse import unparse
-from aligncheck.syntax.walk import names_in, statements_in
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.unparse import unparse
+from aligncheck.language.syntax.walk import names_in, statements_in
 
 ONE, TWO = n.Number(Fraction(1)), n.Number(Fraction(2))
 ZERO = n.Number(Fraction(0))

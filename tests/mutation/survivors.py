@@ -14,9 +14,9 @@ from zlib import crc32
 from classes import class_of
 from mutants import Mutant, mutants_of
 
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.parse import parse, read_source
-from aligncheck.syntax.walk import statements_in
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.language.syntax.walk import statements_in
 
 Thing = TypeVar("Thing")
 

@@ -18,11 +18,11 @@ from random_densities import beyond_the_claim
 from random_pairs import replays
 from survivors import Justified, is_private, justified, mutants, sample, specs
 
-from aligncheck.check import check
-from aligncheck.source import Source
-from aligncheck.syntax.parse import parse
-from aligncheck.syntax.unparse import unparse
-from aligncheck.syntax.walk import has_densities
+from aligncheck.language.check import check
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.unparse import unparse
+from aligncheck.language.syntax.walk import has_densities
 
 JOBS = 2
 EFFORT = 400

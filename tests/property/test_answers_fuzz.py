@@ -20,11 +20,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle import compiled
 
-from aligncheck.check import check
-from aligncheck.modes import Mode
+from aligncheck.compiler.modes import Mode
+from aligncheck.language.check import check
+from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import Budget
 from aligncheck.runtime.errors import AnswersError, ParameterError
-from aligncheck.syntax.parse import parse, read_source
 
 SPECS = Path(__file__).parents[2] / "specs"
 

@@ -17,17 +17,17 @@ from random_pairs import replays
 from random_terms import UndefinedError, Value, World, agree, meaning
 from small_specs import mechanism
 
-from aligncheck import exact
-from aligncheck.interpreter import Assigned, Draw, Finished, Input, Run, Scope, number_of
-from aligncheck.obligations.obligation import run_on_d, run_on_d_prime
-from aligncheck.relational.noise import MARKS
-from aligncheck.relational.paths import COST, Path, TooManyPathsError, Unroll, unrolled
-from aligncheck.relational.terms import Kind, Sort, Sym, Term
-from aligncheck.relational.theory import Grounding, Theory
-from aligncheck.replay import Replay
-from aligncheck.syntax.nodes import Choose, Emit, Mechanism, Parameter, Queries
-from aligncheck.syntax.parse import parse, read_source
-from aligncheck.syntax.walk import statements_in
+from aligncheck.language.syntax.nodes import Choose, Emit, Mechanism, Parameter, Queries
+from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.language.syntax.walk import statements_in
+from aligncheck.meaning import exact
+from aligncheck.meaning.interpreter import Assigned, Draw, Finished, Input, Run, Scope, number_of
+from aligncheck.meaning.replay import Replay
+from aligncheck.search.obligations.obligation import run_on_d, run_on_d_prime
+from aligncheck.search.relational.noise import MARKS
+from aligncheck.search.relational.paths import COST, Path, TooManyPathsError, Unroll, unrolled
+from aligncheck.search.relational.terms import Kind, Sort, Sym, Term
+from aligncheck.search.relational.theory import Grounding, Theory
 
 ROUNDS = 12
 ENOUGH = 4

@@ -26,11 +26,11 @@ from random_terms import (
 )
 from small_specs import mechanism
 
-from aligncheck.discharge.algebra import canonical
-from aligncheck.discharge.facts import Facts
-from aligncheck.discharge.smt import Answer, Smt
-from aligncheck.relational.terms import Term
-from aligncheck.relational.theory import Theory
+from aligncheck.search.discharge.algebra import canonical
+from aligncheck.search.discharge.facts import Facts
+from aligncheck.search.discharge.smt import Answer, Smt
+from aligncheck.search.relational.terms import Term
+from aligncheck.search.relational.theory import Theory
 
 INPUTS = """
     q : queries, sensitivity a

@@ -22,7 +22,7 @@ from random_terms import (
     worlds,
 )
 
-from aligncheck.discharge.algebra import (
+from aligncheck.search.discharge.algebra import (
     canonical,
     dependencies,
     leaves,
@@ -30,8 +30,8 @@ from aligncheck.discharge.algebra import (
     split_monomials,
     value_dependencies,
 )
-from aligncheck.discharge.values import value_of
-from aligncheck.relational.terms import (
+from aligncheck.search.discharge.values import value_of
+from aligncheck.search.relational.terms import (
     Const,
     Ite,
     Kind,

@@ -12,10 +12,10 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aligncheck.discharge.values import value_of
-from aligncheck.obligations import lemmas
-from aligncheck.relational.selection import Gathered
-from aligncheck.relational.terms import (
+from aligncheck.search.discharge.values import value_of
+from aligncheck.search.obligations import lemmas
+from aligncheck.search.relational.selection import Gathered
+from aligncheck.search.relational.terms import (
     FALSE,
     TRUE,
     ZERO,

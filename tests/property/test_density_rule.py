@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from random_densities import beyond_the_claim
 
-from aligncheck.check import check
-from aligncheck.syntax import nodes
-from aligncheck.syntax.parse import parse, read_source
-from aligncheck.syntax.walk import has_densities
+from aligncheck.language.check import check
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.language.syntax.walk import has_densities
 
 SPECS = Path(__file__).parents[2] / "specs"
 WANTED = 30

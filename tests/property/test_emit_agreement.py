@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle import Case, as_if_verified, check_agreement, compiled
 
-from aligncheck.emit.python import emit_python
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.nodes import Family
+from aligncheck.compiler.emit.python import emit_python
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.nodes import Family
 
 ROOT = Path(__file__).parents[2]
 

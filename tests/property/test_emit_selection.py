@@ -16,14 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle import Case, as_if_verified, check_agreement, compiled, interpret
 
-from aligncheck.emit import python
-from aligncheck.emit.python import emit_python
-from aligncheck.emit.vectors import Lists
-from aligncheck.interpreter import Finished
+from aligncheck.compiler.emit import python
+from aligncheck.compiler.emit.python import emit_python
+from aligncheck.compiler.emit.vectors import Lists
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.nodes import Family
+from aligncheck.meaning.interpreter import Finished
 from aligncheck.runtime import Mechanism, RecordedNoise, Result, SelectionError
 from aligncheck.runtime.reals import Real
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.nodes import Family
 
 ROOT = Path(__file__).parents[2]
 

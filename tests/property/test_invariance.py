@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from rewriting import Choose, renamed, reordered, rewritten
 
-from aligncheck.diagnostics import SpecError
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.source import Source
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.language.syntax.unparse import unparse
 from aligncheck.pipeline import Options, verify_source
-from aligncheck.source import Source
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.parse import parse, read_source
-from aligncheck.syntax.unparse import unparse
 from aligncheck.verdict import AlignmentFails, Unknown, name_of
 
 PROJECT = Path(__file__).parents[2]

@@ -14,9 +14,9 @@ from frequencies import UNLIKELY
 from oracle import compiled
 from scipy import stats
 
-from aligncheck.check import check
-from aligncheck.modes import Mode
-from aligncheck.syntax.parse import parse, read_source
+from aligncheck.compiler.modes import Mode
+from aligncheck.language.check import check
+from aligncheck.language.syntax.parse import parse, read_source
 
 SPECS = Path(__file__).parents[2] / "specs"
 RUNS = 250

@@ -20,18 +20,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import compiled
 
-from aligncheck.check import check
-from aligncheck.forms import NoFormError, Reading, form_of, reading_of
-from aligncheck.interpreter import Scope
-from aligncheck.interpreter import number_of as value_of
-from aligncheck.modes import Mode
-from aligncheck.replay import Scenario, check_scenario
+from aligncheck.compiler.forms import NoFormError, Reading, form_of, reading_of
+from aligncheck.compiler.modes import Mode
+from aligncheck.language.check import check
+from aligncheck.language.source import Source
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.parse import parse
+from aligncheck.meaning.interpreter import Scope
+from aligncheck.meaning.interpreter import number_of as value_of
+from aligncheck.meaning.replay import Scenario, check_scenario
 from aligncheck.runtime.decimals import LARGEST, as_read
 from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise, step_below
 from aligncheck.runtime.rounding import steps_below
-from aligncheck.source import Source
-from aligncheck.syntax import nodes
-from aligncheck.syntax.parse import parse
 
 F = Fraction
 PAIRS = [(0.7, 0.8), (0.3, 0.4), (1099511627775.037, 1099511627776.037)]

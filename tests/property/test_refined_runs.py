@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from oracle import compiled
 
-from aligncheck.check import check
-from aligncheck.modes import Mode
+from aligncheck.compiler.modes import Mode
+from aligncheck.language.check import check
+from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import RecordedNoise
 from aligncheck.runtime.bits import SeededBits
 from aligncheck.runtime.exact_noise import RefinedNoise
 from aligncheck.runtime.refined import RefinedNumber
-from aligncheck.syntax.parse import parse, read_source
 
 SPECS = Path(__file__).parents[2] / "specs"
 GAMMA = Fraction(1)

@@ -15,18 +15,18 @@ from random import Random
 import pytest
 from random_specs import random_spec
 
-from aligncheck.check import check
-from aligncheck.diagnostics import SpecError
-from aligncheck.discharge.establish import establish
-from aligncheck.discharge.sample import scenarios
-from aligncheck.interpreter import Input
-from aligncheck.refute.probability import NotComputable, shapes
-from aligncheck.refute.refuter import Aim, refute
-from aligncheck.refute.violation import Violation
-from aligncheck.replay import ScenarioError, Undecided, replay
-from aligncheck.source import Source
-from aligncheck.syntax.nodes import Mechanism
-from aligncheck.syntax.parse import parse
+from aligncheck.language.check import check
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.syntax.parse import parse
+from aligncheck.meaning.interpreter import Input
+from aligncheck.meaning.replay import ScenarioError, Undecided, replay
+from aligncheck.refutation.probability import NotComputable, shapes
+from aligncheck.refutation.refuter import Aim, refute
+from aligncheck.refutation.violation import Violation
+from aligncheck.search.discharge.establish import establish
+from aligncheck.search.discharge.sample import scenarios
 
 PARTS = 2
 SPECS = 1_000

@@ -16,15 +16,15 @@ from random_mechanisms import random_inputs, random_mechanism
 from random_pairs import scenarios
 from simulation import agrees, approximate, event_near, in_event, simulated
 
-from aligncheck.check import check
-from aligncheck.check.link import Linker
-from aligncheck.diagnostics import SpecError
-from aligncheck.exact import Number
-from aligncheck.interpreter import DrawSite, Input, StepLimit, run
-from aligncheck.refute.events import Event, describe
-from aligncheck.refute.probability import Ball, NotComputable, probability, shapes
-from aligncheck.syntax.nodes import Family, Mechanism
-from aligncheck.syntax.parse import parse, read_source
+from aligncheck.language.check import check
+from aligncheck.language.check.link import Linker
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.syntax.nodes import Family, Mechanism
+from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.meaning.exact import Number
+from aligncheck.meaning.interpreter import DrawSite, Input, StepLimit, run
+from aligncheck.refutation.events import Event, describe
+from aligncheck.refutation.probability import Ball, NotComputable, probability, shapes
 
 SPECS = Path(__file__).parents[2] / "specs"
 NAMES = sorted(path.relative_to(SPECS).as_posix() for path in SPECS.rglob("*.dp"))

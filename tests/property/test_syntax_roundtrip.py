@@ -13,15 +13,15 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from aligncheck.check import check
-from aligncheck.diagnostics import SpecError
-from aligncheck.source import Source, Span
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.limits import MAX_SETS
-from aligncheck.syntax.parse import parse
-from aligncheck.syntax.read import decoded
-from aligncheck.syntax.unparse import unparse
-from aligncheck.syntax.walk import subexpressions
+from aligncheck.language.check import check
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.limits import MAX_SETS
+from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.read import decoded
+from aligncheck.language.syntax.unparse import unparse
+from aligncheck.language.syntax.walk import subexpressions
 
 SPECS = sorted((Path(__file__).parents[2] / "specs").rglob("*.dp"))
 

@@ -22,15 +22,15 @@ from draft import CONSTRUCTS, DENSITY
 from generated import Spec, generated
 from lemma_one import Fault, Looked, first_fault
 
-from aligncheck.check import check
-from aligncheck.diagnostics import SpecError
 from aligncheck.judge import judge_in_full
+from aligncheck.language.check import check
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.syntax.parse import parse
 from aligncheck.pipeline import load_stages
-from aligncheck.refute.events import describe
-from aligncheck.refute.refuter import Aim, refute
-from aligncheck.refute.violation import Violation
-from aligncheck.syntax.nodes import Mechanism
-from aligncheck.syntax.parse import parse
+from aligncheck.refutation.events import describe
+from aligncheck.refutation.refuter import Aim, refute
+from aligncheck.refutation.violation import Violation
 from aligncheck.verdict import Verdict, Verified, name_of
 from aligncheck.workers import Done, Raised, Supervision
 

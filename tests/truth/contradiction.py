@@ -22,8 +22,8 @@ from intervals import Range, Unsettled
 from masses import Ball, Cell, Law, ball, halves, mass
 from meaning import Frame, Inputs, Key, Machine, Program, Record, Undefined, Unsupported, Weights
 
-from aligncheck.source import Span
-from aligncheck.syntax import nodes as n
+from aligncheck.language.source import Span
+from aligncheck.language.syntax import nodes as n
 
 Outcome: TypeAlias = tuple[Any, ...] | str
 """Records, numbers of continuous noise by the whole number below; or `UNDEFINED`."""

@@ -55,8 +55,8 @@ from parts_right import (
     value,
 )
 
-from aligncheck.diagnostics import Diagnostic, Label, SpecError
-from aligncheck.source import Source, Span
+from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
+from aligncheck.language.source import Source, Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,11 @@ from typing import TypeAlias
 
 from random_pairs import scenarios
 
-from aligncheck import exact
-from aligncheck.exact import Undecided, Value
-from aligncheck.interpreter import Draw, Finished, NoiseKey
-from aligncheck.replay import Replay, Scenario, ScenarioError, aligned, replay
-from aligncheck.syntax.nodes import Family, Mechanism
+from aligncheck.language.syntax.nodes import Family, Mechanism
+from aligncheck.meaning import exact
+from aligncheck.meaning.exact import Undecided, Value
+from aligncheck.meaning.interpreter import Draw, Finished, NoiseKey
+from aligncheck.meaning.replay import Replay, Scenario, ScenarioError, aligned, replay
 
 Noise: TypeAlias = tuple[tuple[NoiseKey, Fraction], ...]
 """All draws of a run, in order."""

@@ -30,10 +30,10 @@ from intervals import (
 )
 from masses import Cell, Law, Shape, law_of
 
-from aligncheck.source import Span
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.contract import contract_of
-from aligncheck.syntax.walk import names_in, statements_in
+from aligncheck.language.source import Span
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.contract import contract_of
+from aligncheck.language.syntax.walk import names_in, statements_in
 
 Key: TypeAlias = tuple[str, ...]
 """A draw: the calls around it, its name, its index."""

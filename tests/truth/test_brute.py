@@ -22,12 +22,12 @@ from meaning import Program
 from parts_calling import called_with_answers, called_with_clauses
 from parts_deceptive import careless, carried, crossed, exact_difference, lied, merged, tied, top_of_some
 
-from aligncheck.check import check
-from aligncheck.diagnostics import SpecError
-from aligncheck.interpreter import Input
-from aligncheck.refute.events import Between, Constraint, Exactly, Outputs, RecordPattern
-from aligncheck.refute.probability import NotComputable, probability
-from aligncheck.syntax.parse import parse, read_source
+from aligncheck.language.check import check
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.meaning.interpreter import Input
+from aligncheck.refutation.events import Between, Constraint, Exactly, Outputs, RecordPattern
+from aligncheck.refutation.probability import NotComputable, probability
 
 SAMPLE, ALL_OF_THEM = 48, 100_000
 ENOUGH = 500

@@ -18,13 +18,13 @@ from generated import no_guard, no_shift, other_shift, other_sign, written
 from lemma_one import Looked, determinant, faults, first_fault
 from parts_deceptive import crossed, merged
 
-from aligncheck.check import check
-from aligncheck.diagnostics import SpecError
 from aligncheck.expect import expectation_in
-from aligncheck.source import Source
-from aligncheck.syntax import nodes
-from aligncheck.syntax.parse import parse, read_source
-from aligncheck.syntax.walk import has_densities
+from aligncheck.language.check import check
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.source import Source
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.language.syntax.walk import has_densities
 
 GENERAL = {"range_alarm", "noisy_topk_gap_exp", "noisy_topk_gap_exp_monotone", "hybrid_topk_gap_exp"}
 """Verified by the general theorem: their shifts depend on their own draws."""

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_terms import ATOMS, NUMBERS, A, B, K, M, N, P, Tree, X, Y, built, rational
 
-from aligncheck.discharge.algebra import (
+from aligncheck.search.discharge.algebra import (
     canonical,
     dependencies,
     derivative,
@@ -22,7 +22,7 @@ from aligncheck.discharge.algebra import (
     ratio,
     value_dependencies,
 )
-from aligncheck.relational.terms import (
+from aligncheck.search.relational.terms import (
     ONE,
     ZERO,
     Add,

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from oracle import as_if_verified
 
-from aligncheck.check import check
+from aligncheck.compiler.modes import Mode
 from aligncheck.execute import Checked
-from aligncheck.modes import Mode
+from aligncheck.language.check import check
+from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import FloatingNoise
-from aligncheck.syntax.parse import parse, read_source
 
 
 @pytest.mark.parametrize("ratio", [1.0, 0.5, 4.0])

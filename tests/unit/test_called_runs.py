@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from aligncheck.check import check
-from aligncheck.conditions import Condition
-from aligncheck.interpreter import Invoked, StepLimit, run
+from aligncheck.language.check import check
+from aligncheck.language.conditions import Condition
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.syntax.parse import parse
+from aligncheck.meaning.interpreter import Invoked, StepLimit, run
+from aligncheck.meaning.replay import Replay, Scenario, ScenarioError, check_scenario, replay
+from aligncheck.meaning.scenario import CallNoise, numbers_of
 from aligncheck.pipeline import Options, verify_file, verify_source
-from aligncheck.replay import Replay, Scenario, ScenarioError, check_scenario, replay
-from aligncheck.scenario import CallNoise, numbers_of
-from aligncheck.source import Source
-from aligncheck.syntax.nodes import Mechanism
-from aligncheck.syntax.parse import parse
 from aligncheck.verdict import AlignmentFails, Unknown, Verdict, Verified
 
 F = Fraction

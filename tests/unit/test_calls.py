@@ -13,17 +13,17 @@ import pytest
 from oracle import agree, as_if_verified, load
 from small_specs import spec
 
-from aligncheck.check import check
-from aligncheck.conditions import Condition
-from aligncheck.diagnostics import SpecError
-from aligncheck.emit.python import emit_python
-from aligncheck.interpreter import DrawSite, Finished, run
+from aligncheck.compiler.emit.python import emit_python
+from aligncheck.language.check import check
+from aligncheck.language.conditions import Condition
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.read import read_source
+from aligncheck.language.syntax.unparse import unparse
+from aligncheck.meaning.interpreter import DrawSite, Finished, run
 from aligncheck.pipeline import Options, verify_source
 from aligncheck.runtime import FloatingNoise, Labelled, RecordedNoise
-from aligncheck.source import Source
-from aligncheck.syntax.parse import parse
-from aligncheck.syntax.read import read_source
-from aligncheck.syntax.unparse import unparse
 from aligncheck.verdict import AlignmentFails, Status, Unknown, Verdict, Verified
 
 SPECS = Path(__file__).parents[2] / "specs"

@@ -7,10 +7,10 @@ from fractions import Fraction
 import pytest
 from small_specs import paths_of, symbol
 
-from aligncheck.discharge.algebra import canonical, equal
-from aligncheck.relational.candidates import LIMIT, Pool
-from aligncheck.relational.paths import Analysis
-from aligncheck.relational.terms import (
+from aligncheck.search.discharge.algebra import canonical, equal
+from aligncheck.search.relational.candidates import LIMIT, Pool
+from aligncheck.search.relational.paths import Analysis
+from aligncheck.search.relational.terms import (
     ZERO,
     App,
     Cmp,

@@ -16,29 +16,37 @@ from hypothesis import HealthCheck, given, settings
 from random_terms import ATOMS, NUMBERS, P, Tree, built, formulas, rational
 
 from aligncheck import __version__
-from aligncheck.certificate import check as checking
-from aligncheck.certificate import solvers
-from aligncheck.certificate.check import Checked, check_file
-from aligncheck.certificate.make import plan_of
-from aligncheck.certificate.notation import NotationError, names_of, read, write
-from aligncheck.certificate.plans import plan_from, written
-from aligncheck.certificate.proof import Plan, ProofError, Subject, rendered, sorted_out
-from aligncheck.certificate.proof import batches_of as batches
-from aligncheck.certificate.scripts import Printer, Script
-from aligncheck.certificate.solvers import Reply, ScriptError, SlowError, Solver, answers
-from aligncheck.certificate.text import FORMAT, OPENING, FormatError, attached, detached, digest, script_files
-from aligncheck.certificate.whole import Certified, File, read_again
-from aligncheck.check import check
-from aligncheck.discharge.algebra import canonical
-from aligncheck.discharge.density import establish_densities
-from aligncheck.discharge.establish import establish
-from aligncheck.discharge.smt import Answer
-from aligncheck.discharge.whole import Choices
-from aligncheck.emit.python import emit_python
-from aligncheck.modes import Mode
+from aligncheck.compiler.certificate import check as checking
+from aligncheck.compiler.certificate import solvers
+from aligncheck.compiler.certificate.check import Checked, check_file
+from aligncheck.compiler.certificate.make import plan_of
+from aligncheck.compiler.certificate.notation import NotationError, names_of, read, write
+from aligncheck.compiler.certificate.plans import plan_from, written
+from aligncheck.compiler.certificate.proof import Plan, ProofError, Subject, rendered, sorted_out
+from aligncheck.compiler.certificate.proof import batches_of as batches
+from aligncheck.compiler.certificate.scripts import Printer, Script
+from aligncheck.compiler.certificate.solvers import Reply, ScriptError, SlowError, Solver, answers
+from aligncheck.compiler.certificate.text import (
+    FORMAT,
+    OPENING,
+    FormatError,
+    attached,
+    detached,
+    digest,
+    script_files,
+)
+from aligncheck.compiler.certificate.whole import Certified, File, read_again
+from aligncheck.compiler.emit.python import emit_python
+from aligncheck.compiler.modes import Mode
+from aligncheck.language.check import check
+from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.pipeline import Options, certify_file
-from aligncheck.relational.terms import ZERO, App, Kind, Sort, Term, is_number, lt
-from aligncheck.syntax.parse import parse, read_source
+from aligncheck.search.discharge.algebra import canonical
+from aligncheck.search.discharge.density import establish_densities
+from aligncheck.search.discharge.establish import establish
+from aligncheck.search.discharge.smt import Answer
+from aligncheck.search.discharge.whole import Choices
+from aligncheck.search.relational.terms import ZERO, App, Kind, Sort, Term, is_number, lt
 from aligncheck.verdict import Proof, Verified
 
 SPECS = Path(__file__).parents[2] / "specs"
@@ -105,8 +113,9 @@ def test_adaptive_svt_is_small_and_quick_to_decide() -> None:
 def test_compiling_again_gives_the_same_bytes() -> None:
     """In another process, in which sets of texts have another order."""
     code = (
-        "import sys; from aligncheck.pipeline import *; from aligncheck.certificate.text import attached\n"
-        "from aligncheck.emit.python import emit_python; from aligncheck.modes import Mode\n"
+        "import sys; from aligncheck.pipeline import *; from aligncheck.compiler.modes import Mode\n"
+        "from aligncheck.compiler.certificate.text import attached\n"
+        "from aligncheck.compiler.emit.python import emit_python\n"
         "done = certify_file(sys.argv[1], Options(explain=False), Mode.LATTICE)\n"
         "text = attached(emit_python(done.result.verdict, Mode.LATTICE), done.sections)\n"
         "sys.stdout.buffer.write(text.encode())"
@@ -429,7 +438,7 @@ def test_a_proof_that_is_not_decided_from_its_text_is_unknown(monkeypatch: pytes
     def fails(*arguments: object) -> Any:
         raise ProofError("not decided from its text: something")
 
-    monkeypatch.setattr("aligncheck.certificate.whole.plan_of", fails)
+    monkeypatch.setattr("aligncheck.compiler.certificate.whole.plan_of", fails)
     done = certify_file(str(SPECS / "partial_sum.dp"), Options(explain=False), Mode.REFINED)
     assert isinstance(done.result.verdict, Verified)
     assert (done.form, done.sections) == (None, ())

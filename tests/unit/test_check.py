@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from aligncheck.check import check
-from aligncheck.check.sorts import sorts_of
-from aligncheck.check.symbols import symbols_of
-from aligncheck.diagnostics import SpecError
-from aligncheck.source import Source
-from aligncheck.syntax.nodes import Sort
-from aligncheck.syntax.parse import parse
+from aligncheck.language.check import check
+from aligncheck.language.check.sorts import sorts_of
+from aligncheck.language.check.symbols import symbols_of
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.nodes import Sort
+from aligncheck.language.syntax.parse import parse
 
 SPECS = sorted((Path(__file__).parents[2] / "specs").rglob("*.dp"))
 

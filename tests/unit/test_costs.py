@@ -11,10 +11,10 @@ import pytest
 from cost_tables import agrees, lines_of
 from random_pairs import replays
 
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.read import read_source
+from aligncheck.language.syntax.walk import has_densities
 from aligncheck.pipeline import Options, verify_source
-from aligncheck.source import Source
-from aligncheck.syntax.read import read_source
-from aligncheck.syntax.walk import has_densities
 from aligncheck.verdict import Verified
 
 PROJECT = Path(__file__).parents[2]

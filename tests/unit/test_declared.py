@@ -9,13 +9,16 @@ from itertools import product
 import pytest
 from small_specs import mechanism
 
-from aligncheck.discharge.algebra import canonical
-from aligncheck.discharge.smt import Answer, Smt
-from aligncheck.obligations.calls import calls_are_covered
-from aligncheck.obligations.obligation import Impossible, Integral
-from aligncheck.relational.calls import Called, Listed
-from aligncheck.relational.paths import analyse
-from aligncheck.relational.terms import (
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.contract import Contract
+from aligncheck.language.syntax.nodes import Invoke, Use
+from aligncheck.search.discharge.algebra import canonical
+from aligncheck.search.discharge.smt import Answer, Smt
+from aligncheck.search.obligations.calls import calls_are_covered
+from aligncheck.search.obligations.obligation import Impossible, Integral
+from aligncheck.search.relational.calls import Called, Listed
+from aligncheck.search.relational.paths import analyse
+from aligncheck.search.relational.terms import (
     TRUE,
     ZERO,
     Kind,
@@ -29,10 +32,7 @@ from aligncheck.relational.terms import (
     same,
     substitute,
 )
-from aligncheck.relational.theory import Theory
-from aligncheck.source import Source
-from aligncheck.syntax.contract import Contract
-from aligncheck.syntax.nodes import Invoke, Use
+from aligncheck.search.relational.theory import Theory
 
 BINDER = Sym("entry", Sort.INT, Kind.GHOST)
 MEANS: dict[str, Callable[[Sequence[int]], bool]] = {

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 from small_specs import outcome, spec, verdict_of
 
-from aligncheck.check import check
-from aligncheck.conditions import Condition
-from aligncheck.density import weigh
-from aligncheck.diagnostics import SpecError
-from aligncheck.exact import decimal
-from aligncheck.interpreter import Stopped
-from aligncheck.replay import replay
-from aligncheck.scenario import Scenario, ScenarioError
-from aligncheck.source import Source
-from aligncheck.syntax.parse import parse, read_source
-from aligncheck.syntax.unparse import unparse
+from aligncheck.language.check import check
+from aligncheck.language.conditions import Condition
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.language.syntax.unparse import unparse
+from aligncheck.meaning.density import weigh
+from aligncheck.meaning.exact import decimal
+from aligncheck.meaning.interpreter import Stopped
+from aligncheck.meaning.replay import replay
+from aligncheck.meaning.scenario import Scenario, ScenarioError
 from aligncheck.verdict import AlignmentFails, Verified
 
 SPECS = Path(__file__).parents[2] / "specs"

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from oracle import as_if_verified, load
 
-from aligncheck.check import check
-from aligncheck.emit.estimates import released_gaps
-from aligncheck.emit.python import emit_python
+from aligncheck.compiler.emit.estimates import released_gaps
+from aligncheck.compiler.emit.python import emit_python
 from aligncheck.expect import expectation_in
+from aligncheck.language.check import check
+from aligncheck.language.source import Source
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import FloatingNoise, Labelled, RecordedNoise
-from aligncheck.source import Source
-from aligncheck.syntax import nodes
-from aligncheck.syntax.parse import parse, read_source
 
 PROJECT = Path(__file__).parents[2]
 SPECS, README = PROJECT / "specs", PROJECT / "README.md"

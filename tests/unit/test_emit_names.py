@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from oracle import compiled
 
-from aligncheck.check import check
 from aligncheck.cli import main
-from aligncheck.diagnostics import SpecError
-from aligncheck.emit import python
-from aligncheck.modes import Mode
+from aligncheck.compiler.emit import python
+from aligncheck.compiler.modes import Mode
+from aligncheck.language.check import check
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import FloatMechanism, LatticeMechanism, RefinedMechanism
-from aligncheck.syntax.parse import parse, read_source
 
 CALLED = """
 mechanism {callee}

@@ -28,15 +28,15 @@ from oracle import (
     load,
 )
 
-from aligncheck.check import check
-from aligncheck.emit.python import emit_python
-from aligncheck.interpreter import Finished
-from aligncheck.modes import Mode
+from aligncheck.compiler.emit.python import emit_python
+from aligncheck.compiler.modes import Mode
+from aligncheck.language.check import check
+from aligncheck.language.source import Source
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.language.syntax.walk import has_densities
+from aligncheck.meaning.interpreter import Finished
 from aligncheck.runtime import AnswersError, ArgumentError, ParameterError, RecordedNoise, row_of
-from aligncheck.source import Source
-from aligncheck.syntax import nodes
-from aligncheck.syntax.parse import parse, read_source
-from aligncheck.syntax.walk import has_densities
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted((ROOT / "specs").glob("*.dp"))
@@ -400,7 +400,7 @@ def test_only_the_runtime_is_imported() -> None:
     }
     code = f"import sys\n{text}\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    heavy = {"numpy", "pandas", "scipy", "z3", "sympy", "flint", "lark", "rich", "aligncheck.syntax"}
+    heavy = {"numpy", "pandas", "scipy", "z3", "sympy", "flint", "lark", "rich", "aligncheck.language.syntax"}
     assert not heavy & set(done.stdout.split())
 
 
@@ -427,8 +427,8 @@ def test_the_same_spec_gives_the_same_text() -> None:
     path = ROOT / "specs" / "smart_sum.dp"
     command = (
         "import sys; from oracle import as_if_verified;"
-        "from aligncheck.syntax.parse import parse, read_source;"
-        "from aligncheck.emit.python import emit_python;"
+        "from aligncheck.language.syntax.parse import parse, read_source;"
+        "from aligncheck.compiler.emit.python import emit_python;"
         "sys.stdout.write(emit_python(as_if_verified(parse(read_source(sys.argv[1])))))"
     )
     texts = set()

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import pytest
 
-from aligncheck import exact
-from aligncheck.exact import Irrational, Undecided, Undefined
+from aligncheck.meaning import exact
+from aligncheck.meaning.exact import Irrational, Undecided, Undefined
 
 F = Fraction
 

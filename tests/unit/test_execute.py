@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from oracle import as_if_verified
 
-from aligncheck.certificate.text import attached
-from aligncheck.check import check
-from aligncheck.conditions import Condition
-from aligncheck.diagnostics import Label
-from aligncheck.emit.python import emit_python
+from aligncheck.compiler.certificate.text import attached
+from aligncheck.compiler.emit.python import emit_python
+from aligncheck.compiler.modes import Mode
 from aligncheck.execute import Checked, Execution, NoSafeMode, NotVerified, RunError, run_file
 from aligncheck.execute.table import read_table
-from aligncheck.modes import Mode
-from aligncheck.source import Span
-from aligncheck.syntax.parse import parse, read_source
+from aligncheck.language.check import check
+from aligncheck.language.conditions import Condition
+from aligncheck.language.diagnostics import Label
+from aligncheck.language.source import Span
+from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.verdict import AlignmentFails, Verified
 
 ROOT = Path(__file__).parents[2]

@@ -9,9 +9,9 @@ import pytest
 from random_terms import A, B, K, N, P, UndefinedError, World, X, Y, meaning, world_of
 from small_specs import mechanism
 
-from aligncheck.discharge.facts import Facts
-from aligncheck.relational.operations import function_facts
-from aligncheck.relational.terms import (
+from aligncheck.search.discharge.facts import Facts
+from aligncheck.search.relational.operations import function_facts
+from aligncheck.search.relational.terms import (
     ONE,
     ZERO,
     And,
@@ -32,7 +32,7 @@ from aligncheck.relational.terms import (
     substitute,
     subterms,
 )
-from aligncheck.relational.theory import Theory
+from aligncheck.search.relational.theory import Theory
 
 FUNCTIONS = [
     *(Fn(name, (X,)) for name in ("abs", "sqrt", "exp", "ln", "log2", "floor")),

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aligncheck.check import check
-from aligncheck.forms import (
+from aligncheck.compiler.forms import (
     Form,
     NoFormError,
     Reading,
@@ -20,14 +19,15 @@ from aligncheck.forms import (
     rounded_down,
     units_of,
 )
+from aligncheck.compiler.modes import Mode
 from aligncheck.judge import judge_in_full
-from aligncheck.modes import Mode
+from aligncheck.language.check import check
+from aligncheck.language.source import Source
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.read import read_source
+from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.runtime import rationals
-from aligncheck.source import Source
-from aligncheck.syntax import nodes
-from aligncheck.syntax.parse import parse
-from aligncheck.syntax.read import read_source
-from aligncheck.syntax.unparse import unparse_expr
 from aligncheck.verdict import Unknown, Verified
 
 SPECS = Path(__file__).parents[2] / "specs"

@@ -8,18 +8,24 @@ import pytest
 from random_pairs import replays
 from small_specs import mechanism, paths_of, spec, symbol
 
-from aligncheck.discharge.algebra import canonical
-from aligncheck.discharge.choose import choices_for
-from aligncheck.discharge.houdini import Houdini
-from aligncheck.discharge.prove import Decided, Open
-from aligncheck.discharge.smt import Answer, Smt
-from aligncheck.obligations.inductive import fixed_ones, inductive
-from aligncheck.obligations.obligation import Impossible, Invariants, known_at, run_on_d, run_on_d_prime
-from aligncheck.relational import candidates
-from aligncheck.relational.paths import Analysis, analyse
-from aligncheck.relational.terms import ZERO, Sym, Term, add, atoms, const, eq, le, lt, substitute
-from aligncheck.relational.theory import Theory
-from aligncheck.syntax.parse import parse, read_source
+from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.search.discharge.algebra import canonical
+from aligncheck.search.discharge.choose import choices_for
+from aligncheck.search.discharge.houdini import Houdini
+from aligncheck.search.discharge.prove import Decided, Open
+from aligncheck.search.discharge.smt import Answer, Smt
+from aligncheck.search.obligations.inductive import fixed_ones, inductive
+from aligncheck.search.obligations.obligation import (
+    Impossible,
+    Invariants,
+    known_at,
+    run_on_d,
+    run_on_d_prime,
+)
+from aligncheck.search.relational import candidates
+from aligncheck.search.relational.paths import Analysis, analyse
+from aligncheck.search.relational.terms import ZERO, Sym, Term, add, atoms, const, eq, le, lt, substitute
+from aligncheck.search.relational.theory import Theory
 
 SPECS = Path(__file__).parents[2] / "specs"
 NAMES = ["histogram_moved", "prefix_sum", "deviation"]

@@ -8,8 +8,8 @@ from typing import Any
 
 from oracle import load
 
-from aligncheck.emit.python import emit_python
-from aligncheck.modes import Mode
+from aligncheck.compiler.emit.python import emit_python
+from aligncheck.compiler.modes import Mode
 from aligncheck.pipeline import Options, certify_file
 from aligncheck.runtime.bits import SeededBits
 from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise

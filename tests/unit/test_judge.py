@@ -7,12 +7,12 @@ import time
 import pytest
 from small_specs import outcome, spec, verdict_of
 
-from aligncheck.conditions import Condition
-from aligncheck.diagnostics import SpecError
 from aligncheck.judge import judge
-from aligncheck.obligations import ORDER
+from aligncheck.language.conditions import Condition
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.syntax.parse import parse
 from aligncheck.pipeline import Options, verify_file
-from aligncheck.syntax.parse import parse
+from aligncheck.search.obligations import ORDER
 from aligncheck.verdict import AlignmentFails, Error, Status, Unknown, Verdict, Verified
 
 ONE_ANSWER = "x : query, sensitivity 1\nk : int where k >= 1\neps : real where eps > 0"
@@ -138,7 +138,7 @@ def test_solver_doubt_is_never_verified(monkeypatch: pytest.MonkeyPatch) -> None
     """Rule 1: with a solver that always gives up, only what needs no solver is proved."""
     import z3
 
-    from aligncheck.discharge.smt import Smt
+    from aligncheck.search.discharge.smt import Smt
 
     monkeypatch.setattr(Smt, "_check", lambda self, solver, milliseconds: z3.unknown)
     verdict = verdict_of(spec("eta ~ Lap(1/eps)\nemit value(x + eta)", "eta += x - x'", ONE_ANSWER))

@@ -19,10 +19,10 @@ from aligncheck.kernel.form import well_formed
 from aligncheck.kernel.logic import Decider, Fact
 from aligncheck.kernel.verdict import Accepted, Rejected
 from aligncheck.kernel.witness import LoopWitness, Witness
-from aligncheck.source import Source, Span
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.parse import parse
-from aligncheck.witness.text import expression, read, written
+from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.parse import parse
+from aligncheck.search.witness.text import expression, read, written
 
 SMALL = ("svt", "noisy_max", "smart_sum", "svt_with_gap_untagged", "noisy_max_gap", "svt_discrete")
 

@@ -12,13 +12,13 @@ import pytest
 
 import aligncheck.report.machine as machine
 from aligncheck import __version__
-from aligncheck.conditions import Condition
-from aligncheck.diagnostics import Diagnostic, Label
 from aligncheck.expect import compare
-from aligncheck.replay import replay
-from aligncheck.scenario import Scenario
-from aligncheck.source import Source, Span
-from aligncheck.syntax.parse import parse
+from aligncheck.language.conditions import Condition
+from aligncheck.language.diagnostics import Diagnostic, Label
+from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax.parse import parse
+from aligncheck.meaning.replay import replay
+from aligncheck.meaning.scenario import Scenario
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,

@@ -9,13 +9,13 @@ from itertools import product
 import pytest
 from small_specs import mechanism
 
-from aligncheck.discharge.smt import Answer, Smt
-from aligncheck.relational.operations import OPERATIONS
-from aligncheck.relational.paths import analyse
-from aligncheck.relational.selection import chosen, member, passed, pick, size_of
-from aligncheck.relational.terms import Const, Fn, Kind, Sort, Sym, Term, const, eq, iff, not_, sort_of
-from aligncheck.relational.theory import Theory
-from aligncheck.syntax.nodes import FUNCTIONS
+from aligncheck.language.syntax.nodes import FUNCTIONS
+from aligncheck.search.discharge.smt import Answer, Smt
+from aligncheck.search.relational.operations import OPERATIONS
+from aligncheck.search.relational.paths import analyse
+from aligncheck.search.relational.selection import chosen, member, passed, pick, size_of
+from aligncheck.search.relational.terms import Const, Fn, Kind, Sort, Sym, Term, const, eq, iff, not_, sort_of
+from aligncheck.search.relational.theory import Theory
 
 INPUTS = """
     q : queries, sensitivity 1, range [0, 5]

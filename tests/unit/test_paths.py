@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from small_specs import mechanism, only, paths_of, symbol, ways
 
-from aligncheck.internal import InternalError
-from aligncheck.obligations.obligation import run_on_d, run_on_d_prime
-from aligncheck.relational import noise
-from aligncheck.relational import paths as module
-from aligncheck.relational.paths import (
+from aligncheck.language.internal import InternalError
+from aligncheck.search.obligations.obligation import run_on_d, run_on_d_prime
+from aligncheck.search.relational import noise
+from aligncheck.search.relational import paths as module
+from aligncheck.search.relational.paths import (
     COST,
     OUT,
     Assumed,
@@ -22,7 +22,7 @@ from aligncheck.relational.paths import (
     latest,
     unrolled,
 )
-from aligncheck.relational.terms import (
+from aligncheck.search.relational.terms import (
     ONE,
     TRUE,
     ZERO,
@@ -45,7 +45,7 @@ from aligncheck.relational.terms import (
     not_,
     sub,
 )
-from aligncheck.relational.theory import Grounding, Theory
+from aligncheck.search.relational.theory import Grounding, Theory
 
 ETA = Sym("eta", Sort.REAL, Kind.NOISE)
 EPS = Sym("eps", Sort.REAL, Kind.PARAMETER)

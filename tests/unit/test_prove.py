@@ -8,11 +8,12 @@ import pytest
 from random_terms import A, B, K, N, P, X, Y
 from small_specs import mechanism
 
-from aligncheck.conditions import Condition
-from aligncheck.discharge.prove import Open, Proved, decide, decide_all
-from aligncheck.discharge.smt import Smt
-from aligncheck.obligations.obligation import Goal, Impossible, Independent, Integral, Obligation
-from aligncheck.relational.terms import (
+from aligncheck.language.conditions import Condition
+from aligncheck.language.source import Span
+from aligncheck.search.discharge.prove import Open, Proved, decide, decide_all
+from aligncheck.search.discharge.smt import Smt
+from aligncheck.search.obligations.obligation import Goal, Impossible, Independent, Integral, Obligation
+from aligncheck.search.relational.terms import (
     ONE,
     TRUE,
     ZERO,
@@ -29,8 +30,7 @@ from aligncheck.relational.terms import (
     scaled,
     sub,
 )
-from aligncheck.relational.theory import Theory
-from aligncheck.source import Span
+from aligncheck.search.relational.theory import Theory
 
 
 def smt(deadline: float | None = None) -> Smt:

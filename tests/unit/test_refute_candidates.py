@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from small_specs import mechanism
 
-from aligncheck.refute.candidates import (
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.meaning.scenario import Scenario
+from aligncheck.refutation.candidates import (
     answer,
     legal,
     moved,
@@ -19,8 +21,6 @@ from aligncheck.refute.candidates import (
     step_at,
     swapped,
 )
-from aligncheck.scenario import Scenario
-from aligncheck.syntax.nodes import Mechanism
 
 PROGRAM = """
 eta ~ Lap(1/eps)

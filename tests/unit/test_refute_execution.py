@@ -9,12 +9,12 @@ from fractions import Fraction
 import pytest
 from small_specs import mechanism, spec
 
-from aligncheck.interpreter import Input
-from aligncheck.refute.events import Event, Exactly, Outputs, Raises, RecordPattern
-from aligncheck.refute.execution import Execution, Way
-from aligncheck.refute.probability import probability
-from aligncheck.syntax.contract import Contract
-from aligncheck.syntax.nodes import Argument, Assign, Invoke, Mechanism, Name, Number, OutField, Use
+from aligncheck.language.syntax.contract import Contract
+from aligncheck.language.syntax.nodes import Argument, Assign, Invoke, Mechanism, Name, Number, OutField, Use
+from aligncheck.meaning.interpreter import Input
+from aligncheck.refutation.events import Event, Exactly, Outputs, Raises, RecordPattern
+from aligncheck.refutation.execution import Execution, Way
+from aligncheck.refutation.probability import probability
 
 F = Fraction
 

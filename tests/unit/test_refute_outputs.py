@@ -6,10 +6,10 @@ from fractions import Fraction
 
 from small_specs import mechanism
 
-from aligncheck.refute.claims import claim_for
-from aligncheck.refute.events import Between, Exactly, Outputs, Raises, RecordPattern
-from aligncheck.refute.outputs import outputs_of
-from aligncheck.scenario import Scenario
+from aligncheck.meaning.scenario import Scenario
+from aligncheck.refutation.claims import claim_for
+from aligncheck.refutation.events import Between, Exactly, Outputs, Raises, RecordPattern
+from aligncheck.refutation.outputs import outputs_of
 
 ONE = Fraction(1)
 LISTS = """

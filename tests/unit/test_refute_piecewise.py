@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from flint import arb, fmpq
 
-from aligncheck.refute.elimination import on_integers, scaled, simple
-from aligncheck.refute.piecewise import (
+from aligncheck.refutation.elimination import on_integers, scaled, simple
+from aligncheck.refutation.piecewise import (
     Calculus,
     Diverges,
     Piece,
@@ -18,7 +18,7 @@ from aligncheck.refute.piecewise import (
     merged,
     shifted,
 )
-from aligncheck.refute.reals import apply
+from aligncheck.refutation.reals import apply
 
 K = Calculus()
 

@@ -13,10 +13,11 @@ import pytest
 import sympy
 from small_specs import mechanism
 
-from aligncheck.exact import Irrational
-from aligncheck.interpreter import Input
-from aligncheck.refute.effort import Effort, OutOfTime
-from aligncheck.refute.events import (
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.meaning.exact import Irrational
+from aligncheck.meaning.interpreter import Input
+from aligncheck.refutation.effort import Effort, OutOfTime
+from aligncheck.refutation.events import (
     Between,
     Constraint,
     Event,
@@ -26,10 +27,10 @@ from aligncheck.refute.events import (
     RecordPattern,
     describe,
 )
-from aligncheck.refute.execution import Execution
-from aligncheck.refute.integration import Integration
-from aligncheck.refute.outcomes import density_of
-from aligncheck.refute.probability import (
+from aligncheck.refutation.execution import Execution
+from aligncheck.refutation.integration import Integration
+from aligncheck.refutation.outcomes import density_of
+from aligncheck.refutation.probability import (
     Ball,
     NotComputable,
     closed_form,
@@ -38,7 +39,6 @@ from aligncheck.refute.probability import (
     shapes,
     tail,
 )
-from aligncheck.syntax.nodes import Mechanism
 
 F = Fraction
 ABOVE = Between(F(1), None)
@@ -441,7 +441,7 @@ def test_a_draw_made_twice_and_a_scale_of_zero_raise() -> None:
 def test_public_functions_are_constants_unless_they_are_given() -> None:
     from dataclasses import replace
 
-    from aligncheck.syntax.nodes import Call, Emit, EmitField, Function, Name, Sort
+    from aligncheck.language.syntax.nodes import Call, Emit, EmitField, Function, Name, Sort
 
     plain = mechanism("eta ~ Lap(1)\nemit t(k)")
     call = Emit("t", (EmitField("value", Call("f", (Name("k"),))),))

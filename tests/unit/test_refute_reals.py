@@ -6,8 +6,8 @@ import pytest
 import sympy
 from flint import arb, ctx, fmpq
 
-from aligncheck import exact
-from aligncheck.refute.reals import (
+from aligncheck.meaning import exact
+from aligncheck.refutation.reals import (
     Dependent,
     Surd,
     apply,

@@ -11,21 +11,21 @@ from pathlib import Path
 import pytest
 from small_specs import mechanism
 
-from aligncheck.check import check
-from aligncheck.refute.candidates import legal, parameter_choices, starting_databases
-from aligncheck.refute.certify import certified, exceeds, level_of
-from aligncheck.refute.effort import Effort, OutOfTime
-from aligncheck.refute.events import Between, Exactly, Outputs, Raises, RecordPattern
-from aligncheck.refute.measure import Meter
-from aligncheck.refute.parting import parting_pair
-from aligncheck.refute.probability import Ball
-from aligncheck.refute.refuter import Aim, refute
-from aligncheck.refute.search import Candidate, best_neighbour, grown
-from aligncheck.refute.trace import ends_in, trace_of
-from aligncheck.refute.violation import Ended, NoViolation, Violation
-from aligncheck.scenario import Scenario
-from aligncheck.syntax.nodes import Binary, Mechanism, Number
-from aligncheck.syntax.parse import parse, read_source
+from aligncheck.language.check import check
+from aligncheck.language.syntax.nodes import Binary, Mechanism, Number
+from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.meaning.scenario import Scenario
+from aligncheck.refutation.candidates import legal, parameter_choices, starting_databases
+from aligncheck.refutation.certify import certified, exceeds, level_of
+from aligncheck.refutation.effort import Effort, OutOfTime
+from aligncheck.refutation.events import Between, Exactly, Outputs, Raises, RecordPattern
+from aligncheck.refutation.measure import Meter
+from aligncheck.refutation.parting import parting_pair
+from aligncheck.refutation.probability import Ball
+from aligncheck.refutation.refuter import Aim, refute
+from aligncheck.refutation.search import Candidate, best_neighbour, grown
+from aligncheck.refutation.trace import ends_in, trace_of
+from aligncheck.refutation.violation import Ended, NoViolation, Violation
 
 SPECS = Path(__file__).parents[2] / "specs"
 ABOVE = """
@@ -203,7 +203,7 @@ def test_a_search_that_counts_does_not_look_at_the_clock(name: str, monkeypatch:
     found = refute(spec(name), aim)
     assert isinstance(found, Violation) is name.startswith("broken")
     clock = iter(range(0, 10**9, 1000))
-    monkeypatch.setattr("aligncheck.refute.effort.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("aligncheck.refutation.effort.time.monotonic", lambda: float(next(clock)))
     refute(spec("svt"), aim)
     assert refute(spec(name), aim) == found
 

@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aligncheck.conditions import Condition
-from aligncheck.exact import Number, Value
-from aligncheck.interpreter import Input, NoiseKey
-from aligncheck.replay import (
+from aligncheck.language.conditions import Condition
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.syntax.parse import parse
+from aligncheck.meaning.exact import Number, Value
+from aligncheck.meaning.interpreter import Input, NoiseKey
+from aligncheck.meaning.replay import (
     Decision,
     Draw,
     DrawSite,
@@ -32,9 +35,6 @@ from aligncheck.replay import (
     run,
     same_output,
 )
-from aligncheck.source import Source
-from aligncheck.syntax.nodes import Mechanism
-from aligncheck.syntax.parse import parse
 
 F = Fraction
 

@@ -12,15 +12,15 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from aligncheck.conditions import Condition
-from aligncheck.diagnostics import Diagnostic, Label
-from aligncheck.replay import Scenario, replay
+from aligncheck.language.conditions import Condition
+from aligncheck.language.diagnostics import Diagnostic, Label
+from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.syntax.parse import parse
+from aligncheck.meaning.replay import Scenario, replay
 from aligncheck.report.show import render_spec
 from aligncheck.report.terminal import render_diagnostic, render_result
-from aligncheck.source import Source, Span
-from aligncheck.syntax import nodes
-from aligncheck.syntax.nodes import Mechanism
-from aligncheck.syntax.parse import parse
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,

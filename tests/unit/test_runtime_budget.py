@@ -19,10 +19,10 @@ import pytest
 from oracle import compiled
 
 import aligncheck.runtime
-from aligncheck.check import check
-from aligncheck.modes import Mode
+from aligncheck.compiler.modes import Mode
+from aligncheck.language.check import check
+from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import Budget, BudgetError, MechanismError, ParameterError, ProcessError
-from aligncheck.syntax.parse import parse, read_source
 
 SPECS = Path(__file__).parents[2] / "specs"
 TRACED = (str(Path(aligncheck.runtime.__file__).parent), "<generated>")

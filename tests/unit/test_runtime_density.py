@@ -13,14 +13,14 @@ import pandas as pd
 import pytest
 from oracle import compiled
 
-from aligncheck.check import check
-from aligncheck.density import weigh
-from aligncheck.modes import Mode
+from aligncheck.compiler.modes import Mode
+from aligncheck.language.check import check
+from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.meaning.density import weigh
 from aligncheck.runtime import FloatingNoise, ParameterError, RecordedNoise
 from aligncheck.runtime.errors import SelectionError
 from aligncheck.runtime.reals import Real
 from aligncheck.runtime.selection import log_sum_exp_of
-from aligncheck.syntax.parse import parse, read_source
 
 SPECS = Path(__file__).parents[2] / "specs"
 N = 20_000

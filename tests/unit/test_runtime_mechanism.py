@@ -20,8 +20,10 @@ import pandas as pd
 import pytest
 from oracle import compiled
 
-from aligncheck.check import check
-from aligncheck.modes import Mode
+from aligncheck.compiler.modes import Mode
+from aligncheck.language.check import check
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import (
     AlreadyRunError,
     AnswersError,
@@ -37,8 +39,6 @@ from aligncheck.runtime import (
 )
 from aligncheck.runtime.decimals import LARGEST
 from aligncheck.runtime.exact_noise import LatticeNoise
-from aligncheck.source import Source
-from aligncheck.syntax.parse import parse, read_source
 
 SPECS = Path(__file__).parents[2] / "specs"
 

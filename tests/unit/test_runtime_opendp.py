@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import compiled
 
-from aligncheck.check import check
-from aligncheck.modes import Mode
+from aligncheck.compiler.modes import Mode
+from aligncheck.language.check import check
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import Budget, Mechanism, MechanismError, MissingOpenDPError, ParameterError, Result
 from aligncheck.runtime.opendp import Closeness, closeness, loss, measurement
-from aligncheck.source import Source
-from aligncheck.syntax.parse import parse, read_source
 
 dp = pytest.importorskip("opendp.prelude")
 SPECS = Path(__file__).parents[2] / "specs"

@@ -8,12 +8,12 @@ from fractions import Fraction
 import pytest
 from small_specs import INPUTS, spec
 
-from aligncheck.check import check
-from aligncheck.conditions import Condition
-from aligncheck.discharge import search
-from aligncheck.discharge.search import Violation, find_violation
-from aligncheck.replay import replay
-from aligncheck.syntax.parse import parse
+from aligncheck.language.check import check
+from aligncheck.language.conditions import Condition
+from aligncheck.language.syntax.parse import parse
+from aligncheck.meaning.replay import replay
+from aligncheck.search.discharge import search
+from aligncheck.search.discharge.search import Violation, find_violation
 
 ONE_ANSWER = "x : query, sensitivity 1\nb : real where b >= 0\neps : real where eps > 0"
 ALL = [c for c in Condition if c not in (Condition.TERMINATES, Condition.HYPOTHESES)]

@@ -13,15 +13,25 @@ from textwrap import dedent
 import pytest
 from rich.console import Console
 
-from aligncheck.conditions import Condition
-from aligncheck.exact import Number, Undecided, Value
-from aligncheck.interpreter import Assigned, Draw, DrawSite, Fault, Finished, NoiseKey, Run, StepLimit, run
-from aligncheck.replay import Replay, Scenario, check_scenario, replay
+from aligncheck.language.conditions import Condition
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.meaning.exact import Number, Undecided, Value
+from aligncheck.meaning.interpreter import (
+    Assigned,
+    Draw,
+    DrawSite,
+    Fault,
+    Finished,
+    NoiseKey,
+    Run,
+    StepLimit,
+    run,
+)
+from aligncheck.meaning.replay import Replay, Scenario, check_scenario, replay
 from aligncheck.report.lines import Canvas
 from aligncheck.report.sidebyside import Table, table_lines
-from aligncheck.source import Source
-from aligncheck.syntax.nodes import Mechanism
-from aligncheck.syntax.parse import parse, read_source
 
 F = Fraction
 SPECS = Path(__file__).parents[2] / "specs"

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from aligncheck.relational.density import Wholes
-from aligncheck.relational.selection import BINDER, Gathered, Registry, UnsupportedError
-from aligncheck.relational.sums import Sums
-from aligncheck.relational.terms import (
+from aligncheck.language.source import Span
+from aligncheck.search.relational.density import Wholes
+from aligncheck.search.relational.selection import BINDER, Gathered, Registry, UnsupportedError
+from aligncheck.search.relational.sums import Sums
+from aligncheck.search.relational.terms import (
     ONE,
     TRUE,
     ZERO,
@@ -24,7 +25,6 @@ from aligncheck.relational.terms import (
     mul,
     substitute,
 )
-from aligncheck.source import Span
 
 HERE = Span(0, 1)
 OWN = Sym(f"j{BINDER}", Sort.INT, Kind.GHOST)

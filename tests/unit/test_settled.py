@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from small_specs import paths_of
 
-from aligncheck.obligations.alignment import ahead_in
-from aligncheck.obligations.families import families_one_to_one
-from aligncheck.relational.paths import Analysis, Drawing
-from aligncheck.relational.settled import NOTHING, Entry, Made, common, copied, is_settled
-from aligncheck.relational.terms import App, Kind, Sort, Sym, Term, add, atoms, const, mul
+from aligncheck.search.obligations.alignment import ahead_in
+from aligncheck.search.obligations.families import families_one_to_one
+from aligncheck.search.relational.paths import Analysis, Drawing
+from aligncheck.search.relational.settled import NOTHING, Entry, Made, common, copied, is_settled
+from aligncheck.search.relational.terms import App, Kind, Sort, Sym, Term, add, atoms, const, mul
 
 
 def _symbol(name: str, kind: Kind) -> Sym:

@@ -9,8 +9,8 @@ import pytest
 from random_terms import A, B, K, M, N, P, X, Y
 from small_specs import mechanism
 
-from aligncheck.discharge.smt import Answer, Smt
-from aligncheck.relational.terms import (
+from aligncheck.search.discharge.smt import Answer, Smt
+from aligncheck.search.relational.terms import (
     FALSE,
     ONE,
     TRUE,
@@ -35,7 +35,7 @@ from aligncheck.relational.terms import (
     or_,
     scaled,
 )
-from aligncheck.relational.theory import Theory
+from aligncheck.search.relational.theory import Theory
 
 INPUTS = """
     q : queries, sensitivity a
@@ -110,7 +110,7 @@ HARD = le(mul(X, X, X, Y), add(mul(X, X, X, X), scaled(mul(Y, Y, Y, Y), Fraction
 
 def test_a_step_limit_makes_it_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("aligncheck.discharge.smt.STEPS_PER_MILLISECOND", 1)
+        patch.setattr("aligncheck.search.discharge.smt.STEPS_PER_MILLISECOND", 1)
         assert answer(HARD, milliseconds=1) is Answer.UNKNOWN
         assert smt().survivors([], {X: HARD, Y: HARD}, 8) == ([], [X, Y])
     assert answer(HARD, milliseconds=3000) is Answer.VALID

@@ -8,10 +8,13 @@ import pytest
 from hypothesis import assume, given, settings
 from random_terms import A, B, K, N, P, Tree, UndefinedError, World, X, Y, built, number, rational, worlds
 
-from aligncheck.discharge.algebra import canonical
-from aligncheck.interpreter import Scope, Stopped, number_of
-from aligncheck.relational.spell import spell
-from aligncheck.relational.terms import (
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.nodes import Expr
+from aligncheck.language.syntax.parse import parse
+from aligncheck.meaning.interpreter import Scope, Stopped, number_of
+from aligncheck.search.discharge.algebra import canonical
+from aligncheck.search.relational.spell import spell
+from aligncheck.search.relational.terms import (
     ONE,
     ZERO,
     App,
@@ -36,9 +39,6 @@ from aligncheck.relational.terms import (
     scaled,
     sub,
 )
-from aligncheck.source import Source
-from aligncheck.syntax.nodes import Expr
-from aligncheck.syntax.parse import parse
 
 
 def ghost(name: str, sort: Sort = Sort.INT) -> Sym:

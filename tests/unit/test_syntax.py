@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from aligncheck.diagnostics import SpecError
-from aligncheck.source import Source, Span
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.layout import layout
-from aligncheck.syntax.parse import parse
-from aligncheck.syntax.tables import kept_text
-from aligncheck.syntax.unparse import unparse, unparse_expr
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.layout import layout
+from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.tables import kept_text
+from aligncheck.language.syntax.unparse import unparse, unparse_expr
 
 PROJECT = Path(__file__).parents[2]
 SPECS = sorted((PROJECT / "specs").rglob("*.dp"))
@@ -550,12 +550,12 @@ def test_numbers_that_are_no_decimals() -> None:
 
 
 def test_the_tables_belong_to_the_grammar() -> None:
-    """After a change of the grammar: `python -m aligncheck.syntax.tables`."""
-    assert (PROJECT / "aligncheck/syntax/tables.json").read_text("utf-8") == kept_text()
+    """After a change of the grammar: `python -m aligncheck.language.syntax.tables`."""
+    assert (PROJECT / "aligncheck/language/syntax/tables.json").read_text("utf-8") == kept_text()
 
 
 def test_every_node_has_a_rule_of_its_name() -> None:
-    grammar = (PROJECT / "aligncheck/syntax/grammar.lark").read_text("utf-8")
+    grammar = (PROJECT / "aligncheck/language/syntax/grammar.lark").read_text("utf-8")
     rules = set(re.findall(r"^\??([a-z_]+):", grammar, re.MULTILINE)) | set(
         re.findall(r"-> ([a-z_]+)", grammar)
     )

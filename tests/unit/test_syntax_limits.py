@@ -6,13 +6,13 @@ import time
 
 import pytest
 
-from aligncheck.diagnostics import SpecError
-from aligncheck.source import Source
-from aligncheck.syntax import limits
-from aligncheck.syntax.build import MAX_ARMS, MAX_DIGITS
-from aligncheck.syntax.layout import MAX_BLOCKS, MAX_BRACKETS, MAX_WORD
-from aligncheck.syntax.parse import parse
-from aligncheck.syntax.unparse import unparse
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.source import Source
+from aligncheck.language.syntax import limits
+from aligncheck.language.syntax.build import MAX_ARMS, MAX_DIGITS
+from aligncheck.language.syntax.layout import MAX_BLOCKS, MAX_BRACKETS, MAX_WORD
+from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.unparse import unparse
 
 SECONDS = 1.0
 """The longest that any bad input may take, as the issue has it; all of them take a fraction of it."""

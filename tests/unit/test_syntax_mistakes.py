@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from aligncheck.diagnostics import SpecError
-from aligncheck.source import Source
-from aligncheck.syntax.parse import parse
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.parse import parse
 
 SPEC = """\
 mechanism m

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from aligncheck.diagnostics import SpecError
-from aligncheck.syntax.parse import parse, read_source
-from aligncheck.syntax.read import MAX_BYTES, decoded
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.language.syntax.read import MAX_BYTES, decoded
 
 SPEC = (Path(__file__).parents[2] / "specs/adaptive_svt.dp").read_text("utf-8")
 # A blank line inside a block, which CRLF turns into a line that holds a CR.

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 from random_terms import A, B, K, N, P, X, Y
 
-from aligncheck.discharge.values import value_of
-from aligncheck.relational.terms import (
+from aligncheck.search.discharge.values import value_of
+from aligncheck.search.relational.terms import (
     FALSE,
     ONE,
     TRUE,

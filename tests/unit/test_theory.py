@@ -13,9 +13,11 @@ import pytest
 from random_terms import World, meaning
 from small_specs import mechanism
 
-from aligncheck.discharge.facts import Facts
-from aligncheck.discharge.smt import Answer, Smt
-from aligncheck.relational.terms import (
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.meaning.scenario import Scenario, check_scenario
+from aligncheck.search.discharge.facts import Facts
+from aligncheck.search.discharge.smt import Answer, Smt
+from aligncheck.search.relational.terms import (
     ZERO,
     App,
     Kind,
@@ -32,9 +34,7 @@ from aligncheck.relational.terms import (
     not_,
     or_,
 )
-from aligncheck.relational.theory import Theory
-from aligncheck.scenario import Scenario, check_scenario
-from aligncheck.syntax.nodes import Mechanism
+from aligncheck.search.relational.theory import Theory
 
 FIRST, SECOND = (Sym(name, Sort.INT, Kind.COUNTER) for name in ("i1", "i2"))
 ADJACENCIES = ["all", "one", "monotone", "moved", "l1"]

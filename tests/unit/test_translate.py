@@ -27,9 +27,9 @@ from random_terms import (
     worlds,
 )
 
-from aligncheck.discharge.algebra import canonical
-from aligncheck.discharge.translate import Translator
-from aligncheck.relational.terms import (
+from aligncheck.search.discharge.algebra import canonical
+from aligncheck.search.discharge.translate import Translator
+from aligncheck.search.relational.terms import (
     ONE,
     ZERO,
     Kind,

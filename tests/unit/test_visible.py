@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from small_specs import paths_of, symbol
 
-from aligncheck.relational.paths import Analysis, Assumed
-from aligncheck.relational.terms import Kind, Sort, Sym, add, atoms, const, div, lt
-from aligncheck.relational.visible import Visible, is_known, with_later_records
+from aligncheck.search.relational.paths import Analysis, Assumed
+from aligncheck.search.relational.terms import Kind, Sort, Sym, add, atoms, const, div, lt
+from aligncheck.search.relational.visible import Visible, is_known, with_later_records
 
 ONE_ANSWER = "x : query, sensitivity 1\nk : int where k >= 1\neps : real where eps > 0"
 

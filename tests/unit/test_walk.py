@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from aligncheck.source import Source
-from aligncheck.syntax import nodes as n
-from aligncheck.syntax.parse import parse
-from aligncheck.syntax.walk import gathered_in_full, names_in, parts_of, subexpressions, with_part, with_parts
+from aligncheck.language.source import Source
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.walk import (
+    gathered_in_full,
+    names_in,
+    parts_of,
+    subexpressions,
+    with_part,
+    with_parts,
+)
 
 
 def body(*lines: str) -> tuple[n.Stmt, ...]:

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from aligncheck.syntax.nodes import Binary, Call, Expr, Name, Number
-from aligncheck.syntax.unparse import unparse_expr
-from aligncheck.syntax.weights import factor_and_log, log_of
+from aligncheck.language.syntax.nodes import Binary, Call, Expr, Name, Number
+from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.syntax.weights import factor_and_log, log_of
 
 A, B, X, Y = (Name(name) for name in "abxy")
 

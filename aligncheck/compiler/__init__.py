@@ -1,0 +1,1 @@
+"""A verified spec to Python that carries its certificate."""

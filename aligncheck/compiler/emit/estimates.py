@@ -1,0 +1,159 @@
+"""Which released numbers are gaps: a private answer with noise, less a threshold's noise, and public numbers.
+
+Such a number estimates the answer, with noise whose distribution is known (`aligncheck.runtime.estimates`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from aligncheck.compiler.emit.indices import bound_by
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.walk import statements_in, subexpressions
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A field of a record that is answer + noise - threshold's noise - `added`.
+
+    `added` and the scales are public numbers that are the same in every round.
+    """
+
+    field: str
+    added: nodes.Expr
+    answer_scale: nodes.Expr
+    threshold_scale: nodes.Expr
+    one_sided: bool
+
+
+def _one_sided(family: nodes.Family) -> bool | None:
+    """None for noise for whose gaps there are no estimates."""
+    match family:
+        case nodes.Family.LAPLACE:
+            return False
+        case nodes.Family.EXPONENTIAL:
+            return True
+        case nodes.Family.GEOMETRIC | nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_EXPONENTIAL:
+            return None
+
+
+def released_gaps(mechanism: nodes.Mechanism) -> Mapping[int, Gap]:
+    """The gap that an `emit` releases (of several the first), by the `id` of the `Emit` node."""
+    reader = _Reader.of(mechanism)
+    found: dict[int, Gap] = {}
+    for statement in statements_in(mechanism.body):
+        if isinstance(statement, nodes.Emit):
+            gaps = (reader.gap(field.name, field.value) for field in statement.fields)
+            found.update((id(statement), gap) for gap in list(filter(None, gaps))[:1])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A summand: `sign` is 1 or -1; `what` is an answer (None), a draw, or a public number."""
+
+    sign: int
+    what: nodes.Sample | nodes.Expr | None
+
+
+class _NotAGap(Exception):  # noqa: N818 - says what was found, nothing went wrong
+    """The number is no sum of answers, draws and public numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """What the names of a program stand for, as far as that is the same wherever they are read.
+
+    A variable is looked through where it is set once: the value it is read with is then that of this round.
+    """
+
+    answers: frozenset[str]
+    draws: Mapping[str, nodes.Sample]
+    public: frozenset[str]
+    values: Mapping[str, nodes.Expr]
+
+    @classmethod
+    def of(cls, mechanism: nodes.Mechanism) -> _Reader:
+        queries = {n for q in mechanism.inputs if isinstance(q, nodes.Queries) for n in q.names}
+        statements = tuple(statements_in(mechanism.body))
+        times = Counter(name for s in statements for name in bound_by(s))
+        times.update(s.name for s in statements if isinstance(s, nodes.Sample | nodes.Invoke))
+        items = Counter(
+            s.over.item
+            for s in statements
+            if isinstance(s, nodes.For) and isinstance(s.over, nodes.OverQueries) and s.over.base in queries
+        )
+        return cls(
+            frozenset(queries | {item for item, count in items.items() if count == times[item]}),
+            {s.name: s for s in statements if isinstance(s, nodes.Sample) and times[s.name] == 1},
+            frozenset(
+                p.name for p in mechanism.inputs if isinstance(p, nodes.Parameter) and not times[p.name]
+            ),
+            {s.name: s.value for s in statements if isinstance(s, nodes.Assign) and times[s.name] == 1},
+        )
+
+    def gap(self, field: str, value: nodes.Expr) -> Gap | None:
+        """The number as a gap, if it is one whose two draws are of one family that is known."""
+        try:
+            parts = list(self._parts(value, 1))
+        except _NotAGap:
+            return None
+        answers = [part.sign for part in parts if part.what is None]
+        draws = {part.sign: part.what for part in parts if isinstance(part.what, nodes.Sample)}
+        count = sum(isinstance(part.what, nodes.Sample) for part in parts)
+        if answers != [1] or count != 2 or len(draws) != 2 or draws[1] is draws[-1]:
+            return None
+        answer, threshold = draws[1], draws[-1]
+        scales = (answer.args[0], threshold.args[0])
+        one_sided = _one_sided(answer.family)
+        if (
+            one_sided is None
+            or answer.family is not threshold.family
+            or not all(map(self._is_public, scales))
+        ):
+            return None
+        added: nodes.Expr | None = None
+        for part in sorted(parts, key=lambda part: part.sign):  # what is subtracted in the gap comes first
+            if part.what is not None and not isinstance(part.what, nodes.Sample):
+                added = _sum(added, -part.sign, part.what)
+        return Gap(field, nodes.Number(Fraction(0)) if added is None else added, *scales, one_sided)
+
+    def _parts(self, expr: nodes.Expr, sign: int) -> Iterator[_Part]:
+        if self._is_public(expr):
+            yield _Part(sign, expr)
+            return
+        name = expr.ident if isinstance(expr, nodes.Name) else ""
+        if isinstance(expr, nodes.Index):
+            name = expr.base
+        if isinstance(expr, nodes.Binary) and expr.op in ("+", "-"):
+            yield from self._parts(expr.left, sign)
+            yield from self._parts(expr.right, sign if expr.op == "+" else -sign)
+        elif isinstance(expr, nodes.Unary) and expr.op == "-":
+            yield from self._parts(expr.operand, -sign)
+        elif name in self.answers:
+            yield _Part(sign, None)
+        elif name in self.draws:
+            yield _Part(sign, self.draws[name])
+        elif isinstance(expr, nodes.Name) and name in self.values:
+            yield from self._parts(self.values[name], sign)
+        else:
+            raise _NotAGap
+
+    def _is_public(self, expr: nodes.Expr) -> bool:
+        """Whether the value follows from scalar parameters alone."""
+        return all(
+            each.ident in self.public
+            or (each.ident in self.values and self._is_public(self.values[each.ident]))
+            if isinstance(each, nodes.Name)
+            else isinstance(each, nodes.Number | nodes.Unary | nodes.Binary | nodes.Call)
+            for each in subexpressions(expr)
+        )
+
+
+def _sum(so_far: nodes.Expr | None, sign: int, term: nodes.Expr) -> nodes.Expr:
+    if so_far is None:
+        return term if sign > 0 else nodes.Unary("-", term)
+    return nodes.Binary("+" if sign > 0 else "-", so_far, term)

@@ -1,0 +1,125 @@
+"""The form in which a mechanism runs on exact numbers, written as a spec of its own, which is proved as any
+other spec is. Nothing is taken over from the proof of the original.
+
+What a running mechanism may do differently, and where the form says so:
+
+* Irrational numbers. A root or a logarithm is replaced by a rational number near it, computed from the same
+  public numbers (`rational`).
+* Values of answers. No run depends on whether they are as a `where` clause declares, so the form leaves such
+  clauses out (`clauses`).
+* The lattice (LATTICE only). Noise is discrete and answers are multiples of a step γ (`lattice`).
+
+With real-valued noise (REFINED) there is nothing more to it: such noise is drawn to as many digits as each
+decision needs, which is only done for sums (`refinable`); what is released is rounded down, which is
+post-processing.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+
+from aligncheck.compiler.forms.clauses import of_lengths, speaks_of_values, without_values
+from aligncheck.compiler.forms.lattice import (
+    Lattice,
+    Reading,
+    on_lattice,
+    reading_of,
+    refuse_answers_that_cannot_be_rounded,
+    refuse_logistic_noise,
+    units_of,
+)
+from aligncheck.compiler.forms.names import NoFormError, chain
+from aligncheck.compiler.forms.rational import (
+    irrational_calls,
+    rate_of,
+    refuse_irrational_clauses,
+    rounded_down,
+    with_rational_numbers,
+)
+from aligncheck.compiler.forms.refinable import refuse_what_cannot_be_refined
+from aligncheck.compiler.modes import Mode
+from aligncheck.language.check import check
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.contract import contract_of
+from aligncheck.language.syntax.nodes import Mechanism, Sample
+from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.unparse import unparse
+from aligncheck.language.syntax.walk import statements_in
+
+__all__ = [
+    "Form",
+    "NoFormError",
+    "Reading",
+    "form_of",
+    "of_lengths",
+    "rate_of",
+    "reading_of",
+    "rounded_down",
+    "units_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A spec as it runs. `same` says that it is the original itself, so that nothing new is to be proved."""
+
+    mechanism: Mechanism
+    source: Source
+    same: bool
+
+
+def form_of(mechanism: Mechanism, source: Source, mode: Mode) -> Form:
+    """The form of a checked mechanism for a mode. That for FLOAT is the spec itself, whose proof does not
+    cover such a run.
+
+    Raises NoFormError where there is none.
+    """
+    for each in chain(mechanism):
+        if mode is not Mode.FLOAT:
+            refuse_irrational_clauses(each)
+            refuse_answers_that_cannot_be_rounded(each, mode)
+        if mode is Mode.LATTICE:
+            refuse_logistic_noise(each)
+        if mode is Mode.REFINED:
+            refuse_what_cannot_be_refined(each)
+    if mode is Mode.FLOAT or all(_runs_as_it_is(each, mode) for each in chain(mechanism)):
+        return Form(mechanism, source, True)
+    texts = _texts(mechanism, os.path.basename(source.path), mode)
+    first = Source(os.path.basename(source.path), texts[os.path.basename(source.path)])
+
+    def read(path: str) -> Source:
+        return Source(path, texts[os.path.normpath(path)])
+
+    try:
+        return Form(check(first, parse(first), read), first, False)
+    except SpecError as error:
+        raise NoFormError(f"its form is no spec: {error.diagnostic.message}", mechanism.span) from None
+
+
+def _runs_as_it_is(mechanism: Mechanism, mode: Mode) -> bool:
+    draws = [s.family for s in statements_in(mechanism.body) if isinstance(s, Sample)]
+    continuous = not all(family.discrete for family in draws)
+    if irrational_calls(mechanism) or speaks_of_values(mechanism):
+        return False
+    return mode is Mode.REFINED or not continuous
+
+
+def _texts(mechanism: Mechanism, path: str, mode: Mode) -> dict[str, str]:
+    """The forms of a mechanism and of all that it calls, by the paths of their specs."""
+    lattice = Lattice.of(mechanism) if mode is Mode.LATTICE else None
+    texts: dict[str, str] = {}
+
+    def visit(each: Mechanism, path: str) -> None:
+        if path in texts:
+            return
+        form = with_rational_numbers(without_values(each))
+        if lattice is not None:
+            form = on_lattice(form, lattice)
+        texts[path] = unparse(replace(form, expect=None, also_refuted=False))
+        for use in each.uses:
+            visit(contract_of(use).mechanism, os.path.normpath(os.path.join(os.path.dirname(path), use.path)))
+
+    visit(mechanism, path)
+    return texts

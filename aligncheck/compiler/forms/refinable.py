@@ -1,0 +1,156 @@
+"""Whether real-valued noise can be drawn as finely as decisions need: sums of it with rational weights can be
+compared, rounded and released; products of two noisy numbers cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from aligncheck.compiler.forms.names import NoFormError
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.contract import contract_of
+from aligncheck.language.syntax.nodes import (
+    LISTING,
+    LOG_SUM,
+    Expr,
+    Mechanism,
+)
+from aligncheck.language.syntax.walk import own_expressions, parts_of, statements_in
+
+_SUMS = ("abs", "min", "max", "clip")
+
+
+def refuse_what_cannot_be_refined(mechanism: Mechanism) -> None:
+    """Raises NoFormError at the first thing that a run with such noise could not do."""
+    noisy = _Noisy.of(mechanism)
+    for statement in statements_in(mechanism.body):
+        if isinstance(statement, nodes.Logistic):
+            raise NoFormError("logistic noise cannot be drawn digit by digit", statement.span)
+        for expr in own_expressions(statement):
+            noisy.check(expr)
+        for expr in _public(statement):
+            if noisy.carries(expr):
+                raise NoFormError("a scale, a weight or an argument of a call is a noisy number", expr.span)
+
+
+def _public(statement: nodes.Stmt) -> Iterator[Expr]:
+    """What must be a rational number when a statement runs."""
+    match statement:
+        case nodes.Sample(args=args):
+            yield from args
+        case nodes.Choose(weights=weights):
+            yield weights.body
+        case nodes.Invoke(arguments=arguments):
+            yield from (each.value for each in arguments)
+        case (
+            nodes.Assign()
+            | nodes.Logistic()
+            | nodes.If()
+            | nodes.For()
+            | nodes.While()
+            | nodes.Emit()
+            | nodes.Break()
+            | nodes.Pass()
+        ):
+            pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Noisy:
+    """Names whose values carry real-valued noise, or may; fields of calls under `call.field`."""
+
+    names: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, mechanism: Mechanism) -> _Noisy:
+        noisy = cls()
+        callees = {use.name: contract_of(use).mechanism for use in mechanism.uses}
+        for statement in statements_in(mechanism.body):
+            if isinstance(statement, nodes.Sample) and not statement.family.discrete:
+                noisy.names.add(statement.name)
+            if isinstance(statement, nodes.Invoke):
+                released = _released(callees[statement.mechanism])
+                noisy.names.update(f"{statement.name}.{each}" for each in released)
+        known = -1
+        while known < len(noisy.names):  # a variable may be read before, in the text, it is assigned
+            known = len(noisy.names)
+            for statement in statements_in(mechanism.body):
+                if isinstance(statement, nodes.Assign) and noisy.carries(statement.value):
+                    noisy.names.add(statement.name)
+        return noisy
+
+    def carries(self, expr: Expr) -> bool:
+        """Whether the value of an expression carries noise, or may."""
+        match expr:
+            case nodes.Name(ident=name) | nodes.Index(base=name):
+                return name in self.names
+            case nodes.OutField(field=name, of=of):
+                return f"{of}.{name}" in self.names
+            case nodes.Call(function=function, args=args):
+                return function in _SUMS and any(map(self.carries, args))
+            case nodes.Unary(op="-") | nodes.Binary():
+                return any(map(self.carries, parts_of(expr)))
+            case nodes.Conditional(then=then, otherwise=otherwise):
+                return self.carries(then) or self.carries(otherwise)
+            case nodes.Gather(function=function, body=body) if function in ("max", "min", "sum", LISTING):
+                return self.carries(body)
+            case (
+                nodes.Number()
+                | nodes.Boolean()
+                | nodes.Unary()
+                | nodes.Compare()
+                | nodes.Logic()
+                | nodes.OutIs()
+                | nodes.OutCount()
+                | nodes.Gather()
+                | nodes.Member()
+            ):
+                return False
+
+    def _needs_all(self, expr: Expr) -> bool:
+        match expr:
+            case nodes.Binary(op="*", left=left, right=right):
+                return self.carries(left) and self.carries(right)
+            case nodes.Binary(op="/", right=right):
+                return self.carries(right)
+            case nodes.Binary(op=op):
+                return op not in ("+", "-") and self.carries(expr)
+            case nodes.Call(function=function, args=args):
+                return function not in (*_SUMS, "floor", "len") and any(map(self.carries, args))
+            case nodes.Gather(function=function, body=body):
+                return function == LOG_SUM and self.carries(body)
+            case (
+                nodes.Number()
+                | nodes.Boolean()
+                | nodes.Name()
+                | nodes.Index()
+                | nodes.Unary()
+                | nodes.Compare()
+                | nodes.Logic()
+                | nodes.Conditional()
+                | nodes.OutIs()
+                | nodes.OutField()
+                | nodes.OutCount()
+                | nodes.Member()
+            ):
+                return False
+
+    def check(self, expr: Expr) -> None:
+        """Raises NoFormError at the first operation that needs the whole value of a noisy number."""
+        for part in parts_of(expr):
+            self.check(part)
+        if self._needs_all(expr):
+            raise NoFormError("noisy numbers are multiplied, or given to a function", expr.span)
+
+
+def _released(mechanism: Mechanism) -> set[str]:
+    """The fields that a mechanism releases as numbers with noise."""
+    noisy = _Noisy.of(mechanism)
+    return {
+        each.name
+        for statement in statements_in(mechanism.body)
+        if isinstance(statement, nodes.Emit)
+        for each in statement.fields
+        if noisy.carries(each.value)
+    }

@@ -1,0 +1,50 @@
+"""Static checks: everything that can be said about a spec before any proof."""
+
+from __future__ import annotations
+
+from aligncheck.language.check.calls import check_callees, check_calls
+from aligncheck.language.check.density import check_densities
+from aligncheck.language.check.flow import AlignmentNames, ProgramFlow
+from aligncheck.language.check.link import Linker, Read
+from aligncheck.language.check.names import Place, Reader
+from aligncheck.language.check.scope import check_privacy, check_redraws
+from aligncheck.language.check.sorts import check_sorts
+from aligncheck.language.check.symbols import Symbols, symbols_of
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.syntax.read import read_source
+from aligncheck.language.syntax.walk import gathered_in_full
+
+
+def check(source: Source, mechanism: Mechanism, read: Read = read_source) -> Mechanism:
+    """The mechanism, if it makes sense: names, values and sorts fit, and nothing in it is out of scope. The
+    mechanisms that it calls have been read (by `read`) and checked, too.
+
+    Raises SpecError with the first fault.
+    """
+    return _checked(source, Linker(_checked, read).linked(source, mechanism))
+
+
+def _checked(source: Source, mechanism: Mechanism) -> Mechanism:
+    """The same, of a mechanism whose callees have been read."""
+    symbols = symbols_of(source, mechanism)
+    check_privacy(source, mechanism)
+    check_callees(source, mechanism, symbols)
+    check_densities(source, mechanism)
+    _check_names(source, mechanism, symbols)
+    check_calls(source, mechanism, symbols)
+    check_sorts(source, mechanism, symbols)
+    check_redraws(source, mechanism)
+    return mechanism
+
+
+def _check_names(source: Source, mechanism: Mechanism, symbols: Symbols) -> None:
+    reader = Reader(source, symbols)
+    for item in mechanism.inputs:
+        reader.declaration(item)
+    reader.read(mechanism.privacy, Place("in `privacy`", public=True, output=True))
+    if mechanism.most is not None:
+        reader.read(mechanism.most, Place("in `privacy`", public=True))
+    flow = ProgramFlow(reader)
+    flow.check(mechanism.body)
+    AlignmentNames(reader, flow.at_draws, gathered_in_full(mechanism.body)).check(mechanism.align)

@@ -1,0 +1,534 @@
+"""Names in expressions: known, public where they must be, with a value, primed or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Never, assert_never
+
+from aligncheck.language.check.symbols import ALIGNMENT_COST, ANSWER_INDEX, RESERVED_NAMES, Symbols, listed
+from aligncheck.language.diagnostics import Label, fault
+from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.faults import nearest
+from aligncheck.language.syntax.layout import word_in
+from aligncheck.language.syntax.refused import CALLS, scope_fault
+from aligncheck.language.syntax.walk import names_in
+
+_FOREIGN_FUNCTIONS = {
+    "log": "write `ln` for the natural logarithm, `log2` for base 2",
+    "log10": "write `ln(x)/ln(10)`",
+    "pow": "write `x**2`",
+    "round": "write `floor(x + 1/2)`",
+    "ceil": "write `-floor(-x)`",
+    "int": "write `floor(x)`",
+    "mod": "write `a % b`",
+    "clamp": "write `clip(x, low, high)`",
+    "size": "write `len(q)`",
+    "length": "write `len(q)`",
+    "range": "`range` stands in `for i in range(…)` only",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an expression stands, and what may be read there.
+
+    `where` completes the sentence "`x` may have no value …". `public` admits only public inputs. `assigned`
+    are the program's names that have a value on every path to the place (noise with an index: on some path);
+    None where the program's names mean nothing. `drawn` are the draws with an index that every path has made,
+    `local` those whose index tells which round of the innermost loop makes them. `binders` are index names
+    that the place itself brings, `gathered` those of them that sets bring. `drawing` is the noise that loops
+    around the place are still drawing. `primes`, `output` and `cost` admit `x'`, `out` and the alignment's
+    cost. `point` is where the expression is evaluated, if that is not where it stands.
+    """
+
+    where: str
+    public: bool = False
+    assigned: frozenset[str] | None = None
+    drawn: frozenset[n.Expr] = frozenset()
+    local: frozenset[n.Expr] = frozenset()
+    drawing: frozenset[str] = frozenset()
+    binders: frozenset[str] = frozenset()
+    gathered: frozenset[str] = frozenset()
+    primes: bool = False
+    output: bool = False
+    cost: bool = False
+    point: Label | None = None
+
+
+class Reader:
+    """Checks the names of expressions against the places where they stand."""
+
+    def __init__(self, source: Source, symbols: Symbols) -> None:
+        self.source = source
+        self.symbols = symbols
+
+    def fail(self, code: str, message: str, span: Span, **more: Any) -> Never:
+        """Raises the SpecError for a fault."""
+        raise fault(self.source, code, message, span, **more)
+
+    def word_at(self, span: Span) -> Span:
+        """The word that a span begins with."""
+        text = self.source.text_of(span)
+        length = next((i for i, each in enumerate(text) if not (each.isalnum() or each == "_")), len(text))
+        return Span(span.start, span.start + length)
+
+    # --- inputs ---
+
+    def declaration(self, item: n.Input) -> None:
+        """Reads the attributes of an input. `i` is the index of an answer in those of a list."""
+        indexed = frozenset((ANSWER_INDEX,))
+        match item:
+            case n.Parameter(where=where):
+                self._optional(where, Place("in `where` of a public input", public=True))
+            case n.PublicVector(where=where):
+                self._optional(where, Place("in `where` of a public input", public=True, binders=indexed))
+            case n.Queries(sensitivity=sensitivity, lattice=lattice, range=interval, where=where):
+                binders = indexed if item.vector else frozenset()
+                each = frozenset() if item.adjacency is n.Adjacency.L1 else binders
+                self._optional(sensitivity, Place("in `sensitivity`", public=True, binders=each))
+                self._optional(lattice, Place("in `lattice`", public=True, binders=binders))
+                for bound in interval or ():
+                    self.read(bound, Place("in `range`", public=True, binders=binders))
+                self._optional(where, Place("in `where` of queries", binders=binders))
+            case _:
+                assert_never(item)
+
+    def _optional(self, expr: n.Expr | None, place: Place) -> None:
+        if expr is not None:
+            self.read(expr, place)
+
+    # --- expressions ---
+
+    def read_assigned(self, expr: n.Expr, place: Place) -> None:
+        """Reads the whole right-hand side of an assignment, where `top` may stand."""
+        if isinstance(expr, n.Gather):
+            self._gather(expr, place)
+        else:
+            self.read(expr, place)
+
+    def read_argument(self, expr: n.Expr, place: Place) -> None:
+        """Reads an argument of a call of a mechanism, where a list of values may stand."""
+        if isinstance(expr, n.Gather) and expr.function == n.LISTING:
+            self._gather(expr, place)
+        else:
+            self.read(expr, place)
+
+    def read(self, expr: n.Expr, place: Place) -> None:
+        """Raises SpecError for the first fault in `expr`, from left to right."""
+        match expr:
+            case n.Number() | n.Boolean():
+                pass
+            case n.Name():
+                self._plain(expr, place)
+            case n.Index():
+                self._indexed(expr, place)
+            case n.Call("len", (n.Name() as whole,)) if self.symbols.is_list(whole.ident):
+                self._length(whole)
+            case n.Call("len", (n.Name() as whole,)) if whole.ident in self.symbols.selections:
+                self._selection(whole.ident, whole.span, place, primed=whole.primed)
+            case n.Call("len", (n.Name(ident, primed=False) as whole,)) if ident in self.symbols.calls:
+                self._known(ident, whole.span, place, primed=False)
+            case n.Call(args=args):
+                self._function(expr)
+                for arg in args:
+                    self.read(arg, place)
+            case n.Unary(operand=operand):
+                self.read(operand, place)
+            case n.Binary(left=left, right=right) | n.Compare(left=left, right=right):
+                self.read(left, place)
+                self.read(right, place)
+            case n.Logic(args=args):
+                for arg in args:
+                    self.read(arg, place)
+            case n.Conditional(test, then, otherwise):
+                for part in (then, test, otherwise):
+                    self.read(part, place)
+            case n.Gather():
+                if expr.function in n.SELECTING:
+                    self.fail(
+                        "misplaced-top",
+                        f"`{expr.function}` gives a list of indices, which stands alone on the right of `=`",
+                        self.word_at(expr.span),
+                        help=f"write `winners = {expr.function}(…)` first, and here `winners[r]` or "
+                        "`j in winners`",
+                    )
+                if expr.function == n.LISTING:
+                    self.fail(
+                        "misplaced-list",
+                        "a list of values can only be given to a mechanism that is called",
+                        self.word_at(expr.span),
+                    )
+                self._gather(expr, place)
+            case n.Member(index, selection):
+                # First of all: `max(q[j], j in q)` is a set with its `for` left out.
+                span = word_in(self.source, expr.span, selection, last=True)
+                self._selection(selection, span, place, primed=False)
+                self.read(index, place)
+            case n.OutIs(of=of) | n.OutField(of=of) | n.OutCount(of=of) if of != "out":
+                self._called(expr, of, place)
+            case n.OutIs(index, tag):
+                self._output(expr, place)
+                self.read(index, place)
+                self._tag(tag, expr.span)
+            case n.OutField(index, field):
+                self._output(expr, place)
+                self.read(index, place)
+                self._field(field, expr.span)
+            case n.OutCount(tag):
+                self._output(expr, place)
+                if tag is not None:
+                    self._tag(tag, expr.span)
+            case _:
+                assert_never(expr)
+
+    def _plain(self, name: n.Name, place: Place) -> None:
+        self._known(name.ident, name.span, place, primed=name.primed)
+        noise = self.symbols.noise.get(name.ident)
+        if noise is not None and name.ident not in place.binders and noise[0].index is not None:
+            self.fail(
+                "noise-index",
+                f"`{name.ident}` is drawn with an index",
+                name.span,
+                related=(Label(noise[0].span, "drawn here"),),
+                help=f"write `{name.ident}[i]`",
+            )
+
+    def _known(self, name: str, span: Span, place: Place, *, primed: bool) -> None:
+        if name in place.binders:
+            if primed:
+                self._fail_prime(f"`{name}` is an index, the same on D and D'", name, span)
+            return
+        if name == ALIGNMENT_COST and place.cost:
+            return
+        if name in self.symbols.inputs:
+            self._input(name, span, place, primed=primed)
+        elif name in self.symbols.variables or name in self.symbols.noise:
+            self._program_name(name, span, place)
+        else:
+            self._unknown(name, span, place)
+        if primed and not place.primes:
+            self.fail(
+                "bad-prime",
+                f"`{name}'` is a value in the run on D': it may not stand {place.where}",
+                span,
+                help="primes stand in `align` and in `invariant` lines",
+            )
+
+    def _input(self, name: str, span: Span, place: Place, *, primed: bool) -> None:
+        public = self.symbols.is_public(name)
+        if place.public and not public:
+            self.fail(
+                "not-public",
+                f"`{name}` is private: only public inputs may stand {place.where}",
+                span,
+                related=(Label(self.symbols.inputs[name].span, "declared here"),),
+            )
+        if primed and public:
+            self._fail_prime(f"`{name}` is public, the same on D and D'", name, span)
+
+    def _fail_prime(self, message: str, name: str, span: Span) -> Never:
+        self.fail("bad-prime", message, span, help=f"write `{name}`")
+
+    def _program_name(self, name: str, span: Span, place: Place) -> None:
+        if place.assigned is None:
+            self.fail(
+                "not-public",
+                f"`{name}` is a name of the program: it has no value {place.where}",
+                span,
+                help="only inputs may stand here",
+            )
+        if name in place.assigned or (name in self.symbols.noise and self.symbols.is_indexed(name)):
+            return
+        first = self.symbols.variables.get(name) or self.symbols.noise[name][0].span
+        self.fail(
+            "maybe-unassigned",
+            f"`{name}` may have no value {place.where}",
+            span,
+            related=(Label(first, "it gets a value here"), *((place.point,) if place.point else ())),
+            help=f"give `{name}` a value on every path that leads here",
+        )
+
+    def _unknown(self, name: str, span: Span, place: Place) -> Never:
+        if name == "out":
+            self.fail(
+                "bad-output",
+                "`out` is the whole output; this is no part of it",
+                span,
+                help="write `out[i] is TAG`, `out[i].FIELD`, `out.count(TAG)` or `len(out)`",
+            )
+        if name == ALIGNMENT_COST:
+            self.fail("bad-output", "the cost of the alignment has a name in `invariant` lines only", span)
+        advice = {
+            "True": "write `true`",
+            "False": "write `false`",
+            "inf": "leave an infinite bound out",
+            "infinity": "leave an infinite bound out",
+        }.get(name)
+        known: list[str] = [*place.binders, *self.symbols.inputs]
+        if place.assigned is not None:
+            known += [*self.symbols.variables, *self.symbols.noise]
+        tag = name in self.symbols.tags
+        written = self.source.text_of(self.word_at(span))
+        spelt = f" (that is, `{name}`)" if written != name else ""
+        self.fail(
+            "unknown-name",
+            f"unknown name `{written}`{spelt}" + (": it is the tag of a record" if tag else ""),
+            span,
+            help=advice or nearest(name, known) or (f"for a test write `out[i] is {name}`" if tag else None),
+        )
+
+    # --- lists and draws ---
+
+    def _indexed(self, expr: n.Index, place: Place) -> None:
+        base = expr.base
+        self._known(base, self.word_at(expr.span), place, primed=expr.primed)
+        self.read(expr.index, place)
+        if base in place.binders:
+            return
+        if base in self.symbols.selections:
+            self._selection(base, self.word_at(expr.span), place, primed=expr.primed)
+        if base in self.symbols.noise:
+            self._drawn(expr, place)
+
+    def _drawn(self, expr: n.Index, place: Place) -> None:
+        """A draw with an index: some path must have made draws of this name, and this round may not be about
+        to make this very one. A set reads draws of many rounds, so their loop must have ended.
+        """
+        base = expr.base
+        first = Label(self.symbols.noise[base][0].span, "drawn here")
+        if not self.symbols.is_indexed(base):
+            message = f"`{base}` is drawn without an index"
+            self.fail("noise-index", message, expr.span, related=(first,), help=f"write `{base}`")
+        draw = n.Index(base, expr.index)
+        if base not in (place.assigned or ()) or (draw in place.local and draw not in place.drawn):
+            self.fail(
+                "maybe-unassigned",
+                f"`{self.source.text_of(expr.span)}` may not have been drawn {place.where}",
+                expr.span,
+                related=(first,),
+                help="draw it on every path that leads here",
+            )
+        if base in place.drawing and names_in(expr.index) & place.gathered:
+            self.fail(
+                "maybe-unassigned",
+                f"the loop around this set is still drawing `{base}`",
+                expr.span,
+                related=(first,),
+                help="put the set after the loop",
+            )
+
+    # --- sets of indices and selections ---
+
+    def _gather(self, gather: n.Gather, place: Place) -> None:
+        inside = replace(
+            place,
+            binders=place.binders | self._brought(gather, place),
+            gathered=place.gathered | {gather.index},
+        )
+        if gather.count is not None:
+            self.read(gather.count, place)
+        match gather.over:
+            case n.Indices(base):
+                self._indices(base, gather.over.span, place)
+            case n.OverRange(low, high):
+                self.read(low, place)
+                self.read(high, place)
+            case _:
+                assert_never(gather.over)
+        self._about_entries(gather)
+        self.read(gather.body, inside)
+        if gather.where is not None:
+            self.read(gather.where, inside)
+
+    def _brought(self, gather: n.Gather, place: Place) -> frozenset[str]:
+        """The names that a set brings; none of them has a meaning around it."""
+        header = Span(gather.body.span.end, gather.over.span.start)
+        self._new(gather.index, header, place, self.symbols.indices)
+        item = gather.over.item if isinstance(gather.over, n.Indices) else None
+        if item is None:
+            return frozenset((gather.index,))
+        self._new(item, header, place, self.symbols.looping)
+        return frozenset((gather.index, item))
+
+    def _new(self, name: str, header: Span, place: Place, reusable: frozenset[str]) -> None:
+        """Fails where the name has a meaning; `reusable` ones have none outside of their loops."""
+        span = word_in(self.source, header, name)
+        if name in RESERVED_NAMES:
+            what = RESERVED_NAMES[name]
+            self.fail("reserved-name", f"`{name}` is {what}: it cannot name an index", span)
+        declared = self.symbols.inputs.get(name) or self.symbols.functions.get(name)
+        seen = declared or next(iter(self.symbols.noise.get(name, ())), None)
+        first = seen.span if seen is not None else self.symbols.variables.get(name)
+        free = name in reusable and name not in (place.assigned or ())
+        if name not in place.binders and (first is None or free):
+            return
+        known = name not in place.binders and first is not None
+        self.fail(
+            "duplicate-name",
+            f"`{name}` has a meaning already",
+            span,
+            related=(Label(first, "first here"),) if known and first is not None else (),
+            help="choose another name for what the set brings",
+        )
+
+    def _indices(self, base: str, span: Span, place: Place) -> None:
+        """The indices of a list are public, and the same on D and D'."""
+        if self.symbols.is_list(base):
+            return
+        self._known(base, span, place, primed=False)
+        advice = None
+        if base in self.symbols.selections:
+            advice = f"write `for j in q where j in {base}`"
+        elif isinstance(self.symbols.inputs.get(base), n.Parameter):
+            advice = f"write `for j in range({base})`"
+        self.fail("not-a-list", f"`{base}` is {self.kind_of(base)}, not a list", span, help=advice)
+
+    def _about_entries(self, gather: n.Gather) -> None:
+        """`max(x for x in q)` would be the last index of `q`; in a loop's header, `x` is the answer."""
+        body, over = gather.body, gather.over
+        if not isinstance(over, n.Indices) or gather.where is not None or gather.function in n.SELECTING:
+            return
+        if isinstance(body, n.Name) and body.ident == gather.index and not body.primed:
+            base, index = over.base, gather.index
+            self.fail(
+                "bad-set",
+                f"`{index}` is an index here, not an entry of `{base}`",
+                body.span,
+                help=f"write `{gather.function}({base}[{index}] for {index} in {base})`",
+            )
+
+    def kind_of(self, name: str) -> str:
+        """What a name that is no list is."""
+        if name in self.symbols.selections:
+            return "a selection"
+        if name in self.symbols.noise and self.symbols.is_indexed(name):
+            return "noise"
+        return "one value"
+
+    def _selection(self, name: str, span: Span, place: Place, *, primed: bool) -> None:
+        self._known(name, span, place, primed=False)
+        if name in place.binders or name not in self.symbols.selections:
+            advice = (
+                nearest(name, self.symbols.selections) or "write `winners = top(k, …)`, and `j in winners`"
+            )
+            if self.symbols.is_list(name):
+                advice = f"a set of its indices is written `max({name}[j] for j in {name})`"
+            self.fail(
+                "not-a-selection",
+                f"`{name}` is no selection: `in` asks about a variable that `top` gives",
+                span,
+                help=advice,
+            )
+        if primed:
+            self._fail_prime(f"`{name}` is the selection in the run on D", name, span)
+
+    # --- functions and the output ---
+
+    def _length(self, arg: n.Name) -> None:
+        """How long a list is is public, and the same on D and D'."""
+        if arg.primed:
+            self._fail_prime(f"`{arg.ident}` is as long on D' as on D", arg.ident, arg.span)
+
+    def _function(self, call: n.Call) -> None:
+        name = call.function
+        span = self.word_at(call.span)
+        own = self.symbols.functions.get(name)
+        if own is not None:
+            if len(call.args) != len(own.args):
+                self.fail(
+                    "bad-arguments",
+                    f"`{name}` takes {len(own.args)} arguments, not {len(call.args)}",
+                    call.span,
+                    related=(Label(own.span, "declared here"),),
+                )
+            return
+        if name in self.symbols.uses:
+            self.fail(
+                "bad-call",
+                f"`{name}` is a mechanism: its call stands alone on the right of `=`, with named arguments",
+                span,
+                help=f"write `released = {name}(eps = eps, …)`",
+            )
+        if name not in n.FUNCTIONS:
+            if name in n.GATHERS:
+                self._no_set(call, span)
+            if any(isinstance(arg, n.Name) and self.symbols.is_list(arg.ident) for arg in call.args):
+                # Scalar functions take no lists: this is another mechanism.
+                raise scope_fault(self.source, name, CALLS, span)
+            self.fail(
+                "unknown-function",
+                f"unknown function `{name}`",
+                span,
+                help=_FOREIGN_FUNCTIONS.get(name)
+                or nearest(name, (*n.FUNCTIONS, *n.GATHERS, *self.symbols.functions, *self.symbols.uses)),
+                notes=(f"a function of one's own is declared above the inputs: `fun {name}(real) : real`",),
+            )
+        low, high = n.FUNCTIONS[name]
+        if not low <= len(call.args) <= high:
+            wanted = f"{low}" if low == high else f"{low} to {high}"
+            plural = "" if wanted == "1" else "s"
+            message = f"`{name}` takes {wanted} argument{plural}, not {len(call.args)}"
+            first = call.args[0] if call.args else None
+            if name in n.GATHERS and isinstance(first, n.Name) and self.symbols.is_list(first.ident):
+                self._no_set(call, span)
+            self.fail("bad-arguments", message, call.span)
+
+    def _no_set(self, call: n.Call, span: Span) -> Never:
+        """`argmax(q)`: what is chosen from is written out."""
+        lists = [
+            arg.ident for arg in call.args if isinstance(arg, n.Name) and self.symbols.is_list(arg.ident)
+        ]
+        chosen = f"{'k, ' * (call.function in n.SELECTING)}{lists[0] if lists else 'q'}[j]"
+        self.fail(
+            "bad-arguments",
+            f"`{call.function}` takes a value for each index of a set",
+            span,
+            help=f"write `{call.function}({chosen} for j in {lists[0] if lists else 'q'})`",
+        )
+
+    def _output(self, expr: n.Expr, place: Place) -> None:
+        if not place.output:
+            self.fail(
+                "bad-output",
+                f"the output may not be read {place.where}",
+                expr.span,
+                help="`out` stands in `align` and `privacy` only; a program keeps what it needs in variables",
+            )
+
+    def _called(self, expr: n.OutIs | n.OutField | n.OutCount, of: str, place: Place) -> None:
+        """A part of what a called mechanism released."""
+        span = self.word_at(expr.span)
+        if of not in self.symbols.calls:
+            self._known(of, span, place, primed=False)
+            self.fail(
+                "not-a-call",
+                f"`{of}` has no records: only what a called mechanism released has any",
+                span,
+                help=nearest(of, self.symbols.calls),
+            )
+        self._known(of, span, place, primed=False)
+        if not isinstance(expr, n.OutCount):
+            self.read(expr.index, place)
+        records = self.symbols.released(of)
+        if isinstance(expr, n.OutField):
+            fields = {each.name: None for emit in records.values() for each in emit.fields}
+            if expr.field not in fields:
+                advice = nearest(expr.field, fields) or f"the fields are {listed(fields) or 'none'}"
+                message = f"no record of `{of}` has a field `{expr.field}`"
+                self.fail("unknown-field", message, expr.span, help=advice)
+        elif expr.tag is not None and expr.tag not in records:
+            advice = nearest(expr.tag, records) or f"the tags are {listed(records) or 'none'}"
+            self.fail("unknown-tag", f"no record of `{of}` has the tag `{expr.tag}`", expr.span, help=advice)
+
+    def _tag(self, tag: str, span: Span) -> None:
+        tags = self.symbols.tags
+        if tag not in tags:
+            advice = nearest(tag, tags) or f"the program emits {listed(tags) or 'nothing'}"
+            self.fail("unknown-tag", f"no record has the tag `{tag}`", span, help=advice)
+
+    def _field(self, field: str, span: Span) -> None:
+        fields = {each.name: None for emit in self.symbols.tags.values() for each in emit.fields}
+        if field not in fields:
+            advice = nearest(field, fields) or f"the fields are {listed(fields) or 'none'}"
+            self.fail("unknown-field", f"no record has a field `{field}`", span, help=advice)

@@ -1,0 +1,130 @@
+"""What is out of scope though it can be written, refused by name.
+
+What the grammar or a name gives away (δ, Gaussian noise) is refused where it is read: the table of
+all names is in `syntax.refused`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from aligncheck.language.diagnostics import fault
+from aligncheck.language.source import Source
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.refused import DELTA, OUTPUT_BOUND, OUTPUT_COST, REDRAW, scope_fault
+from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
+
+
+def check_privacy(source: Source, mechanism: n.Mechanism) -> None:
+    """Raises SpecError where the claim has a δ, or depends on the output otherwise than by counts, or without
+    a bound.
+    """
+    for claim in (mechanism.privacy, mechanism.most):
+        for part in subexpressions(claim) if claim is not None else ():
+            match part:
+                case n.Name("delta"):
+                    raise scope_fault(source, "delta", DELTA, part.span)
+                case n.OutIs() | n.OutField() | n.Name("out"):
+                    raise scope_fault(source, "out", OUTPUT_COST, part.span)
+                case n.OutCount() if claim is mechanism.most:
+                    raise scope_fault(source, "out", OUTPUT_BOUND, part.span)
+                case n.OutCount() if mechanism.most is None:
+                    raise fault(
+                        source,
+                        "unbounded-claim",
+                        "a claim that speaks of the output needs a bound",
+                        mechanism.privacy.span,
+                        help="say the most that any output costs: `privacy eps * len(out) / k at most eps`",
+                    )
+                case (
+                    n.Number()
+                    | n.Boolean()
+                    | n.Name()
+                    | n.Index()
+                    | n.Call()
+                    | n.Unary()
+                    | n.Binary()
+                    | n.Compare()
+                    | n.Logic()
+                    | n.Conditional()
+                    | n.OutCount()
+                    | n.Gather()
+                    | n.Member()
+                ):
+                    pass
+
+
+def check_redraws(source: Source, mechanism: n.Mechanism) -> None:
+    """Raises SpecError for a loop that draws until the noise is to its liking.
+
+    Such a loop emits nothing, and whether it goes on depends on nothing but noise that it draws: through
+    assignments, tests around assignments, and tests around a `break`. The noise that is kept then has another
+    distribution than the one that was written down.
+    """
+    for statement in statements_in(mechanism.body):
+        if isinstance(statement, n.While) and _redraws(statement):
+            raise scope_fault(source, "drawing until the noise fits", REDRAW, statement.span)
+
+
+def _redraws(loop: n.While) -> bool:
+    body = tuple(statements_in(loop.body))
+    noisy = {each.name for each in body if isinstance(each, n.Sample)}
+    if not noisy or any(isinstance(each, n.Emit) for each in body):
+        return False
+    while True:
+        more = {name for name in _assigned_from(loop.body, noisy, under_noise=False) if name not in noisy}
+        if not more:
+            break
+        noisy |= more
+    parts = loop.test.args if isinstance(loop.test, n.Logic) and loop.test.op == "and" else (loop.test,)
+    bounding = [part for part in parts if part != n.Boolean(True) and not names_in(part) & noisy]
+    # A part that no noise touches, such as `i < len(q)`, may bound the loop: the conditions of the proof
+    # decide then.
+    if bounding:
+        return False
+    return any(names_in(part) & noisy for part in parts) or _breaks(loop.body, noisy, under_noise=False)
+
+
+def _assigned_from(body: tuple[n.Stmt, ...], noisy: set[str], *, under_noise: bool) -> Iterator[str]:
+    """Variables that get a value from noise, or under a test of noise."""
+    for statement in body:
+        match statement:
+            case n.Assign(name, value):
+                if under_noise or names_in(value) & noisy:
+                    yield name
+            case n.If(branches, otherwise):
+                inside = under_noise or any(names_in(branch.test) & noisy for branch in branches)
+                for branch in branches:
+                    yield from _assigned_from(branch.body, noisy, under_noise=inside)
+                yield from _assigned_from(otherwise, noisy, under_noise=inside)
+            case n.For(body=inner) | n.While(body=inner):
+                yield from _assigned_from(inner, noisy, under_noise=under_noise)
+            case n.Invoke() | n.Sample() | n.Choose() | n.Logistic() | n.Emit() | n.Break() | n.Pass():
+                pass
+
+
+def _breaks(body: tuple[n.Stmt, ...], noisy: set[str], *, under_noise: bool) -> bool:
+    """Whether a `break` of this loop stands under a test of noise."""
+    for statement in body:
+        match statement:
+            case n.Break() if under_noise:
+                return True
+            case n.If(branches, otherwise):
+                inside = under_noise or any(bool(names_in(branch.test) & noisy) for branch in branches)
+                arms = [*(branch.body for branch in branches), otherwise]
+                if any(_breaks(arm, noisy, under_noise=inside) for arm in arms):
+                    return True
+            case (
+                n.Assign()
+                | n.Invoke()
+                | n.Sample()
+                | n.Choose()
+                | n.Logistic()
+                | n.For()
+                | n.While()
+                | n.Emit()
+                | n.Break()
+                | n.Pass()
+            ):
+                pass
+    return False

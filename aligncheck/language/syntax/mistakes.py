@@ -1,0 +1,647 @@
+"""What a person probably meant where the parser had no move: a table of common mistakes, tried in order.
+
+Each entry of `_MISTAKES` looks at the place where parsing stopped and returns a fault, or None if it is
+another mistake. The first answer counts; the last resort names what stands there and what could have stood
+there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aligncheck.language.diagnostics import SpecError, fault
+from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax.faults import nearest
+from aligncheck.language.syntax.layout import SECTIONS, Lexeme
+from aligncheck.language.syntax.refused import (
+    DELTA,
+    JOINT,
+    REFUSED_STATEMENTS,
+    scope_fault,
+)
+
+_HEADERS = ("if", "elif", "else", "for", "while", "case", "otherwise")
+_OPENERS = {
+    "if": "if CONDITION:",
+    "elif": "elif CONDITION:",
+    "else": "else:",
+    "for": "for i, x in q:",
+    "while": "while CONDITION:",
+    "case": "case CONDITION:",
+    "otherwise": "otherwise:",
+}
+_STATEMENT_WORDS = ("emit", "break", "pass", "if", "for", "while")
+_SORTS = ("real", "int", "bool", "vector", "query", "queries")
+_ATTRIBUTES = ("sensitivity", "adjacency", "lattice", "range", "where")
+_OPERAND_ENDS = ("NAME", "NUMBER", "RPAR", "RSQB", "PRIME", "TRUE", "FALSE")
+_LINE_ENDS = ("NEWLINE", "DEDENT", "INDENT", "$END")
+_FOREIGN_STATEMENTS = {
+    "return": "a mechanism releases records as it goes: write `emit tag(…)`",
+    "print": "write `emit tag(…)`",
+    "output": "write `emit tag(…)`",
+    "release": "write `emit tag(…)`",
+    "yield": "write `emit tag(…)`",
+    "append": "write `emit tag(…)`",
+    "let": "write `x = …` without `let`",
+    "var": "write `x = …` without `var`",
+    "set": "write `x = …` without `set`",
+    "continue": "put what follows under `else`",
+    "sample": "write `eta ~ Lap(scale)`",
+    "draw": "write `eta ~ Lap(scale)`",
+    "elseif": "write `elif`",
+    "elsif": "write `elif`",
+    "do": "write `while CONDITION:`",
+    "repeat": "write `while CONDITION:`",
+    "until": "write `while not (CONDITION):`",
+    "switch": "write `if … elif … else`",
+    "match": "write `if … elif … else`",
+    "end": "blocks end where the indentation does",
+}
+_TERMINALS = {
+    "NAME": "a name",
+    "STRING": 'a text in `"…"`',
+    "PHRASE": "a verdict",
+    "NEWLINE": "the end of the line",
+    "INDENT": "an indented block",
+    "COLON": "`:`",
+    "COMMA": "`,`",
+    "EQUAL": "`=`",
+    "TILDE": "`~`",
+    "PLUSEQ": "`+=`",
+    "MINUSEQ": "`-=`",
+    "LPAR": "`(`",
+    "RPAR": "`)`",
+    "LSQB": "`[`",
+    "RSQB": "`]`",
+    "DOT": "`.`",
+}
+_OPERATORS = (
+    "PLUS",
+    "MINUS",
+    "STAR",
+    "SLASH",
+    "PERCENT",
+    "POWER",
+    "COMPARE",
+    "AND",
+    "OR",
+    "IF",
+    "IS",
+    "PRIME",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stop:
+    """Where parsing stopped: at `lexemes[position]`, read as `got`, with a move for `expected` only.
+
+    `line` are the lexemes of the logical line, `place` is the position in it, `section` the section around
+    it.
+    """
+
+    source: Source
+    lexemes: tuple[Lexeme, ...]
+    position: int
+    got: Lexeme
+    expected: frozenset[str]
+    line: tuple[Lexeme, ...]
+    place: int
+    section: str
+
+    @property
+    def previous(self) -> Lexeme | None:
+        """The lexeme before, on the same line."""
+        return self.line[self.place - 1] if self.place > 0 else None
+
+    @property
+    def before(self) -> Span:
+        """Where the lexeme before stands; the place itself at the start of a line."""
+        return self.previous.span if self.previous is not None else self.got.span
+
+    @property
+    def first(self) -> str:
+        """The word that the line begins with."""
+        return self.line[0].text if self.line else ""
+
+    @property
+    def wants_operand(self) -> bool:
+        return "NUMBER" in self.expected
+
+    def written(self, lexeme: Lexeme) -> str:
+        return self.source.text_of(lexeme.span)
+
+    def fault(self, code: str, message: str, span: Span | None = None, help: str | None = None) -> SpecError:  # noqa: A002
+        return fault(self.source, code, message, span or self.got.span, help=help)
+
+
+def diagnosis(
+    source: Source, lexemes: tuple[Lexeme, ...], position: int, got: Lexeme, expected: frozenset[str]
+) -> SpecError:
+    """The error for a text that stops making sense at `lexemes[position]`."""
+    stop = _stop(source, lexemes, position, got, expected)
+    for mistake in _MISTAKES:
+        found = mistake(stop)
+        if found is not None:
+            return found
+    return _last_resort(stop)
+
+
+def _stop(
+    source: Source, lexemes: tuple[Lexeme, ...], position: int, got: Lexeme, expected: frozenset[str]
+) -> _Stop:
+    start = position
+    while start > 0 and lexemes[start - 1].type not in _LINE_ENDS:
+        start -= 1
+    end = position
+    while lexemes[end].type not in _LINE_ENDS:
+        end += 1
+    section = ""
+    for each in lexemes[: position + 1]:
+        if each.text in SECTIONS and each.type == "NAME" and source.position(each.start)[1] == 1:
+            section = each.text
+    return _Stop(source, lexemes, position, got, expected, lexemes[start:end], position - start, section)
+
+
+# --- refused by name ----------------------------------------------------------------------------------------
+
+
+def _refused_line(stop: _Stop) -> SpecError | None:
+    if not stop.line:
+        return None
+    first = stop.line[0]
+    refused = REFUSED_STATEMENTS.get(first.text.lower())
+    if refused is not None and first.type == "NAME" and stop.place <= 2:
+        return scope_fault(stop.source, stop.written(first), refused, first.span)
+    return None
+
+
+def _privacy(stop: _Stop) -> SpecError | None:
+    if stop.section != "privacy":
+        return None
+    for word in stop.line:
+        if word.text == "delta":
+            return scope_fault(stop.source, stop.written(word), DELTA, word.span)
+    if stop.got.type == "COMMA":
+        rest = stop.line[stop.place + 1 :]
+        span = rest[0].span.to(rest[-1].span) if rest else stop.got.span
+        return scope_fault(stop.source, "a second privacy parameter", DELTA, span)
+    return None
+
+
+def _joint_draw(stop: _Stop) -> SpecError | None:
+    if stop.section != "program" or stop.got.type not in ("COMMA", "RPAR", "LPAR"):
+        return None
+    tilde = next((i for i, each in enumerate(stop.line) if each.type == "TILDE"), None)
+    if tilde is None or stop.place > tilde or not any(each.type == "COMMA" for each in stop.line[:tilde]):
+        return None
+    return scope_fault(stop.source, "a joint draw", JOINT, stop.line[0].span.to(stop.line[tilde - 1].span))
+
+
+# --- blocks and lines ---------------------------------------------------------------------------------------
+
+
+def _indentation(stop: _Stop) -> SpecError | None:
+    if stop.got.type == "INDENT":
+        return stop.fault(
+            "unexpected-indent",
+            "this line is indented further than the line before it, which opens no block",
+            help="only a section or a line that ends with `:` opens a block",
+        )
+    if "INDENT" in stop.expected and "NAME" not in stop.expected and stop.got.type != "COLON":
+        header = next(each for each in reversed(stop.lexemes[: stop.position]) if each.type not in _LINE_ENDS)
+        return stop.fault(
+            "missing-indent",
+            "an indented block is missing after this",
+            header.span,
+            help="indent the lines that belong to it; where there is nothing to do, write `pass`",
+        )
+    return None
+
+
+def _section_colon(stop: _Stop) -> SpecError | None:
+    if stop.got.type == "COLON" and stop.place == 1 and stop.first in SECTIONS and stop.section == stop.first:
+        return stop.fault(
+            "unexpected-colon", f"`{stop.first}` stands alone on its line", help="delete the `:`"
+        )
+    return None
+
+
+def _foreign_statement(stop: _Stop) -> SpecError | None:
+    if not stop.line or stop.place > 2 or stop.section not in ("program", "align"):
+        return None
+    first = stop.line[0]
+    advice = _FOREIGN_STATEMENTS.get(first.text.lower())
+    if advice is None or first.type != "NAME":
+        return None
+    return stop.fault("unknown-statement", f"there is no statement `{first.text}`", first.span, advice)
+
+
+def _else(stop: _Stop) -> SpecError | None:
+    previous = stop.previous
+    if previous is not None and previous.text == "else" and stop.got.type == "IF":
+        return stop.fault(
+            "missing-colon", "`else if` is one word here", previous.span.to(stop.got.span), "write `elif`"
+        )
+    if stop.got.type in ("ELSE", "ELIF") and stop.place == 0:
+        if stop.section == "align":
+            return stop.fault(
+                "misplaced-else", "`align` has no `else`", help="write `case …:` and `otherwise:`"
+            )
+        return stop.fault(
+            "misplaced-else",
+            f"this `{stop.got.text}` belongs to no `if`",
+            help="indent it as far as its `if`, and let no other line stand between them",
+        )
+    if stop.first == "otherwise" and stop.section == "program":
+        message = "`otherwise` belongs to `case`, in `align`"
+        return stop.fault("misplaced-else", message, stop.line[0].span, "write `else:`")
+    return None
+
+
+def _control_in_align(stop: _Stop) -> SpecError | None:
+    if stop.section != "align" or stop.place != 0:
+        return None
+    advice = {
+        "IF": "write `case CONDITION:`, or put `when CONDITION` after a single line",
+        "FOR": "a line for `xi[i]` speaks about every `i` already",
+        "WHILE": "a line for `xi[i]` speaks about every `i` already",
+    }.get(stop.got.type)
+    if advice is None:
+        return None
+    return stop.fault("unknown-statement", f"there is no `{stop.got.text}` in `align`", help=advice)
+
+
+def _colon(stop: _Stop) -> SpecError | None:
+    if "COLON" not in stop.expected or stop.first not in _HEADERS or stop.previous is None:
+        return None
+    starts = stop.got.text in _STATEMENT_WORDS or (
+        stop.got.type == "NAME"
+        and stop.place + 1 < len(stop.line)
+        and stop.line[stop.place + 1].type in ("EQUAL", "TILDE")
+    )
+    if stop.got.type != "NEWLINE" and not starts and stop.previous.text not in ("else", "otherwise"):
+        return None
+    end = stop.previous.end
+    return stop.fault(
+        "missing-colon",
+        f"the `:` after this `{stop.first}` is missing",
+        Span(end, min(end + 1, len(stop.source.text))),
+        f"write `{_OPENERS[stop.first]}`",
+    )
+
+
+def _loop_header(stop: _Stop) -> SpecError | None:
+    if stop.first != "for" or stop.place == 0 or stop.section != "program" or stop.wants_operand:
+        return None
+    words = [each.text for each in stop.line]
+    advice = "write `for i, x in q:`, `for x in q:` or `for i in range(n):`"
+    if words[-3:-2] == [")"] or "len" in words:
+        advice = "write `for i in range(len(q)):`"
+    return stop.fault("bad-loop", "this is no header of a loop", help=advice)
+
+
+def _draws_in_align(stop: _Stop) -> SpecError | None:
+    if stop.got.type == "TILDE" and stop.section == "align":
+        return stop.fault("bad-shift", "noise is drawn in `program`", help="here write `eta += …`")
+    if stop.got.text == "when" and stop.section == "program":
+        return stop.fault("unknown-statement", "`when` belongs to the lines of `align`", help="write `if …:`")
+    return None
+
+
+# --- statements ---------------------------------------------------------------------------------------------
+
+
+def _equals(stop: _Stop) -> SpecError | None:
+    if stop.got.type != "EQUAL":
+        return None
+    before = [each.text for each in stop.line[: stop.place]]
+    if stop.first == "for":
+        return None
+    tests = {"if", "elif", "while", "case", "invariant", "when", "where", "and", "or", "not"}
+    if tests & set(before):
+        return stop.fault("equals-in-condition", "`=` gives a value; it does not compare", help="write `==`")
+    if "(" in before and stop.section == "program":
+        return stop.fault(
+            "unexpected-equals", "only records and draws have named arguments", help="leave the name out"
+        )
+    if "=" in before:
+        return stop.fault("unexpected-equals", "a line gives one value to one name", help="use two lines")
+    if stop.section == "input":
+        return stop.fault(
+            "unexpected-equals", "an input has no value here", help="write `name : sort`, as in `k : int`"
+        )
+    if stop.section == "program" and stop.place > 0:
+        drawn = stop.line[1].type == "LSQB"
+        return stop.fault(
+            "bad-target",
+            "only a plain name can get a value",
+            stop.line[0].span.to(stop.line[stop.place - 1].span),
+            "only noise has an index: `xi[i] ~ Lap(scale)`" if drawn else None,
+        )
+    return None
+
+
+def _augmented(stop: _Stop) -> SpecError | None:
+    if stop.got.type not in ("PLUSEQ", "MINUSEQ") or stop.section != "program":
+        return None
+    name, sign = stop.first, stop.got.text[0]
+    return stop.fault(
+        "augmented-assignment",
+        f"`{stop.got.text}` belongs to `align`",
+        help=f"write `{name} = {name} {sign} …`",
+    )
+
+
+def _prime(stop: _Stop) -> SpecError | None:
+    if stop.got.type != "PRIME":
+        return None
+    advice = None
+    if stop.previous is not None and stop.previous.type == "RSQB":
+        advice = "the prime stands before the index: `q'[i]`"
+    elif stop.place == 1:
+        advice = "what a line gives or moves is the value in its own run: leave the prime out"
+    return stop.fault("bad-prime", "a prime cannot stand here", help=advice)
+
+
+# --- inputs -------------------------------------------------------------------------------------------------
+
+
+def _inputs(stop: _Stop) -> SpecError | None:
+    if stop.section != "input" or not stop.line:
+        return None
+    got = stop.got
+    if "REAL" in stop.expected:
+        if got.type == "NAME":
+            advice = nearest(got.text, _SORTS) or "the sorts are " + ", ".join(f"`{each}`" for each in _SORTS)
+            return stop.fault("unknown-sort", f"unknown sort `{stop.written(got)}`", help=advice)
+        return stop.fault(
+            "missing-sort", "the sort of this input is missing", stop.line[0].span, "write `name : real`"
+        )
+    if "COLON" in stop.expected and got.type == "NAME":
+        return stop.fault("missing-colon", "the `:` before the sort is missing", help="write `name : sort`")
+    if got.text in _ATTRIBUTES and got.type == "NAME":
+        return stop.fault(
+            "missing-comma", f"the `,` before `{got.text}` is missing", help=f"write `, {got.text} …`"
+        )
+    if "WHERE" in stop.expected and got.type == "NAME" and nearest(got.text, _ATTRIBUTES) is None:
+        return _missing_where(stop)
+    if "SENSITIVITY" in stop.expected and got.type == "NAME":
+        advice = nearest(got.text, _ATTRIBUTES) or "the attributes are " + ", ".join(
+            f"`{each}`" for each in _ATTRIBUTES
+        )
+        return stop.fault("unknown-attribute", f"unknown attribute `{stop.written(got)}`", help=advice)
+    if "WHERE" in stop.expected and got.type in ("COMPARE", "IF", "IN", "LSQB"):
+        return _missing_where(stop)
+    return None
+
+
+def _missing_where(stop: _Stop) -> SpecError:
+    return stop.fault(
+        "missing-where", "a range needs `where` before it", help="write `eps : real where eps > 0`"
+    )
+
+
+def _head(stop: _Stop) -> SpecError | None:
+    if stop.section == "mechanism" and stop.first == "mechanism":
+        if stop.got.type == "LPAR":
+            return stop.fault(
+                "bad-name", "the inputs have a section of their own", help="declare them below `input`"
+            )
+        return stop.fault(
+            "bad-name",
+            "a mechanism's name is one word",
+            help="use letters, digits and `_`, as in `svt_with_gap`",
+        )
+    if stop.section == "expect" and "PHRASE" in stop.expected:
+        return stop.fault(
+            "bad-expect", "`expect` says what the verdict should be", help="write `expect verified`"
+        )
+    if stop.got.type == "STRING":
+        return stop.fault(
+            "unexpected-string", "a text can stand only below `mechanism NAME`", help="use a comment: `# …`"
+        )
+    if stop.section == "mechanism":
+        return stop.fault(
+            "unexpected-line", "only the description stands here", help='put it in quotes: `"What it does."`'
+        )
+    return None
+
+
+# --- sets of indices ----------------------------------------------------------------------------------------
+
+
+def _set(stop: _Stop) -> SpecError | None:
+    """A slip in `for j in q where …`, inside a function's brackets."""
+    clause = _open_set(stop)
+    if clause is None or stop.previous is None:
+        return None
+    place = len(clause)
+    if place == 0:
+        return stop.fault("bad-set", "the index of the set has no name", help="write `for j in q`")
+    if stop.expected <= {"COMMA", "IN"} and stop.previous.text != "not":
+        message = f"`in` is missing after `{stop.written(stop.previous)}`"
+        return stop.fault("bad-set", message, help="write `for j in q` or `for j in range(n)`")
+    if "RANGE" in stop.expected:
+        return stop.fault(
+            "bad-set", "after `in` stands a list or a range", help="write `for j in q` or `for j in range(n)`"
+        )
+    if "WHERE" in stop.expected:
+        return _after_set(stop, stop.previous)
+    return None
+
+
+def _open_set(stop: _Stop) -> tuple[Lexeme, ...] | None:
+    """What stands so far after the `for` of the innermost set that is still open."""
+    closed = 0
+    for place in reversed(range(1, stop.place)):
+        lexeme = stop.line[place]
+        if lexeme.type in ("LPAR", "LSQB"):
+            closed -= 1
+        elif lexeme.type in ("RPAR", "RSQB"):
+            closed += 1
+        elif lexeme.text == "for" and closed <= 0:
+            return stop.line[place + 1 : stop.place] if closed == 0 else None
+    return None
+
+
+def _after_set(stop: _Stop, previous: Lexeme) -> SpecError:
+    """Where the set may end, or go on with `where`."""
+    match stop.got.type:
+        case "PRIME":
+            message = "the indices of a list are the same on D and D'"
+            return stop.fault("bad-set", message, help="leave the prime out")
+        case "COMMA":
+            return stop.fault("bad-set", "nothing stands after a set", help="close the bracket first")
+        case "FOR":
+            return stop.fault("bad-set", "a set has one index", help="write one set inside the other")
+        case "LPAR":
+            message = f"`{stop.written(previous)}(…)` is no set of indices"
+            return stop.fault(
+                "bad-set", message, previous.span, "write `for j in q` or `for j in range(len(q))`"
+            )
+        case _:
+            return stop.fault(
+                "bad-set",
+                "only `where CONDITION` may follow a set",
+                help="write `for j in q where CONDITION`",
+            )
+
+
+def _set_alone(stop: _Stop) -> SpecError | None:
+    """A set, or its clause, where none may stand."""
+    if stop.place == 0 or stop.section == "expect":
+        return None
+    if stop.got.type == "FOR":
+        return stop.fault(
+            "bad-set",
+            "a set of indices stands only in `max(…)`, `min(…)`, `argmax(…)`, `argmin(…)` and `top(k, …)`",
+            help="write `max(q[j] for j in q)`",
+        )
+    if stop.got.text == "where" and stop.section in ("program", "align"):
+        advice = "write `max(q[j] for j in q where CONDITION)`"
+        return stop.fault("bad-set", "`where` stands at the end of a set", help=advice)
+    if stop.got.type == "LSQB" and stop.wants_operand:
+        return stop.fault("bad-set", "no list is written out", help="write `max(q[j] for j in q)`")
+    if stop.expected == {"IN"} and stop.previous is not None and stop.previous.text == "not":
+        advice = "write `j not in winners`, or `… and not …`"
+        return stop.fault("missing-operator", "`in` is missing after this `not`", stop.previous.span, advice)
+    return None
+
+
+# --- expressions --------------------------------------------------------------------------------------------
+
+
+def _no_statement(stop: _Stop) -> SpecError | None:
+    """A lone expression, such as a call, where a statement should be."""
+    if stop.place == 0 or "NUMBER" in stop.expected:
+        return None
+    if {"EQUAL", "TILDE"} <= stop.expected:
+        advice = "a line gives a value (`x = …`), draws noise (`eta ~ …`) or emits (`emit tag(…)`)"
+    elif {"EQUAL", "PLUSEQ"} <= stop.expected:
+        advice = "a line moves noise: `eta += …`"
+    else:
+        return None
+    return stop.fault("no-statement", "this is no statement", stop.line[0].span.to(stop.before), advice)
+
+
+def _no_else(stop: _Stop) -> SpecError | None:
+    if "ELSE" not in stop.expected or stop.got.type not in ("NEWLINE", "RPAR", "COMMA", "SEMI"):
+        return None
+    if "if" not in [each.text for each in stop.line[1 : stop.place]]:
+        return None
+    advice = "write `… when CONDITION`" if stop.section == "align" else "write `a if CONDITION else b`"
+    return stop.fault("missing-else", "this choice has no `else`", help=advice)
+
+
+def _nested_block(stop: _Stop) -> SpecError | None:
+    if stop.previous is None or stop.previous.type != "COLON" or stop.got.text not in _HEADERS:
+        return None
+    return stop.fault(
+        "nested-block",
+        "a block that stands on the line of its `:` holds simple statements only",
+        help="start a new line, and indent it",
+    )
+
+
+def _keyword(stop: _Stop) -> SpecError | None:
+    """A keyword where a name or an operand should be."""
+    wanted = "NAME" in stop.expected
+    if not (wanted and stop.got.type == stop.got.text.upper() and stop.got.text.isalpha()):
+        return None
+    return stop.fault(
+        "keyword-as-name", f"`{stop.got.text}` is a keyword, not a name", help="choose another name"
+    )
+
+
+def _incomplete(stop: _Stop) -> SpecError | None:
+    if not stop.wants_operand:
+        return None
+    previous = stop.previous
+    after = f" after `{stop.written(previous)}`" if previous is not None else ""
+    if stop.got.type in _LINE_ENDS:
+        span = stop.got.span
+        if previous is not None:
+            span = Span(previous.end, min(previous.end + 1, len(stop.source.text)))
+        return stop.fault(
+            "incomplete",
+            f"the line ends where an expression should follow{after}",
+            span,
+            "an expression goes on in the next line inside parentheses only",
+        )
+    if (
+        stop.got.type in ("EQUAL", "COMPARE")
+        and previous is not None
+        and previous.text in ("=", "<", ">", "==")
+    ):
+        return stop.fault(
+            "incomplete", f"`{stop.written(previous)} {stop.written(stop.got)}` compares nothing"
+        )
+    return stop.fault("incomplete", f"an expression is missing{after}")
+
+
+def _two_operands(stop: _Stop) -> SpecError | None:
+    previous = stop.previous
+    if previous is None or stop.wants_operand or previous.type not in _OPERAND_ENDS:
+        return None
+    if stop.got.type not in ("NAME", "NUMBER", "LPAR", "LSQB", "NOT", "TRUE", "FALSE", "OUT"):
+        return None
+    other = stop.written(stop.got)
+    if previous.type in ("NAME", "NUMBER"):
+        one = stop.written(previous)
+        numbers = "NUMBER" in (previous.type, stop.got.type)
+        advice = f"for a product write `{one} * {other}`" if numbers and stop.got.type != "NOT" else None
+        return stop.fault("missing-operator", f"nothing joins `{one}` and `{other}`", help=advice)
+    advice = "for a product write `*`" if stop.got.type in ("NAME", "NUMBER", "LPAR") else None
+    return stop.fault("missing-operator", f"an operator is missing before `{other}`", help=advice)
+
+
+def _last_resort(stop: _Stop) -> SpecError:
+    what = {
+        "NEWLINE": "the line ends too early",
+        "$END": "the file ends too early",
+        "DEDENT": "the block ends too early",
+    }.get(stop.got.type, f"`{stop.written(stop.got)}` cannot stand here")
+    names = [text for terminal, text in _TERMINALS.items() if terminal in stop.expected]
+    if stop.wants_operand:
+        names = ["an expression", *(each for each in names if each not in ("a name", "`(`"))]
+    elif "NAME" not in stop.expected and any(each in stop.expected for each in _OPERATORS):
+        names.append("an operator")
+    if not stop.wants_operand:
+        keywords = (*_STATEMENT_WORDS, *_ATTRIBUTES, *SECTIONS)
+        names += [f"`{word}`" for word in keywords if word.upper() in stop.expected]
+    return stop.fault("syntax", what, help=_choice_of(names[:4]))
+
+
+def _choice_of(names: list[str]) -> str | None:
+    if len(names) < 2:
+        return f"here may stand {names[0]}" if names else None
+    return f"here may stand {', '.join(names[:-1])} or {names[-1]}"
+
+
+_MISTAKES: tuple[Callable[[_Stop], SpecError | None], ...] = (
+    _privacy,
+    _indentation,
+    _section_colon,
+    _refused_line,
+    _joint_draw,
+    _else,
+    _control_in_align,
+    _foreign_statement,
+    _head,
+    _set,
+    _set_alone,
+    _equals,
+    _augmented,
+    _prime,
+    _inputs,
+    _draws_in_align,
+    _colon,
+    _nested_block,
+    _no_statement,
+    _no_else,
+    _loop_header,
+    _keyword,
+    _incomplete,
+    _two_operands,
+)

@@ -1,0 +1,594 @@
+"""The abstract syntax of a spec: frozen values with spans, no behaviour.
+
+Names are canonical: Greek letters and primes of the source are already spelled out (`ε` is `eps`, `q′` is
+`q` with `primed=True`). Chained comparisons are already split into a conjunction. Nodes compare without
+their spans, so that two specs that differ only in layout are equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
+
+from aligncheck.language.source import Span
+
+if TYPE_CHECKING:
+    from aligncheck.language.syntax.contract import Contract
+
+NOWHERE = Span(0, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """What every node has: its place in the source."""
+
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+# --- expressions ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Node):
+    """An exact rational literal: `2`, `0.5`, `1e-3`."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean(Node):
+    """`true` or `false`."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Node):
+    """An input, a program variable or a noise variable; `primed` is its value in the run on D'."""
+
+    ident: str
+    primed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Node):
+    """`base[index]` or `base'[index]`: an answer, an entry of a public vector, a draw, or (from 0, in order)
+    an index that `top` selected.
+    """
+
+    base: str
+    index: Expr
+    primed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """A scalar function (`FUNCTIONS`) or `len(q)`."""
+
+    function: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Node):
+    """`-operand` or `not operand`; `op` is `-` or `not`."""
+
+    op: str
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Node):
+    """Arithmetic; `op` is one of `+ - * / % **`."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Node):
+    """One comparison; `op` is one of `== != < <= > >=`. Between two bool operands only `==` and `!=`.
+
+    In `align`, `q <= q'` and `q >= q'` for a vector of queries compare every entry.
+    """
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Logic(Node):
+    """`and` or `or` of two or more operands."""
+
+    op: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional(Node):
+    """`then if test else otherwise`."""
+
+    test: Expr
+    then: Expr
+    otherwise: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class OutIs(Node):
+    """`out[index] is tag`: record number `index` (from 0) of the output exists and has this tag.
+
+    `out is tag` is `out[0] is tag`. Only in `align`, but where `of` names a call: then the record is one that
+    the called mechanism released.
+    """
+
+    index: Expr
+    tag: str
+    of: str = "out"
+
+
+@dataclass(frozen=True, slots=True)
+class OutField(Node):
+    """`out[index].field`: a number of record `index` of the output. Only in `align`, but for calls (`of`)."""
+
+    index: Expr
+    field: str
+    of: str = "out"
+
+
+@dataclass(frozen=True, slots=True)
+class OutCount(Node):
+    """`len(out)` (tag None) or `out.count(tag)`: how many records the whole output has. Only in `align`, but
+    for calls (`of`).
+    """
+
+    tag: str | None
+    of: str = "out"
+
+
+@dataclass(frozen=True, slots=True)
+class Indices(Node):
+    """`j in q`: the indices of a list, private or public. `item` is the name that the source has for the
+    entry at the index (`j, x in q`), which stands in the tree as `q[j]`.
+    """
+
+    base: str
+    item: str | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OverRange(Node):
+    """`for i in range(low, high)`: from `low` up to, but without, `high`."""
+
+    low: Expr
+    high: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Gather(Node):
+    """`function(body for index in over where test)`, over the indices at which `where` holds (None: all).
+
+    `function` is one of `GATHERS`: `max` and `min` are the greatest and the least value of `body`, `argmax`
+    and `argmin` the least index at which it is taken; `top(count, body for …)` is the list of the `count`
+    indices with the greatest values, the greatest first, of equal ones the lower index first; it is the whole
+    right-hand side of an assignment. `upto` gives all indices where there are fewer than `count`. `logsumexp`
+    is the logarithm of the sum of `exp(body)`, in mechanisms that draw by densities only. `count` is None for
+    all but `top` and `upto`. All but `upto` are undefined where there are too few indices. `index` differs
+    from every name that is visible around it.
+    """
+
+    function: str
+    count: Expr | None
+    body: Expr
+    index: str
+    over: Indices | OverRange
+    where: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Member(Node):
+    """`index in selection`: whether an index is among those that `selection`, a variable that `top` gives,
+    holds.
+    """
+
+    index: Expr
+    selection: str
+
+
+Expr: TypeAlias = (
+    Number
+    | Boolean
+    | Name
+    | Index
+    | Call
+    | Unary
+    | Binary
+    | Compare
+    | Logic
+    | Conditional
+    | OutIs
+    | OutField
+    | OutCount
+    | Gather
+    | Member
+)
+
+SELECTING = ("top", "upto")
+"""What gives a list of indices."""
+
+LISTING = "list"
+"""The values at a set of indices, one by one: only as an argument of a call."""
+
+GATHERS = ("max", "min", "argmax", "argmin", *SELECTING, "sum", LISTING)
+"""What may be done with the values at a set of indices."""
+
+LOG_SUM = "logsumexp"
+"""What else may be done with them, in a mechanism that draws by densities."""
+
+FUNCTIONS: dict[str, tuple[int, int]] = {
+    "abs": (1, 1),
+    "min": (2, 8),
+    "max": (2, 8),
+    "clip": (3, 3),
+    "floor": (1, 1),
+    "sqrt": (1, 1),
+    "exp": (1, 1),
+    "ln": (1, 1),
+    "log2": (1, 1),
+    "len": (1, 1),
+}
+"""Scalar functions with the least and the greatest number of arguments."""
+
+
+# --- inputs -----------------------------------------------------------------------------------------------
+
+
+class Sort(Enum):
+    """What kind of number an input is."""
+
+    REAL = "real"
+    INT = "int"
+    BOOL = "bool"
+
+
+class Adjacency(Enum):
+    """How D and D' may differ in a declared group of queries; `sensitivity` is written Δ.
+
+    ALL: every answer by at most Δ. ONE: a single, unknown answer by at most Δ. MONOTONE: every answer by at
+    most Δ, all up or all down. MOVED: one answer down and another up, each by at most Δ. L1: the sum of all
+    differences is at most Δ. ANY: two arbitrary values within the declared range (the local model).
+    """
+
+    ALL = "all"
+    ONE = "one"
+    MONOTONE = "monotone"
+    MOVED = "moved"
+    L1 = "l1"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Node):
+    """A public scalar: `eps : real where eps > 0`."""
+
+    name: str
+    sort: Sort
+    where: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PublicVector(Node):
+    """A public list: `b : vector` (`int vector`, `bool vector`)."""
+
+    name: str
+    sort: Sort
+    where: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Queries(Node):
+    """Private answers declared together: their adjacency holds over all of `names` jointly.
+
+    `vector` is False for `query` (one answer each) and True for `queries` (a list each). `sort` is INT for
+    integer answers. `lattice`, if given, is a step of which every answer is a multiple. `sensitivity` may
+    mention `i`, the index of the answer. `range` is the declared range of the answers.
+    """
+
+    names: tuple[str, ...]
+    vector: bool
+    sort: Sort
+    adjacency: Adjacency
+    sensitivity: Expr | None
+    lattice: Expr | None = None
+    range: tuple[Expr, Expr] | None = None
+    where: Expr | None = None
+
+
+Input: TypeAlias = Parameter | PublicVector | Queries
+
+
+# --- statements -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Assign(Node):
+    """`name = value`."""
+
+    name: str
+    value: Expr
+
+
+class Family(Enum):
+    """The noise families, by the name that the language prints."""
+
+    LAPLACE = "Lap"
+    EXPONENTIAL = "Exp"
+    GEOMETRIC = "Geo"
+    DISCRETE_LAPLACE = "DLap"
+    DISCRETE_EXPONENTIAL = "DExp"
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether it is never negative."""
+        match self:
+            case Family.EXPONENTIAL | Family.GEOMETRIC | Family.DISCRETE_EXPONENTIAL:
+                return True
+            case Family.LAPLACE | Family.DISCRETE_LAPLACE:
+                return False
+
+    @property
+    def stepped(self) -> bool:
+        """Whether its second argument is a step of which it is a multiple."""
+        match self:
+            case Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL:
+                return True
+            case Family.LAPLACE | Family.EXPONENTIAL | Family.GEOMETRIC:
+                return False
+
+    @property
+    def discrete(self) -> bool:
+        """Whether it is a multiple of a step, or an integer."""
+        match self:
+            case Family.GEOMETRIC | Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL:
+                return True
+            case Family.LAPLACE | Family.EXPONENTIAL:
+                return False
+
+
+@dataclass(frozen=True, slots=True)
+class Sample(Node):
+    """`name ~ Family(args)` or `name[index] ~ Family(args)`.
+
+    LAPLACE and EXPONENTIAL: (scale,). GEOMETRIC: (success probability,). DISCRETE_LAPLACE and
+    DISCRETE_EXPONENTIAL: (scale, step), the step being 1 where the source leaves it out; the probability is
+    proportional to exp(-|x|/scale) on the multiples of the step, on those from 0 on.
+    """
+
+    name: str
+    index: Expr | None
+    family: Family
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choose(Node):
+    """`name ~ Choose(weight for index in over where test)`: one index of the set, each with a probability
+    proportional to its weight.
+
+    `weights` is that set; its `function` is `Choose`, which no other `Gather` has.
+    """
+
+    name: str
+    weights: Gather
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic(Node):
+    """`name ~ Logistic(location, scale) where name > low`: a number with the density
+    exp(-z)/(scale*(1 + exp(-z))**2), z being (number - location)/scale.
+
+    `scale` is 1 where the source leaves it out. `low` is None for the whole line; otherwise this is the
+    distribution given that the number is above `low`.
+    """
+
+    name: str
+    location: Expr
+    scale: Expr
+    low: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Branch(Node):
+    """One `if` or `elif` arm."""
+
+    test: Expr
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class If(Node):
+    """`if … elif … else …`; `otherwise` is empty where there is no `else`."""
+
+    branches: tuple[Branch, ...]
+    otherwise: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OverQueries(Node):
+    """`for i, x in q`: `index` counts from 0, `item` is the answer; `base` is a list, private or public."""
+
+    base: str
+    item: str
+
+
+@dataclass(frozen=True, slots=True)
+class For(Node):
+    """A loop over a finite input. `index` is None where the source names none (`for x in q`)."""
+
+    index: str | None
+    over: OverQueries | OverRange
+    body: tuple[Stmt, ...]
+    invariants: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class While(Node):
+    """`while test`."""
+
+    test: Expr
+    body: tuple[Stmt, ...]
+    invariants: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EmitField(Node):
+    """`name = value` in a record."""
+
+    name: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Emit(Node):
+    """`emit tag(field = value, …)`: appends one record to the output."""
+
+    tag: str
+    fields: tuple[EmitField, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument(Node):
+    """`name = value` in a call: what an input of the called mechanism gets."""
+
+    name: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Invoke(Node):
+    """`name = mechanism(argument = value, …)`: runs a mechanism that `use` names. `name` is what it released;
+    it has this one place where it gets its records.
+
+    An argument for `queries` is the name of such a list, or a `Gather` with the function `list`.
+    """
+
+    name: str
+    mechanism: str
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Break(Node):
+    """`break`: leaves the innermost loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pass(Node):
+    """`pass`."""
+
+
+Stmt: TypeAlias = Assign | Invoke | Sample | Choose | Logistic | If | For | While | Emit | Break | Pass
+
+
+# --- alignment --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Shift(Node):
+    """`name[index] += value when guard`.
+
+    `op` is `+=`, `-=` or `=` (the new value itself). `index` is None for scalar noise. Where it is a `Name`
+    that is no parameter, it is a binder: it stands for the index of every draw of `name` in `value` and
+    `guard`. Any other index restricts the line to the draws with that index.
+
+    Shifts of one variable whose guards hold add up. `value` and `guard` are evaluated where the variable is
+    drawn: a program variable has the value that it has there.
+    """
+
+    name: str
+    index: Expr | None
+    op: str
+    value: Expr
+    guard: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Node):
+    """One arm of a case split."""
+
+    test: Expr
+    items: tuple[AlignItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseSplit(Node):
+    """`case test: … case test: … otherwise: …`: the first arm whose test holds is used."""
+
+    cases: tuple[Case, ...]
+    otherwise: tuple[AlignItem, ...]
+
+
+AlignItem: TypeAlias = Shift | CaseSplit
+
+
+# --- the whole --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation(Node):
+    """`expect verified`, `expect alignment fails at cost`, `expect error at contradictory-where`, …
+
+    `verdict` is `verified`, `alignment fails`, `refuted`, `unknown` or `error`; `at` is a condition id or,
+    for `error`, a diagnostic code; None where the source names none.
+    """
+
+    verdict: str
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Use(Node):
+    """`use name from "path"`: a mechanism that may be called; `path` is relative to the spec's file.
+
+    `contract` is what is known of it, None until the file has been read.
+    """
+
+    name: str
+    path: str
+    contract: Contract | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Node):
+    """`fun name(real, int) : real`: a function of public and released values of which nothing is known."""
+
+    name: str
+    args: tuple[Sort, ...]
+    result: Sort
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism(Node):
+    """A whole spec. `remarks` are the comments at its head, which name its source; `doc` is what it does.
+
+    `most` is a public bound on `privacy`, given where that speaks of the output: the mechanism is `most`-DP,
+    and an output ω changes its probability by a factor of at most exp(privacy(ω)).
+
+    `also_refuted` says that a line `expect refuted` stands beside `expect`, which is about the proof.
+    """
+
+    name: str
+    doc: str
+    remarks: tuple[str, ...]
+    inputs: tuple[Input, ...]
+    privacy: Expr
+    body: tuple[Stmt, ...]
+    align: tuple[AlignItem, ...]
+    expect: Expectation | None = None
+    most: Expr | None = None
+    uses: tuple[Use, ...] = ()
+    functions: tuple[Function, ...] = ()
+    also_refuted: bool = False

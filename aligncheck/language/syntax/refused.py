@@ -1,0 +1,116 @@
+"""What the language refuses by name, and why: data for both stages that refuse."""
+
+from __future__ import annotations
+
+from aligncheck.language.diagnostics import SpecError, fault
+from aligncheck.language.source import Source, Span
+
+_GAUSS = (
+    "a shift of Gaussian noise has no bounded cost (condition iii of the lemma fails): it gives δ > 0",
+    "use `Lap`, `Exp`, `Geo`, `DLap` or `DExp`",
+)
+_CHOICE = (
+    "a shift cannot align a draw with a bounded or two-valued range: randomized response needs another "
+    "argument",
+    "use `Lap`, `Exp`, `Geo`, `DLap` or `DExp`",
+)
+_TAILED = (
+    "a shift of it has a bounded cost (its log-density has a bounded slope: 1/scale for Cauchy noise), but "
+    "no rule, sampler or test for it is built in",
+    "use `Lap`, whose tails are lighter; a shift by d costs d/scale",
+)
+_STEEP = (
+    "not every shift of it has a cost of at most `|x - x'| / scale` (condition iii of the lemma); of the "
+    "noise that may be moved in one direction only, `Exp`, `Geo` and `DExp` are built in",
+    "use `Lap` or `Exp`; the arg-max of Gumbel noise is `Choose(exp(E) for i in q)`",
+)
+_STAIRS = (
+    "its cost rises in steps: a shift by little may cost as much as one by the whole sensitivity",
+    "use `Lap`, or `DLap` on a lattice",
+)
+_CATEGORICAL = (
+    "a shift cannot align a draw with finitely many values",
+    "to choose an index by weights write `Choose(exp(E) for i in q)`",
+)
+JOINT = (
+    "draws must be independent of each other (condition iii of the lemma)",
+    "draw each variable on its own",
+)
+
+DELTA = (
+    "alignments prove pure differential privacy here: δ > 0 (stability tests, smooth sensitivity, keys taken "
+    "from the data) needs another argument",
+    "write `privacy eps`",
+)
+CALLS = (
+    "a mechanism is called by a statement of its own, once `use` has named its file",
+    'write `use NAME from "FILE"` above the inputs, and `released = NAME(q = q, eps = eps)` in the program',
+)
+OUTPUT_COST = (
+    "a claim may depend on how many records the output has, not on what they hold",
+    "write `len(out)` or `out.count(tag)`",
+)
+OUTPUT_BOUND = (
+    "the most that any output costs cannot depend on the output",
+    "write a bound over the public inputs",
+)
+REDRAW = (
+    "noise that is drawn again until it fits has another distribution than the one that is written down",
+    "draw once and `clip` what is released",
+)
+REFUSED_STATEMENTS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(
+        ("assume", "trust", "assert", "axiom", "require", "requires"),
+        (
+            "there is no `assume`: parameter ranges and the adjacency are given, everything else is proved",
+            "put a range into `where`, or write `invariant`, which is proved",
+        ),
+    ),
+    **dict.fromkeys(
+        ("fun", "function", "def", "call", "use", "import"),
+        (
+            "functions of one's own and mechanisms that are called are named above the inputs",
+            'write `fun NAME(real) : real` or `use NAME from "FILE"` above `input`',
+        ),
+    ),
+}
+"""Words that open a statement elsewhere: why each is refused, and what to do instead."""
+
+REFUSED_FAMILIES: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("gauss", "gaussian", "normal", "norm", "n", "dgauss", "discretegaussian"), _GAUSS),
+    **dict.fromkeys(
+        (
+            "bernoulli",
+            "bern",
+            "flip",
+            "coin",
+            "binomial",
+            "uniform",
+            "unif",
+            "u",
+            "randint",
+            "beta",
+        ),
+        _CHOICE,
+    ),
+    **dict.fromkeys(("choice", "categorical"), _CATEGORICAL),
+    **dict.fromkeys(
+        ("gumbel", "gamma", "poisson"),
+        _STEEP,
+    ),
+    **dict.fromkeys(("cauchy", "student", "studentt"), _TAILED),
+    "staircase": _STAIRS,
+    **dict.fromkeys(
+        ("multivariatelaplace", "mvlap", "dirichlet", "multinormal", "multivariatenormal"), JOINT
+    ),
+}
+"""Noise families by lower-case name: why each is refused, and what to use instead."""
+
+
+def scope_fault(source: Source, name: str, reason: tuple[str, str], span: Span) -> SpecError:
+    """The error for something that is refused by name (a word of the source, or what to call it)."""
+    why, instead = reason
+    what = name if " " in name else f"`{name}`"
+    return fault(
+        source, "scope", f"{what} is out of scope", span, label="refused", notes=(why,), help=instead
+    )

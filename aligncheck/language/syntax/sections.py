@@ -1,0 +1,119 @@
+"""The order of the sections, looked at before anything inside them: most slips of layout show here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from aligncheck.language.diagnostics import Label, SpecError, fault
+from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax.faults import nearest
+from aligncheck.language.syntax.layout import SECTIONS, Lexeme
+from aligncheck.language.syntax.refused import REFUSED_STATEMENTS, scope_fault
+
+REPEATED = ("use", "fun")
+"""One line each, as many as there are, in any order."""
+TWICE = "expect"
+"""One line for the proof, one for the refutation."""
+
+REQUIRED = ("mechanism", "privacy", "program")
+_INDENTED = ("mechanism", "input", "program", "align")
+_ORDER = "the sections are, in this order: " + ", ".join(f"`{name}`" for name in SECTIONS)
+
+
+def check_sections(source: Source, lexemes: tuple[Lexeme, ...], *, whole: bool) -> None:
+    """Raises SpecError for a section that is unknown, given twice, out of place, or missing in the end."""
+    seen: dict[str, Lexeme] = {}
+    lines = list(_outer_lines(lexemes))
+    there = {first.text for first, _ in lines}
+    for first, second in lines:
+        word = first.text
+        if first.type != "NAME" or word not in SECTIONS:
+            raise _no_section(source, first, second, last=next(reversed(seen), None))
+        if word in seen and word not in (*REPEATED, TWICE):
+            related = (Label(seen[word].span, "first here"),)
+            message = f"there are two sections `{word}`"
+            raise fault(source, "duplicate-section", message, first.span, related=related, help="join them")
+        later = [name for name in seen if _place(name) > _place(word)]
+        if later:
+            raise fault(
+                source,
+                "section-order",
+                f"`{word}` stands after `{later[0]}`",
+                first.span,
+                related=(Label(seen[later[0]].span, f"`{later[0]}` is here"),),
+                help=_ORDER,
+            )
+        _none_missing(source, there, before=word, place=first.span)
+        seen[word] = first
+    if whole:
+        end = len(source.text.rstrip())
+        _none_missing(source, there, before=None, place=Span(end, end))
+
+
+def _place(section: str) -> int:
+    return SECTIONS.index(REPEATED[0] if section in REPEATED else section)
+
+
+def _outer_lines(lexemes: tuple[Lexeme, ...]) -> Iterator[tuple[Lexeme, Lexeme]]:
+    """The first two lexemes of every line that is not indented."""
+    depth = 0
+    at_start = True
+    for position, lexeme in enumerate(lexemes[:-1]):
+        match lexeme.type:
+            case "INDENT":
+                depth += 1
+            case "DEDENT":
+                depth -= 1
+            case "NEWLINE":
+                at_start = True
+            case _:
+                if at_start and depth == 0:
+                    yield lexeme, lexemes[position + 1]
+                at_start = False
+
+
+def _none_missing(source: Source, there: set[str], before: str | None, place: Span) -> None:
+    passed = SECTIONS[: SECTIONS.index(before)] if before is not None else SECTIONS
+    for name in passed:
+        if name in REQUIRED and name not in there:
+            example = {"mechanism": "mechanism NAME", "privacy": "privacy eps", "program": "program"}[name]
+            where = f" before `{before}`" if before is not None else ""
+            raise fault(
+                source, "missing-section", f"there is no `{name}`{where}", place, help=f"add `{example}`"
+            )
+
+
+def _no_section(source: Source, first: Lexeme, second: Lexeme, last: str | None) -> SpecError:
+    """A line that is not indented and opens no section: a misspelt section, or a line that lost its
+    indentation.
+    """
+    refused = REFUSED_STATEMENTS.get(first.text.lower())
+    if refused is not None and second.type not in ("EQUAL", "TILDE", "COLON"):
+        return scope_fault(source, first.text, refused, first.span)
+    statement = second.type in ("EQUAL", "TILDE", "PLUSEQ", "MINUSEQ", "LSQB", "COMMA") or (
+        second.type == "COLON" and last == "input"
+    )
+    hint = nearest(first.text, SECTIONS)
+    if last is not None and (statement or first.type != "NAME" or (hint is None and last in _INDENTED)):
+        return fault(
+            source,
+            "missing-indent",
+            f"this line is not indented, so it does not belong to `{last}`",
+            first.span,
+            help="indent it as far as the other lines of its block" if last in _INDENTED else _ORDER,
+        )
+    if last is None:
+        return fault(
+            source,
+            "missing-section",
+            "a spec begins with `mechanism NAME`",
+            first.span,
+            help=hint or "add it as the first line",
+        )
+    return fault(
+        source,
+        "unknown-section",
+        f"`{source.text_of(first.span)}` opens no section",
+        first.span,
+        help=hint or _ORDER,
+    )

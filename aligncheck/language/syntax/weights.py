@@ -1,0 +1,58 @@
+"""Logarithms of weights, which are what a choice by weights is computed with and proved by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from aligncheck.language.syntax.nodes import (
+    Binary,
+    Call,
+    Conditional,
+    Expr,
+    Number,
+)
+
+
+def log_of(weight: Expr) -> Expr:
+    """An expression for the natural logarithm of a weight: `E` for `exp(E)`, sums for products.
+
+    It is undefined where a factor is not positive, also where the weight is positive all the same.
+    """
+    if isinstance(weight, Call) and weight.function == "exp":
+        return weight.args[0]
+    if isinstance(weight, Number) and weight.value == 1:
+        return Number(Fraction(0), span=weight.span)
+    if isinstance(weight, Binary) and weight.op in ("*", "/"):
+        op = "+" if weight.op == "*" else "-"
+        return Binary(op, log_of(weight.left), log_of(weight.right), span=weight.span)
+    if isinstance(weight, Conditional):
+        return replace(weight, then=log_of(weight.then), otherwise=log_of(weight.otherwise))
+    return Call("ln", (weight,), span=weight.span)
+
+
+def factor_and_log(log: Expr) -> tuple[Expr | None, Expr | None]:
+    """A factor and a logarithm, which make up the weight whose logarithm `log_of` gave: factor * exp(log).
+
+    None stands for the factor 1, or the logarithm 0.
+    """
+    if isinstance(log, Call) and log.function == "ln":
+        return log.args[0], None
+    if isinstance(log, Binary) and log.op in ("+", "-"):
+        op = log.op
+        (factor, first), (other, second) = factor_and_log(log.left), factor_and_log(log.right)
+        if factor is None and other is None:
+            return None, log
+        times = "*" if op == "+" else "/"
+        return _joined(times, factor, other, Number(Fraction(1))), _joined(
+            op, first, second, Number(Fraction(0))
+        )
+    return None, log
+
+
+def _joined(op: str, left: Expr | None, right: Expr | None, neutral: Number) -> Expr | None:
+    if right is None:
+        return left
+    if left is None and op in "+*":
+        return right
+    return Binary(op, neutral if left is None else left, right)

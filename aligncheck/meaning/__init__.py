@@ -1,0 +1,1 @@
+"""What a spec means: exact runs, alignments applied to them, replays."""

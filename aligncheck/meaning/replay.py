@@ -1,0 +1,448 @@
+"""The replay of one alignment on two databases, with exact arithmetic.
+
+`replay` runs D, which fixes the output ω, then D' with the aligned noise η' = η + shift, each shift evaluated
+where its variable is drawn; it lists every condition of the lemma that this concrete pair of runs violates. A
+counterexample is shown to a person only if it is confirmed here.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from random import Random
+from types import MappingProxyType
+from typing import TypeVar
+
+from aligncheck.language.conditions import Condition
+from aligncheck.language.internal import InternalError
+from aligncheck.language.source import Span
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.contract import contract_of
+from aligncheck.meaning import exact
+from aligncheck.meaning.alignment import Alignment, Violation, draw_cost, not_covered, run_on_d
+from aligncheck.meaning.exact import ZERO, Irrational, Number, Undecided, Value
+from aligncheck.meaning.interpreter import (
+    STEP_LIMIT,
+    Assigned,
+    Compared,
+    Decision,
+    Draw,
+    DrawSite,
+    Emitted,
+    Fault,
+    Finished,
+    Invoked,
+    NoiseKey,
+    Record,
+    Run,
+    Step,
+    StepLimit,
+    Stopped,
+    outside_support,
+    run,
+    value_text,
+    variable_text,
+)
+from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
+
+__all__ = [
+    "Assigned",
+    "Compared",
+    "Decision",
+    "Draw",
+    "DrawSite",
+    "Emitted",
+    "Fault",
+    "Finished",
+    "Irrational",
+    "PairedStep",
+    "Record",
+    "Replay",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "StepLimit",
+    "Undecided",
+    "Value",
+    "Violation",
+    "aligned",
+    "check_scenario",
+    "draw_count",
+    "image",
+    "replay",
+    "run",
+    "same_output",
+    "side_by_side",
+]
+
+T = TypeVar("T")
+
+# --- what both runs did -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PairedStep:
+    """The same step on both runs; None where only one run takes it.
+
+    For a draw on D' that D makes too, `shift` is η' - η and `cost` the alignment cost up to and including it.
+    """
+
+    on_d: Step | None
+    on_d_prime: Step | None
+    shift: Number | None = None
+    cost: Number | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Both runs side by side.
+
+    `cost` is the sum of |η' - η|/α over the draws that both runs make; `claim` the value of the `privacy`
+    line for the output of D (None where it has none), and `most` that of its bound, if it gives one. Where
+    the run on D does not finish there is no output, hence no alignment: the noise on D' is then the noise on
+    D. `parted` is the number of the step at which the runs take other ways, if they do.
+
+    `cycle` are draws of which the shift of each reads the next one, on D or aligned, and that of the last one
+    the first (one draw: its shift reads itself); () where there are none, and the shifts of this pair
+    have an order. Arms of tests and selections of the program are no readings: the output has to show them. A
+    cycle is no violation by itself, since an alignment with one may be one-to-one all the same; but where a
+    draw needs its own aligned value, it has none, and `acyclic` is violated.
+    """
+
+    scenario: Scenario
+    run_d: Run
+    run_d_prime: Run
+    steps: tuple[PairedStep, ...]
+    cost: Number
+    claim: Number | None
+    parted: int | None
+    violations: tuple[Violation, ...]
+    cycle: tuple[NoiseKey, ...] = ()
+    most: Number | None = None
+
+    def violates(self, condition: Condition) -> bool:
+        """Whether this condition is among the violations."""
+        return any(violation.condition is condition for violation in self.violations)
+
+
+# --- the replay -------------------------------------------------------------------------------------------
+
+
+def replay(mechanism: nodes.Mechanism, scenario: Scenario, limit: int = STEP_LIMIT) -> Replay:
+    """Run D, then D' with the aligned noise, and list what this pair of runs violates.
+
+    Where a selection has a tie to break, only those conditions count that noise beside it violates, too: with
+    continuous noise ties have probability 0, and an alignment may do anything with them.
+
+    Raises `ScenarioError` where the scenario is not legal (`check_scenario`, or noise on D outside of its
+    support) and `Undecided` where exact arithmetic cannot decide.
+    """
+    done, tied = _replayed(mechanism, scenario, limit)
+    if not tied or not done.violations:
+        return done
+    kept = {
+        violation.condition
+        for beside in _beside(scenario, done.run_d)
+        for violation in _replayed(mechanism, beside, limit)[0].violations
+    }
+    return replace(done, violations=tuple(one for one in done.violations if one.condition in kept))
+
+
+_TRIES, _NEAR = 6, Fraction(1, 10**6)
+
+
+def _beside(scenario: Scenario, run_d: Run) -> Iterator[Scenario]:
+    """Scenarios with slightly other noise wherever noise is continuous: a few directions, always the same."""
+    chance = Random(0)
+    for _ in range(_TRIES):
+        noise: dict[NoiseKey, Value] = dict(scenario.noise)
+        for draw in run_d.draws:
+            if not draw.family.discrete:
+                least = 1 if draw.family.one_sided else -1000
+                noise[draw.key] = exact.add(draw.value, _NEAR * Fraction(chance.randint(least, 1000), 1000))
+        yield replace(scenario, noise=tuple(noise.items()))
+
+
+def _replayed(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tuple[Replay, bool]:
+    """The replay as it is, and whether a selection had a tie to break."""
+    run_d, machine_d = run_on_d(mechanism, scenario, limit)
+    alignment = Alignment(mechanism, scenario, run_d, machine_d, limit)
+    run_d_prime = alignment.run()
+    steps = side_by_side(run_d, run_d_prime, alignment.shifts)
+    cost = next((step.cost for step in reversed(steps) if step.cost is not None), ZERO)
+    claim = _value(alignment.claim) if isinstance(run_d.ended, Finished) else None
+    most = _value(alignment.most) if isinstance(run_d.ended, Finished) else None
+    parted = _parting(steps)
+    pair = _Pair(mechanism, run_d, run_d_prime, steps, parted)
+    # Invariants relate two runs that go the same way: past the step where they part, these say nothing.
+    broken = (found for at, found in alignment.broken_invariants if parted is None or at <= parted)
+    # Where the output differs, that is what is wrong.
+    unsettled = alignment.unsettled() if same_output(run_d, run_d_prime) else ()
+    done = Replay(
+        scenario,
+        run_d,
+        run_d_prime,
+        steps,
+        cost,
+        None if isinstance(claim, Violation) else claim,
+        parted,
+        (*_violations(pair, cost, claim), *_bound_violation(mechanism, claim, most), *unsettled, *broken),
+        alignment.cycle(),
+        None if isinstance(most, Violation) else most,
+    )
+    return done, run_d.tied or run_d_prime.tied or alignment.tied
+
+
+def _value(of_output: Callable[[], T]) -> T | Violation:
+    try:
+        return of_output()
+    except Stopped as stopped:
+        if not isinstance(stopped.ended, Fault):
+            raise
+        return Violation(Condition.DEFINED, stopped.ended.span, stopped.ended.reason)
+
+
+def side_by_side(
+    run_d: Run, run_d_prime: Run, shifts: Mapping[NoiseKey, Number] = MappingProxyType({})
+) -> tuple[PairedStep, ...]:
+    """Match the steps of two runs in order: the same draw, or the same statement in the same round.
+
+    `shifts` are those of the draws, as far as the second run's noise is the aligned noise of the first.
+    """
+    others = run_d_prime.steps
+    places: dict[object, list[int]] = {}
+    for number, step in enumerate(others):
+        places.setdefault(_place(step), []).append(number)
+    pairs: list[tuple[Step | None, Step | None]] = []
+    reached = 0
+    for step in run_d.steps:
+        numbers = places.get(_place(step), [])
+        position = bisect_left(numbers, reached)
+        if position == len(numbers):
+            pairs.append((step, None))
+            continue
+        pairs += [(None, other) for other in others[reached : numbers[position]]]
+        pairs.append((step, others[numbers[position]]))
+        reached = numbers[position] + 1
+    pairs += [(None, other) for other in others[reached:]]
+    return tuple(_with_costs(pairs, run_d, shifts))
+
+
+def _place(step: Step) -> object:
+    return step.key if isinstance(step, Draw) else (type(step), step.span, step.loop)
+
+
+def _with_costs(
+    pairs: list[tuple[Step | None, Step | None]], run_d: Run, shifts: Mapping[NoiseKey, Number]
+) -> Iterator[PairedStep]:
+    on_d = {draw.key: draw for draw in run_d.draws}
+    cost: Number = ZERO
+    for left, right in pairs:
+        if isinstance(left, Invoked) and isinstance(right, Invoked):
+            cost = exact.add(cost, left.spent)
+            yield PairedStep(left, right, None, cost)
+        elif isinstance(right, Draw) and right.key in shifts:
+            shift = shifts[right.key]
+            cost = exact.add(cost, draw_cost(on_d[right.key], shift))
+            yield PairedStep(left, right, shift, cost)
+        else:
+            yield PairedStep(left, right)
+
+
+def _parting(steps: tuple[PairedStep, ...]) -> int | None:
+    for number, step in enumerate(steps):
+        match step.on_d, step.on_d_prime:
+            case Decision(holds=left), Decision(holds=right) if left is not right:
+                return number
+            case (None, _) | (_, None):
+                return number
+            case _:
+                pass
+    return None
+
+
+# --- violations -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    mechanism: nodes.Mechanism
+    run_d: Run
+    run_d_prime: Run
+    steps: tuple[PairedStep, ...]
+    parted: int | None
+
+    @property
+    def parting_test(self) -> Decision | None:
+        """The test that holds on one run only, if that is how the runs part."""
+        step = None if self.parted is None else self.steps[self.parted].on_d
+        return step if isinstance(step, Decision) else None
+
+
+def _violations(pair: _Pair, cost: Number, claim: Number | Violation | None) -> Iterator[Violation]:
+    for one, which in ((pair.run_d, "D"), (pair.run_d_prime, "D'")):
+        if isinstance(one.ended, Fault):
+            yield Violation(one.ended.condition, one.ended.span, f"on {which}: {one.ended.reason}")
+    if not isinstance(pair.run_d.ended, Finished):
+        return
+    yield from _call_violations(pair)
+    difference = _output_violation(pair)
+    yield from _draw_violations(pair, together=difference is None)
+    if difference is not None:
+        yield difference
+    elif same_output(pair.run_d, pair.run_d_prime):
+        yield from _count_violation(pair)
+    if isinstance(claim, Violation):
+        yield claim
+    elif claim is not None and exact.compare(cost, claim) > 0:
+        message = f"the alignment costs {cost}, more than {claim}"
+        yield Violation(Condition.COST, pair.mechanism.privacy.span, message)
+
+
+def _bound_violation(
+    mechanism: nodes.Mechanism, claim: Number | Violation | None, most: Number | Violation | None
+) -> Iterator[Violation]:
+    """A claim that speaks of the output is at most its bound, whatever the output."""
+    if isinstance(most, Violation):
+        yield most
+    elif most is not None and not isinstance(claim, Violation | None) and exact.compare(claim, most) > 0:
+        if mechanism.most is None:
+            raise InternalError("a bound without a value")
+        message = f"for this output the claim is {claim}, more than its bound {most}"
+        yield Violation(Condition.COST, mechanism.most.span, message)
+
+
+def _call_violations(pair: _Pair) -> Iterator[Violation]:
+    """Calls that do not get on D' what the called mechanism's theorem asks for."""
+    for step in pair.steps if pair.parted is None else pair.steps[: pair.parted]:
+        left, right = step.on_d, step.on_d_prime
+        if not isinstance(left, Invoked) or not isinstance(right, Invoked):
+            continue
+        use = next(use for use in pair.mechanism.uses if use.name == left.mechanism)
+        reason = not_covered(left, right, contract_of(use).mechanism)
+        if reason is not None:
+            yield Violation(Condition.CALLS, left.span, reason)
+
+
+def _draw_violations(pair: _Pair, together: bool) -> Iterator[Violation]:
+    """Scales that differ and aligned noise that is impossible.
+
+    Where the outputs differ, nothing is said of draws past the step at which the runs part: their states have
+    nothing to do with each other, and the outputs are what is wrong.
+    """
+    on_d = {draw.key: draw for draw in pair.run_d.draws}
+    for step in pair.steps if together or pair.parted is None else pair.steps[: pair.parted]:
+        right = step.on_d_prime
+        if not isinstance(right, Draw) or right.key not in on_d:
+            continue
+        variable, left = variable_text(right.key), on_d[right.key]
+        if not _same_distribution(left, right):
+            message = f"`{variable}` is {_distribution(left)} on D and {_distribution(right)} on D'"
+            yield Violation(Condition.SCALES, right.span, message)
+        elif (reason := outside_support(right.family, right.args, right.value)) is not None:
+            yield Violation(Condition.SUPPORT, right.span, f"the aligned `{variable}`: {reason}")
+
+
+def _same_distribution(left: Draw, right: Draw) -> bool:
+    return left.family is right.family and all(
+        exact.same(before, after) for before, after in zip(left.args, right.args, strict=True)
+    )
+
+
+def _distribution(draw: Draw) -> str:
+    return f"{draw.family.value}({', '.join(str(value) for value in draw.args)})"
+
+
+def _count_violation(pair: _Pair) -> Iterator[Violation]:
+    on_d, on_d_prime = draw_count(pair.run_d), draw_count(pair.run_d_prime)
+    if on_d == on_d_prime or pair.parted is None:
+        return
+    step = pair.steps[pair.parted].on_d or pair.steps[pair.parted].on_d_prime
+    if step is None:
+        raise InternalError("no draw that only one run makes")
+    message = f"the same output comes with {on_d} draws on D and {on_d_prime} on D'"
+    yield Violation(Condition.DRAWS, step.span, message)
+
+
+def _output_violation(pair: _Pair) -> Violation | None:
+    """The first record that differs; where the runs part before it, the test at which they do so."""
+    difference = _first_difference(pair.run_d, pair.run_d_prime)
+    if difference is None:
+        return None
+    test = pair.parting_test
+    emitted_before = sum(isinstance(step.on_d, Emitted) for step in pair.steps[: pair.parted])
+    if test is None or emitted_before > difference.record:
+        return Violation(Condition.OUTPUT, difference.span, difference.message)
+    sides = "true on D, false on D'" if test.holds else "false on D, true on D'"
+    return Violation(Condition.OUTPUT, test.span, f"this test is {sides}; {difference.message}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    span: Span
+    message: str
+    record: int
+
+
+def _first_difference(run_d: Run, run_d_prime: Run) -> _Difference | None:
+    """Where the outputs differ, or None.
+
+    A run that was cut off, or stopped at a fault, might have emitted more: that it is shorter says nothing.
+    """
+    for number, (left, right) in enumerate(zip(run_d.output, run_d_prime.output, strict=False)):
+        if (found := _record_difference(left, right)) is not None:
+            span, message = found
+            return _Difference(span, f"record {number}: {message}", number)
+    short, long = sorted((run_d, run_d_prime), key=lambda one: len(one.output))
+    number = len(short.output)
+    if number == len(long.output) or not isinstance(short.ended, Finished):
+        return None
+    extra = long.output[number]
+    which, other = ("D", "D'") if long is run_d else ("D'", "D")
+    message = f"record {number} (`{extra.tag}`) exists on {which} but not on {other}"
+    return _Difference(extra.statement.span, message, number)
+
+
+def _record_difference(left: Record, right: Record) -> tuple[Span, str] | None:
+    if left.tag != right.tag:
+        return left.statement.span, f"`{left.tag}` on D, `{right.tag}` on D'"
+    if [name for name, _ in left.fields] != [name for name, _ in right.fields]:
+        return left.statement.span, "its fields on D are not its fields on D'"
+    for part, (name, value), (_, other) in zip(left.statement.fields, left.fields, right.fields, strict=True):
+        if not exact.same(value, other):
+            return part.span, f"`{name}` is {value_text(value)} on D, {value_text(other)} on D'"
+    return None
+
+
+# --- what others confirm with runs ------------------------------------------------------------------------
+
+
+def same_output(run_a: Run, run_b: Run) -> bool:
+    """Whether both runs finished with the same records, in tags, fields and values. Raises `Undecided`."""
+    return (
+        isinstance(run_a.ended, Finished)
+        and isinstance(run_b.ended, Finished)
+        and _first_difference(run_a, run_b) is None
+    )
+
+
+def draw_count(run: Run) -> int:
+    """How many random variables the run used."""
+    return len(run.draws)
+
+
+def aligned(replayed: Replay) -> tuple[tuple[NoiseKey, Number], ...]:
+    """The aligned noise of a replay: every draw of the run on D', in the order in which D' draws.
+
+    Raises `Undecided` where that run stops before its end: its later noise may be anything.
+    """
+    if not isinstance(replayed.run_d_prime.ended, Finished):
+        raise Undecided("the run on D' does not come to its end")
+    return tuple((draw.key, draw.value) for draw in replayed.run_d_prime.draws)
+
+
+def image(mechanism: nodes.Mechanism, scenario: Scenario) -> tuple[tuple[NoiseKey, Number], ...]:
+    """The noise to which the alignment takes the noise of `scenario`; raises as `replay` does."""
+    return aligned(replay(mechanism, scenario))

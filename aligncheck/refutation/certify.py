@@ -1,0 +1,103 @@
+"""From a candidate to a certificate: the only place where a `Violation` is made.
+
+Both probabilities are enclosed anew, at a precision that grows until the enclosures decide; the comparison is
+made with the bounds that count against the violation: the lower one on D, the upper one on D', and an upper
+bound of exp(claim).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.meaning import exact
+from aligncheck.meaning.exact import Number, Undecided, Undefined
+from aligncheck.meaning.interpreter import Inputs, Stopped
+from aligncheck.refutation.candidates import legal
+from aligncheck.refutation.claims import claim_for
+from aligncheck.refutation.effort import Effort, OutOfTime
+from aligncheck.refutation.events import Event
+from aligncheck.refutation.probability import Ball, NotComputable, probability
+from aligncheck.refutation.search import Candidate
+from aligncheck.refutation.violation import Kind, Violation
+
+_PRECISIONS = (128, 256, 512)
+_FINE = 1 << 64
+
+
+def certified(mechanism: Mechanism, candidate: Candidate, effort: Effort) -> Violation | None:
+    """The violation that a candidate is, or None where it is none, or none that can be certified in time.
+
+    *Claim*: P(M(D) ∈ E) > exp(claim) P(M(D') ∈ E), so the mechanism is not claim-DP. *Why sound*: D and D'
+    are legal inputs and adjacent (`check_scenario`, exact); the bounds on the probabilities are rigorous
+    (`probability`); exp(claim) is bounded from above.
+    """
+    scenario, event = candidate.scenario, candidate.event
+    if not legal(mechanism, scenario):
+        return None
+    try:
+        claim = claim_for(mechanism, scenario, event)
+        for precision in _PRECISIONS:
+            on_d, on_d_prime = (
+                _probability(mechanism, scenario.parameters, data, event, precision, effort)
+                for data in (scenario.data, scenario.data_prime)
+            )
+            if exceeds(on_d, on_d_prime, claim):
+                level = level_of(on_d, on_d_prime)
+                kind = Kind.IMPOSSIBLE if level is None else Kind.FINITE
+                return Violation(scenario, event, on_d, on_d_prime, claim, level, kind)
+    except (NotComputable, OutOfTime, Stopped, Undecided, Undefined):
+        return None
+    return None
+
+
+def _probability(
+    mechanism: Mechanism, parameters: Inputs, data: Inputs, event: Event, precision: int, effort: Effort
+) -> Ball:
+    inputs = {**dict(parameters), **dict(data)}
+    return probability(mechanism, inputs, event, precision=precision, effort=effort)
+
+
+def exceeds(on_d: Ball, on_d_prime: Ball, claim: Number) -> bool:
+    """Whether P > exp(claim) P' for every P in the first enclosure and every P' in the second."""
+    import flint
+
+    if on_d_prime.is_zero:
+        return on_d.is_positive
+    with flint.ctx.workprec(256):
+        factor = _ball(_above(claim)).exp()
+        return bool(_ball(on_d.lower) > factor * _ball(on_d_prime.upper))
+
+
+def level_of(on_d: Ball, on_d_prime: Ball) -> Fraction | None:
+    """A rational number below ln(P/P'), by less than 2^-60 or so but for the widths of the enclosures; None
+    where P' is 0, so that there is no bound.
+
+    Raises `Undecided` where P may be 0.
+    """
+    import flint
+
+    if on_d_prime.is_zero:
+        return None
+    if not on_d.is_positive:
+        raise Undecided("the event may be impossible")
+    with flint.ctx.workprec(128):
+        ratio = (_ball(on_d.lower) / _ball(on_d_prime.upper)).log()
+        lowest = (ratio * _FINE).lower().floor().unique_fmpz()
+        if lowest is None:
+            raise Undecided("the ratio is out of reach")
+        return Fraction(int(lowest), _FINE)
+
+
+def _above(number: Number) -> Fraction:
+    """A rational number that is at least this one."""
+    if isinstance(number, Fraction):
+        return number
+    return Fraction(exact.floor(exact.multiply(number, Fraction(_FINE))) + 1, _FINE)
+
+
+def _ball(value: Fraction) -> Any:
+    import flint
+
+    return flint.arb(flint.fmpq(value.numerator, value.denominator))

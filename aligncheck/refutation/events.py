@@ -1,0 +1,103 @@
+"""Events: sets of outputs of which the probability is asked. Frozen values; nothing heavy is imported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from aligncheck.meaning import exact
+from aligncheck.meaning.exact import Number, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """A released number lies in an interval; an end that is None is unbounded."""
+
+    low: Number | None
+    high: Number | None
+    low_closed: bool = True
+    high_closed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Exactly:
+    """A released value is this one: a number, a truth value, an index."""
+
+    value: int | Value
+
+
+Constraint: TypeAlias = Between | Exactly
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPattern:
+    """One record with this tag. Fields that are not named are free."""
+
+    tag: str
+    fields: tuple[tuple[str, Constraint], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Complete: the run ends, and releases exactly these records in this order.
+
+    Otherwise a prefix: the run releases these records first, whatever it does afterwards (ends, raises,
+    releases more). A record is released at its `emit`.
+    """
+
+    records: tuple[RecordPattern, ...]
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Raises:
+    """The run does not end: a partial operation is undefined, a variable is drawn twice, a scale is not
+    positive. What it has released until then is left open.
+    """
+
+
+Event: TypeAlias = Outputs | Raises
+
+
+def describe(event: Event) -> str:
+    """The event for people: `bottom, top(1/2 <= gap < 1), …`."""
+    match event:
+        case Raises():
+            return "the run raises an error"
+        case Outputs(records=(), complete=True):
+            return "no record"
+        case Outputs(records=records, complete=complete):
+            shown = [_record(record) for record in records]
+            return ", ".join(shown if complete else [*shown, "…"])
+
+
+def _record(record: RecordPattern) -> str:
+    if not record.fields:
+        return record.tag
+    return f"{record.tag}({', '.join(_field(name, value) for name, value in record.fields)})"
+
+
+def _field(name: str, constraint: Constraint) -> str:
+    match constraint:
+        case Exactly(value=value):
+            return f"{name} = {_text(value)}"
+        case Between(low=None, high=None):
+            return f"any {name}"
+        case Between(low=low, high=None, low_closed=closed):
+            return f"{name} {'>=' if closed else '>'} {_text(low)}"
+        case Between(low=None, high=high, high_closed=closed):
+            return f"{name} {'<=' if closed else '<'} {_text(high)}"
+        case Between():
+            below, above = (
+                "<=" if closed else "<" for closed in (constraint.low_closed, constraint.high_closed)
+            )
+            return f"{_text(constraint.low)} {below} {name} {above} {_text(constraint.high)}"
+
+
+def _text(value: int | Value | None) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Fraction) and len(str(value)) > 12:
+        return exact.decimal(value, 6)
+    return str(value)

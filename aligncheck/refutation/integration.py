@@ -1,0 +1,196 @@
+"""From ways to probabilities: densities, choices by weights, logistic draws, and the precision of it all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from typing import Any, assert_never
+
+from flint import arb, ctx, fmpq
+
+from aligncheck.language.syntax import nodes
+from aligncheck.meaning import exact
+from aligncheck.refutation.elimination import Elimination, Form, Tangled
+from aligncheck.refutation.execution import Way
+from aligncheck.refutation.parts import Part, classes, components, fractions
+from aligncheck.refutation.piecewise import Calculus, Coefficient, Piece, Piecewise
+from aligncheck.refutation.probability import Ball, NotComputable
+from aligncheck.refutation.reals import to_ball
+from aligncheck.refutation.states import Chosen
+from aligncheck.refutation.symbolic import Interval, Noise
+
+_MOST_BITS = 4_096
+
+
+def enclosed(ways: list[Way], precision: int, check: Callable[[], None]) -> Ball:
+    """The sum of the probabilities of ways, with a relative accuracy of at least a third of the precision.
+
+    Where cancellation has taken more than that, everything is done again with twice the bits. Raises
+    `NotComputable`, `OutOfTime`.
+    """
+    bits = precision
+    while True:
+        with ctx.workprec(bits):
+            integration = _kept(bits, check)
+            total: Any = None
+            for way in ways:
+                found = integration.probability(way)
+                if found is not None:
+                    total = found if total is None else total + found
+            if total is None:
+                return Ball(Fraction(0), Fraction(0))
+            if total.rel_accuracy_bits() >= precision // 3 or bits >= _MOST_BITS:
+                return ball_of(total)
+        bits *= 2
+
+
+_KEPT: dict[int, Integration] = {}
+
+
+def _kept(bits: int, check: Callable[[], None]) -> Integration:
+    """The integration at a precision that earlier questions have left: a search asks about the same densities
+    again and again. It starts afresh before it grows large.
+    """
+    found = _KEPT.get(bits)
+    if found is None or found.is_large:
+        found = _KEPT[bits] = Integration(check)
+    found.check = check
+    return found
+
+
+def forget() -> None:
+    """Nothing of earlier questions is left, so that what is asked from now on takes the same steps."""
+    _KEPT.clear()
+
+
+def ball_of(value: Any) -> Ball:
+    """The enclosure of a probability: that of the number, and of [0, 1]."""
+    if not value.is_finite():
+        return Ball(Fraction(0), Fraction(1))
+    low, high = _fraction(value.lower()), _fraction(value.upper())
+    return Ball(max(low, Fraction(0)), min(high, Fraction(1)))
+
+
+def _fraction(value: Any) -> Fraction:
+    mantissa, exponent = value.man_exp()
+    whole, power = int(mantissa), int(exponent)
+    return Fraction(whole << power) if power >= 0 else Fraction(whole, 1 << -power)
+
+
+class Integration:
+    """The probabilities of ways at one precision; densities and their integrals are kept."""
+
+    def __init__(self, check: Callable[[], None], calculus: Calculus | None = None) -> None:
+        self.calculus = calculus or Calculus()
+        self.check = check
+        self._densities: dict[tuple[object, str], Piecewise] = {}
+        self._windows: dict[Any, Any] = {}
+
+    @property
+    def is_large(self) -> bool:
+        """Whether what is kept takes room, and time to look up."""
+        return len(self._windows) > 2_000 or self.calculus.size > 1_000
+
+    def probability(self, way: Way) -> Coefficient | None:
+        """The probability of one way; None where it is 0 because no point is left."""
+        scale: Coefficient = 1
+        for chosen in way.chosen:
+            scale = scale * self._weight(chosen)
+        restricted, logistic = split(way)
+        for noise, interval in logistic:
+            scale = scale * self._logistic(noise, interval)
+        for part in components(self.part(way, restricted)):
+            try:
+                found = self._integral(part)
+            except (Tangled, exact.Undecided) as reason:
+                span = way.noises[max(part.densities)].span
+                raise NotComputable(str(reason), span) from None
+            if found is None:
+                return None
+            scale = scale * found
+        return scale if self.calculus.symbolic else arb(1) * scale
+
+    def _integral(self, part: Part) -> Coefficient | None:
+        """The integral over one part, as it is or else split up. Raises `Tangled`."""
+        try:
+            return Elimination(self.calculus, self.check, self._windows).integral(*part.factors())
+        except Tangled:
+            split = fractions(self.calculus, part) or classes(self.calculus, part)
+            if split is None:
+                raise
+            found = [self._integral(smaller) for smaller in split]
+        left = [value for value in found if value is not None]
+        return sum(left[1:], left[0]) if left else None
+
+    def part(self, way: Way, restricted: Mapping[Form, Interval], more: Iterable[int] = ()) -> Part:
+        """What is to be integrated for a way: the variables that are restricted, and `more`."""
+        used = sorted({variable for form in restricted for variable, _ in form} | set(more))
+        return Part({variable: self.density(way.noises[variable]) for variable in used}, restricted)
+
+    def density(self, noise: Noise) -> Piecewise:
+        """The density (the masses) of a noise variable."""
+        key = noise.family, str(noise.rate)
+        found = self._densities.get(key)
+        if found is None:
+            found = self._densities[key] = self._made(noise)
+        return found
+
+    def _made(self, noise: Noise) -> Piecewise:
+        calculus = self.calculus
+        up, down = calculus.rate(noise.rate), calculus.rate(-noise.rate)
+        fall = calculus.exp(down, fmpq(1))
+        match noise.family:
+            case nodes.Family.LAPLACE:
+                height, sides, zero = calculus.number(noise.rate / 2), 2, fmpq(0)
+            case nodes.Family.EXPONENTIAL:
+                height, sides, zero = calculus.number(noise.rate), 1, fmpq(0)
+            case nodes.Family.GEOMETRIC | nodes.Family.DISCRETE_EXPONENTIAL:
+                height, sides, zero = 1 - fall, 1, 0
+            case nodes.Family.DISCRETE_LAPLACE:
+                height, sides, zero = (1 - fall) / (1 + fall), 2, 0
+            case None:
+                raise NotComputable("logistic noise meets other noise", noise.span)
+            case _:
+                assert_never(noise.family)
+        right = Piece(zero, {(down, 0): height})
+        left = Piece(zero, {(up, 0): height}) if sides == 2 else None
+        return Piecewise((zero,), (left, right), not noise.lattice)
+
+    def _weight(self, chosen: Chosen) -> Coefficient:
+        """exp(log_i) over the sum of exp(log_j), with differences so that nothing overflows."""
+        own = chosen.logs[chosen.place]
+        if self.calculus.symbolic:
+            import sympy
+
+            from aligncheck.refutation.reals import to_expr
+
+            return 1 / sympy.Add(*(sympy.exp(to_expr(log - own)) for log in chosen.logs))
+        return 1 / sum((to_ball(log - own).exp() for log in chosen.logs), arb(0))
+
+    def _logistic(self, noise: Noise, interval: Interval) -> Coefficient:
+        """The probability of an interval, given that the number is above its bound."""
+        if self.calculus.symbolic:
+            raise NotComputable("no formula for logistic noise", noise.span)
+        low, high = interval
+
+        def above(at: Any) -> Any:
+            """P(the number is above `at`)."""
+            return 1 / (1 + to_ball((at - noise.location) * noise.rate).exp())
+
+        upper = arb(1) if low is None else above(low)
+        lower = arb(0) if high is None else above(high)
+        return (upper - lower) / (arb(1) if noise.low is None else above(noise.low))
+
+
+def split(way: Way) -> tuple[dict[Form, Interval], list[tuple[Noise, Interval]]]:
+    """The intervals without those of logistic variables, and these."""
+    restricted: dict[Form, Interval] = {}
+    logistic = []
+    for form, interval in way.restricted.items():
+        if interval == (None, None):
+            continue
+        if len(form) == 1 and way.noises[form[0][0]].family is None:
+            logistic.append((way.noises[form[0][0]], interval))
+        else:
+            restricted[form] = interval
+    return restricted, logistic

@@ -1,0 +1,1 @@
+"""Untrusted search: paths, obligations, invariants, failing runs, advice, witnesses."""

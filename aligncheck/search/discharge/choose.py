@@ -1,0 +1,51 @@
+"""What a proof must choose, by search: invariants, the route, how each `while` loop ends.
+
+Not trusted: `whole.obligations_with` makes of the choices the list of all that must be decided, the
+invariants themselves included, and `establish` decides that list. A wrong choice leaves something open.
+"""
+
+from __future__ import annotations
+
+from aligncheck.language.source import Source
+from aligncheck.search.discharge.houdini import Houdini
+from aligncheck.search.discharge.prove import Decided, Open
+from aligncheck.search.discharge.smt import Smt
+from aligncheck.search.discharge.whole import Choices, author_lines
+from aligncheck.search.obligations.alignment import in_order, within_claim
+from aligncheck.search.obligations.inductive import inductive_by_invariant
+from aligncheck.search.obligations.obligation import Invariants
+from aligncheck.search.obligations.running import loops_end
+from aligncheck.search.relational.paths import Analysis
+
+
+def choices_for(analysis: Analysis, smt: Smt, decided: Decided, source: Source) -> Choices:
+    """Choices with which everything is proved, if such are found: Lemma 1 where every shift depends on
+    earlier noise only, else Theorem 4.
+    """
+
+    def enough(found: Invariants) -> bool:
+        claims = within_claim(analysis, analysis.theory.claim, found, source)
+        return not any(isinstance(outcome, Open) for outcome in decided.all(claims))
+
+    given = {number: [term for term, _ in lines] for number, lines in author_lines(analysis).items()}
+    invariants = _inductive(analysis, Houdini(analysis, smt).run(given, enough), decided)
+    ends = loops_end(analysis, invariants)
+    return Choices(
+        "acyclic" if decided.holds(in_order(analysis, source)) else "injective",
+        tuple(next((n for n, way in enumerate(ways) if decided.holds(way)), len(ways)) for _, ways in ends),
+        invariants,
+    )
+
+
+def _inductive(analysis: Analysis, invariants: Invariants, decided: Decided) -> Invariants:
+    """Those of the invariants that are shown when all of them are asked for at once, until all that are left
+    are shown.
+    """
+    while True:
+        wanted = list(inductive_by_invariant(analysis, invariants))
+        outcomes = decided.all(obligation for _, _, obligation in wanted)
+        left = {outcome.obligation for outcome in outcomes if isinstance(outcome, Open)}
+        lost = {(number, term) for number, term, obligation in wanted if obligation in left}
+        if not lost:
+            return invariants
+        invariants = {n: tuple(t for t in ts if (n, t) not in lost) for n, ts in invariants.items()}

@@ -1,0 +1,657 @@
+"""The search for a small concrete violation, when an obligation was not proved.
+
+Bounded and incomplete on purpose: parameters, lengths and rounds are small numbers here. It never makes a
+proof; it only turns "not proved" into a run that a person can follow. `replay` must confirm every run before
+it is used.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import chain, islice, product
+from random import Random
+
+from aligncheck.language.conditions import Condition
+from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.nodes import Mechanism, Parameter, PublicVector, Queries
+from aligncheck.meaning.choices import allowed, constants_of
+from aligncheck.meaning.interpreter import Invoked
+from aligncheck.meaning.replay import (
+    Replay,
+    Run,
+    Scenario,
+    ScenarioError,
+    Undecided,
+    aligned,
+    draw_count,
+    replay,
+    same_output,
+)
+from aligncheck.search.discharge.algebra import canonical
+from aligncheck.search.discharge.realise import Unrealised, realised, wishes
+from aligncheck.search.discharge.sample import scenarios, simpler_scenarios
+from aligncheck.search.discharge.smt import Answer, Smt
+from aligncheck.search.discharge.values import near, value_of
+from aligncheck.search.obligations import obligations_of, one_to_one
+from aligncheck.search.obligations.obligation import (
+    Impossible,
+    Independent,
+    Integral,
+    Obligation,
+    run_on_d,
+    run_on_d_prime,
+)
+from aligncheck.search.relational.applied import Applied
+from aligncheck.search.relational.calls import Called
+from aligncheck.search.relational.paths import (
+    Analysis,
+    Assumed,
+    Claimed,
+    Decision,
+    Drawing,
+    Emission,
+    Path,
+    Required,
+    Selected,
+    TooManyPathsError,
+    Unroll,
+    unrolled,
+)
+from aligncheck.search.relational.selection import UnsupportedError, selection_of
+from aligncheck.search.relational.terms import (
+    FALSE,
+    App,
+    IsInt,
+    Kind,
+    Sort,
+    Sym,
+    Term,
+    Truth,
+    and_,
+    atoms,
+    const,
+    eq,
+    iff,
+    not_,
+    or_,
+    sort_of,
+    substitute,
+)
+from aligncheck.search.relational.theory import Ground, Grounding, Theory
+from aligncheck.verdict import Counterexample
+
+_REALS = (Fraction(1), Fraction(0), Fraction(2), Fraction(1, 2), Fraction(4), Fraction(1, 4), Fraction(-1))
+INTEGERS = (Fraction(1), Fraction(2), Fraction(0), Fraction(3), Fraction(-1))
+_LENGTHS = (1, 2, 3, 0, 4)
+_LIMITS = ((1, 1), (2, 1), (4, 1), (4, 2), (16, 4), (1000, 16))
+"""Readable models are asked for within these bounds in turn: (greatest size, denominator)."""
+_GROUNDINGS = 8
+"""So many choices of parameters are tried at each length."""
+_NUMBERS = 2
+"""So many with a number of the program are tried besides."""
+_PATHS = 400
+_CHOICE = 4
+"""Among so many possible violations the one with the smallest numbers is shown."""
+_MILLISECONDS = 1_000
+_ONE_RUN_TELLS = (
+    Condition.DEFINED,
+    Condition.SCALES,
+    Condition.ACYCLIC,
+    Condition.SUPPORT,
+    Condition.OUTPUT,
+    Condition.COST,
+)
+"""The conditions that a single pair of runs may violate."""
+_ASKING = 0.7
+"""The share of the time for questions to the solver; in the rest runs are tried at random."""
+_ROUNDS, _TRIES = 4, 40
+"""How often all lengths are tried, and how many runs each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A confirmed violation: the condition, where, in what words, and the runs."""
+
+    condition: Condition
+    span: Span
+    message: str
+    counterexample: Counterexample
+
+
+def find_violation(
+    mechanism: Mechanism,
+    source: Source,
+    condition: Condition,
+    until: float,
+    around: tuple[dict[str, Ground], ...] = (),
+) -> Violation | None:
+    """A confirmed violation of one condition, or None where none was found before `until`
+    (`time.monotonic()`).
+
+    `around` are parameter values to try first.
+    """
+    now = time.monotonic()
+    found = _asked(mechanism, source, condition, now + _ASKING * (until - now), around)
+    if found is None and now < until and condition in _ONE_RUN_TELLS:
+        found = _tried(mechanism, condition, time.monotonic() + (1 - _ASKING) * (until - now))
+    return found
+
+
+def _asked(
+    mechanism: Mechanism,
+    source: Source,
+    condition: Condition,
+    until: float,
+    around: tuple[dict[str, Ground], ...],
+) -> Violation | None:
+    """A violation that a model of the solver gives."""
+    theory = Theory(mechanism)
+    for lengths in _all_lengths(theory):
+        small = islice(groundings(theory, lengths, INTEGERS, around), _GROUNDINGS)
+        beyond = (Fraction(max(lengths.values(), default=0) + 1),)
+        others = (
+            islice(groundings(theory, lengths, beyond), 1),
+            islice(_at_constants(theory, lengths), _NUMBERS),
+        )
+        for parameters in chain(small, *others):
+            if time.monotonic() > until:
+                return None
+            ground = Theory(mechanism, Grounding(parameters, lengths))
+            found = _Search(ground, source, condition, until, max(lengths.values(), default=0)).run()
+            if found is not None:
+                return found
+    return None
+
+
+def _tried(mechanism: Mechanism, condition: Condition, until: float) -> Violation | None:
+    """A violation that turns up among random runs: of selections among many answers most go wrong somewhere,
+    while their formulas are long.
+    """
+    theory = Theory(mechanism)
+    random = Random(0)
+    for _ in range(_ROUNDS):
+        for lengths in _all_lengths(theory):
+            for parameters in islice(groundings(theory, lengths, INTEGERS), 2):
+                for scenario in islice(scenarios(mechanism, parameters, lengths, random), _TRIES):
+                    if time.monotonic() > until:
+                        return None
+                    found = _violation_in(mechanism, scenario, condition)
+                    if found is not None:
+                        return _simplified(mechanism, found)
+    return None
+
+
+def _simplified(mechanism: Mechanism, found: Violation) -> Violation:
+    """The same violation with as many zeros and as few moves as one pass over its numbers can bring about."""
+    scenario = found.counterexample.scenario
+    for simpler in simpler_scenarios(scenario):
+        other = _violation_in(mechanism, simpler(found.counterexample.scenario), found.condition)
+        found = other if other is not None else found
+    return found
+
+
+def _violation_in(mechanism: Mechanism, scenario: Scenario, condition: Condition) -> Violation | None:
+    """What the replay of one scenario shows."""
+    try:
+        replayed = replay(mechanism, scenario)
+    except (ScenarioError, Undecided):
+        return None
+    for v in replayed.violations:
+        if v.condition is condition:
+            return Violation(condition, v.span, v.message, Counterexample(scenario, replayed))
+    return None
+
+
+def _all_lengths(theory: Theory) -> Iterator[dict[str, int]]:
+    """Small lengths, first those at which all lists are equally long."""
+    vectors = [name for name in theory.inputs if theory.is_vector(name)]
+    if not vectors:
+        yield {}
+        return
+    yield from (dict.fromkeys(vectors, length) for length in _LENGTHS)
+    for lengths in product(_LENGTHS[:2], repeat=min(len(vectors), 4)):
+        if len(set(lengths)) > 1:
+            yield {**dict.fromkeys(vectors, 1), **dict(zip(vectors, lengths, strict=False))}
+
+
+def groundings(
+    theory: Theory,
+    lengths: dict[str, int],
+    integers: tuple[Fraction, ...],
+    around: tuple[dict[str, Ground], ...] = (),
+) -> Iterator[dict[str, Ground]]:
+    """Small parameter values that satisfy the `where` clauses at these lengths, the simplest first; whole
+    numbers are among `integers`. Where the declared ranges hold none of these, Z3 gives others.
+    """
+    parameters = [item for item in theory.mechanism.inputs if isinstance(item, Parameter)]
+    pools = [_pool(p, integers) for p in parameters]
+    chosen = [dict(a) for a in around]
+    ranked = sorted(
+        product(*(range(len(p)) for p in pools)), key=lambda ranks: (sum(ranks), max(ranks, default=0))
+    )
+    chosen += [
+        {p.name: pool[r] for p, pool, r in zip(parameters, pools, ranks, strict=True)}
+        for ranks in islice(ranked, 4000)
+    ]
+    empty = True
+    for values in chosen:
+        if _is_possible(theory, lengths, values):
+            empty = False
+            yield values
+    if empty:
+        for values in allowed(theory.mechanism, lengths, {}):
+            yield {p.name: values[p.name] for p in parameters}
+
+
+def _is_possible(theory: Theory, lengths: dict[str, int], values: dict[str, Ground]) -> bool:
+    grounded = Theory(theory.mechanism, Grounding(values, lengths))
+    return all(value_of(canonical(near(f)), {}) is not False for f in grounded.base)
+
+
+def _at_constants(theory: Theory, lengths: dict[str, int]) -> Iterator[dict[str, Ground]]:
+    """Parameter values of which one is a number that the program compares something with."""
+    plain = next(groundings(theory, lengths, INTEGERS), None)
+    for p in theory.mechanism.inputs if plain is not None else ():
+        if isinstance(p, Parameter) and p.sort is not nodes.Sort.BOOL:
+            for number in constants_of(theory.mechanism):
+                values = {**plain, p.name: number} if plain is not None else {}
+                usual = number in _pool(p, INTEGERS)
+                whole = p.sort is nodes.Sort.REAL or number.denominator == 1
+                if whole and not usual and _is_possible(theory, lengths, values):
+                    yield values
+
+
+def _pool(parameter: Parameter, integers: tuple[Fraction, ...]) -> tuple[Ground, ...]:
+    match parameter.sort:
+        case nodes.Sort.BOOL:
+            return (True, False)
+        case nodes.Sort.INT:
+            return integers
+        case nodes.Sort.REAL:
+            return _REALS[:5]
+
+
+class _Numbers(dict[Term, Fraction | bool]):
+    """A model in which what it leaves open is 0 or false."""
+
+    def get(self, key: Term, default: object = None) -> Fraction | bool:
+        if key in self:
+            return self[key]
+        if isinstance(key, App) and key.kind is Kind.PARAMETER and sort_of(key) is not Sort.BOOL:
+            return Fraction(1)
+        return False if sort_of(key) is Sort.BOOL else Fraction(0)
+
+
+@dataclass
+class _Search:
+    """The search for fixed parameters and lengths."""
+
+    theory: Theory
+    source: Source
+    condition: Condition
+    until: float
+    length: int
+
+    def run(self) -> Violation | None:
+        """A confirmed violation, as small as a few tries can make it."""
+        try:
+            analysis = unrolled(self.theory, Unroll(self.length + 2, _PATHS, self.until))
+        except (TooManyPathsError, UnsupportedError, ZeroDivisionError):
+            return None
+        smt = Smt(self.theory, whole=True, deadline=self.until)
+        paths = sorted(analysis.paths, key=lambda p: len(p.events))
+        possible = islice(self._possible(paths, analysis, smt), _CHOICE)
+        found = self._most_readable(list(possible), smt)
+        if found is None and self.condition in (Condition.DRAWS, Condition.SCALES):
+            return self._confused(paths, smt)
+        if found is None and self.condition is Condition.ACYCLIC:
+            return self._circular(paths, smt)
+        return found
+
+    def _possible(self, paths: list[Path], analysis: Analysis, smt: Smt) -> Iterator[tuple[list[Term], Path]]:
+        """The questions that have a model at all, short paths first."""
+        for path in paths:
+            for question in self._questions(path, analysis):
+                facts = [canonical(near(t)) for t in question]
+                if FALSE in facts or time.monotonic() > self.until:
+                    continue
+                if smt.satisfiable(facts, _MILLISECONDS).answer is Answer.INVALID:
+                    yield facts, path
+
+    def _most_readable(self, possible: list[tuple[list[Term], Path]], smt: Smt) -> Violation | None:
+        """The confirmed violation with the smallest numbers."""
+        for limits in (*_LIMITS, None):
+            for facts, path in possible:
+                reply = smt.satisfiable(facts, _MILLISECONDS, limits)
+                if reply.answer is Answer.INVALID and reply.model is not None:
+                    found = self._confirmed(_Numbers(reply.model), path)
+                    if found is not None:
+                        return found
+        return None
+
+    # --- what to ask --------------------------------------------------------------------------------------
+
+    def _questions(self, path: Path, analysis: Analysis) -> Iterator[tuple[Term, ...]]:
+        """Conjunctions whose models are candidate violations on one path."""
+        alone = replace(analysis, paths=(path,))
+        if self.condition is Condition.COUNTABLE:
+            yield from self._moved_by_output(path)
+            return
+        if self.condition is Condition.INVARIANT:
+            yield from _false_claims(path)
+            return
+        if self.condition in (Condition.ACYCLIC, Condition.INJECTIVE):
+            wanted = one_to_one(analysis, {}, self.source, path)
+        else:
+            wanted = obligations_of(alone, self.theory.claim, {}, self.source)
+        asked = [o for o in wanted if self._concerns(o)]
+        groups: dict[tuple[Term, ...], list[Term]] = {}
+        for o in asked:
+            negated = _negated(o)
+            if negated is not None:
+                extra = and_((*o.hypotheses[o.shared :], negated))
+                groups.setdefault(o.hypotheses[: o.shared], []).append(extra)
+        for hypotheses, failures in groups.items():
+            yield (*hypotheses, or_(failures))
+        if self.condition is Condition.SCALES:
+            yield from self._hidden_scale(path)
+
+    def _concerns(self, obligation: Obligation) -> bool:
+        if self.condition is Condition.ACYCLIC:
+            return obligation.condition is Condition.INJECTIVE
+        return obligation.condition is self.condition
+
+    def _moved_by_output(self, path: Path) -> Iterator[tuple[Term, ...]]:
+        """A run in which a released number really enters a shift."""
+        for event in path.drawings():
+            if any(a.kind is Kind.OMEGA and a.name.startswith("out:field:") for a in atoms((event.shift,))):
+                yield (*run_on_d(path), not_(eq(event.shift, const(0))))
+
+    def _hidden_scale(self, path: Path) -> Iterator[tuple[Term, ...]]:
+        """Two runs on the same path with the same records and different scales."""
+        twin = _twin(path)
+        for event in path.drawings():
+            for arg in event.args:
+                other = substitute(arg.left, twin)
+                if other != arg.left:
+                    yield (*_both(path, path, twin), not_(eq(arg.left, other)))
+
+    # --- what the answer means ----------------------------------------------------------------------------
+
+    def _confirmed(self, model: _Numbers, path: Path) -> Violation | None:
+        scenario = self._scenario(model, path, {})
+        if scenario is None:
+            return None
+        try:
+            if self.condition in (Condition.ACYCLIC, Condition.INJECTIVE):
+                return self._two_with_one_image(scenario, model, path)
+            if self.condition is Condition.COUNTABLE:
+                return self._uncountable(scenario, path)
+            replayed = replay(self.theory.mechanism, scenario)
+            for violation in replayed.violations:
+                if violation.condition is self.condition:
+                    shown = Counterexample(scenario, replayed)
+                    return Violation(self.condition, violation.span, violation.message, shown)
+            if self.condition is Condition.SCALES:
+                return self._two_scales(scenario, model, path)
+        except (ScenarioError, Undecided):
+            return None
+        return None
+
+    def _two_with_one_image(self, scenario: Scenario, model: _Numbers, path: Path) -> Violation | None:
+        """Both noise vectors give the same output on D and have the same image."""
+        other = self._scenario(model, path, _twin_noise(path))
+        if other is None:
+            return None
+        first, second = (replay(self.theory.mechanism, s) for s in (scenario, other))
+        if not same_output(first.run_d, second.run_d) or dict(scenario.noise) == dict(other.noise):
+            return None
+        if aligned(first) != aligned(second) or _calls(first) != _calls(second):
+            return None
+        moved = next((e for e in path.drawings() if e.lines), None)
+        span = moved.lines[0] if moved is not None else self.theory.mechanism.span
+        message = "two noise vectors with the same output have the same image under the alignment"
+        return Violation(Condition.INJECTIVE, span, message, Counterexample(scenario, first, other))
+
+    def _uncountable(self, scenario: Scenario, path: Path) -> Violation | None:
+        event = next(
+            e for e in path.drawings() if any(a.name.startswith("out:field:") for a in atoms((e.shift,)))
+        )
+        replayed = replay(self.theory.mechanism, scenario)
+        message = "the shift contains a released number: a different alignment for each of its values"
+        return Violation(self.condition, event.lines[0], message, Counterexample(scenario, replayed))
+
+    def _two_scales(self, scenario: Scenario, model: _Numbers, path: Path) -> Violation | None:
+        """Two runs with the same output draw from different distributions."""
+        twin = _twin(path)
+        other = self._scenario(model, path, twin, data_too=True)
+        if other is None:
+            return None
+        first, second = (replay(self.theory.mechanism, s) for s in (scenario, other))
+        if not same_output(first.run_d, second.run_d):
+            return None
+        return self._rescaled(Counterexample(scenario, first, other), second.run_d)
+
+    def _rescaled(self, shown: Counterexample, second: Run) -> Violation | None:
+        """The first draw that a second run with the same output makes from another distribution."""
+        first = shown.replay.run_d
+        for a, b in zip(first.draws, second.draws, strict=False):
+            if a.args != b.args:
+                message = f"the scale of `{a.name}` depends on what the output does not show"
+                return Violation(self.condition, a.span, message, shown)
+        return None
+
+    def _confused(self, paths: list[Path], smt: Smt) -> Violation | None:
+        """Two runs on one database with the same output and different numbers of draws, or scales."""
+        differ = _scales if self.condition is Condition.SCALES else _number_of_draws
+        for i, p in enumerate(paths):
+            for q in paths[i + 1 :]:
+                if time.monotonic() > self.until:
+                    return None
+                if _shape(p) != _shape(q) or differ(p) == differ(q):
+                    continue
+                found = self._confused_pair(p, q, smt)
+                if found is not None:
+                    return found
+        return None
+
+    def _confused_pair(self, p: Path, q: Path, smt: Smt) -> Violation | None:
+        twin = _twin_noise(q)
+        facts = [canonical(near(t)) for t in _both(p, q, twin)]
+        for limits in (*_LIMITS, None):
+            reply = smt.satisfiable(facts, _MILLISECONDS, limits)
+            if reply.answer is not Answer.INVALID or reply.model is None:
+                continue
+            model = _Numbers(reply.model)
+            one, two = self._scenario(model, p, {}), self._scenario(model, q, twin)
+            if one is None or two is None:
+                continue
+            try:
+                first, second = (replay(self.theory.mechanism, s) for s in (one, two))
+            except (ScenarioError, Undecided):
+                continue
+            if not same_output(first.run_d, second.run_d):
+                continue
+            shown = Counterexample(one, first, two)
+            counts = draw_count(first.run_d), draw_count(second.run_d)
+            if self.condition is Condition.SCALES:
+                return self._rescaled(shown, second.run_d)
+            if counts[0] != counts[1]:
+                span = _parting(p, q) or self.theory.mechanism.span
+                message = f"the same output after {min(counts)} and after {max(counts)} draws"
+                return Violation(self.condition, span, message, shown)
+        return None
+
+    def _circular(self, paths: list[Path], smt: Smt) -> Violation | None:
+        """A run in which a draw needs its own aligned value: by way of a maximum on D', say."""
+        for path in paths:
+            if time.monotonic() > self.until or not any(_looks_ahead(e.shift) for e in path.drawings()):
+                continue
+            taken = [canonical(near(d.holds(False))) for d in path.decisions()]
+            reply = smt.satisfiable(taken, _MILLISECONDS, _LIMITS[0])
+            scenario = self._scenario(_Numbers(reply.model), path, {}) if reply.model is not None else None
+            if scenario is None:
+                continue
+            found = _violation_in(self.theory.mechanism, scenario, Condition.ACYCLIC)
+            if found is not None:
+                return found
+        return None
+
+    def _scenario(
+        self, model: _Numbers, path: Path, twin: dict[Term, Term], data_too: bool = False
+    ) -> Scenario | None:
+        """The numbers of a model as a run; with `twin`, those of the second run."""
+        theory = self.theory
+
+        def number(term: Term, table: dict[Term, Term]) -> Fraction | bool:
+            value = value_of(near(substitute(term, table)), model)
+            if value is None:
+                raise ArithmeticError
+            return value
+
+        try:
+            parameters: list[tuple[str, object]] = []
+            data: list[tuple[str, object]] = []
+            prime: list[tuple[str, object]] = []
+            table = twin if data_too else {}
+            for name, item in theory.inputs.items():
+                size = theory.grounding.lengths.get(name, 0)
+                match item:
+                    case Parameter():
+                        parameters.append((name, number(theory.parameter(name), {})))
+                    case PublicVector():
+                        entries = tuple(number(theory.entry(name, const(i), False), {}) for i in range(size))
+                        parameters.append((name, entries))
+                    case Queries():
+                        for primed, side in ((False, data), (True, prime)):
+                            if item.vector:
+                                value: object = tuple(
+                                    number(theory.answer(name, const(i), primed), table) for i in range(size)
+                                )
+                            else:
+                                value = number(theory.answer(name, None, primed), table)
+                            side.append((name, value))
+            noise = tuple(
+                (
+                    (e.name, None if e.index is None else int(number(e.index.left, twin))),
+                    number(e.left.value, twin),
+                )
+                for e in path.drawings()
+            )
+            functions = tuple(
+                (a.name.removeprefix("fun:"), tuple(number(x, {}) for x in a.args), number(a, {}))
+                for a in atoms(_spoken(path))
+                if isinstance(a, App) and a.name.startswith("fun:")
+            )
+        except (ArithmeticError, ValueError):
+            return None
+        given = tuple(parameters), tuple(data), tuple(prime)
+        scenario = Scenario(*given, noise, (), functions)  # type: ignore[arg-type]
+        try:
+            return realised(theory.mechanism, scenario, wishes(theory, path, model), self.until)
+        except (Unrealised, ScenarioError, Undecided):
+            return None
+
+
+# --- small functions --------------------------------------------------------------------------------------
+
+
+def _calls(replayed: Replay) -> list[Invoked]:
+    """Every execution of a callee in both runs: what it was given and released."""
+    steps = (*replayed.run_d.steps, *replayed.run_d_prime.steps)
+    return [step for step in steps if isinstance(step, Invoked)]
+
+
+def _spoken(path: Path) -> Iterator[Term]:
+    """The terms of a path in which a public function may occur."""
+    for event in path.events:
+        match event:
+            case Drawing():
+                yield event.shift
+                yield from (t for a in event.args for t in (a.left, a.right))
+            case Called():
+                yield from (t for v in event.values.values() for t in (v.left, v.right))
+            case Decision() | Applied() | Selected() | Emission() | Required() | Assumed() | Claimed():
+                pass
+    yield from run_on_d(path)
+    yield from (t for e in path.emissions() for _, pair, _ in e.fields for t in (pair.left, pair.right))
+
+
+def _negated(obligation: Obligation) -> Term | None:
+    goal = obligation.goal
+    if isinstance(goal, Term):
+        return None if canonical(goal) == Truth(True) else not_(goal)
+    match goal:
+        case Impossible() | Independent():
+            return None
+        case Integral(term=term):
+            return not_(IsInt(term))
+
+
+def _looks_ahead(shift: Term) -> bool:
+    """Whether a shift speaks of what a set gives in the complete run, or of aligned noise."""
+    return any(a.kind in (Kind.EXTREMUM, Kind.UNSETTLED) for a in atoms((shift,)))
+
+
+def _false_claims(path: Path) -> Iterator[tuple[Term, ...]]:
+    for place, event in enumerate(path.events):
+        if isinstance(event, Claimed):
+            yield (*run_on_d(path, place), *run_on_d_prime(path, place), not_(event.fact))
+
+
+def _twin_noise(path: Path) -> dict[Term, Term]:
+    """The noise of a second run on the same database."""
+    return _renaming(path, _OF_NOISE)
+
+
+def _twin(path: Path) -> dict[Term, Term]:
+    """The noise and the answers of a second run."""
+    return _renaming(path, (*_OF_NOISE, Kind.DATA))
+
+
+_OF_NOISE = (Kind.NOISE, Kind.EXTREMUM, Kind.PLACE, Kind.SUM, Kind.UNSETTLED)
+
+
+def _renaming(path: Path, kinds: tuple[Kind, ...]) -> dict[Term, Term]:
+    terms = [t for e in path.events if isinstance(e, Drawing) for t in (e.left.value, e.shift)]
+    terms += list(run_on_d(path)) + [pair.left for e in path.emissions() for _, pair, _ in e.fields]
+    table: dict[Term, Term] = {}
+    for a in atoms(terms):
+        if a.kind in kinds or selection_of(a) is not None:
+            name = f"{a.name}~"
+            table[a] = Sym(name, a.sort, a.kind) if isinstance(a, Sym) else App(name, a.args, a.sort, a.kind)
+    return table
+
+
+def _both(p: Path, q: Path, twin: dict[Term, Term]) -> tuple[Term, ...]:
+    """The first run takes `p`, the second (renamed by `twin`) takes `q`, with equal records."""
+    same: list[Term] = []
+    for a, b in zip(p.emissions(), q.emissions(), strict=True):
+        others = {name: substitute(pair.left, twin) for name, pair, _ in b.fields}
+        for name, pair, _ in a.fields:
+            equal: Callable[[Term, Term], Term] = iff if sort_of(pair.left) is Sort.BOOL else eq
+            same.append(equal(pair.left, others[name]))
+    return (*run_on_d(p), *(substitute(t, twin) for t in run_on_d(q)), *same)
+
+
+def _shape(path: Path) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple((e.tag, tuple(name for name, _, _ in e.fields)) for e in path.emissions())
+
+
+def _number_of_draws(path: Path) -> int:
+    return len(path.drawings())
+
+
+def _scales(path: Path) -> list[tuple[Term, ...]]:
+    return [tuple(a.left for a in e.args) for e in path.drawings()]
+
+
+def _parting(p: Path, q: Path) -> Span | None:
+    for a, b in zip(p.decisions(), q.decisions(), strict=False):
+        if a.taken != b.taken:
+            return a.span
+    return None

@@ -1,0 +1,619 @@
+"""Inputs as terms, and the only facts that a proof may assume: parameter ranges and adjacency.
+
+Design rule 3: nothing else is assumed. Facts about one symbol are given when that symbol occurs
+(`Theory.facts`), instantiated at its index, so that every obligation stays free of quantifiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+
+from aligncheck.language.check.sorts import sorts_of
+from aligncheck.language.check.symbols import symbols_of
+from aligncheck.language.internal import InternalError
+from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.contract import contract_of
+from aligncheck.language.syntax.nodes import Adjacency, Expr, Mechanism, Parameter, PublicVector, Queries
+from aligncheck.language.syntax.walk import expressions_in, gathered_in_full, statements_in
+from aligncheck.search.relational.calls import Called, Records, Released, execution_of, sorts_released
+from aligncheck.search.relational.declared import about_entries, inputs_of, of_all, of_lists, of_one, step_of
+from aligncheck.search.relational.evaluate import Evaluator, Partial
+from aligncheck.search.relational.selection import Gathered, Registry, UnsupportedError
+from aligncheck.search.relational.sums import Sums
+from aligncheck.search.relational.terms import (
+    TRUE,
+    ZERO,
+    App,
+    IsInt,
+    Kind,
+    Sort,
+    Sym,
+    Term,
+    Truth,
+    add,
+    and_,
+    const,
+    div,
+    eq,
+    fn,
+    implies,
+    ite,
+    le,
+    lt,
+    mul,
+    neg,
+    not_,
+    or_,
+)
+
+Ground = Fraction | bool
+
+
+@dataclass(frozen=True)
+class Grounding:
+    """Numbers for some parameters and lengths, for the search for a small counterexample; never in a
+    proof.
+    """
+
+    parameters: Mapping[str, Ground] = field(default_factory=dict)
+    lengths: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Theory:
+    """The inputs of one mechanism: their terms and what may be assumed of them.
+
+    With `public_only` nothing is assumed of D and D': the clauses that *define* the adjacency are judged so,
+    lest they support themselves.
+    """
+
+    mechanism: Mechanism
+    grounding: Grounding = field(default_factory=Grounding)
+    public_only: bool = False
+    registry: Registry = field(default_factory=Registry, compare=False)
+    released: Released = field(default_factory=Released, compare=False)
+    sums: Sums = field(default_factory=Sums, compare=False)
+
+    # --- names --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def inputs(self) -> dict[str, nodes.Input]:
+        """Every declared name with its declaration."""
+        return inputs_of(self.mechanism)
+
+    @cached_property
+    def calls(self) -> dict[str, nodes.Invoke]:
+        """The names that hold what a call released, with the call."""
+        return {s.name: s for s in statements_in(self.mechanism.body) if isinstance(s, nodes.Invoke)}
+
+    def records(self, event: Called) -> Records:
+        """What one execution of a call released."""
+        given = {**event.values, **{n: each.length for n, each in event.lists.items()}}
+        sorts = sorts_released(self.mechanism, event.name)
+        return Records(event.name, event.number, contract_of(event.use), sorts, given)
+
+    def hidden_in(self, atom: Sym | App) -> tuple[Term, ...] | None:
+        """What the symbol of a maximum, of an index of one or of a sum is made of, besides its arguments, or
+        by what a call's release comes about; None for a symbol without a definition.
+        """
+        execution = execution_of(atom)
+        if execution is not None:
+            return (execution,)
+        return self.sums.hidden_in(atom) or self.registry.hidden_in(atom)
+
+    @cached_property
+    def functions(self) -> dict[str, nodes.Function]:
+        """The public functions of which nothing is known."""
+        return {f.name: f for f in self.mechanism.functions}
+
+    def _group_of(self, name: str) -> Queries:
+        """The declaration of an answer."""
+        group = self.inputs[name]
+        if not isinstance(group, Queries):
+            raise InternalError("an answer that no group declares")
+        return group
+
+    def is_private(self, name: str) -> bool:
+        """Whether an input is one of the answers."""
+        return isinstance(self.inputs.get(name), Queries)
+
+    def parameter(self, name: str) -> Term:
+        """A public scalar."""
+        item = self.inputs[name]
+        if not isinstance(item, Parameter):
+            raise InternalError("an input that is no parameter")
+        ground = self.grounding.parameters.get(name)
+        if ground is not None:
+            return Truth(ground) if isinstance(ground, bool) else const(ground)
+        return Sym(name, Sort(item.sort.value), Kind.PARAMETER)
+
+    def applied(self, function: str, args: list[Term]) -> Term:
+        """A public function at some arguments: equal arguments give equal values, and no more is known."""
+        sort = Sort(self.functions[function].result.value)
+        return App(f"fun:{function}", tuple(args), sort, Kind.PARAMETER)
+
+    def answer(self, name: str, index: Term | None, primed: bool) -> Term:
+        """An answer on D, or on D' (`primed`); `index` is None for a scalar query."""
+        left = self._scaled(name, index, name, Kind.DATA)
+        return add(left, self.distance(name, index)) if primed else left
+
+    def distance(self, name: str, index: Term | None) -> Term:
+        """How far the answer on D' is from the answer on D."""
+        return self._scaled(name, index, f"d:{name}", Kind.DISTANCE)
+
+    def _scaled(self, name: str, index: Term | None, label: str, kind: Kind) -> Term:
+        """On a lattice the symbol is the number of steps."""
+        group = self._group_of(name)
+        sort = Sort.REAL if step_of(group) is None else Sort.INT
+        symbol: Term = Sym(label, sort, kind) if index is None else App(label, (index,), sort, kind)
+        return symbol if group.lattice is None else mul(self.input_term(group.lattice, index), symbol)
+
+    def entry(self, name: str, index: Term, primed: bool) -> Term:
+        """An entry of a public vector or of a vector of queries."""
+        item = self.inputs[name]
+        if isinstance(item, PublicVector):
+            return App(name, (index,), Sort(item.sort.value), Kind.PARAMETER)
+        return self.answer(name, index, primed)
+
+    def length(self, name: str) -> Term:
+        """The public number of entries."""
+        ground = self.grounding.lengths.get(name)
+        return const(ground) if ground is not None else Sym(f"len({name})", Sort.INT, Kind.PARAMETER)
+
+    def is_vector(self, name: str) -> bool:
+        """Whether a declared name is a list."""
+        item = self.inputs.get(name)
+        return isinstance(item, PublicVector) or (isinstance(item, Queries) and item.vector)
+
+    def ordered(self, name: str, op: str) -> Term | None:
+        """`q <= q'` or `q >= q'` over all entries, as one ghost truth."""
+        item = self.inputs.get(name)
+        if not isinstance(item, Queries) or not item.vector or op not in ("<=", ">="):
+            return None
+        return _order_flag(name, op)
+
+    @cached_property
+    def gathers(self) -> Mapping[str, nodes.Gather]:
+        """The variables whose only assignment is a maximum or a selection at the top level of the program: in
+        the alignment they stand for their values in the complete run.
+        """
+        return gathered_in_full(self.mechanism.body)
+
+    def with_candidates(self, meaning: Gathered) -> Gathered:
+        """A set with the indices that may be known to be in it: the public ones that have a name."""
+        named = tuple(
+            self.parameter(p.name)
+            for p in self.mechanism.inputs
+            if isinstance(p, Parameter) and p.sort is nodes.Sort.INT
+        )
+        return replace(meaning, candidates=named)
+
+    @property
+    def is_concrete(self) -> bool:
+        """Whether parameters and lengths are numbers: only in the search for a counterexample."""
+        return bool(self.grounding.parameters or self.grounding.lengths)
+
+    @cached_property
+    def truth_fields(self) -> frozenset[str]:
+        """The fields of records that hold truths; `check` refuses to use one that holds numbers elsewhere."""
+        symbols = symbols_of(Source("", ""), self.mechanism)  # a checked mechanism has no fault to point at
+        fields = sorts_of(self.mechanism, symbols).fields
+        return frozenset(name for name, sort in fields.items() if sort is nodes.Sort.BOOL)
+
+    # --- facts --------------------------------------------------------------------------------------------
+
+    def input_term(self, expr: Expr, index: Term | None, primed: bool = False) -> Term:
+        return Evaluator(InputScope(self, index, primed)).term(expr)
+
+    def value(self, name: str, index: Term | None, primed: bool) -> Term:
+        """What an input is, in one run: a scalar, or the entry of a list."""
+        if isinstance(self.inputs[name], Parameter):
+            return self.parameter(name)
+        return self.answer(name, None, primed) if index is None else self.entry(name, index, primed)
+
+    def clause(self, expr: Expr, index: Term | None, primed: bool) -> Term:
+        """An expression of a declaration."""
+        return self.input_term(expr, index, primed)
+
+    @cached_property
+    def base(self) -> tuple[Term, ...]:
+        """Facts that always hold: `where` clauses, lengths, and the relations between an adjacency's
+        ghosts.
+        """
+        found: list[Term] = []
+        for item in self.mechanism.inputs:
+            if not (self.public_only and isinstance(item, Queries)):
+                for primed in (False, True) if isinstance(item, Queries) else (False,):
+                    found += [said.holds for said in of_all(item, self.inputs, self, primed)]
+        for item in self.mechanism.inputs:
+            found += [said.holds for said in of_lists(item, self.inputs, self)]
+            if isinstance(item, Queries) and not self.public_only:
+                found += self._group_facts(item)
+        return tuple(f for f in found if f != TRUE)
+
+    def generic_entries(self) -> tuple[Term, ...]:
+        """One entry of every list, at a legal index, with all that may be assumed of it: for the question
+        whether the declarations can be met at all (rule 2).
+        """
+        found: list[Term] = []
+        for name, item in self.inputs.items():
+            index: Term | None = None
+            if self.is_vector(name):
+                index = Sym("i", Sort.INT, Kind.GHOST)
+                found += [le(ZERO, index), lt(index, self.length(name))]
+            if isinstance(item, PublicVector):
+                found += self._value_facts(name, index)
+            elif isinstance(item, Queries):
+                found += self._answer_facts(name, index)
+        return tuple(found)
+
+    @cached_property
+    def partial(self) -> tuple[tuple[tuple[Term, ...], Partial], ...]:
+        """What must be defined for the input clauses and the claim to mean anything, each with what may be
+        assumed of the index `i` in its clause.
+        """
+        generic = Sym("i", Sort.INT, Kind.GHOST)
+        found: list[tuple[tuple[Term, ...], Partial]] = []
+        clauses: list[tuple[tuple[str, ...], Expr]] = [((), self.mechanism.privacy)]
+        if self.mechanism.most is not None:
+            clauses.append(((), self.mechanism.most))
+        for item in self.mechanism.inputs:
+            names = item.names if isinstance(item, Queries) else (item.name,)
+            lists = tuple(n for n in names if self.is_vector(n))
+            clauses += [(lists, item.where)] if item.where is not None else []
+            if isinstance(item, Queries):
+                kept = (item.sensitivity, item.lattice, *(item.range or ()))
+                clauses += [(lists, e) for e in kept if e is not None]
+        for lists, clause in clauses:
+            evaluator = Evaluator(InputScope(self, generic))
+            evaluator.term(clause)
+            ways = [self._where_read(n, (clause,), generic) for n in lists] or [()]
+            found += [(legal, p) for legal in ways for p in evaluator.partial]
+        return tuple(found)
+
+    @cached_property
+    def sensible(self) -> tuple[tuple[tuple[Term, ...], Term, str, Span], ...]:
+        """Conditions on the clauses themselves: (what may be assumed, condition, its text, where)."""
+        generic = Sym("i", Sort.INT, Kind.GHOST)
+        found: list[tuple[tuple[Term, ...], Term, str, Span]] = []
+        for item in self.mechanism.inputs:
+            if not isinstance(item, Queries):
+                continue
+            for name in item.names:
+                for clauses, holds, text, span in self._sensible_clauses(item, generic):
+                    found.append((self._where_read(name, clauses, generic), holds, text, span))
+        return tuple(found)
+
+    def _where_read(self, name: str, clauses: tuple[Expr, ...], index: Term) -> tuple[Term, ...]:
+        """Where facts that clauses state are used: at entries of the list if they speak of one entry at a
+        time, else whatever the list's length, 0 too.
+        """
+        return (self.legal(name, index),) if any(about_entries(c, self.inputs) for c in clauses) else ()
+
+    def _sensible_clauses(
+        self, group: Queries, index: Term
+    ) -> Iterator[tuple[tuple[Expr, ...], Term, str, Span]]:
+        if group.sensitivity is not None:
+            least = le(ZERO, self.input_term(group.sensitivity, index))
+            yield (group.sensitivity,), least, "the sensitivity is never negative", group.sensitivity.span
+        unit = step_of(group)
+        step = None if unit is None else self.input_term(unit, index)
+        if step is not None and group.lattice is not None:
+            yield (group.lattice,), lt(ZERO, step), "the lattice's step is positive", group.lattice.span
+        if group.range is None:
+            return
+        low, high = (self.input_term(e, index) for e in group.range)
+        span = group.range[0].span
+        yield group.range, le(low, high), "the range is not empty", span
+        if step is not None and unit is not None:
+            most = mul(step, fn("floor", div(high, step)))  # the greatest multiple that is not above
+            what = "a whole number" if group.lattice is None else "a multiple of the step"
+            holds = or_((and_((le(low, ZERO), le(ZERO, high))), le(low, most)))  # 0 is one, too
+            yield (*group.range, unit), holds, f"the range holds {what}", span
+
+    @cached_property
+    def claim(self) -> Term:
+        """The claimed privacy; it may depend on counts of the output."""
+        return self.input_term(self.mechanism.privacy, None)
+
+    @cached_property
+    def most(self) -> Term | None:
+        """The public bound on the claim, if there is one."""
+        bound = self.mechanism.most
+        return None if bound is None else self.input_term(bound, None)
+
+    @cached_property
+    def sizes(self) -> tuple[Term, ...]:
+        """How far an answer of each group may move, at a generic index."""
+        generic = Sym("i", Sort.INT, Kind.GHOST)
+        groups = [item for item in self.mechanism.inputs if isinstance(item, Queries)]
+        return tuple(self.size(group, generic) for group in groups)
+
+    def size(self, group: Queries, index: Term | None) -> Term:
+        """How far one answer may move: the sensitivity, or (adjacency `any`) the width of the range."""
+        if group.sensitivity is not None:
+            return self.input_term(group.sensitivity, index)
+        if group.range is None:
+            raise InternalError("answers without a range")
+        low, high = (self.input_term(e, index) for e in group.range)
+        return add(high, neg(low))
+
+    def _group_facts(self, group: Queries) -> list[Term]:
+        match group.adjacency:
+            case Adjacency.MONOTONE:
+                up, down = self.directions(group)
+                return [or_((up, down))]
+            case Adjacency.MOVED:
+                first, second = self._place(group, "down"), self._place(group, "up")
+                return [not_(and_(eq(a, b) for a, b in zip(first, second, strict=True)))]
+            case Adjacency.L1:
+                if group.sensitivity is None:
+                    raise InternalError("answers without a sensitivity")
+                totals = [_total(name) for name in group.names]
+                bound = self.input_term(group.sensitivity, None)
+                return [le(add(*totals), bound), *(le(ZERO, t) for t in totals)]
+            case Adjacency.ALL | Adjacency.ONE | Adjacency.ANY:
+                return []
+
+    def _place(self, group: Queries, label: str) -> tuple[Term, Term]:
+        """Where the (unknown) differing answer stands: which of the names, at which index."""
+        which: Term = ZERO
+        if len(group.names) > 1:
+            which = _ghost(group, f"which:{label}", Sort.INT)
+        where: Term = _ghost(group, f"place:{label}", Sort.INT) if group.vector else ZERO
+        return which, where
+
+    def directions(self, group: Queries) -> tuple[Term, Term]:
+        """For adjacency `monotone`: that all answers go up, that all go down."""
+        return _ghost(group, "up", Sort.BOOL), _ghost(group, "down", Sort.BOOL)
+
+    def place(self, name: str) -> tuple[Term, ...]:
+        """The ghost indices at which `name` may differ, for adjacency `one` and `moved`."""
+        group = self._group_of(name)
+        match group.adjacency:
+            case Adjacency.ONE:
+                return (self._place(group, "one")[1],)
+            case Adjacency.MOVED:
+                return (self._place(group, "down")[1], self._place(group, "up")[1])
+            case Adjacency.ALL | Adjacency.MONOTONE | Adjacency.L1 | Adjacency.ANY:
+                return ()
+
+    def facts(self, atom: Sym | App) -> tuple[Term, ...]:
+        """What may be assumed of one symbol that occurs in an obligation."""
+        index = atom.args[0] if isinstance(atom, App) else None
+        match atom.kind:
+            case Kind.DISTANCE if atom.name.startswith("d:") and atom.name[2:] in self.inputs:
+                return self._answer_facts(atom.name[2:], index)
+            case Kind.DATA if atom.name in self.inputs:
+                return self._value_facts(atom.name, index)
+            case Kind.RELEASE:
+                return self.released.facts(atom)
+            case Kind.PARAMETER if isinstance(atom, App) and atom.name.startswith("fun:"):
+                return ()
+            case Kind.PARAMETER if isinstance(atom, App):
+                return self._value_facts(atom.name, index)
+            case Kind.OMEGA if atom.name.startswith("out:is:") and index is not None:
+                length = Sym("out:len", Sort.INT, Kind.OMEGA)
+                return (implies(atom, and_((le(ZERO, index), lt(index, length)))),)
+            case Kind.OMEGA if isinstance(atom, Sym) and atom.name.startswith("out:"):
+                return (le(ZERO, atom),)
+            case Kind.GHOST if atom.name.startswith(("le:", "ge:")):
+                return self._order_facts(atom.name)
+            case Kind.GHOST if atom.name.startswith("prefix:") and index is not None:
+                return (
+                    le(ZERO, atom),
+                    implies(eq(index, ZERO), eq(atom, ZERO)),
+                    le(atom, _total(atom.name.removeprefix("prefix:"))),
+                )
+            case (
+                Kind.PARAMETER
+                | Kind.DATA
+                | Kind.DISTANCE
+                | Kind.NOISE
+                | Kind.EXTREMUM
+                | Kind.PLACE
+                | Kind.SUM
+                | Kind.STATE
+                | Kind.PRIMED
+                | Kind.DRIFT
+                | Kind.LEDGER
+                | Kind.UNSETTLED
+                | Kind.COUNTER
+                | Kind.GHOST
+                | Kind.OMEGA
+            ):
+                return ()
+
+    def _value_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
+        """What is declared of one value, in the runs in which it may differ; that it is a whole number its
+        symbol's sort says.
+        """
+        item = self.inputs[name]
+        sides = (False, True) if isinstance(item, Queries) else (False,)
+        said = (s for primed in sides for s in of_one(item, name, index, self.inputs, self, primed))
+        return tuple(s.holds for s in said if not isinstance(s.holds, IsInt))
+
+    def legal(self, name: str, index: Term | None) -> Term:
+        """That an index is one of the list: what reading an entry demands, and where a clause about entries
+        says something.
+        """
+        if index is None or not self.is_vector(name):
+            return TRUE
+        return and_((le(ZERO, index), lt(index, self.length(name))))
+
+    def _answer_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
+        """D ~ D' at one answer, if there is one at this index.
+
+        Clauses that do not mention `i` were shown to make sense for all parameters and lengths (`sensible`),
+        so they need no such guard: facts at an index that is not there can be met as well.
+        """
+        facts = self._adjacency_facts(name, index)
+        group = self._group_of(name)
+        clauses = (group.sensitivity, group.lattice, *(group.range or ()))
+        if not any(c is not None and about_entries(c, self.inputs) for c in clauses):
+            return facts
+        legal = self.legal(name, index)
+        return tuple(implies(legal, f) for f in facts)
+
+    def _adjacency_facts(self, name: str, index: Term | None) -> tuple[Term, ...]:
+        """D ~ D' at one answer. Each fact is the definition of the adjacency, instantiated at `index`."""
+        group = self._group_of(name)
+        d = self.distance(name, index)
+        ranges = self._value_facts(name, index)
+        if group.adjacency is Adjacency.ANY:
+            return ranges
+        if group.sensitivity is None:
+            raise InternalError("answers without a sensitivity")
+        bound = self.input_term(group.sensitivity, index)
+        within = (le(neg(bound), d), le(d, bound))
+        extra = self._joint_facts(group, name, index, d)
+        flags: tuple[Term, ...] = ()
+        if group.vector and name in self._compared:
+            flags = (
+                implies(_order_flag(name, "<="), le(ZERO, d)),
+                implies(_order_flag(name, ">="), le(d, ZERO)),
+            )
+        return (*within, *extra, *flags, *ranges)
+
+    def _joint_facts(self, group: Queries, name: str, index: Term | None, d: Term) -> tuple[Term, ...]:
+        """What the adjacency says beyond the bound on each answer."""
+        unmoved = eq(d, ZERO)
+        match group.adjacency:
+            case Adjacency.ALL | Adjacency.ANY:
+                return ()
+            case Adjacency.ONE:
+                return (or_((unmoved, self._at(group, "one", name, index))),)
+            case Adjacency.MONOTONE:
+                up, down = self.directions(group)
+                return implies(up, le(ZERO, d)), implies(down, le(d, ZERO))
+            case Adjacency.MOVED:
+                down_at, up_at = (self._at(group, label, name, index) for label in ("down", "up"))
+                return (
+                    or_((unmoved, down_at, up_at)),
+                    implies(down_at, le(d, ZERO)),
+                    implies(up_at, le(ZERO, d)),
+                )
+            case Adjacency.L1:
+                return self._l1_facts(name, index, d)
+
+    def _at(self, group: Queries, label: str, name: str, index: Term | None) -> Term:
+        which, where = self._place(group, label)
+        here = eq(which, const(group.names.index(name)))
+        return and_((here, eq(where, index))) if index is not None else here
+
+    def _l1_facts(self, name: str, index: Term | None, d: Term) -> tuple[Term, ...]:
+        """`prefix(i)` is the sum of |d| over the entries before i: it starts at 0, grows by |d|, never
+        exceeds the total.
+        """
+        size = fn("abs", d)
+        if index is None:
+            return (eq(size, _total(name)),)
+        before, after = prefix(name, index), prefix(name, add(index, const(1)))
+        return (eq(after, add(before, size)), le(ZERO, before), le(after, _total(name)))
+
+    def _order_facts(self, label: str) -> tuple[Term, ...]:
+        """If not every answer goes up, a monotone pair goes down, and conversely."""
+        name = label[3:]
+        group = self._group_of(name)
+        if group.adjacency is not Adjacency.MONOTONE:
+            return ()
+        up, down = self.directions(group)
+        rises, falls = _order_flag(name, "<="), _order_flag(name, ">=")
+        return (implies(up, rises), implies(down, falls), or_((up, down)))
+
+    @cached_property
+    def _compared(self) -> frozenset[str]:
+        """The vectors that the alignment compares as a whole."""
+        found: set[str] = set()
+        for expr in expressions_in(self.mechanism):
+            if isinstance(expr, nodes.Compare):
+                match expr.left, expr.right:
+                    case nodes.Name(ident=a), nodes.Name(ident=b) if a == b and self.is_vector(a):
+                        found.add(a)
+        return frozenset(found)
+
+    def pairwise(self, found: list[App]) -> list[Term]:
+        """Facts about two indices at once: prefix sums grow with the index."""
+        sums = [a for a in found if a.name.startswith("prefix:")]
+        return [
+            implies(le(a.args[0], b.args[0]), le(a, b))
+            for a in sums
+            for b in sums
+            if a != b and a.name == b.name
+        ]
+
+
+def _ghost(group: Queries, label: str, sort: Sort) -> Sym:
+    return Sym(f"{label}:{','.join(group.names)}", sort, Kind.GHOST)
+
+
+def _order_flag(name: str, op: str) -> Sym:
+    return Sym(f"{'le' if op == '<=' else 'ge'}:{name}", Sort.BOOL, Kind.GHOST)
+
+
+def _total(name: str) -> Sym:
+    return Sym(f"total:{name}", Sort.REAL, Kind.GHOST)
+
+
+def count_of(tag: str | None) -> Sym:
+    """How many records the output has, of a tag or in all."""
+    return Sym("out:len" if tag is None else f"out:count:{tag}", Sort.INT, Kind.OMEGA)
+
+
+def prefix(name: str, index: Term) -> Term:
+    """The sum of |q'[j] - q[j]| over j < index."""
+    return App(f"prefix:{name}", (index,), Sort.REAL, Kind.GHOST)
+
+
+def seen(place: Term, index: Term) -> Term:
+    """1 where the differing answer stands before `index`, else 0."""
+    return ite(lt(place, index), const(1), ZERO)
+
+
+@dataclass(frozen=True)
+class InputScope:
+    """Names inside `sensitivity`, `where`, `lattice` and `range`: inputs, and `i` for the index at hand."""
+
+    theory: Theory
+    index: Term | None
+    side: bool = False
+
+    def name(self, ident: str, primed: bool, span: Span) -> Term:
+        item = self.theory.inputs.get(ident)
+        if item is None:
+            if ident != "i":
+                raise InternalError("an input clause cannot mention this name")
+            return self.index if self.index is not None else Sym("i", Sort.INT, Kind.GHOST)
+        if isinstance(item, Queries):
+            return self.theory.answer(ident, None, primed or self.side)
+        return self.theory.parameter(ident)
+
+    def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
+        return self.theory.entry(base, index, primed or self.side), self.theory.legal(base, index)
+
+    def length(self, base: str) -> Term:
+        return self.theory.length(base)
+
+    def ordered(self, left: str, op: str) -> Term | None:
+        return None
+
+    def omega(
+        self, expr: nodes.OutIs | nodes.OutField | nodes.OutCount, index: Term | None
+    ) -> tuple[Term, Term]:
+        """Only the claim speaks of the output, by counts."""
+        if not isinstance(expr, nodes.OutCount):
+            raise InternalError("an input clause cannot mention what records hold")
+        return count_of(expr.tag), TRUE
+
+    def applied(self, function: str, args: list[Term]) -> Term:
+        return self.theory.applied(function, args)
+
+    def member(self, selection: str, index: Term) -> Term:
+        raise InternalError("an input clause cannot mention a selection")
+
+    def gathered(self, expr: nodes.Gather, meaning: Gathered) -> tuple[Term, Term]:
+        raise UnsupportedError(expr.span, "a maximum over a set in an input clause")
