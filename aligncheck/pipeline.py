@@ -114,6 +114,7 @@ def _certified(
             proof, proven = judge_in_full(form.mechanism, form.source, deadline, search=False)
         if not isinstance(proof, Verified):
             return replace(done, problem=_problem(proof, form))
+        proof = _with_witness(proof, proven)
         sections = certificate_of(
             verified.mechanism, source, mode, replace(form, mechanism=proof.mechanism), proven
         )
@@ -125,6 +126,15 @@ def _certified(
     except ProofError as error:
         return replace(done, problem=f"the proof has no certificate: {error}", proved=True)
     return replace(done, form=proof, sections=sections)
+
+
+def _with_witness(verified: Verified, proven: tuple[Proven, ...]) -> Verified:
+    """What was verified, with a witness that the kernel accepts, if one is found."""
+    from aligncheck.kernel.verdict import Accepted
+    from aligncheck.search.witness.fit import witnesses
+
+    witness, answer = witnesses(proven, small=False)
+    return replace(verified, witness=witness, accepted=answer) if isinstance(answer, Accepted) else verified
 
 
 def _problem(verdict: Verdict, form: Form) -> str:

@@ -16,6 +16,8 @@ from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 
 if TYPE_CHECKING:
+    from aligncheck.kernel.verdict import Accepted
+    from aligncheck.kernel.witness import Witness
     from aligncheck.language.syntax.nodes import Mechanism
     from aligncheck.meaning.density import Weighed
     from aligncheck.meaning.exact import Number
@@ -130,11 +132,14 @@ class Verified:
     written.
 
     It says nothing about floating point, side channels, or whether the declared sensitivity is right.
+    `accepted` is what the kernel decided of the mechanism with `witness`, which holds those of its callees.
     """
 
     mechanism: Mechanism
     conditions: tuple[ConditionReport, ...]
     proof: Proof
+    witness: Witness | None = None
+    accepted: Accepted | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from aligncheck.judge import Proven
-from aligncheck.kernel.decide import Kernel
+from aligncheck.kernel.decide import Kernel, decide
 from aligncheck.kernel.form import well_formed
 from aligncheck.kernel.logic import Decider, Fact
 from aligncheck.kernel.logic import Kind as FactKind
@@ -124,6 +124,19 @@ def fitted(spec: n.Mechanism, witness: Witness, rounds: int = 200) -> tuple[Witn
     return witness, answer
 
 
+def first_accepted(
+    spec: n.Mechanism, witness: Witness, rounds: int = 20
+) -> tuple[Witness, Accepted | Rejected]:
+    """The witness without the lines that the kernel does not accept, and its answer."""
+    answer = decide(spec, witness)
+    for _ in range(rounds):
+        if isinstance(answer, Accepted) or answer.line is None:
+            break
+        witness = without(witness, {answer.line})
+        answer = decide(spec, witness)
+    return witness, answer
+
+
 def all_lines(witness: Witness) -> Iterator[Line]:
     """Every line of a witness; those of both runs are numbered after the early ones."""
     for k, loop in enumerate(witness.loops):
@@ -144,12 +157,15 @@ def without(witness: Witness, lines: set[Line]) -> Witness:
     return replace(witness, loops=tuple(loops))
 
 
-def witnesses(proven: Sequence[Proven]) -> tuple[Witness, Accepted | Rejected]:
-    """The fitted witness for the last of what was proved; what it calls stands before it."""
+def witnesses(proven: Sequence[Proven], small: bool = True) -> tuple[Witness, Accepted | Rejected]:
+    """A witness for the last of what was proved, which what it calls stands before, and the kernel's answer;
+    if `small`, without the lines that no proof needs.
+    """
+    fit = fitted if small else first_accepted
     known: dict[str, Witness] = {}
     for one in proven[:-1]:
-        known[one.mechanism.name] = fitted(one.mechanism, _guess(one, known))[0]
-    return fitted(proven[-1].mechanism, _guess(proven[-1], known))
+        known[one.mechanism.name] = fit(one.mechanism, _guess(one, known))[0]
+    return fit(proven[-1].mechanism, _guess(proven[-1], known))
 
 
 def _guess(one: Proven, known: dict[str, Witness]) -> Witness:
