@@ -20,8 +20,8 @@ from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
 PYTHON = (sys.executable,)
-BRANCHES = (2, 4, 8, 16)
-DRAWS = (1, 2, 4, 8)
+BRANCHES = (2, 4, 8, 16, 32)
+DRAWS = (1, 2, 4, 8, 16, 32)
 
 
 def main() -> None:

@@ -103,6 +103,16 @@ def test_costs_by_the_programs_own_counters() -> None:
     assert expected in offered(analysis, "costs")
 
 
+@pytest.mark.parametrize("draws", [1, 4, 8])
+def test_costs_of_a_round_with_many_draws(draws: int) -> None:
+    analysis = paths_of(
+        "for i, x in q:\n" + "\n".join(f"  xi{n}[i] ~ Lap(1/eps)" for n in range(draws)) + "\n  emit done",
+        "\n".join(f"xi{n}[i] += 1" for n in range(draws)),
+    )
+    cost, i = analysis.cuts[1].fresh["#cost"].left, symbol(analysis, "i@1")
+    assert canonical(le(cost, mul(const(draws), EPS, i))) in offered(analysis, "costs")
+
+
 @pytest.mark.parametrize("stage", ["values", "equal_distances", "bounded_distances", "costs"])
 def test_candidates_speak_of_the_loop_head_alone(stage: str) -> None:
     """No noise, no answer of a round: those are other numbers in the next round."""

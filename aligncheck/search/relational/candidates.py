@@ -94,6 +94,8 @@ from aligncheck.search.relational.theory import prefix
 
 LIMIT = 400
 """At most so many candidates for one loop; templates come in order of usefulness."""
+_COMBINED = 4
+"""Of so many draws that a round moves, all sizes are combined."""
 
 
 @dataclass(frozen=True)
@@ -594,12 +596,16 @@ class Pool:
         return found[:8]
 
     def _options(self, events: list[Drawing], path: Path) -> list[Term]:
-        choices = []
+        choices: list[list[Term]] = []
         for event in events:
             rate = event.left.inverse_alpha
-            sizes = self.shift_sizes(event.shift, path)
-            choices.append([mul(s, rate) for s in sizes] or [ZERO])
-        combined = [add(*parts) for parts in product(*choices)] if len(choices) <= 4 else []
+            sizes = [mul(s, rate) for s in self.shift_sizes(event.shift, path)]
+            choices += [sizes] if sizes and sizes != [ZERO] else []
+        if len(choices) <= _COMBINED:
+            combined = [add(*parts) for parts in product(*choices)]
+        else:  # the draws of a round mostly move alike: the first size of each, the second of each, ...
+            most = max(len(sizes) for sizes in choices)
+            combined = [add(*(sizes[min(k, len(sizes) - 1)] for sizes in choices)) for k in range(most)]
         return _distinct(c for c in combined if not _noisy(c))[:8] or [ZERO]
 
     @cached_property
@@ -622,12 +628,20 @@ class Pool:
 
     def _truths(self, path: Path) -> dict[Term, Term]:
         """What a path decides about ω and its tests, also said with the loop's own index."""
-        table = _decided(path)
-        out = self.cut.fresh.get(OUT)
-        if out is not None:
-            for clock in self._record_clocks:
-                table |= {substitute(t, {out.left: clock}): v for t, v in table.items()}
-        return table
+        known = self._truths_of.get(id(path))
+        if known is None:
+            known = _decided(path)
+            out = self.cut.fresh.get(OUT)
+            if out is not None:
+                for clock in self._record_clocks:
+                    known |= {substitute(t, {out.left: clock}): v for t, v in known.items()}
+            self._truths_of[id(path)] = known
+        return known
+
+    @cached_property
+    def _truths_of(self) -> dict[int, dict[Term, Term]]:
+        """By path, each of which the analysis keeps alive."""
+        return {}
 
     def resolved(self, shift: Term, path: Path) -> Term:
         """A shift with the tests decided that its path decides."""
@@ -636,9 +650,7 @@ class Pool:
 
     def shift_sizes(self, shift: Term, path: Path) -> list[Term]:
         """Public bounds on |shift|: for each case the constant part, the sensitivities, their sum."""
-        shift = _simplified(
-            substitute(_simplified(substitute(shift, self._truths(path))), self._truths(path))
-        )
+        shift = self.resolved(shift, path)
         found: list[Term] = []
         for leaf in _cases(shift):
             found += self._leaf_sizes(leaf)
