@@ -11,7 +11,7 @@ from aligncheck.kernel.calls import Callee
 from aligncheck.kernel.evaluate import EXP, LN, LOG2
 from aligncheck.kernel.form import well_formed, well_formed_witness
 from aligncheck.kernel.inputs import Inputs
-from aligncheck.kernel.logic import Decider, Fact, Kind
+from aligncheck.kernel.logic import Confirm, Decider, Fact, Kind
 from aligncheck.kernel.run import Exits
 from aligncheck.kernel.sorts import Sorting
 from aligncheck.kernel.state import Mode, Path, Scope
@@ -22,15 +22,15 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in
 
 
-def decide(spec: n.Mechanism, witness: Witness) -> Accepted | Rejected:
+def decide(spec: n.Mechanism, witness: Witness, confirm: Confirm | None = None) -> Accepted | Rejected:
     """Whether every condition of the theorem in docs/kernel.md holds for the spec, for all inputs that it
     declares.
 
     `spec` may be any value at all: what is no spec is rejected. The witness says where to look; nothing in it
-    is believed.
+    is believed. `confirm` is asked about every answer of Z3 on which the decision rests.
     """
     try:
-        kernel = Kernel(well_formed(spec), well_formed_witness(witness), Decider())
+        kernel = Kernel(well_formed(spec), well_formed_witness(witness), Decider(confirm))
         return kernel.judged()
     except Reject as refusal:
         return refusal.answer
@@ -43,7 +43,8 @@ class Kernel(Inputs):
 
     def accepted(self, spec: n.Mechanism, witness: Witness) -> Callee:
         """Judges a callee by itself; then gives it symbols among those of the caller. Raises Reject."""
-        Kernel(well_formed(spec), well_formed_witness(witness), Decider()).judged()
+        alone = Decider(self.decider.confirm)
+        Kernel(well_formed(spec), well_formed_witness(witness), alone).judged()
         inner = Kernel(spec, witness, self.decider, self.symbols)
         inner.rules, path = self.rules, Path()
         inner.prepare_inputs(path)

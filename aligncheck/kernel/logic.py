@@ -12,7 +12,7 @@ TWIN   true of any second run on D that the alignment takes to the same run on D
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import product
@@ -43,6 +43,11 @@ class Fact:
     variables: tuple[Term, ...] = ()
 
 
+Confirm: TypeAlias = Callable[[Sequence[Term], bool, str], bool]
+"""Asked about each answer of Z3 on which a decision rests: formulas, whether they can be true together, and
+what is decided. Where it does not agree, nothing is decided: so another solver has its say.
+"""
+
 Place: TypeAlias = tuple[int, int]
 """A function symbol (its id) and the number of one of its arguments."""
 
@@ -71,6 +76,7 @@ class Decider:
     not depend on its heuristics for them.
     """
 
+    confirm: Confirm | None = None
     asked: int = 0
     steps: int = 0
     _relaxed: Relaxed = field(default_factory=Relaxed)
@@ -78,9 +84,11 @@ class Decider:
         default_factory=dict
     )
 
-    def follows(self, facts: Sequence[Fact], goal: Term) -> int | None:
-        """The steps of a proof of the goal from the facts; None where none was found."""
-        if z3.is_true(z3.simplify(goal)):
+    def follows(self, facts: Sequence[Fact], goal: Term, about: str = "") -> int | None:
+        """The steps of a proof of the goal from the facts; None where none was found. `about` says in words
+        what is asked.
+        """
+        if z3.is_true(z3.simplify(goal)) and self._confirmed([z3.Not(goal)], False, about):
             return 0
         self.asked += 1
         ground = [f.formula for f in facts if not f.variables]
@@ -93,34 +101,38 @@ class Decider:
             hypotheses = found[rounds]
             if near:
                 hypotheses = self._closest(hypotheses, goal)
-            proved, steps = self._ask(hypotheses, goal, limit, relaxed)
+            proved, steps = self._ask(hypotheses, goal, limit, relaxed, about)
             spent += steps
             if proved:
                 return spent
         return None
 
-    def _ask(self, hypotheses: Iterable[Term], goal: Term, limit: int, relaxed: bool) -> tuple[bool, int]:
+    def _ask(
+        self, hypotheses: Iterable[Term], goal: Term, limit: int, relaxed: bool, about: str
+    ) -> tuple[bool, int]:
         if relaxed:
             hypotheses, goal = [self._relaxed.of(h) for h in hypotheses], self._relaxed.of(goal)
         solver = z3.Solver(ctx=goal.ctx)
         solver.set("rlimit", limit)
         solver.set("random_seed", 0)
-        for h in hypotheses:
-            solver.add(h)
-        solver.add(z3.Not(goal))
-        answer = solver.check()
+        formulas = [*hypotheses, z3.Not(goal)]
+        solver.add(*formulas)
+        proved = solver.check() == z3.unsat
         total = int(solver.statistics().get_key_value("rlimit count"))
         steps, self.steps = total - self.steps, total  # Z3 counts for the whole context
-        return answer == z3.unsat, steps
+        return proved and self._confirmed(formulas, False, about), steps
 
     def satisfiable(self, facts: Iterable[Fact], values: Sequence[Term], ctx: Any) -> bool:
         """Whether Z3 finds a model of all facts (of general ones as quantified formulas) and of `values`."""
         solver = z3.Solver(ctx=ctx)
         solver.set("rlimit", ATTEMPTS[-1][-1])
-        for fact in facts:
-            solver.add(z3.ForAll(list(fact.variables), fact.formula) if fact.variables else fact.formula)
-        solver.add(*values)
-        return bool(solver.check() == z3.sat)
+        general = [z3.ForAll(list(f.variables), f.formula) if f.variables else f.formula for f in facts]
+        formulas = [*general, *values]
+        solver.add(*formulas)
+        return bool(solver.check() == z3.sat) and self._confirmed(formulas, True, "the declarations")
+
+    def _confirmed(self, formulas: Sequence[Term], satisfiable: bool, about: str) -> bool:
+        return self.confirm is None or self.confirm(formulas, satisfiable, about)
 
     # --- which hypotheses ---------------------------------------------------------------------------------
 

@@ -129,7 +129,7 @@ class World:
     def _decide(
         self, facts: list[Fact], condition: str, place: Span, sentence: str, goal: Term, line: Line | None
     ) -> None:
-        steps = self.decider.follows(facts, goal)
+        steps = self.decider.follows(facts, goal, f"{condition}: {sentence}")
         if steps is None:
             raise Reject(condition, place, f"not shown: {sentence}", line)
         self.decided(condition, place, sentence, steps)

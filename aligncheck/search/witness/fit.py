@@ -31,10 +31,10 @@ class Traced(Decider):
         self.used: dict[int, set[Line | None]] = {}
 
     def _ask(
-        self, hypotheses: Iterable[Formula], goal: Formula, limit: int, relaxed: bool
+        self, hypotheses: Iterable[Formula], goal: Formula, limit: int, relaxed: bool, about: str
     ) -> tuple[bool, int]:
         hypotheses = list(hypotheses)
-        proved, steps = super()._ask(hypotheses, goal, limit, relaxed)
+        proved, steps = super()._ask(hypotheses, goal, limit, relaxed, about)
         if proved:
             for h in self._core(hypotheses, goal, limit, relaxed):
                 self.used.setdefault(h.get_id(), set()).add(self.line)
