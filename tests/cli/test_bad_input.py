@@ -74,17 +74,14 @@ def document_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[in
 
 
 def test_every_kind_of_bad_input(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    start = time.monotonic()
     status, results = document_of(capsys, ".")
     assert status == 2
-    assert time.monotonic() - start < len(BAD), "about a second for each, were they checked alone"
     assert results.keys() == BAD.keys()
     for name, (_, code, line, column) in BAD.items():
         result = results[name]
         assert result["verdict"] == "ERROR", name
         diagnostic = result["diagnostic"]
         assert (diagnostic["code"], diagnostic["line"], diagnostic["column"]) == (code, line, column), name
-        assert result["seconds"] < 1, name
 
 
 @pytest.mark.parametrize(

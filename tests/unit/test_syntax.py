@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from aligncheck.language.diagnostics import SpecError
-from aligncheck.language.source import Source, Span
+from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.layout import layout
+from aligncheck.language.syntax.grammar import grammar
 from aligncheck.language.syntax.parse import parse
-from aligncheck.language.syntax.tables import kept_text
 from aligncheck.language.syntax.unparse import unparse, unparse_expr
 
 PROJECT = Path(__file__).parents[2]
@@ -549,55 +547,32 @@ def test_numbers_that_are_no_decimals() -> None:
 # --- the parser's own parts ---------------------------------------------------------------------------------
 
 
-def test_the_tables_belong_to_the_grammar() -> None:
-    """After a change of the grammar: `python -m aligncheck.language.syntax.tables`."""
-    assert (PROJECT / "aligncheck/language/syntax/tables.json").read_text("utf-8") == kept_text()
+def test_the_parser_is_kept_and_made_anew_where_it_does_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    kept = tmp_path / "aligncheck" / "grammar"
+    grammar.__wrapped__()
+    good = kept.read_bytes()
+    for bad in (b"", b"no parser\n", good[: len(good) // 2]):
+        kept.write_bytes(bad)
+        assert grammar.__wrapped__().parse_interactive().accepts() == {"MECHANISM"}
+        assert kept.read_bytes() != bad
 
 
-def test_every_node_has_a_rule_of_its_name() -> None:
-    grammar = (PROJECT / "aligncheck/language/syntax/grammar.lark").read_text("utf-8")
-    rules = set(re.findall(r"^\??([a-z_]+):", grammar, re.MULTILINE)) | set(
-        re.findall(r"-> ([a-z_]+)", grammar)
-    )
-    spread = {
-        # An input is known by its sort, which the rule does not see.
-        "parameter": "declaration",
-        "public_vector": "declaration",
-        "queries": "declaration",
-        # Parts of another node's rule.
-        "branch": "branches",
-        "case": "cases",
-        "over_queries": "for_queries",
-        "over_range": "for_range",
-        "for": "for_queries",
-        "emit_field": "argument",
-        # A draw is known by its family, which the rule does not see.
-        "logistic": "sample",
-    }
-    for node in n.Node.__subclasses__():
-        name = re.sub(r"(?<!^)(?=[A-Z])", "_", node.__name__).lower()
-        assert {name, f"{name}_", spread.get(name)} & rules, f"no rule makes {node.__name__}"
+def test_nothing_is_read_from_a_folder_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "aligncheck").mkdir()
+    (tmp_path / "aligncheck").chmod(0o777)
+    grammar.__wrapped__()
+    assert not list((tmp_path / "aligncheck").iterdir())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "aligncheck" / "file"))
+    (tmp_path / "aligncheck" / "file").touch()
+    assert grammar.__wrapped__().parse_interactive().accepts() == {"MECHANISM"}, "where none can be kept"
 
 
-def test_lexemes_cover_the_text() -> None:
-    text = (PROJECT / "specs/adaptive_svt.dp").read_text("utf-8")
-    laid_out = layout(Source("m.dp", text))
-    end = 0
-    for lexeme in laid_out.lexemes:
-        assert end <= lexeme.start <= lexeme.end <= len(text)
-        if lexeme.type in ("NAME", "NUMBER"):
-            assert text[lexeme.start : lexeme.end] == lexeme.text
-        end = max(end, lexeme.end if lexeme.type != "DEDENT" else end)
-    assert laid_out.lexemes[-1].type == "$END"
-    depth = [{"INDENT": 1, "DEDENT": -1}.get(each.type, 0) for each in laid_out.lexemes]
-    assert sum(depth) == 0
-
-
-def test_headers_are_the_spans_of_blocks() -> None:
-    source = Source("m.dp", HEAD + "program\n  for i, x in q:\n    if x > 1:\n      break\n")
-    (loop,) = parse(source).body
-    assert isinstance(loop, n.For)
-    (branching,) = loop.body
-    assert source.text_of(loop.span) == "for i, x in q"
-    assert source.text_of(branching.span) == "if x > 1"
-    assert loop.span != Span(0, 0)
+def test_what_is_wrong_further_up_is_said_first() -> None:
+    text = "mechanism m\ninput\n    q : bool queries\nprivacy 1\nprogram\n    emit a(1 +)\n"
+    with pytest.raises(SpecError) as caught:
+        parse(Source("m.dp", text))
+    assert caught.value.diagnostic.code == "bad-sort"

@@ -1,7 +1,7 @@
-"""Parse events to AST: one method per rule of `grammar.lark`, called as soon as the rule is complete.
+"""Lark's tree to AST: one method per rule of `grammar.lark`.
 
-No tree is kept in between and nothing here recurses, so that the depth of the input cannot matter;
-`limits.py` looks at the depth of the result. A compound statement's span is its header line.
+Nothing here recurses, so that the depth of the input cannot matter; `limits.py` looks at the depth of the
+result. A compound statement's span is its header line.
 """
 
 from __future__ import annotations
@@ -131,11 +131,36 @@ def _read_as_entry(expr: n.Expr, item: str, base: str, index: str) -> n.Expr:
 
 
 class Builder:
-    """The callbacks of the parser: children are lexemes, nodes, and None for what is left out."""
+    """What each rule means: children are lexemes, nodes, and None for what is left out."""
 
     def __init__(self, source: Source, remarks: tuple[str, ...]) -> None:
         self._source = source
         self._remarks = remarks
+
+    def built(self, tree: Any) -> Any:
+        """What a complete part of the text means, children first and the earlier ones before the later ones.
+
+        Raises SpecError.
+        """
+        from lark import Tree
+
+        done: list[Any] = []
+        pending: list[tuple[Any, bool]] = [(tree, False)]
+        while pending:
+            part, ready = pending.pop()
+            if not isinstance(part, Tree):
+                done.append(part)
+            elif not ready:
+                pending.append((part, True))
+                pending.extend((child, False) for child in reversed(part.children))
+            else:
+                start = len(done) - len(part.children)
+                done[start:] = [self._meaning(part.data, done[start:])]
+        return done[0]
+
+    def _meaning(self, rule: str, children: _Children) -> Any:
+        """The parts of a rule that begins with `_` belong to the rule around it, which is not complete."""
+        return None if rule.startswith("_") else getattr(self, rule)(children)
 
     def _fault(self, code: str, message: str, span: Span, **more: Any) -> SpecError:
         return fault(self._source, code, message, span, **more)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable
+from typing import TYPE_CHECKING, Any
 
 from aligncheck.language.diagnostics import fault
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.build import Builder
+from aligncheck.language.syntax.grammar import grammar
 from aligncheck.language.syntax.layout import SECTIONS, Layout, Lexeme, layout
 from aligncheck.language.syntax.limits import check_limits
 from aligncheck.language.syntax.mistakes import diagnosis
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.read import read_source
 from aligncheck.language.syntax.sections import check_sections
-from aligncheck.language.syntax.tables import Machine, tables
+
+if TYPE_CHECKING:
+    from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 __all__ = ["parse", "read_source"]
 
@@ -53,20 +57,54 @@ def parse(source: Source) -> Mechanism:
             help="a spec begins with `mechanism NAME`",
         )
     check_sections(source, lexemes, whole=laid_out.fault is None)
-    machine = Machine(tables(), Builder(source, _remarks(laid_out, source)))
-    for position in range(len(lexemes) - (laid_out.fault is not None)):
-        lexeme = _in_context(lexemes, position, machine.choices())
-        if not machine.accepts(lexeme.type):
-            raise diagnosis(source, lexemes, position, lexeme, machine.expected())
-        machine.feed(lexeme)
-    if laid_out.fault is not None:
-        raise laid_out.fault
-    mechanism: Mechanism = machine.result()
+    builder = Builder(source, _remarks(laid_out, source))
+    tree = _tree(source, laid_out, builder)
+    mechanism: Mechanism = builder.built(tree)
     check_limits(source, mechanism)
     return mechanism
 
 
-def _in_context(lexemes: tuple[Lexeme, ...], position: int, choices: Mapping[str, int]) -> Lexeme:
+def _tree(source: Source, laid_out: Layout, builder: Builder) -> Any:
+    """The tree of a whole text. Raises SpecError where it is at fault first."""
+    from lark import UnexpectedToken
+
+    lexemes, parser, fed, tree = laid_out.lexemes, grammar().parse_interactive(), [], None
+    for position in range(len(lexemes) - (laid_out.fault is not None)):
+        fed.append(_in_context(lexemes, position, parser.choices()))
+        try:
+            tree = _feed(parser, fed[-1])
+        except UnexpectedToken:
+            before = _parser_after(fed[:-1])
+            _check_parts(before, builder)
+            expected = frozenset(before.accepts())
+            raise diagnosis(source, lexemes, position, fed[-1], expected) from None
+    if laid_out.fault is not None:
+        _check_parts(parser, builder)
+        raise laid_out.fault
+    return tree
+
+
+def _feed(parser: InteractiveParser, lexeme: Lexeme) -> Any:
+    """The whole tree after the last lexeme. Lark asks a token for nothing but its type."""
+    token: Any = lexeme
+    return parser.feed_token(token)
+
+
+def _parser_after(lexemes: Iterable[Lexeme]) -> InteractiveParser:
+    """One that was fed these and no more: it may have gone on a step before it found the next one wrong."""
+    parser = grammar().parse_interactive()
+    for lexeme in lexemes:
+        _feed(parser, lexeme)
+    return parser
+
+
+def _check_parts(parser: InteractiveParser, builder: Builder) -> None:
+    """Raises SpecError for what is at fault in the parts that are complete: it stands further up."""
+    for part in parser.parser_state.value_stack:
+        builder.built(part)
+
+
+def _in_context(lexemes: tuple[Lexeme, ...], position: int, choices: Container[str]) -> Lexeme:
     """The lexeme, as a keyword where its word is one at this place."""
     lexeme = lexemes[position]
     if lexeme.type != "NAME":

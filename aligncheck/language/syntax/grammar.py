@@ -1,0 +1,39 @@
+"""The parser that Lark makes of `grammar.lark`.
+
+Lark takes a fifth of a second for it, so the result is kept in the user's own cache, under a fingerprint of
+the grammar, of Lark's version and of Python's. A file there that does not fit is made anew; where none can
+be kept, every run takes that long.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lark import Lark
+
+_GRAMMAR = Path(__file__).with_name("grammar.lark")
+
+
+@cache
+def grammar() -> Lark:
+    """The parser (LALR). Terminals are fed to it one by one: they come from `layout`."""
+    from lark import Lark
+
+    text = _GRAMMAR.read_text("utf-8")
+    return Lark(text, parser="lalr", lexer="basic", maybe_placeholders=True, cache=_kept() or False)
+
+
+def _kept() -> str | None:
+    """Where to keep it: a folder that nobody else may write to, since what is read there is believed."""
+    try:
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "aligncheck"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.stat()
+    except (OSError, RuntimeError):
+        return None
+    mine = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
+    return str(folder / "grammar") if mine else None
