@@ -168,8 +168,6 @@ class Aligner(Sets):
         """The same on the general route, where a shift may read any draw on D, in both runs on D. The order
         is nothing to it: this only says which point the alignment takes a point to.
         """
-        kept = dict(path.values)
-        path.values = {x: pair for x, pair in kept.items() if x in self.settled}
         at, late = self.index("at"), {t.decl().get_id() for each in self.late.values() for t in each}
         for x in self.noise:
             for run, mode, kind in ((0, Mode.ALIGN, Kind.WHOLE), (2, Mode.TWIN, Kind.TWIN)):
@@ -183,7 +181,6 @@ class Aligner(Sets):
                     if any(isinstance(r, Drawn) and r.run == 1 for _, r in leaves):
                         continue  # it would define aligned draws by aligned draws
                     path.fact(kind, drawn[1](at) == drawn[run](at) + shift, (at,))
-        path.values = kept
 
     def one_to_one(self, path: Path) -> None:
         """Two runs on D with one image and one output have the same draws."""

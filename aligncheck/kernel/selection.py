@@ -75,7 +75,12 @@ class Selecting(Aligner):
     def look_ahead(self, path: Path) -> None:
         """What holds of selections in complete runs; the aligned draws; then the maxima, which are functions
         of draws of the first level (shown where these draws are read).
+
+        The statements that compute these come later: of the variables they read only those have their values
+        already that are assigned once.
         """
+        kept = path.values
+        path.values = {x: pair for x, pair in kept.items() if x in self.settled}
         scope = Scope(Mode.ALIGN, self.symbols.true, self.spec.span)
         for w in self.selections.values():
             try:
@@ -99,18 +104,17 @@ class Selecting(Aligner):
                 self._late_extremum(x, g, path, run, kind, Scope(mode, self.symbols.true, g.span))
         if self.general:
             self.everywhere_in_general(path)
+        path.values = kept
         self.discharge(path)
 
     def _law_of_complete_runs(self, w: Selection, path: Path) -> None:
-        """What the selection will be, where it is computed from draws and from variables that have their only
+        """What the selection will be, where it is computed from draws and from variables that have their
         value already: every complete run executes the statement.
         """
-        settled = Path(values={x: each for x, each in path.values.items() if x in self.settled})
-        settled.ghosts, settled.facts = path.ghosts, path.facts
         scope = Scope(Mode.RELATION, self.symbols.true, w.gather.span)
         j, count = self.generic(0), w.gather.count
-        within, body, _, _ = self.opened(w.gather, j, settled, 0, scope)
-        wanted = None if count is None else self.whole_number(count, settled, 0, scope)
+        within, body, _, _ = self.opened(w.gather, j, path, 0, scope)
+        wanted = None if count is None else self.whole_number(count, path, 0, scope)
         for variables, formula in self._law(w, within, body, j, wanted):
             path.fact(Kind.WHOLE, formula, variables)
 

@@ -164,8 +164,10 @@ class Sets(Evaluator):
         """The symbols of one set: the same for the same set, since its terms say all about it."""
         s, around = self.symbols, self.around(scope, within, body)
         family = "greatest" if function in GREATEST else "least"
-        bound = self.generic(len(around))  # the index of the set, under one name wherever the set stands
-        within, body = (z3.substitute(term, (j, bound)) for term in (within, body))
+        # The index of the set, under one name wherever the set stands; none of the indices around it has it.
+        taken = {a.get_id() for a in around}
+        own = next(o for o in map(self.generic, range(len(around) + 1)) if o.get_id() not in taken)
+        within, body = (z3.substitute(term, (j, own)) for term in (within, body))
         key = (family, within.get_id(), body.get_id(), *(a.get_id() for a in around))
         if key not in self.made_sets:
             domain, role = tuple(s.INT for _ in around), Defined((within, body))
