@@ -13,6 +13,7 @@ TRUSTED: dict[str, str] = {
     "aligncheck.language.internal": "the error for what earlier stages exclude",
     "aligncheck.language.conditions": "the closed list of conditions",
     "aligncheck.language.diagnostics": "errors",
+    "aligncheck.language.families": "the noise families: supports, and how fast densities fall",
     "aligncheck.language.syntax": "the spec's text to its tree",
     "aligncheck.language.check": "names, sorts, what the output determines",
     "aligncheck.search.relational": "the program to relational paths, the declarations to facts",

@@ -15,6 +15,7 @@ from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.terms import Term, both, either, real
 from aligncheck.kernel.verdict import Reject
 from aligncheck.kernel.witness import LoopWitness
+from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in, subexpressions
 
@@ -253,7 +254,7 @@ class Looping(Calling):
 
     def _chance(self, stmt: n.While, x: str, path: Path, threshold: Term, least: Term) -> None:
         made = [(at, scale, step) for name, at, scale, step in path.made if name == x]
-        if len(made) != 1 or self.noise[x].family is n.Family.GEOMETRIC:
+        if len(made) != 1 or self.noise[x].family.row.slope is not Slope.SCALE:
             raise Reject("terminates", stmt.span, f"`{x}` is not drawn once in every round")
         at, scale, step = made[0]
         if step is not None and not self.symbols.inputs_only(step):

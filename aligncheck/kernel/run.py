@@ -19,6 +19,7 @@ from aligncheck.kernel.selection import Selecting
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.terms import Term, absolute, both, real
 from aligncheck.kernel.verdict import Reject
+from aligncheck.language.families import Lattice, Slope
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in
 
@@ -252,12 +253,11 @@ class Runner(Selecting):
     def _distribution(
         self, stmt: n.Sample, path: Path, scope: Scope
     ) -> tuple[tuple[Term, Term], Term | None]:
-        """How fast the density falls, as a quotient, and the step of its lattice. For LAPLACE(s) and its kin
-        ln f(x)/f(y) <= |x - y|/s, on a lattice as well; GEOMETRIC(1 - exp(-a)) has the ratio exp(-a) for
-        each step.
+        """How fast the density falls, as a quotient, and the step of its lattice: see `Slope` and `Lattice`.
+        With a chance 1 - exp(b) it falls by the factor exp(b) with each step, so at the rate -b.
         """
         place, x = stmt.span, stmt.name
-        wanted = 2 if stmt.family.stepped else 1
+        wanted = len(stmt.family.arguments)
         if len(stmt.args) != wanted:
             raise Reject("form", place, f"{stmt.family.value} takes {wanted} arguments")
         args = [[real(self.number(a, path, run, scope)) for run in (0, 1)] for a in stmt.args]
@@ -265,20 +265,27 @@ class Runner(Selecting):
             self.prove(path, "scales", place, f"what {x} is drawn with is positive", one > 0, (Kind.RUN,))
             path.oblige("scales", place, f"what {x} is drawn with is the same on D'", one == other)
         unit = z3.RealVal(1, self.symbols.ctx)
-        match stmt.family:
-            case n.Family.LAPLACE | n.Family.EXPONENTIAL:
-                return (unit, args[0][0]), None
-            case n.Family.DISCRETE_LAPLACE | n.Family.DISCRETE_EXPONENTIAL:
-                return (unit, args[0][0]), args[1][0]
-            case n.Family.GEOMETRIC:
+        step: Term | None
+        match stmt.family.row.lattice:
+            case Lattice.NONE:
+                step = None
+            case Lattice.WHOLE:
+                step = unit
+            case Lattice.STEP:
+                step = args[1][0]
+        match stmt.family.row.slope:
+            case Slope.SCALE:
+                return (unit, args[0][0]), step
+            case Slope.CHANCE:
                 p = args[0][0]
                 self.prove(
                     path, "scales", place, f"{x} is drawn with a probability below 1", p < 1, (Kind.RUN,)
                 )
                 power = self._exponent(p)
                 if power is None:
-                    raise Reject("language", place, "Geo takes a probability of the form 1 - exp(-a)")
-                return (-power, unit), unit
+                    text = f"{stmt.family.value} takes a probability of the form 1 - exp(-a)"
+                    raise Reject("language", place, text)
+                return (-power, unit), step
 
     def _exponent(self, p: Term) -> Term | None:
         """The b of p = 1 - exp(b)."""

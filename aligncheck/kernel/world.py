@@ -15,6 +15,7 @@ from aligncheck.kernel.symbols import Drawn, Given, Held, Rule, Symbols, Told
 from aligncheck.kernel.terms import Term, implies
 from aligncheck.kernel.verdict import Decision, Line, Reject
 from aligncheck.kernel.witness import Witness
+from aligncheck.language.families import Family
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in
@@ -27,7 +28,7 @@ class Noise:
     """
 
     name: str
-    family: n.Family
+    family: Family
     symbols: tuple[Any, ...]
     whole: tuple[Any, ...]
 

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import NoReturn, TypeAlias, TypeVar, assert_never
 
 from aligncheck.language.conditions import Condition
+from aligncheck.language.families import Family, Lattice, Slope
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
@@ -84,7 +85,7 @@ class Draw:
     name: str
     index: int | None
     value: Number
-    family: nodes.Family
+    family: Family
     args: tuple[Number, ...]
     span: Span
     loop: Loop
@@ -665,7 +666,7 @@ class DrawSite:
 
     name: str
     index: int | None
-    family: nodes.Family
+    family: Family
     args: tuple[Number, ...]
     span: Span
     environment: Mapping[str, State] = field(compare=False, repr=False)
@@ -1000,18 +1001,16 @@ def value_text(value: State) -> str:
 # --- noise ------------------------------------------------------------------------------------------------
 
 
-def _bad_scale(family: nodes.Family, args: tuple[Number, ...]) -> str | None:
+def _bad_scale(family: Family, args: tuple[Number, ...]) -> str | None:
     """Why these arguments give no distribution, or None."""
-    match family:
-        case nodes.Family.GEOMETRIC:
+    match family.row.slope:
+        case Slope.SCALE:
+            return _not_positive(family.arguments, args)
+        case Slope.CHANCE:
             (p,) = args
             if exact.sign(p) > 0 and exact.compare(p, ONE) < 0:
                 return None
             return f"the success probability is {p}, which is not between 0 and 1"
-        case nodes.Family.LAPLACE | nodes.Family.EXPONENTIAL:
-            return _not_positive(("scale",), args)
-        case nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_EXPONENTIAL:
-            return _not_positive(("scale", "step"), args)
 
 
 def _not_positive(names: tuple[str, ...], args: tuple[Number, ...]) -> str | None:
@@ -1021,32 +1020,27 @@ def _not_positive(names: tuple[str, ...], args: tuple[Number, ...]) -> str | Non
     return None
 
 
-def rate_of(family: nodes.Family, args: tuple[Number, ...]) -> Number:
-    """1/α: the cost of a shift by 1 (condition iii). For `Geo(p)`, whose masses fall by 1-p: -ln(1-p)."""
-    match family:
-        case (
-            nodes.Family.LAPLACE
-            | nodes.Family.EXPONENTIAL
-            | nodes.Family.DISCRETE_LAPLACE
-            | nodes.Family.DISCRETE_EXPONENTIAL
-        ):
+def rate_of(family: Family, args: tuple[Number, ...]) -> Number:
+    """1/α: the cost of a shift by 1 (condition iii, see `Slope`)."""
+    match family.row.slope:
+        case Slope.SCALE:
             return exact.divide(ONE, args[0])
-        case nodes.Family.GEOMETRIC:
+        case Slope.CHANCE:
             return exact.negative(exact.ln(exact.subtract(ONE, args[0])))
 
 
-def outside_support(family: nodes.Family, args: tuple[Number, ...], value: Number) -> str | None:
+def outside_support(family: Family, args: tuple[Number, ...], value: Number) -> str | None:
     """Why the value is impossible under its distribution, or None."""
     if family.one_sided and exact.sign(value) < 0:
         return f"{value} is negative, and `{family.value}` noise is not"
-    match family:
-        case nodes.Family.LAPLACE | nodes.Family.EXPONENTIAL:
+    match family.row.lattice:
+        case Lattice.NONE:
             return None
-        case nodes.Family.GEOMETRIC:
+        case Lattice.WHOLE:
             if exact.is_integer(value):
                 return None
             return f"{value} is no integer, and `{family.value}` noise is"
-        case nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_EXPONENTIAL:
+        case Lattice.STEP:
             if exact.is_multiple(value, args[1]):
                 return None
             return f"{value} is no multiple of the step {args[1]}"

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeAlias, assert_never
+from typing import Any, TypeAlias
 
 from flint import fmpq
 
+from aligncheck.language.families import Family, Slope
 from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
@@ -287,22 +288,10 @@ class Execution:
         key = statement.name, index
         if key in state.frame.draws:
             raise Faulted
-        step = fmpq(1)
-        match statement.family:
-            case nodes.Family.GEOMETRIC:
-                if not (sign(args[0]) > 0 and sign(args[0] - 1) < 0):
-                    raise Faulted
-                rate = -reals.apply("ln", 1 - args[0])
-            case nodes.Family.LAPLACE | nodes.Family.EXPONENTIAL:
-                rate = _rate(args)
-            case nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_EXPONENTIAL:
-                if len(args) > 1:
-                    step = args[1]
-                if isinstance(step, reals.Surd):
-                    never(statement, "the step of the noise is irrational")
-                rate = _rate(args) * step
-            case _:
-                assert_never(statement.family)
+        step = args[1] if statement.family.stepped else fmpq(1)
+        if isinstance(step, reals.Surd):
+            never(statement, "the step of the noise is irrational")
+        rate = _rate(statement.family, args) * step
         variable = len(state.known.noises)
         state.known.noises.append(Noise(*key, statement.family, rate, statement.span))
         state.frame.draws[key] = Affine({variable: 1 if step == 1 else step}, fmpq(0))
@@ -431,11 +420,17 @@ def _left(todo: _Todo) -> _Todo:
     return todo.rest
 
 
-def _rate(args: list[Any]) -> Any:
-    """1/scale, where scale and step are positive."""
+def _rate(family: Family, args: list[Any]) -> Any:
+    """1/α, where the arguments are legal."""
     if any(sign(argument) <= 0 for argument in args):
         raise Faulted
-    return 1 / args[0]
+    match family.row.slope:
+        case Slope.SCALE:
+            return 1 / args[0]
+        case Slope.CHANCE:
+            if sign(args[0] - 1) >= 0:
+                raise Faulted
+            return -reals.apply("ln", 1 - args[0])
 
 
 def _left_out(state: State, expr: nodes.Gather) -> int | None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from typing import Any, assert_never
+from typing import Any
 
 from flint import arb, ctx, fmpq
 
-from aligncheck.language.syntax import nodes
 from aligncheck.meaning import exact
 from aligncheck.refutation.elimination import Elimination, Form, Tangled
 from aligncheck.refutation.execution import Way
@@ -96,9 +95,9 @@ class Integration:
         scale: Coefficient = 1
         for chosen in way.chosen:
             scale = scale * self._weight(chosen)
-        restricted, logistic = split(way)
-        for noise, interval in logistic:
-            scale = scale * self._logistic(noise, interval)
+        restricted, alone = split(way)
+        for noise, interval in alone:
+            scale = scale * self._alone(noise, interval)
         for part in components(self.part(way, restricted)):
             try:
                 found = self._integral(part)
@@ -139,21 +138,16 @@ class Integration:
         calculus = self.calculus
         up, down = calculus.rate(noise.rate), calculus.rate(-noise.rate)
         fall = calculus.exp(down, fmpq(1))
-        match noise.family:
-            case nodes.Family.LAPLACE:
-                height, sides, zero = calculus.number(noise.rate / 2), 2, fmpq(0)
-            case nodes.Family.EXPONENTIAL:
-                height, sides, zero = calculus.number(noise.rate), 1, fmpq(0)
-            case nodes.Family.GEOMETRIC | nodes.Family.DISCRETE_EXPONENTIAL:
-                height, sides, zero = 1 - fall, 1, 0
-            case nodes.Family.DISCRETE_LAPLACE:
-                height, sides, zero = (1 - fall) / (1 + fall), 2, 0
-            case None:
-                raise NotComputable("logistic noise meets other noise", noise.span)
-            case _:
-                assert_never(noise.family)
+        if noise.alone:
+            raise NotComputable("noise whose density is no exponential meets other noise", noise.span)
+        if noise.lattice:
+            zero: fmpq | int = 0
+            height = 1 - fall if noise.one_sided else (1 - fall) / (1 + fall)
+        else:
+            zero = fmpq(0)
+            height = calculus.number(noise.rate if noise.one_sided else noise.rate / 2)
         right = Piece(zero, {(down, 0): height})
-        left = Piece(zero, {(up, 0): height}) if sides == 2 else None
+        left = None if noise.one_sided else Piece(zero, {(up, 0): height})
         return Piecewise((zero,), (left, right), not noise.lattice)
 
     def _weight(self, chosen: Chosen) -> Coefficient:
@@ -167,15 +161,16 @@ class Integration:
             return 1 / sympy.Add(*(sympy.exp(to_expr(log - own)) for log in chosen.logs))
         return 1 / sum((to_ball(log - own).exp() for log in chosen.logs), arb(0))
 
-    def _logistic(self, noise: Noise, interval: Interval) -> Coefficient:
-        """The probability of an interval, given that the number is above its bound."""
+    def _alone(self, noise: Noise, interval: Interval) -> Coefficient:
+        """The probability of an interval, given that the number is above its bound, if it has one."""
         if self.calculus.symbolic:
-            raise NotComputable("no formula for logistic noise", noise.span)
+            raise NotComputable("no formula for this noise", noise.span)
         low, high = interval
+        location = fmpq(0) if noise.location is None else noise.location
 
         def above(at: Any) -> Any:
             """P(the number is above `at`)."""
-            return 1 / (1 + to_ball((at - noise.location) * noise.rate).exp())
+            return noise.tail(to_ball((at - location) * noise.rate))
 
         upper = arb(1) if low is None else above(low)
         lower = arb(0) if high is None else above(high)
@@ -183,14 +178,14 @@ class Integration:
 
 
 def split(way: Way) -> tuple[dict[Form, Interval], list[tuple[Noise, Interval]]]:
-    """The intervals without those of logistic variables, and these."""
+    """The intervals without those of noise that is measured alone, and these."""
     restricted: dict[Form, Interval] = {}
-    logistic = []
+    alone = []
     for form, interval in way.restricted.items():
         if interval == (None, None):
             continue
-        if len(form) == 1 and way.noises[form[0][0]].family is None:
-            logistic.append((way.noises[form[0][0]], interval))
+        if len(form) == 1 and way.noises[form[0][0]].alone:
+            alone.append((way.noises[form[0][0]], interval))
         else:
             restricted[form] = interval
-    return restricted, logistic
+    return restricted, alone

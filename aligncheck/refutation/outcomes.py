@@ -106,9 +106,9 @@ class Density:
 
 def density_of(integration: Integration, way: Way, value: Affine, check: Check) -> Density | None:
     """The density of an affine number in one way; None where the way is impossible. Raises `Tangled`."""
-    restricted, logistic = split(way)
-    if logistic or any(way.noises[v].family is None for v in value.coefficients):
-        raise Tangled("logistic noise")
+    restricted, alone = split(way)
+    if alone or any(way.noises[v].alone for v in value.coefficients):
+        raise Tangled("noise without a density that integrates")
     factors, kinds = integration.part(way, restricted, value.coefficients).factors()
     form, by = scaled(value.coefficients, lambda v: way.noises[v].lattice)
     elimination = Elimination(integration.calculus, check)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
 
+from aligncheck.language.families import Lattice
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.meaning import exact
@@ -229,17 +230,18 @@ class _Noise:
         return self._random.choice(_SIZES) * self._loud
 
     def _fresh(self, site: DrawSite) -> Number:
-        match site.family:
-            case nodes.Family.GEOMETRIC:
-                return Fraction(abs(self._size()))
-            case nodes.Family.DISCRETE_LAPLACE:
-                return exact.multiply(Fraction(self._size()), site.args[1])
-            case nodes.Family.DISCRETE_EXPONENTIAL:
-                return exact.multiply(Fraction(abs(self._size())), site.args[1])
-            case nodes.Family.LAPLACE | nodes.Family.EXPONENTIAL:
-                scale = site.args[0] if isinstance(site.args[0], Fraction) else _rounded(site.args[0])
-                size = self._size() + Fraction(self._random.randint(1, _JITTER), 4 * _JITTER)
-                return scale * (abs(size) if site.family.one_sided else size)
+        size = Fraction(self._size())
+        if not site.family.discrete:
+            size += Fraction(self._random.randint(1, _JITTER), 4 * _JITTER)
+        if site.family.one_sided:
+            size = abs(size)
+        match site.family.row.lattice:
+            case Lattice.NONE:
+                return size * (site.args[0] if isinstance(site.args[0], Fraction) else _rounded(site.args[0]))
+            case Lattice.WHOLE:
+                return size
+            case Lattice.STEP:
+                return exact.multiply(size, site.args[1])
 
     def _by_density(self, statement: ByDensity, scope: Scope) -> Number:
         if isinstance(statement, nodes.Choose):

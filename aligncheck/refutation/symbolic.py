@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from flint import fmpq
 
+from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes
 from aligncheck.refutation.elimination import Form, scaled, simple
 from aligncheck.refutation.probability import NotComputable
@@ -175,11 +176,21 @@ class Noise:
 
     name: str
     index: int | None
-    family: nodes.Family | None
+    family: Family | None
     rate: Real
     span: Any = field(compare=False)
     location: Real | None = None
     low: Real | None = None
+
+    @property
+    def alone(self) -> bool:
+        """Whether only the probabilities of its intervals have closed forms, not those of sums with it."""
+        return self.family is None or not self.family.exponential
+
+    def tail(self, x: Any) -> Any:
+        """P(the number is above x) in scales from its location, of such noise."""
+        known = None if self.family is None else self.family.row.tail
+        return 1 / (1 + x.exp()) if known is None else known(x)
 
     @property
     def lattice(self) -> bool:

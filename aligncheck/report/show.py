@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from rich.console import RenderableType
 from rich.text import Text
 
+from aligncheck.language.families import SPELLINGS
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.unparse import unparse_expr, unparse_shift
@@ -21,9 +22,7 @@ _STATEMENTS = re.compile(
 _DECLARED = re.compile(
     "real|int|bool|vector|query|queries|sensitivity|adjacency|lattice|range|all|one|monotone|moved|l1|any"
 )
-_FAMILIES = re.compile(
-    "Lap|Exp|Geo|DLap|DExp|DiscreteExponential|Laplace|Exponential|Geometric|DiscreteLaplace|Choose|Logistic"
-)
+_FAMILIES = frozenset((*SPELLINGS, "Choose", "Logistic"))
 _TOKEN = re.compile(
     r"""
       (?P<comment> \#.* )
@@ -137,7 +136,7 @@ def _style(found: re.Match[str], line: str, noise: frozenset[str]) -> str:
             return "magenta"
         case "word" if ":" in before and _DECLARED.fullmatch(word):
             return "blue"
-        case "word" if "~" in before and _FAMILIES.fullmatch(word):
+        case "word" if "~" in before and word in _FAMILIES:
             return "bold blue"
         case "word" if word in noise:
             return "bold green"

@@ -16,7 +16,6 @@ from aligncheck.language.syntax.nodes import (
     Binary,
     Call,
     Expr,
-    Family,
     Gather,
     Indices,
     Mechanism,
@@ -159,13 +158,8 @@ def _continuous(mechanism: Mechanism) -> Mechanism:
     def statement(s: Stmt) -> Stmt:
         if not isinstance(s, Sample):
             return s
-        match s.family:
-            case Family.DISCRETE_LAPLACE:
-                return replace(s, family=Family.LAPLACE, args=s.args[:1])
-            case Family.DISCRETE_EXPONENTIAL:
-                return replace(s, family=Family.EXPONENTIAL, args=s.args[:1])
-            case Family.LAPLACE | Family.EXPONENTIAL | Family.GEOMETRIC:
-                return s
+        continuous = s.family.on_reals
+        return s if continuous is None else replace(s, family=continuous, args=s.args[:1])
 
     inputs = tuple(
         replace(item, sort=nodes.Sort.REAL, lattice=None) if isinstance(item, Queries) else item

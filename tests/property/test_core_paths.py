@@ -24,7 +24,6 @@ from aligncheck.meaning import exact
 from aligncheck.meaning.interpreter import Assigned, Draw, Finished, Input, Run, Scope, number_of
 from aligncheck.meaning.replay import Replay
 from aligncheck.search.obligations.obligation import run_on_d, run_on_d_prime
-from aligncheck.search.relational.noise import MARKS
 from aligncheck.search.relational.paths import COST, Path, TooManyPathsError, Unroll, unrolled
 from aligncheck.search.relational.terms import Kind, Sort, Sym, Term
 from aligncheck.search.relational.theory import Grounding, Theory
@@ -112,8 +111,7 @@ def world_of(spec: Mechanism, done: Replay) -> World:
     parameters, left, right = (
         dict(x) for x in (done.scenario.parameters, done.scenario.data, done.scenario.data_prime)
     )
-    marks = dict(MARKS)
-    drawn = {(d.name + marks[d.family], d.index): _steps(d) for d in done.run_d.draws}
+    drawn = {(d.name + d.family.row.mark, d.index): _steps(d) for d in done.run_d.draws}
     symbols: dict[Term, Fraction | bool] = {}
     output = done.run_d.output
 

@@ -29,17 +29,6 @@ class Gap:
     one_sided: bool
 
 
-def _one_sided(family: nodes.Family) -> bool | None:
-    """None for noise for whose gaps there are no estimates."""
-    match family:
-        case nodes.Family.LAPLACE:
-            return False
-        case nodes.Family.EXPONENTIAL:
-            return True
-        case nodes.Family.GEOMETRIC | nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_EXPONENTIAL:
-            return None
-
-
 def released_gaps(mechanism: nodes.Mechanism) -> Mapping[int, Gap]:
     """The gap that an `emit` releases (of several the first), by the `id` of the `Emit` node."""
     reader = _Reader.of(mechanism)
@@ -108,18 +97,16 @@ class _Reader:
             return None
         answer, threshold = draws[1], draws[-1]
         scales = (answer.args[0], threshold.args[0])
-        one_sided = _one_sided(answer.family)
-        if (
-            one_sided is None
-            or answer.family is not threshold.family
-            or not all(map(self._is_public, scales))
-        ):
+        estimated = answer.family.exponential and not answer.family.discrete
+        if not estimated or answer.family is not threshold.family or not all(map(self._is_public, scales)):
             return None
         added: nodes.Expr | None = None
         for part in sorted(parts, key=lambda part: part.sign):  # what is subtracted in the gap comes first
             if part.what is not None and not isinstance(part.what, nodes.Sample):
                 added = _sum(added, -part.sign, part.what)
-        return Gap(field, nodes.Number(Fraction(0)) if added is None else added, *scales, one_sided)
+        return Gap(
+            field, nodes.Number(Fraction(0)) if added is None else added, *scales, answer.family.one_sided
+        )
 
     def _parts(self, expr: nodes.Expr, sign: int) -> Iterator[_Part]:
         if self._is_public(expr):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import assert_never
 
+from aligncheck.language.families import Family, Lattice
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.walk import statements_in
@@ -126,16 +127,14 @@ def _bindings(statement: nodes.Stmt, of: Mapping[str, Kind]) -> list[tuple[str, 
             return []
 
 
-def _drawn(family: nodes.Family, args: tuple[nodes.Expr, ...], of: Mapping[str, Kind]) -> Kind:
-    match family:
-        case nodes.Family.LAPLACE | nodes.Family.EXPONENTIAL:
+def _drawn(family: Family, args: tuple[nodes.Expr, ...], of: Mapping[str, Kind]) -> Kind:
+    match family.row.lattice:
+        case Lattice.NONE:
             return Kind.REAL
-        case nodes.Family.GEOMETRIC:
+        case Lattice.WHOLE:
             return Kind.INT
-        case nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_EXPONENTIAL:
+        case Lattice.STEP:
             return _kind(args[1], of)
-        case _:
-            assert_never(family)
 
 
 def _kind(expr: nodes.Expr, of: Mapping[str, Kind]) -> Kind:

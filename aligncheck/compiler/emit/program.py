@@ -26,20 +26,10 @@ from aligncheck.compiler.emit.names import fresh
 from aligncheck.compiler.emit.positions import Answered
 from aligncheck.compiler.emit.records import RecordClass, RecordKey
 from aligncheck.compiler.forms.rational import rate_of
+from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import names_in, own_expressions, statements_in, subexpressions
 from aligncheck.language.syntax.weights import log_of
-
-_DRAWS = {
-    nodes.Family.LAPLACE: "laplace",
-    nodes.Family.EXPONENTIAL: "exponential",
-    nodes.Family.GEOMETRIC: "geometric",
-    nodes.Family.DISCRETE_LAPLACE: "discrete_laplace",
-    nodes.Family.DISCRETE_EXPONENTIAL: "discrete_exponential",
-}
-
-
-_PLURALS = {one: f"{one}s" for one in _DRAWS.values()} | {"geometric_of_rate": "geometrics_of_rate"}
 
 
 class Callee(Protocol):
@@ -217,7 +207,7 @@ class Program:
                 assert_never(loop.over)
         function, given = _drawing(sample)
         arguments: list[Item] = [*(self.writer.expression(a) for a in given), count]
-        drawn = call(f"noise.{_PLURALS[function]}", arguments)
+        drawn = call(f"noise.{_plural(function)}", arguments)
         yield from bracket_lines(drawn, f"{indent}{self.writer.names[sample.name]} = ")
 
     def _for(self, statement: nodes.For, indent: str) -> Iterator[str]:
@@ -290,9 +280,14 @@ class Program:
 
 def _drawing(sample: nodes.Sample) -> tuple[str, tuple[nodes.Expr, ...]]:
     """The method that draws, and its arguments: `Geo(1 - exp(-x))` is drawn by its rate x, exactly."""
-    if sample.family is nodes.Family.GEOMETRIC and (rate := rate_of(sample.args[0])) is not None:
+    if sample.family.row.slope is Slope.CHANCE and (rate := rate_of(sample.args[0])) is not None:
         return "geometric_of_rate", (rate,)
-    return _DRAWS[sample.family], sample.args
+    return sample.family.row.sampler, sample.args
+
+
+def _plural(function: str) -> str:
+    """The method that draws several."""
+    return f"{function}s" if function != "geometric_of_rate" else "geometrics_of_rate"
 
 
 def loop_locals(mechanism: nodes.Mechanism, names: Mapping[str, str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import expressions_in, own_expressions, statements_in
 
@@ -48,7 +49,7 @@ class Units:
                 self._joined(name, self._unit(value))
             case nodes.Logistic(name=name):
                 self._joined(name, *(self._unit(e) for e in own_expressions(statement)))
-            case nodes.Sample(name=name, family=family, args=args) if family is not nodes.Family.GEOMETRIC:
+            case nodes.Sample(name=name, family=family, args=args) if family.row.slope is Slope.SCALE:
                 self._joined(name, *map(self._unit, args))
             case nodes.For(over=nodes.OverQueries(base=base, item=item)):
                 self._joined(base, item)

@@ -26,7 +26,7 @@ from aligncheck.compiler.forms.lattice import (
     on_lattice,
     reading_of,
     refuse_answers_that_cannot_be_rounded,
-    refuse_logistic_noise,
+    refuse_noise_without_a_lattice,
     units_of,
 )
 from aligncheck.compiler.forms.names import NoFormError, chain
@@ -81,7 +81,7 @@ def form_of(mechanism: Mechanism, source: Source, mode: Mode) -> Form:
             refuse_irrational_clauses(each)
             refuse_answers_that_cannot_be_rounded(each, mode)
         if mode is Mode.LATTICE:
-            refuse_logistic_noise(each)
+            refuse_noise_without_a_lattice(each)
         if mode is Mode.REFINED:
             refuse_what_cannot_be_refined(each)
     if mode is Mode.FLOAT or all(_runs_as_it_is(each, mode) for each in chain(mechanism)):

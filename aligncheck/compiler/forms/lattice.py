@@ -29,11 +29,11 @@ from functools import reduce
 from aligncheck.compiler.forms.names import NoFormError, chain, constant, fresh, names_of
 from aligncheck.compiler.forms.rational import IRRATIONAL
 from aligncheck.compiler.modes import Mode
+from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.nodes import (
     Adjacency,
     Expr,
-    Family,
     Mechanism,
     Sort,
 )
@@ -215,7 +215,7 @@ class Lattice:
     def drawn(self, statement: nodes.Stmt) -> nodes.Stmt:
         """The statement with discrete noise in place of continuous noise."""
         if isinstance(statement, nodes.Sample):
-            family = _on_lattice(statement.family)
+            family = _on_lattice(statement)
             args = statement.args if family is statement.family else (*statement.args, self.step)
             return replace(statement, family=family, args=args)
         if isinstance(statement, nodes.Invoke):
@@ -225,22 +225,22 @@ class Lattice:
         return statement
 
 
-def _on_lattice(family: Family) -> Family:
+def _on_lattice(statement: nodes.Sample) -> Family:
     """The family on a lattice: the step is one argument more."""
-    match family:
-        case Family.LAPLACE:
-            return Family.DISCRETE_LAPLACE
-        case Family.EXPONENTIAL:
-            return Family.DISCRETE_EXPONENTIAL
-        case Family.GEOMETRIC | Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL:
-            return family
+    family = statement.family.on_lattice
+    if family is None:
+        what = f"`{statement.family.value}` noise has no discrete form: the mode `refined` draws it exactly"
+        raise NoFormError(what, statement.span)
+    return family
 
 
-def refuse_logistic_noise(mechanism: Mechanism) -> None:
+def refuse_noise_without_a_lattice(mechanism: Mechanism) -> None:
     """Raises NoFormError at the first draw that has no form on a lattice."""
     for statement in statements_in(mechanism.body):
         if isinstance(statement, nodes.Logistic):
             raise NoFormError("logistic noise has no form on a lattice", statement.span)
+        if isinstance(statement, nodes.Sample):
+            _on_lattice(statement)
 
 
 def on_lattice(mechanism: Mechanism, lattice: Lattice) -> Mechanism:

@@ -16,10 +16,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from aligncheck.compiler.forms.names import NoFormError, constant, fresh, names_of
+from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.nodes import (
     Expr,
-    Family,
     Mechanism,
     Sort,
 )
@@ -81,7 +81,9 @@ def _evaluated(statement: nodes.Stmt) -> Iterator[Expr]:
     weights of a choice, of which only the exponents and factors are used.
     """
     match statement:
-        case nodes.Sample(family=Family.GEOMETRIC, args=(p,)) if (rate := rate_of(p)) is not None:
+        case nodes.Sample(family=family, args=(p,)) if (
+            family.row.slope is Slope.CHANCE and (rate := rate_of(p)) is not None
+        ):
             yield from (e for e in (statement.index, rate) if e is not None)
         case nodes.Choose(weights=weights):
             yield from (e for e in (weights.where,) if e is not None)

@@ -11,6 +11,7 @@ from typing import Any, Never, assert_never
 
 from aligncheck.language.check.symbols import ALIGNMENT_COST, ANSWER_INDEX, Symbols, symbols_of
 from aligncheck.language.diagnostics import Label, fault
+from aligncheck.language.families import Family, Lattice
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
@@ -118,14 +119,14 @@ class _Table:
     def _meet(self, name: str, sort: Sort | None) -> None:
         self.names[name] = _join(self.names.get(name), sort)
 
-    def _noise(self, family: n.Family, args: tuple[n.Expr, ...]) -> Sort | None:
+    def _noise(self, family: Family, args: tuple[n.Expr, ...]) -> Sort | None:
         """Discrete noise is a multiple of its step."""
-        match family:
-            case n.Family.GEOMETRIC:
+        match family.row.lattice:
+            case Lattice.WHOLE:
                 return Sort.INT
-            case n.Family.DISCRETE_LAPLACE | n.Family.DISCRETE_EXPONENTIAL:
+            case Lattice.STEP:
                 return self.sort(args[1])
-            case n.Family.LAPLACE | n.Family.EXPONENTIAL:
+            case Lattice.NONE:
                 return Sort.REAL
 
     def sort(self, expr: n.Expr, indices: frozenset[str] = frozenset()) -> Sort | None:

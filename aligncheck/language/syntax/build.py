@@ -14,6 +14,7 @@ from typing import Any, Never, TypeVar
 
 from aligncheck.language.conditions import Condition, condition_named
 from aligncheck.language.diagnostics import Label, SpecError, fault
+from aligncheck.language.families import SPELLINGS, Family
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.faults import nearest
@@ -24,29 +25,6 @@ from aligncheck.language.syntax.walk import parts_of, with_parts
 MAX_DIGITS = 40
 MAX_EXPONENT = 40
 MAX_ARMS = 64
-
-FAMILIES = {
-    "Lap": n.Family.LAPLACE,
-    "Laplace": n.Family.LAPLACE,
-    "Exp": n.Family.EXPONENTIAL,
-    "Exponential": n.Family.EXPONENTIAL,
-    "Geo": n.Family.GEOMETRIC,
-    "Geometric": n.Family.GEOMETRIC,
-    "DLap": n.Family.DISCRETE_LAPLACE,
-    "DiscreteLaplace": n.Family.DISCRETE_LAPLACE,
-    "DExp": n.Family.DISCRETE_EXPONENTIAL,
-    "DiscreteExponential": n.Family.DISCRETE_EXPONENTIAL,
-}
-"""Family names as they may be written."""
-
-FAMILY_ARGUMENTS = {
-    n.Family.LAPLACE: ("scale",),
-    n.Family.EXPONENTIAL: ("scale",),
-    n.Family.GEOMETRIC: ("p",),
-    n.Family.DISCRETE_LAPLACE: ("scale", "step"),
-    n.Family.DISCRETE_EXPONENTIAL: ("scale", "step"),
-}
-"""What the arguments of each family are called, in order."""
 
 VERDICTS = ("verified", "alignment fails", "refuted", "unknown", "error")
 
@@ -490,7 +468,7 @@ class Builder:
         name, opening, index, _, _, word, *_ = c
         if word.text != "Choose":
             advice = nearest(word.text, ("Choose",)) or "write `winner ~ Choose(exp(E) for i in q)`"
-            if word.text in FAMILIES:
+            if word.text in SPELLINGS:
                 advice = f"draw in a loop: `for i in range(k): {name.text}[i] ~ {word.text}(…)`"
             self._raise("unknown-family", f"`{word.text}` does not choose from a set", word.span, help=advice)
         if index is not None:
@@ -532,9 +510,9 @@ class Builder:
         scale = given.get("scale", n.Number(Fraction(1), span=span))
         return n.Logistic(name.text, given["location"], scale, low, span=span)
 
-    def _family(self, word: Lexeme) -> n.Family:
-        if word.text in FAMILIES:
-            return FAMILIES[word.text]
+    def _family(self, word: Lexeme) -> Family:
+        if word.text in SPELLINGS:
+            return SPELLINGS[word.text]
         reason = REFUSED_FAMILIES.get(word.text.lower())
         if reason is not None:
             raise scope_fault(self._source, word.text, reason, word.span)
@@ -542,16 +520,16 @@ class Builder:
             "unknown-family",
             f"unknown noise `{word.text}`",
             word.span,
-            help=nearest(word.text, (*FAMILIES, "Logistic", "Choose"))
-            or "the families are Lap(scale), Exp(scale), Geo(p), DLap(scale, step) and DExp(scale, step)",
+            help=nearest(word.text, (*SPELLINGS, "Logistic", "Choose"))
+            or "the families are " + ", ".join(map(_usage, Family)),
             notes=(CALLS[0],),
         )
 
     def _family_arguments(
-        self, family: n.Family, arguments: list[_Argument], word: Lexeme
+        self, family: Family, arguments: list[_Argument], word: Lexeme
     ) -> tuple[n.Expr, ...]:
-        wanted = FAMILY_ARGUMENTS[family]
-        usage = f"write `{family.value}({', '.join(wanted)})`"
+        wanted = family.arguments
+        usage = f"write `{_usage(family)}`"
         given = self._named_arguments(family.value, wanted, arguments, usage)
         if family.stepped:
             given.setdefault("step", n.Number(Fraction(1), span=word.span))
@@ -846,3 +824,7 @@ class Builder:
                 help=f"write `len({c[0].text})`, `{c[0].text}.count(tag)` or `{c[0].text}[i].field`",
             )
         return n.OutCount(c[4].text, c[0].text, span=_over(c))
+
+
+def _usage(family: Family) -> str:
+    return f"{family.value}({', '.join(family.arguments)})"

@@ -12,6 +12,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
+from aligncheck.language.families import Family as Family
 from aligncheck.language.source import Span
 
 if TYPE_CHECKING:
@@ -321,50 +322,11 @@ class Assign(Node):
     value: Expr
 
 
-class Family(Enum):
-    """The noise families, by the name that the language prints."""
-
-    LAPLACE = "Lap"
-    EXPONENTIAL = "Exp"
-    GEOMETRIC = "Geo"
-    DISCRETE_LAPLACE = "DLap"
-    DISCRETE_EXPONENTIAL = "DExp"
-
-    @property
-    def one_sided(self) -> bool:
-        """Whether it is never negative."""
-        match self:
-            case Family.EXPONENTIAL | Family.GEOMETRIC | Family.DISCRETE_EXPONENTIAL:
-                return True
-            case Family.LAPLACE | Family.DISCRETE_LAPLACE:
-                return False
-
-    @property
-    def stepped(self) -> bool:
-        """Whether its second argument is a step of which it is a multiple."""
-        match self:
-            case Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL:
-                return True
-            case Family.LAPLACE | Family.EXPONENTIAL | Family.GEOMETRIC:
-                return False
-
-    @property
-    def discrete(self) -> bool:
-        """Whether it is a multiple of a step, or an integer."""
-        match self:
-            case Family.GEOMETRIC | Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL:
-                return True
-            case Family.LAPLACE | Family.EXPONENTIAL:
-                return False
-
-
 @dataclass(frozen=True, slots=True)
 class Sample(Node):
     """`name ~ Family(args)` or `name[index] ~ Family(args)`.
 
-    LAPLACE and EXPONENTIAL: (scale,). GEOMETRIC: (success probability,). DISCRETE_LAPLACE and
-    DISCRETE_EXPONENTIAL: (scale, step), the step being 1 where the source leaves it out; the probability is
-    proportional to exp(-|x|/scale) on the multiples of the step, on those from 0 on.
+    `args` are the family's `arguments`; a step that the source leaves out is 1.
     """
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aligncheck.language.syntax.nodes import Family
+from aligncheck.language.families import Family, Lattice, Slope
 from aligncheck.search.relational.terms import (
     ONE,
     ZERO,
@@ -44,65 +44,54 @@ class Draw:
     step: Term | None
 
 
-MARKS = {
-    Family.LAPLACE: "",
-    Family.EXPONENTIAL: "+",
-    Family.GEOMETRIC: "%",
-    Family.DISCRETE_LAPLACE: "#",
-    Family.DISCRETE_EXPONENTIAL: "+#",
-}
-"""Ends a symbol's name, so that a variable drawn from two families in two places has two symbols."""
-
-
 def symbol(name: str, index: Term | None, family: Family) -> Sym | App:
     """The symbol that stands for a draw; for lattice noise, for its number of steps."""
     sort = Sort.INT if family.discrete else Sort.REAL
-    label = name + MARKS[family]
+    label = name + family.row.mark
     if index is None:
         return Sym(label, sort, Kind.NOISE)
     return App(label, (index,), sort, Kind.NOISE)
 
 
 def inverse_alpha(family: Family, args: tuple[Term, ...]) -> Term:
-    """1/α: 1/scale for Laplace and exponential noise, also on a lattice; -ln(1-p) for Geo(p).
-
-    Source: for Geo(p), ln g(x)/g(y) = -ln(1-p) (y - x), dissertation section 5.4.2; with p = 1 - exp(-1/α)
-    this is 1/α. The discrete Laplace mass is proportional to exp(-|x|/scale) (VLDB paper, Theorem 2); that of
-    DExp(scale, step) is that of step times Geo(1 - exp(-step/scale)).
-    """
-    match family:
-        case Family.LAPLACE | Family.EXPONENTIAL | Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL:
+    """1/α of condition iii: see `Slope`."""
+    match family.row.slope:
+        case Slope.SCALE:
             return div(ONE, args[0])
-        case Family.GEOMETRIC:
+        case Slope.CHANCE:
             return neg(fn("ln", sub(ONE, args[0])))
 
 
 def legal(family: Family, args: tuple[Term, ...]) -> tuple[Term, ...]:
     """What the arguments must satisfy: positive scale and step; a success probability inside (0, 1)."""
-    match family:
-        case Family.LAPLACE | Family.EXPONENTIAL | Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL:
-            return tuple(lt(ZERO, a) for a in args)
-        case Family.GEOMETRIC:
-            return (lt(ZERO, args[0]), lt(args[0], ONE))
+    positive = tuple(lt(ZERO, a) for a in args)
+    match family.row.slope:
+        case Slope.SCALE:
+            return positive
+        case Slope.CHANCE:
+            return (*positive, lt(args[0], ONE))
+
+
+def _step(family: Family, args: tuple[Term, ...]) -> Term | None:
+    """What its values are multiples of, if of anything."""
+    match family.row.lattice:
+        case Lattice.NONE:
+            return None
+        case Lattice.WHOLE:
+            return ONE
+        case Lattice.STEP:
+            return args[1]
 
 
 def draw(family: Family, name: str, index: Term | None, args: tuple[Term, ...]) -> Draw:
     """The facts about drawing `name[index] ~ family(args)`."""
     base = symbol(name, index, family)
-    rate = inverse_alpha(family, args)
-    valid = legal(family, args)
-    match family:
-        case Family.LAPLACE:
-            return Draw(base, base, rate, valid, (), None, None)
-        case Family.EXPONENTIAL:
-            return Draw(base, base, rate, valid, (le(ZERO, base),), ZERO, None)
-        case Family.GEOMETRIC:
-            return Draw(base, base, rate, valid, (le(ZERO, base),), ZERO, ONE)
-        case Family.DISCRETE_LAPLACE:
-            return Draw(base, mul(args[1], base), rate, valid, (), None, args[1])
-        case Family.DISCRETE_EXPONENTIAL:
-            value = mul(args[1], base)  # not negative either, since the step is positive
-            return Draw(base, value, rate, valid, (le(ZERO, base), le(ZERO, value)), ZERO, args[1])
+    step = _step(family, args)
+    value = base if step is None else mul(step, base)
+    # A multiple of a positive step is not negative either.
+    support = tuple(le(ZERO, each) for each in dict.fromkeys((base, value))) if family.one_sided else ()
+    floor = ZERO if family.one_sided else None
+    return Draw(base, value, inverse_alpha(family, args), legal(family, args), support, floor, step)
 
 
 def is_logarithm(term: Term) -> bool:

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
+from aligncheck.language.families import Family
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
@@ -31,7 +32,6 @@ from aligncheck.language.syntax.nodes import (
     Choose,
     Emit,
     Expr,
-    Family,
     For,
     Gather,
     If,

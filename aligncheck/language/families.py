@@ -1,0 +1,138 @@
+"""The noise families: one row each, which the rest of the package asks.
+
+What VERIFIED rests on is said by `Slope` (how fast a density falls), `Lattice` and `one_sided` (the support);
+why each is true of a family stands at its row. The rest is how it is written, drawn and measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class Slope(Enum):
+    """What the first argument is, and with it condition iii: how fast the density f (the masses, on a
+    lattice) may fall or rise, for all x and y of the support; each by the name of the argument.
+
+    SCALE: s > 0, and ln f(x)/f(y) <= |x - y|/s. Moreover every number is exceeded with a positive
+    probability, one that is at least 0 with no smaller probability under a greater scale (a loop may end so).
+    CHANCE: 0 < p < 1, and ln f(x)/f(y) <= -ln(1 - p) |x - y|.
+    """
+
+    SCALE = "scale"
+    CHANCE = "p"
+
+
+class Lattice(Enum):
+    """Where the values lie. NONE: the noise has a density on the reals, so that every single number has
+    probability 0. WHOLE: whole numbers. STEP: multiples of the second argument, which is positive.
+    """
+
+    NONE = "none"
+    WHOLE = "whole"
+    STEP = "step"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One family.
+
+    Attributes:
+        word: its name as the language prints it.
+        long: another name that it may be written with.
+        slope: what its first argument says.
+        lattice: where its values lie.
+        one_sided: it is never negative.
+        mark: ends a symbol's name in the prover, so that one variable drawn from two families is two symbols.
+        sampler: the method of a `runtime.noise.Noise` that draws one; with an `s` at its end, several.
+        twin: the word of the family that it is on a lattice, with the step as one argument more; None where
+            it is on one already, or where there is none.
+        tail: P(X > x) for scale 1, on numbers with the methods `exp`, `atan` and `pi`; None: the density is
+            proportional to exp(-|x|/scale) on the support, which integrates in closed form.
+    """
+
+    word: str
+    long: str
+    slope: Slope
+    lattice: Lattice
+    one_sided: bool
+    mark: str
+    sampler: str
+    twin: str | None = None
+    tail: Callable[[Any], Any] | None = None
+
+
+class Family(Enum):
+    """The noise families, by the name that the language prints."""
+
+    _value_: str
+
+    LAPLACE = Row("Lap", "Laplace", Slope.SCALE, Lattice.NONE, False, "", "laplace", "DLap")
+    """f(x) = exp(-|x|/s)/(2s), and |y| - |x| <= |x - y|."""
+
+    EXPONENTIAL = Row("Exp", "Exponential", Slope.SCALE, Lattice.NONE, True, "+", "exponential", "DExp")
+    """f(x) = exp(-x/s)/s on x >= 0."""
+
+    GEOMETRIC = Row("Geo", "Geometric", Slope.CHANCE, Lattice.WHOLE, True, "%", "geometric")
+    """Failures before the first success: f(x) = (1-p)^x p on x = 0, 1, 2, … (dissertation, section 5.4.2)."""
+
+    DISCRETE_LAPLACE = Row(
+        "DLap", "DiscreteLaplace", Slope.SCALE, Lattice.STEP, False, "#", "discrete_laplace"
+    )
+    """f(x) proportional to exp(-|x|/s) on the multiples of the step (VLDB paper, Theorem 2)."""
+
+    DISCRETE_EXPONENTIAL = Row(
+        "DExp", "DiscreteExponential", Slope.SCALE, Lattice.STEP, True, "+#", "discrete_exponential"
+    )
+    """f(x) proportional to exp(-x/s) on the multiples of the step from 0 on."""
+
+    def __new__(cls, row: Row) -> Family:
+        member = object.__new__(cls)
+        member._value_ = row.word
+        return member
+
+    def __init__(self, row: Row) -> None:
+        self.row = row
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What its arguments are called, in order."""
+        return (self.row.slope.value, *(("step",) if self.stepped else ()))
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether it is never negative."""
+        return self.row.one_sided
+
+    @property
+    def stepped(self) -> bool:
+        """Whether its second argument is a step of which it is a multiple."""
+        return self.row.lattice is Lattice.STEP
+
+    @property
+    def discrete(self) -> bool:
+        """Whether it is a multiple of a step, or an integer."""
+        return self.row.lattice is not Lattice.NONE
+
+    @property
+    def exponential(self) -> bool:
+        """Whether the density (the masses) is proportional to exp(-|x|/scale) on the support."""
+        return self.row.tail is None
+
+    @property
+    def on_lattice(self) -> Family | None:
+        """The family of the same shape on a lattice: itself where it is on one, None where there is none."""
+        if self.discrete:
+            return self
+        return next((each for each in Family if each.value == self.row.twin), None)
+
+    @property
+    def on_reals(self) -> Family | None:
+        """The family with a density that this one is the lattice twin of; None where there is none."""
+        return next((each for each in Family if each.row.twin == self.value), None)
+
+
+SPELLINGS = {name: family for family in Family for name in (family.value, family.row.long)}
+"""Family names as they may be written."""
