@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             args = _parser().parse_args(arguments)
             as_json = getattr(args, "json", False)
-            status = _run(args)
+            status: int = args.carry_out(args)
         except SystemExit as exit_:  # from argparse: help was shown, or an argument is wrong
             status = exit_.code if isinstance(exit_.code, int) else 2
         sys.stdout.flush()
@@ -107,108 +107,117 @@ def _abandon_standard_output() -> None:
     os.close(nowhere)
 
 
+def _verify(args: argparse.Namespace) -> int:
+    from aligncheck.commands.verify import expect, verify
+
+    if args.expect:
+        return expect(args.paths, timeout=args.timeout, jobs=args.jobs, as_json=args.json)
+    return verify(
+        args.paths,
+        timeout=args.timeout,
+        jobs=args.jobs,
+        as_json=args.json,
+        verbose=args.verbose,
+        refuting=args.refute,
+    )
+
+
+def _refute(args: argparse.Namespace) -> int:
+    from aligncheck.commands.refute import expect as expect_refuted
+    from aligncheck.commands.refute import refute
+
+    if args.expect:
+        return expect_refuted(args.paths, timeout=args.timeout, jobs=args.jobs, as_json=args.json)
+    return refute(
+        args.paths,
+        eps=args.eps,
+        settings=args.set,
+        timeout=args.timeout,
+        jobs=args.jobs,
+        as_json=args.json,
+    )
+
+
+def _compile(args: argparse.Namespace) -> int:
+    from aligncheck.commands.compile import compare_compiled, compile_spec
+
+    if args.output is not None and args.out is not None:
+        raise CommandError(f"two modules are named: `{args.out}` and, by `-o`, `{args.output}`")
+    module = args.output if args.out is None else args.out
+    if args.check:
+        if module is None:
+            raise CommandError("`--check` compares a module with its spec: name it as well")
+        if args.smt is not None:
+            raise CommandError("`--check` writes nothing, so there is nothing for `--smt`")
+        return compare_compiled(args.file, module, timeout=args.timeout, mode=args.mode)
+    return compile_spec(
+        args.file, module, timeout=args.timeout, force=args.force, mode=args.mode, smt=args.smt
+    )
+
+
+def _check(args: argparse.Namespace) -> int:
+    from aligncheck.commands.check import check
+
+    return check(args.file, solver=args.solver, timeout=args.timeout)
+
+
 def _run(args: argparse.Namespace) -> int:
-    match args.command:
-        case "verify":
-            from aligncheck.commands.verify import expect, verify
+    from aligncheck.commands.run import run
 
-            if args.expect:
-                return expect(args.paths, timeout=args.timeout, jobs=args.jobs, as_json=args.json)
-            return verify(
-                args.paths,
-                timeout=args.timeout,
-                jobs=args.jobs,
-                as_json=args.json,
-                verbose=args.verbose,
-                refuting=args.refute,
-            )
-        case "refute":
-            from aligncheck.commands.refute import expect as expect_refuted
-            from aligncheck.commands.refute import refute
+    return run(
+        args.file,
+        data=args.data,
+        column=args.column,
+        label=args.label,
+        settings=args.set,
+        functions=args.function,
+        seed=args.seed,
+        mode=args.mode,
+        gamma=args.gamma,
+        as_json=args.json,
+        timeout=args.timeout,
+        deciding=args.check,
+    )
 
-            if args.expect:
-                return expect_refuted(args.paths, timeout=args.timeout, jobs=args.jobs, as_json=args.json)
-            return refute(
-                args.paths,
-                eps=args.eps,
-                settings=args.set,
-                timeout=args.timeout,
-                jobs=args.jobs,
-                as_json=args.json,
-            )
-        case "compile":
-            from aligncheck.commands.compile import compare_compiled, compile_spec
 
-            if args.output is not None and args.out is not None:
-                raise CommandError(f"two modules are named: `{args.out}` and, by `-o`, `{args.output}`")
-            module = args.output if args.out is None else args.out
-            if args.check:
-                if module is None:
-                    raise CommandError("`--check` compares a module with its spec: name it as well")
-                if args.smt is not None:
-                    raise CommandError("`--check` writes nothing, so there is nothing for `--smt`")
-                return compare_compiled(args.file, module, timeout=args.timeout, mode=args.mode)
-            return compile_spec(
-                args.file, module, timeout=args.timeout, force=args.force, mode=args.mode, smt=args.smt
-            )
-        case "check":
-            from aligncheck.commands.check import check
+def _test(args: argparse.Namespace) -> int:
+    from aligncheck.commands.test import Options, test
 
-            return check(args.file, solver=args.solver, timeout=args.timeout)
-        case "run":
-            from aligncheck.commands.run import run
+    return test(
+        Options(
+            function=args.function,
+            eps=args.eps,
+            claim=args.claim,
+            settings=args.set,
+            vary=args.vary,
+            database=args.database,
+            array=args.array,
+            adjacency=args.adjacency,
+            sensitivity=args.sensitivity,
+            length=args.length,
+            pairs=args.pair,
+            runs=args.runs,
+            selection=args.selection,
+            alpha=args.alpha,
+            seed=args.seed,
+            jobs=args.jobs,
+            timeout=args.timeout,
+            plot=args.plot,
+            as_json=args.json,
+        )
+    )
 
-            return run(
-                args.file,
-                data=args.data,
-                column=args.column,
-                label=args.label,
-                settings=args.set,
-                functions=args.function,
-                seed=args.seed,
-                mode=args.mode,
-                gamma=args.gamma,
-                as_json=args.json,
-                timeout=args.timeout,
-                deciding=args.check,
-            )
-        case "test":
-            from aligncheck.commands.test import Options, test
 
-            return test(
-                Options(
-                    function=args.function,
-                    eps=args.eps,
-                    claim=args.claim,
-                    settings=args.set,
-                    vary=args.vary,
-                    database=args.database,
-                    array=args.array,
-                    adjacency=args.adjacency,
-                    sensitivity=args.sensitivity,
-                    length=args.length,
-                    pairs=args.pair,
-                    runs=args.runs,
-                    selection=args.selection,
-                    alpha=args.alpha,
-                    seed=args.seed,
-                    jobs=args.jobs,
-                    timeout=args.timeout,
-                    plot=args.plot,
-                    as_json=args.json,
-                )
-            )
-        case "show":
-            from aligncheck.commands.show import show
+def _show(args: argparse.Namespace) -> int:
+    from aligncheck.commands.show import show
 
-            return show(args.file, args.mode)
-        case "explain":
-            from aligncheck.commands.explain import explain
+    return show(args.file, args.mode)
 
-            return explain(args.condition)
-        case _:
-            _parser().print_help()
-            return 2
+
+def _explain(args: argparse.Namespace) -> int:
+    from aligncheck.commands.explain import explain
+
+    return explain(args.condition)
 
 
 def _seconds(text: str) -> float:
@@ -467,6 +476,7 @@ def _parser() -> _Parser:
         epilog=f"{_EXAMPLES}\n\n{STATUSES}",
         formatter_class=_Help,
     )
+    parser.set_defaults(carry_out=lambda _: _help(parser))
     parser.add_argument("--version", action="version", version=f"aligncheck {__version__}")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
     for declare in (
@@ -483,6 +493,11 @@ def _parser() -> _Parser:
     return parser
 
 
+def _help(parser: _Parser) -> int:
+    parser.print_help()
+    return 2
+
+
 def _declare_verify(commands: _Commands) -> None:
     parser = _declare(
         commands,
@@ -491,6 +506,7 @@ def _declare_verify(commands: _Commands) -> None:
         about=_VERIFY_ABOUT,
         epilog=f"{_VERIFY_EXAMPLES}\n\n{STATUSES}\n{_EXPECT_STATUSES}",
     )
+    parser.set_defaults(carry_out=_verify)
     parser.add_argument("paths", nargs="+", metavar="PATH", help="a spec, or a folder to search for *.dp")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
     parser.add_argument("-v", "--verbose", action="store_true", help="also paths, invariants, obligations")
@@ -512,6 +528,7 @@ def _declare_refute(commands: _Commands) -> None:
         about=_REFUTE_ABOUT,
         epilog=_REFUTE_EXAMPLES,
     )
+    parser.set_defaults(carry_out=_refute)
     parser.add_argument("paths", nargs="+", metavar="PATH", help="a spec, or a folder to search for *.dp")
     parser.add_argument("--eps", metavar="VALUE", help="the value of the parameter `eps`: as --set eps=VALUE")
     parser.add_argument(
@@ -538,6 +555,7 @@ def _declare_compile(commands: _Commands) -> None:
         about=_COMPILE_ABOUT,
         epilog=f"{_COMPILE_EXAMPLES}\n\n{_COMPILE_STATUSES}",
     )
+    parser.set_defaults(carry_out=_compile)
     parser.add_argument("file", metavar="FILE", help="the spec")
     parser.add_argument("out", nargs="?", metavar="OUT.py", help="where to write (default: print it)")
     parser.add_argument("-o", "--output", metavar="OUT.py", help="the same")
@@ -563,6 +581,7 @@ def _declare_check(commands: _Commands) -> None:
         about=_CHECK_ABOUT,
         epilog=_CHECK_EXAMPLES,
     )
+    parser.set_defaults(carry_out=_check)
     parser.add_argument("file", metavar="OUT.py", help="a generated module")
     parser.add_argument(
         "--solver", choices=("z3", "cvc5", "both"), default="z3", help="who decides (default: %(default)s)"
@@ -578,6 +597,7 @@ def _declare_run(commands: _Commands) -> None:
         about=_RUN_ABOUT,
         epilog=_RUN_EXAMPLES,
     )
+    parser.set_defaults(carry_out=_run)
     parser.add_argument("file", metavar="FILE", help="a spec (.dp) or a generated module (.py)")
     parser.add_argument("--data", metavar="CSV", help="the private data: a CSV file with a header")
     parser.add_argument("--column", metavar="C", help="the column that holds the answers")
@@ -623,6 +643,7 @@ def _declare_test(commands: _Commands) -> None:
         about=_TEST_ABOUT,
         epilog=_TEST_EXAMPLES,
     )
+    parser.set_defaults(carry_out=_test)
     parser.add_argument("function", metavar="MODULE:FUNCTION", help="what to test")
     what = parser.add_argument_group("what is tested")
     what.add_argument(
@@ -718,6 +739,7 @@ def _declare_show(commands: _Commands) -> None:
         about=_SHOW_ABOUT,
         epilog=_SHOW_EXAMPLES,
     )
+    parser.set_defaults(carry_out=_show)
     parser.add_argument("file", metavar="FILE", help="the spec")
     parser.add_argument(
         "--mode",
@@ -734,6 +756,7 @@ def _declare_explain(commands: _Commands) -> None:
         about=_EXPLAIN_ABOUT,
         epilog=_EXPLAIN_EXAMPLES,
     )
+    parser.set_defaults(carry_out=_explain)
     parser.add_argument("condition", nargs="?", metavar="CONDITION", help="for example `cost` or `acyclic`")
 
 
