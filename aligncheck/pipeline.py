@@ -133,7 +133,7 @@ def _with_witness(verified: Verified, proven: tuple[Proven, ...]) -> Verified:
     from aligncheck.kernel.verdict import Accepted
     from aligncheck.search.witness.fit import witnesses
 
-    witness, answer = witnesses(proven)
+    witness, answer = witnesses(proven, small=False)
     return replace(verified, witness=witness, accepted=answer) if isinstance(answer, Accepted) else verified
 
 

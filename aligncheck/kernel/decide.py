@@ -66,6 +66,7 @@ class Kernel(Inputs):
         self.prepare_symbols()
         self.declare(path)
         self.prepare_sets()
+        self.prepare_draws()
         self.prepare_calls()
 
     def judged(self) -> Accepted:

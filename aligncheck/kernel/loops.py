@@ -170,7 +170,7 @@ class Looping(Calling):
                     ghosts.add("alignment_cost")
                     path.calls.pop(name, None)
                 case n.Choose() | n.Logistic():
-                    raise Reject("language", s.span, "draws by densities")
+                    raise Reject("language", s.span, "draws by densities in a loop")
                 case n.Assign() | n.If() | n.For() | n.While() | n.Break() | n.Pass():
                     pass
         for g in sorted(ghosts):

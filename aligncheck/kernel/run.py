@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 import z3
 
+from aligncheck.kernel.density import Choosing
 from aligncheck.kernel.evaluate import EXP, divided
 from aligncheck.kernel.logic import Kind
-from aligncheck.kernel.selection import Selecting
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.terms import Term, absolute, both, real
 from aligncheck.kernel.verdict import Reject
@@ -34,7 +34,7 @@ class Exits:
     leave: Go | None
 
 
-class Runner(Selecting):
+class Runner(Choosing):
     """Statements."""
 
     def program(self, stmt: n.Stmt) -> Scope:
@@ -90,8 +90,12 @@ class Runner(Selecting):
             case n.Invoke():
                 self.invoke(stmt, path)
                 go_on(path)
-            case n.Choose() | n.Logistic():
-                raise Reject("language", stmt.span, "draws by densities")
+            case n.Choose():
+                self.choose(stmt, path)
+                go_on(path)
+            case n.Logistic():
+                self.logistic(stmt, path)
+                go_on(path)
 
     def loop(self, stmt: n.For | n.While, path: Path, go_on: Go) -> None:
         """A loop: in the next layer."""

@@ -109,6 +109,8 @@ class Sets(Evaluator):
                 return place if g.function in PLACES else value
             sort = self.symbols.INT if g.function in PLACES else self.symbols.REAL
             return self.held(g.function, sort)
+        if g.function == n.LOG_SUM:
+            return self.log_sum(g, path, run, scope)
         if g.function not in (*EXTREMA, "sum") or g.count is not None:
             raise Reject(
                 "language", g.span, f"`{g.function}` stands alone on the right of `=`, at the top level"
@@ -122,6 +124,10 @@ class Sets(Evaluator):
         value, place = self._extremum_symbols(g.function, within, body, j, scope)
         self.define_extremum(g.function, within, body, value, place, j, path, self.kind(scope, run), scope)
         return place if g.function in PLACES else value
+
+    def log_sum(self, g: n.Gather, path: Path, run: int, scope: Scope) -> Term:
+        """The logarithm of a sum of exponentials: in the layer of densities."""
+        raise NotImplementedError
 
     # --- maxima -------------------------------------------------------------------------------------------
 

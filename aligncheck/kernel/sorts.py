@@ -90,6 +90,8 @@ class Sorting:
 
     def _gather(self, function: str, e: n.Gather) -> n.Sort | None:
         self.sorts.setdefault(e.index, n.Sort.INT)
+        if function == n.LOG_SUM:
+            return n.Sort.REAL
         return n.Sort.INT if function in ("argmax", "argmin", *n.SELECTING) else self.of(e.body)
 
     def _call(self, function: str, args: tuple[n.Expr, ...]) -> n.Sort | None:

@@ -25,11 +25,6 @@ RULES = PROJECT / "tests" / "specs" / "rules"
 PAIRS = sorted(path.stem for path in (WITNESSES / "rules").glob("*.json"))
 
 NOT_YET = {
-    "exponential_mechanism": "densities",
-    "exponential_mechanism_gap": "densities",
-    "exponential_mechanism_gap_monotone": "densities",
-    "exponential_mechanism_prior": "densities",
-    "exponential_then_measure": "calls a mechanism that draws by densities",
     "hybrid_topk_gap_exp": "the invariant that bounds its cost is not decided",
 }
 """What the kernel has no rule for yet."""

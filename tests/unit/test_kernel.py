@@ -396,6 +396,17 @@ def test_a_twin_remembers_nothing_of_the_first_run() -> None:
         ("two_histograms", "Delta : real where Delta > 0", "Delta : real where Delta != 0", "hypotheses"),
         ("noisy_max", "len(q) >= 1", "len(q) >= 0", "defined"),
         ("svt", "count ≥ N", "count > N", None),
+        ("exponential_mechanism", "2*Delta", "Delta", "cost"),
+        ("exponential_mechanism", "len(u) >= 1", "len(u) >= 0", "defined"),
+        ("exponential_mechanism", "for i in u)", "for i in u where i == 0 or u[i] > 0)", "support"),
+        ("exponential_mechanism_prior", "prior[i] > 0", "prior[i] >= 0", "defined"),
+        ("exponential_mechanism_gap", "len(u) >= 2", "len(u) >= 1", "defined"),
+        ("exponential_mechanism_gap", " where j != winner", "", "cost"),
+        ("exponential_mechanism_gap", " where gap > 0", "", "cost"),
+        ("exponential_mechanism_gap", " where gap > 0", " where gap > u[0]", "support"),
+        ("exponential_mechanism_gap", "gap = gap", "gap = gap + theta", "output"),
+        ("exponential_mechanism_gap_monotone", "adjacency monotone", "adjacency all", "cost"),
+        ("exponential_mechanism_gap_monotone", "ahead, unit", "ahead, unit*(1 + u[0]**2)", "scales"),
     ],
 )
 def test_one_line_makes_the_difference(name: str, old: str, new: str, condition: str | None) -> None:

@@ -1,31 +1,139 @@
-"""A witness without the lines that the kernel does not accept."""
+"""A witness without the lines that the kernel does not accept, and without those that no proof used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from aligncheck.judge import Proven
-from aligncheck.kernel.decide import decide
-from aligncheck.kernel.verdict import Accepted, Line, Rejected
-from aligncheck.kernel.witness import Witness
+from aligncheck.kernel.decide import Kernel, decide
+from aligncheck.kernel.form import well_formed
+from aligncheck.kernel.logic import Decider, Fact
+from aligncheck.kernel.logic import Kind as FactKind
+from aligncheck.kernel.state import Mode, Path, Scope
+from aligncheck.kernel.terms import Term as Formula
+from aligncheck.kernel.verdict import Accepted, Line, Reject, Rejected
+from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.contract import Contract
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.search.witness.guess import guessed
 
 
+class Traced(Decider):
+    """A decider that notes which hypotheses each proof used."""
+
+    line: Line | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.used: dict[int, set[Line | None]] = {}
+
+    def _ask(
+        self, hypotheses: Iterable[Formula], goal: Formula, limit: int, relaxed: bool, about: str
+    ) -> tuple[bool, int]:
+        hypotheses = list(hypotheses)
+        proved, steps = super()._ask(hypotheses, goal, limit, relaxed, about)
+        if proved:
+            for h in self._core(hypotheses, goal, limit, relaxed):
+                self.used.setdefault(h.get_id(), set()).add(self.line)
+        return proved, steps
+
+    def _core(self, hypotheses: list[Formula], goal: Formula, limit: int, relaxed: bool) -> list[Any]:
+        import z3
+
+        change = self._relaxed.of if relaxed else (lambda term: term)
+
+        solver = z3.Solver(ctx=goal.ctx)
+        solver.set("rlimit", 3 * limit)
+        solver.set("unsat_core", True)
+        names = {}
+        for number, h in enumerate(hypotheses):
+            name = z3.Bool(f"used!{number}", goal.ctx)
+            names[name.get_id()] = h
+            solver.assert_and_track(change(h), name)
+        solver.add(z3.Not(change(goal)))
+        if solver.check() != z3.unsat:
+            return hypotheses
+        return [names[c.get_id()] for c in solver.unsat_core()]
+
+
+class Observed(Kernel):
+    """The kernel, watched: which lines of the witness its proofs use."""
+
+    def __init__(self, spec: n.Mechanism, witness: Witness, decider: Traced) -> None:
+        super().__init__(spec, witness, decider)
+        self.traced = decider
+        self.assumed: dict[int, set[Line]] = {}
+
+    def _decide(
+        self, facts: list[Fact], condition: str, place: Any, sentence: str, goal: Formula, line: Line | None
+    ) -> None:
+        self.traced.line = line
+        super()._decide(facts, condition, place, sentence, goal, line)
+
+    def _assume(self, stmt: n.For | n.While, hints: LoopWitness, path: Path, inner: Any) -> None:
+        super()._assume(stmt, hints, path, inner)
+        kept = dict(path.values)
+        path.values.update(inner)
+        for at, (kind, e) in enumerate(self._lines(stmt, hints)):
+            mode = Mode.EARLY if kind is FactKind.RUN else Mode.RELATION
+            term = self.truth(e, path, 0, Scope(mode, self.symbols.true, e.span))
+            line = (self.loops[id(stmt)], "early" if kind is FactKind.RUN else "invariants", at)
+            self.assumed.setdefault(term.get_id(), set()).add(line)
+        path.values = kept
+
+    def needed(self) -> set[Line]:
+        """The lines that some proof used, or a proof of such a line."""
+        users: dict[Line, set[Line | None]] = {}
+        for formula, lines in self.assumed.items():
+            for line in lines:
+                users.setdefault(line, set()).update(self.traced.used.get(formula, set()))
+        kept: set[Line] = set()
+        while True:
+            more = {line for line, by in users.items() if line not in kept and (None in by or by & kept)}
+            if not more:
+                return kept
+            kept |= more
+
+
 def fitted(spec: n.Mechanism, witness: Witness, rounds: int = 200) -> tuple[Witness, Accepted | Rejected]:
-    """The witness without the lines that the kernel does not accept; and the answer."""
+    """The witness without the lines that the kernel does not accept, nor those that no proof needs; and the
+    answer.
+    """
     answer: Accepted | Rejected = Rejected("form", n.NOWHERE, "nothing was tried")
     for _ in range(rounds):
-        answer = decide(spec, witness)
+        try:
+            kernel = Observed(well_formed(spec), witness, Traced())
+            answer = kernel.judged()
+        except Reject as refusal:
+            answer = refusal.answer
+            if answer.line is None:
+                return witness, answer
+            smaller = without(witness, {answer.line})
+            if smaller == witness:
+                return witness, answer
+            witness = smaller
+            continue
+        lines = set(all_lines(witness))
+        smaller = without(witness, lines - kernel.needed())
+        if smaller == witness:
+            return witness, answer
+        witness = smaller
+    return witness, answer
+
+
+def first_accepted(
+    spec: n.Mechanism, witness: Witness, rounds: int = 20
+) -> tuple[Witness, Accepted | Rejected]:
+    """The witness without the lines that the kernel does not accept, and its answer."""
+    answer = decide(spec, witness)
+    for _ in range(rounds):
         if isinstance(answer, Accepted) or answer.line is None:
             break
-        smaller = without(witness, {answer.line})
-        if smaller == witness:
-            break
-        witness = smaller
+        witness = without(witness, {answer.line})
+        answer = decide(spec, witness)
     return witness, answer
 
 
@@ -49,12 +157,15 @@ def without(witness: Witness, lines: set[Line]) -> Witness:
     return replace(witness, loops=tuple(loops))
 
 
-def witnesses(proven: Sequence[Proven]) -> tuple[Witness, Accepted | Rejected]:
-    """A witness for the last of what was proved, which what it calls stands before; and the answer."""
+def witnesses(proven: Sequence[Proven], small: bool = True) -> tuple[Witness, Accepted | Rejected]:
+    """A witness for the last of what was proved, which what it calls stands before, and the kernel's answer;
+    if `small`, without the lines that no proof needs.
+    """
+    fit = fitted if small else first_accepted
     known: dict[str, Witness] = {}
     for one in proven[:-1]:
-        known[one.mechanism.name] = fitted(one.mechanism, _guess(one, known))[0]
-    return fitted(proven[-1].mechanism, _guess(proven[-1], known))
+        known[one.mechanism.name] = fit(one.mechanism, _guess(one, known))[0]
+    return fit(proven[-1].mechanism, _guess(proven[-1], known))
 
 
 def _guess(one: Proven, known: dict[str, Witness]) -> Witness:

@@ -176,7 +176,7 @@ def guessed(spec: n.Mechanism, findings: Findings | DensityFindings) -> Witness:
     """Everything that the prover found, in the kernel's words, and what its habits suggest."""
     loops = [s for s in statements_in(spec.body) if isinstance(s, n.For | n.While)]
     found = findings.choices.invariants if isinstance(findings, Findings) else {}
-    route = findings.route if isinstance(findings, Findings) else "density"
+    route = findings.route if isinstance(findings, Findings) else Witness().route
     lines = tuple(_loop(spec, stmt, k, found.get(k + 1, ())) for k, stmt in enumerate(loops))
     return Witness(lines, route, _sample(spec), promises=_promises(spec))
 

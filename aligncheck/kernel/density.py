@@ -1,0 +1,172 @@
+"""Draws by stated densities: an index in proportion to weights (`Choose`), and logistic numbers.
+
+Such a draw is a coordinate of the theorem that stays as it is. It costs by how much the logarithm of its
+density, at the point that is drawn, is greater on D than on D'. See docs/kernel.md, section 11.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import z3
+
+from aligncheck.kernel.evaluate import divided
+from aligncheck.kernel.logic import FEW, Kind
+from aligncheck.kernel.selection import Selecting
+from aligncheck.kernel.state import Mode, Path, Scope
+from aligncheck.kernel.symbols import Defined, Rule
+from aligncheck.kernel.terms import Term, absolute, both, either, implies, real
+from aligncheck.kernel.verdict import Reject
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.weights import log_of
+
+ABOVE = "ln of the chance of a logistic number to be above 0"
+
+
+@dataclass(frozen=True)
+class LogSum:
+    """The logarithm `value` of the sum of exp(body) over a set; `place` is in the set, if anything is."""
+
+    value: Term
+    place: Term
+    within: Term
+    body: Term
+
+
+class Choosing(Selecting):
+    """Draws that are not moved, and logarithms of sums of exponentials."""
+
+    def prepare_draws(self) -> None:
+        """No sum has been met yet."""
+        self.log_sums: dict[tuple[int, int], LogSum] = {}
+        self.summed: dict[int, LogSum] = {}
+        self.compared: dict[tuple[int, int], Term] = {}
+        self.log_odds: tuple[list[Term], list[Term]] = ([], [])
+
+    # --- logarithms of sums -------------------------------------------------------------------------------
+
+    def log_sum(self, g: n.Gather, path: Path, run: int, scope: Scope) -> Term:
+        """`logsumexp(E for j in …)`."""
+        return self._log_sum(g, path, run, scope).value
+
+    def _log_sum(self, g: n.Gather, path: Path, run: int, scope: Scope) -> LogSum:
+        if scope.generic:
+            raise Reject("language", g.span, "`logsumexp` inside a set")
+        j = self.generic(0)
+        within, body, low, high = self.opened(g, j, path, run, scope)
+        self._exists(g, within, low, high, j, path, run, scope)
+        one = self._log_sum_over(within, body)
+        self.state(path, self.kind(scope, run), scope, z3.substitute(within, (j, one.place)))
+        if run == 0:
+            self.summed[id(g)] = one
+        elif id(g) in self.summed:
+            self._compare_sums(self.summed[id(g)], one, path)
+        return one
+
+    def _log_sum_over(self, within: Term, body: Term) -> LogSum:
+        """One symbol for each set."""
+        key = (within.get_id(), body.get_id())
+        if key not in self.log_sums:
+            value = self.symbols.constant(n.LOG_SUM, self.symbols.REAL, Defined((within, body)))
+            self.log_sums[key] = LogSum(value, self.index("place"), within, body)
+        return self.log_sums[key]
+
+    def _compare_sums(self, one: LogSum, two: LogSum, path: Path) -> None:
+        """What is known of two sums."""
+        self._set_apart(one, two, path)
+        self._set_apart(two, one, path)
+
+    def _set_apart(self, one: LogSum, two: LogSum, path: Path) -> None:
+        """Let A = ln Σ exp(a_j) over S, which is not empty, and B = ln Σ exp(b_j) over T. Some j of S is not
+        in T, or has a_j - b_j >= A - B. (If none has, exp(a_j) < exp(A - B) exp(b_j) for all j of S, all of
+        which are in T; so their sum exp(A) is less than exp(A - B) exp(B).)
+        """
+        j, names = self.generic(0), (one.value.get_id(), two.value.get_id())
+        if names not in self.compared:
+            self.compared[names] = self.index("apart")
+        apart = both(one.within, either(z3.Not(two.within), one.body - two.body >= one.value - two.value))
+        some = z3.substitute(one.within, (j, one.place))
+        path.fact(Kind.RUN, implies(some, z3.substitute(apart, (j, self.compared[names]))))
+
+    # --- draws --------------------------------------------------------------------------------------------
+
+    def choose(self, stmt: n.Choose, path: Path) -> None:
+        """An index s, in proportion to weights exp(a_j), all positive (`log_of` demands it): on D and on D'
+        it has the probability p with ln p = a_s - ln Σ exp(a_j). It must be in the set on D' too.
+
+        Where the set has others, the odds of s are exp(o) with o = a_s - ln Σ exp(a_j) over the others, so p
+        is also the chance that a logistic number with the location o is above 0.
+        """
+        g, scope, j = (
+            replace(stmt.weights, body=log_of(stmt.weights.body)),
+            Scope(Mode.PROGRAM, self.symbols.true, stmt.span),
+            self.generic(0),
+        )
+        if g.function != "Choose" or g.count is not None:
+            raise Reject("form", stmt.span, "an index is chosen by its weight")
+        chosen = self.held(stmt.name, self.symbols.INT)
+        costs: list[Term] = []
+        others: list[LogSum] = []
+        for run, kind in ((0, Kind.RUN), (1, Kind.PRIME)):
+            total = self._log_sum(g, path, run, scope)
+            within, weight = (z3.substitute(term, (j, chosen)) for term in (total.within, total.body))
+            if run == 1:
+                path.oblige("support", stmt.span, f"{stmt.name} may be chosen on D'", within)
+            path.fact(kind, within)
+            others.append(self._log_sum_over(both(total.within, j != chosen), total.body))
+            odds = weight - others[run].value
+            self.log_odds[run].append(odds)
+            chance = self._ln_above(odds)
+            some = both(within, z3.substitute(others[run].within, (j, others[run].place)))
+            path.fact(Kind.RUN, implies(some, chance == weight - total.value))
+            costs.append(weight - total.value)
+        self._compare_sums(others[0], others[1], path)
+        self._drawn(stmt, chosen, costs[0] - costs[1], path)
+
+    def logistic(self, stmt: n.Logistic, path: Path) -> None:
+        """A number with the logistic density f, measured in `scale`, given that it is above `low`.
+
+        ln f(x; t) = -(x - t) - 2 ln(1 + exp(-(x - t))) changes with t by tanh((x - t)/2), so by at most 1.
+        The chance to be above 0 is s(t) = 1/(1 + exp(-t)), and ln f(x; t)/s(t) changes by s(t) - 2 s(t - x),
+        which is between -s(t) and s(t) for x > 0. So where it is cut, the cost has two bounds: |t - t'|,
+        and that with ln s(t')/s(t) besides, which a choice may pay for.
+        """
+        scope = Scope(Mode.PROGRAM, self.symbols.true, stmt.span)
+        x = self.held(stmt.name, self.symbols.REAL)
+
+        def pair(e: n.Expr) -> list[Term]:
+            return [real(self.number(e, path, run, scope)) for run in (0, 1)]
+
+        at, unit = pair(stmt.location), pair(stmt.scale)
+        text = f"the scale of {stmt.name} is positive"
+        self.prove(path, "scales", stmt.span, text, unit[0] > 0, (Kind.RUN,))
+        path.oblige("scales", stmt.span, f"{stmt.name} has the same scale on D'", unit[0] == unit[1])
+        low = [self.symbols.none] * 2 if stmt.low is None else pair(stmt.low)
+        path.oblige("support", stmt.span, f"{stmt.name} is cut at the same place on D'", low[0] == low[1])
+        path.fact(Kind.PRIME, both(unit[0] == unit[1], low[0] == low[1]))
+        one, other = (self._location(divided(t - low[0], unit[0]), path, run) for run, t in enumerate(at))
+        cost = absolute(one - other)
+        if stmt.low is not None:
+            path.fact(Kind.RUN, x > low[0])
+            cut = self._ln_above(other) - self._ln_above(one)
+            cost = cost + z3.If(cut < 0, cut, self.symbols.none)
+        self._drawn(stmt, x, cost, path)
+
+    def _ln_above(self, location: Term) -> Term:
+        """ln s(location)."""
+        if ABOVE not in self.rules:
+            self.rules[ABOVE] = self.symbols.function(ABOVE, (self.symbols.REAL,), self.symbols.REAL, Rule())
+        return self.rules[ABOVE](location)
+
+    def _location(self, term: Term, path: Path, run: int) -> Term:
+        """The term, or the logarithm of the odds of a choice, where that is shown to be the same."""
+        known = [f for f in path.facts if f.kind is Kind.RUN]
+        about = "a number is cut where a choice pays for it"
+        same = (
+            o for o in self.log_odds[run] if self.decider.follows(known, term == o, about, FEW) is not None
+        )
+        return next(same, term)
+
+    def _drawn(self, stmt: n.Choose | n.Logistic, drawn: Term, cost: Term, path: Path) -> None:
+        path.values[stmt.name] = (drawn,) * len(self.runs)
+        path.ghosts["alignment_cost"] = path.ghosts["alignment_cost"] + cost
