@@ -62,6 +62,32 @@ def spec(*lines: str, claim: str = "eps", align: str = "", more: str = "", where
 
 PAIRS: tuple[Pair, ...] = (
     Pair(
+        "no_whole_number_in_a_range",
+        4,
+        spec("emit w", more="  k : int\n  b : int query, sensitivity 1, range [k/3, (k+{})/3]\n"),
+        "3",
+        "1",
+        ("hypotheses",),
+    ),
+    Pair(
+        "no_multiple_in_a_range",
+        4,
+        spec(
+            "emit w", more="  s : real where s >= 1\n  b : query, sensitivity 1, lattice s, range [1/2, {}]\n"
+        ),
+        "s",
+        "3/2",
+        ("hypotheses",),
+    ),
+    Pair(
+        "whole_answers_on_a_finer_lattice",
+        4,
+        spec("emit w", more="  b : int query, sensitivity 1, lattice {}, range [1/2, 1]\n"),
+        "1",
+        "1/2",
+        ("form",),
+    ),
+    Pair(
         "nested_sets_of_two_kinds",
         7,
         spec(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import z3
 
+from aligncheck.kernel.evaluate import divided
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.loops import Looping
 from aligncheck.kernel.state import Mode, Path, Scope
@@ -79,7 +80,8 @@ class Inputs(Looping):
 
     def _adjacent(self, group: n.Queries, path: Path) -> None:
         """D ~ D' for one group, and that its clauses make sense: no negative sensitivity, no empty range, a
-        positive step; these are asked for what the parameters alone are known to be.
+        positive step, a multiple of it in the range; these are asked for what the parameters alone are known
+        to be.
         """
         if group.sensitivity is None and group.adjacency is not n.Adjacency.ANY:
             raise Reject("form", group.span, "a sensitivity is missing")
@@ -118,8 +120,10 @@ class Inputs(Looping):
         for e in clauses:
             if not self.public_only(self.number(e, path, 0, scope)):
                 raise Reject("hypotheses", e.span, "a clause of a declaration is public")
+        step = z3.RealVal(1, self.symbols.ctx) if group.sort is n.Sort.INT else None
         if group.lattice is not None:
-            step = real(self.number(group.lattice, path, 0, scope))
+            value_of = self.number if step is None else self.whole_number
+            step = real(value_of(group.lattice, path, 0, scope))
             sensible(step > 0)
             for run, value in enumerate((on_d, on_other)):
                 steps = self.symbols.function(
@@ -130,6 +134,9 @@ class Inputs(Looping):
         if group.range is not None:
             low, high = (real(self.number(e, path, 0, scope)) for e in group.range)
             sensible(low <= high)
+            if step is not None:  # a run takes the nearest multiple of the step: there must be one
+                greatest = step * z3.ToReal(z3.ToInt(divided(high, step)))
+                sensible(either(both(low <= 0, high >= 0), low <= greatest))
             yield both(low <= on_d, on_d <= high, low <= on_other, on_other <= high)
         if group.sensitivity is not None and group.adjacency is not n.Adjacency.L1:
             bound = real(self.number(group.sensitivity, path, 0, scope))
