@@ -33,6 +33,7 @@ from aligncheck.search.discharge.guarantees import (
 )
 from aligncheck.search.discharge.prove import Open, Outcome, Proved
 from aligncheck.search.obligations import ORDER
+from aligncheck.search.relational.labels import AtHead, Ledger
 from aligncheck.search.relational.paths import TooManyPathsError
 from aligncheck.search.relational.selection import UnsupportedError
 from aligncheck.search.relational.spell import spell
@@ -506,7 +507,7 @@ def _tells(term: Term) -> bool:
 def _rank(term: Term) -> int:
     """Invariants that tell most come first: costs, then distances, then the rest."""
     found = atoms((term,))
-    if any(a.kind is Kind.LEDGER and a.name.startswith("#cost") for a in found):
+    if any(isinstance(a.label, AtHead) and a.label.key is Ledger.COST for a in found):
         return 0
     return 1 if any(a.kind in (Kind.DISTANCE, Kind.DRIFT) for a in found) else 2
 

@@ -16,7 +16,9 @@ from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
+from aligncheck.language.families import Family
 from aligncheck.search.relational import terms as t
+from aligncheck.search.relational.labels import Drawn, Length
 from aligncheck.search.relational.terms import Kind, Sort, Sym, Term
 
 Tree: TypeAlias = tuple[Any, ...]
@@ -26,7 +28,7 @@ A = Sym("a", Sort.REAL, Kind.PARAMETER)
 B = Sym("b", Sort.REAL, Kind.PARAMETER)
 K = Sym("k", Sort.INT, Kind.PARAMETER)
 X = Sym("x", Sort.REAL, Kind.STATE)
-Y = Sym("y", Sort.REAL, Kind.NOISE)
+Y = Sym(Drawn("y", Family.LAPLACE), Sort.REAL, Kind.NOISE)
 N = Sym("n", Sort.INT, Kind.COUNTER)
 M = Sym("m", Sort.INT, Kind.COUNTER)
 P = Sym("p", Sort.BOOL, Kind.STATE)
@@ -317,7 +319,7 @@ def world_of(seed: int, legal: bool = False) -> World:
     """A world; answers at an index are a function of the index, and |d:q| <= a."""
     chance = random.Random(seed)
     values = [Fraction(n, d) for n, d in ((0, 1), (1, 1), (2, 1), (1, 2), (3, 1), (1, 4), (-1, 1), (-5, 2))]
-    length = Sym("len(q)", Sort.INT, Kind.PARAMETER)
+    length = Sym(Length("q"), Sort.INT, Kind.PARAMETER)
     symbols: dict[Term, Fraction | bool] = {P: chance.random() < 0.5, length: Fraction(5)}
     for s in NUMBERS:
         if s.sort is Sort.INT:

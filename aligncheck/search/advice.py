@@ -36,7 +36,8 @@ from aligncheck.search.discharge.prove import Proved, decide
 from aligncheck.search.discharge.smt import Smt
 from aligncheck.search.obligations.alignment import within_claim
 from aligncheck.search.obligations.density import densities_bound_privacy
-from aligncheck.search.relational.paths import COST, TooManyPathsError
+from aligncheck.search.relational.labels import Ledger
+from aligncheck.search.relational.paths import TooManyPathsError
 from aligncheck.search.relational.spell import spell
 from aligncheck.search.relational.terms import (
     Cmp,
@@ -207,7 +208,7 @@ def _bounds_found(findings: Findings) -> Iterator[Term]:
     value.
     """
     for cut in findings.analysis.cuts:
-        if COST not in cut.fresh:
+        if Ledger.COST not in cut.fresh:
             continue
         terms = findings.invariants[cut.number]
         greatest: dict[Term, Term] = {
@@ -216,7 +217,7 @@ def _bounds_found(findings: Findings) -> Iterator[Term]:
             if isinstance(t, Cmp) and t.op == "<=" and isinstance(t.left, Sym) and _is_public(t.right)
         }
         for t in terms:
-            if isinstance(t, Cmp) and t.op == "<=" and t.left == cut.fresh[COST].left:
+            if isinstance(t, Cmp) and t.op == "<=" and t.left == cut.fresh[Ledger.COST].left:
                 bound = canonical(substitute(t.right, greatest))
                 if _is_public(bound):
                     yield bound

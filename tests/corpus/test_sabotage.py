@@ -24,6 +24,7 @@ from aligncheck.search.discharge.algebra import canonical
 from aligncheck.search.discharge.whole import Choices
 from aligncheck.search.obligations.running import loops_end
 from aligncheck.search.relational import candidates
+from aligncheck.search.relational.labels import Ledger
 from aligncheck.search.relational.terms import FALSE, ZERO, le, lt
 from aligncheck.trusted import TRUSTED, UNTRUSTED_WITHIN, is_trusted
 from aligncheck.verdict import Verified
@@ -111,7 +112,7 @@ def _found_but(**guess: Any) -> Callable[[Patch], None]:
 
 def _costs_nothing(cut: Any) -> Any:
     """That the alignment costs nothing so far, and that all state is the same in both runs."""
-    cost = [le(pair.left, ZERO) for name, pair in cut.fresh.items() if name == "#cost"]
+    cost = [le(pair.left, ZERO) for name, pair in cut.fresh.items() if name == Ledger.COST]
     return (
         *cost,
         *(canonical(le(pair.distance, ZERO)) for pair in cut.fresh.values() if _is_number(pair)),

@@ -24,7 +24,19 @@ from aligncheck.meaning import exact
 from aligncheck.meaning.interpreter import Assigned, Draw, Finished, Input, Run, Scope, number_of
 from aligncheck.meaning.replay import Replay
 from aligncheck.search.obligations.obligation import run_on_d, run_on_d_prime
-from aligncheck.search.relational.paths import COST, Path, TooManyPathsError, Unroll, unrolled
+from aligncheck.search.relational import noise
+from aligncheck.search.relational.labels import (
+    Apart,
+    Chosen,
+    Drawn,
+    Extremum,
+    Ledger,
+    Order,
+    RecordCount,
+    Size,
+    text_of,
+)
+from aligncheck.search.relational.paths import Path, TooManyPathsError, Unroll, unrolled
 from aligncheck.search.relational.terms import Kind, Sort, Sym, Term
 from aligncheck.search.relational.theory import Grounding, Theory
 
@@ -111,7 +123,7 @@ def world_of(spec: Mechanism, done: Replay) -> World:
     parameters, left, right = (
         dict(x) for x in (done.scenario.parameters, done.scenario.data, done.scenario.data_prime)
     )
-    drawn = {(d.name + d.family.row.mark, d.index): _steps(d) for d in done.run_d.draws}
+    drawn = {(text_of(Drawn(d.name, d.family)), d.index): _steps(d) for d in done.run_d.draws}
     symbols: dict[Term, Fraction | bool] = {}
     output = done.run_d.output
 
@@ -151,31 +163,30 @@ def world_of(spec: Mechanism, done: Replay) -> World:
             for name in item.names:
                 sort = Sort.INT if item.sort.value == "int" or item.lattice is not None else Sort.REAL
                 symbols[Sym(name, sort, Kind.DATA)] = answers(name, None)
-                symbols[Sym(f"d:{name}", sort, Kind.DISTANCE)] = answers(f"d:{name}", None)
-    for (name, index), value in drawn.items():
-        if index is None:
-            sort = Sort.INT if name[-1] in "#%" else Sort.REAL
-            symbols[Sym(name, sort, Kind.NOISE)] = value
+                symbols[Sym(Apart(name), sort, Kind.DISTANCE)] = answers(f"d:{name}", None)
+    for d in done.run_d.draws:
+        if d.index is None:
+            symbols[noise.symbol(d.name, None, d.family)] = _steps(d)
     for name, listed_answers in left.items():
         if isinstance(listed_answers, tuple):
             moves = [answers(f"d:{name}", i) for i in range(len(listed_answers))]
-            symbols[Sym(f"le:{name}", Sort.BOOL, Kind.GHOST)] = all(d >= 0 for d in moves)
-            symbols[Sym(f"ge:{name}", Sort.BOOL, Kind.GHOST)] = all(d <= 0 for d in moves)
+            symbols[Sym(Order(name, "<="), Sort.BOOL, Kind.GHOST)] = all(d >= 0 for d in moves)
+            symbols[Sym(Order(name, ">="), Sort.BOOL, Kind.GHOST)] = all(d <= 0 for d in moves)
     selected = {}
     for name, value in _assigned(done.run_d).items():
         if isinstance(value, tuple):
             selected[name] = value
-            symbols[Sym(f"size:{name}", Sort.INT, Kind.OMEGA)] = Fraction(len(value))
+            symbols[Sym(Size(name), Sort.INT, Kind.OMEGA)] = Fraction(len(value))
         elif isinstance(value, Fraction):
-            symbols[Sym(f"sel:{name}", Sort.INT, Kind.OMEGA)] = value
-            symbols[Sym(f"val:{name}", Sort.REAL, Kind.EXTREMUM)] = value
+            symbols[Sym(Chosen(name), Sort.INT, Kind.OMEGA)] = value
+            symbols[Sym(Extremum(name, False), Sort.REAL, Kind.EXTREMUM)] = value
     for name, value in _assigned(done.run_d_prime).items():
         if isinstance(value, Fraction):
-            symbols[Sym(f"val:{name}'", Sort.REAL, Kind.EXTREMUM)] = value
-    symbols[Sym("out:len", Sort.INT, Kind.OMEGA)] = Fraction(len(output))
+            symbols[Sym(Extremum(name, True), Sort.REAL, Kind.EXTREMUM)] = value
+    symbols[Sym(RecordCount(None), Sort.INT, Kind.OMEGA)] = Fraction(len(output))
     for tag in {s.tag for s in statements_in(spec.body) if isinstance(s, Emit)}:
         counted = Fraction(sum(r.tag == tag for r in output))
-        symbols[Sym(f"out:count:{tag}", Sort.INT, Kind.OMEGA)] = counted
+        symbols[Sym(RecordCount(tag), Sort.INT, Kind.OMEGA)] = counted
     return World(symbols, entry)
 
 
@@ -250,7 +261,7 @@ def test_a_run_takes_one_path_and_does_what_the_path_says(name: str, spec: Mecha
             continue
         try:
             same_arms, released = holds(run_on_d_prime(path), world), records(path, world, True)
-            cost = meaning(path.env[COST].left, world)
+            cost = meaning(path.env[Ledger.COST].left, world)
         except UndefinedError:  # floats are too close to a tie
             continue
         assert same_arms

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from aligncheck.search.discharge.values import value_of
 from aligncheck.search.obligations import lemmas
+from aligncheck.search.relational.labels import Bound
 from aligncheck.search.relational.selection import Gathered
 from aligncheck.search.relational.terms import (
     FALSE,
@@ -62,7 +63,7 @@ def number(term: Term) -> Fraction:
 # --- sums of exponentials -----------------------------------------------------------------------------------
 
 A, B = Sym("A", Sort.REAL, Kind.STATE), Sym("B", Sort.REAL, Kind.STATE)
-J = Sym("j~of", Sort.INT, Kind.GHOST)
+J = Sym(Bound("j"), Sort.INT, Kind.GHOST)
 
 
 def the_set(size: int, label: str) -> Gathered:

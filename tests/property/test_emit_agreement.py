@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from oracle import Case, as_if_verified, check_agreement, compiled
 
 from aligncheck.compiler.emit.python import emit_python
+from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.nodes import Family
 
 ROOT = Path(__file__).parents[2]
 

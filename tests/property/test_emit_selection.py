@@ -19,8 +19,8 @@ from oracle import Case, as_if_verified, check_agreement, compiled, interpret
 from aligncheck.compiler.emit import python
 from aligncheck.compiler.emit.python import emit_python
 from aligncheck.compiler.emit.vectors import Lists
+from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.nodes import Family
 from aligncheck.meaning.interpreter import Finished
 from aligncheck.runtime import Mechanism, RecordedNoise, Result, SelectionError
 from aligncheck.runtime.reals import Real

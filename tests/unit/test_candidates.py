@@ -7,8 +7,10 @@ from fractions import Fraction
 import pytest
 from small_specs import paths_of, symbol
 
+from aligncheck.language.families import Family
 from aligncheck.search.discharge.algebra import canonical, equal
 from aligncheck.search.relational.candidates import LIMIT, Pool
+from aligncheck.search.relational.labels import Drawn, Ledger, Length
 from aligncheck.search.relational.paths import Analysis
 from aligncheck.search.relational.terms import (
     ZERO,
@@ -48,7 +50,7 @@ def test_counters_that_go_together() -> None:
     assert any(isinstance(t, Cmp) and t.op == "==" and _multiple(t, two_per_round) for t in values)
     assert canonical(le(ZERO, m)) in values
     assert canonical(le(ZERO, i)) in values
-    assert canonical(le(i, Sym("len(q)", Sort.INT, Kind.PARAMETER))) in values
+    assert canonical(le(i, Sym(Length("q"), Sort.INT, Kind.PARAMETER))) in values
 
 
 def _multiple(equation: Cmp, form: Term) -> bool:
@@ -97,7 +99,7 @@ def test_costs_by_the_programs_own_counters() -> None:
         """,
         "xi[i] += 1 + q[i] - q'[i] when out[i] is top",
     )
-    cost = analysis.cuts[1].fresh["#cost"].left
+    cost = analysis.cuts[1].fresh[Ledger.COST].left
     count = symbol(analysis, "count@1")
     expected = canonical(le(cost, div(mul(count, EPS), K)))
     assert expected in offered(analysis, "costs")
@@ -109,7 +111,7 @@ def test_costs_of_a_round_with_many_draws(draws: int) -> None:
         "for i, x in q:\n" + "\n".join(f"  xi{n}[i] ~ Lap(1/eps)" for n in range(draws)) + "\n  emit done",
         "\n".join(f"xi{n}[i] += 1" for n in range(draws)),
     )
-    cost, i = analysis.cuts[1].fresh["#cost"].left, symbol(analysis, "i@1")
+    cost, i = analysis.cuts[1].fresh[Ledger.COST].left, symbol(analysis, "i@1")
     assert canonical(le(cost, mul(const(draws), EPS, i))) in offered(analysis, "costs")
 
 
@@ -130,7 +132,7 @@ def test_candidates_speak_of_the_loop_head_alone(stage: str) -> None:
         """,
         "eta += 1\nxi[i] += 1 + q[i] - q'[i] when out[n] is top",
     )
-    inside = App("xi", (symbol(analysis, "i@1"),), Sort.REAL, Kind.NOISE)
+    inside = App(Drawn("xi", Family.LAPLACE), (symbol(analysis, "i@1"),), Sort.REAL, Kind.NOISE)
     for term in offered(analysis, stage):
         assert inside not in atoms((term,))
         assert not any(a.kind is Kind.DATA for a in atoms((term,)))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from small_specs import mechanism, only, paths_of, symbol, ways
 
+from aligncheck.language.families import Family
 from aligncheck.language.internal import InternalError
 from aligncheck.search.obligations.obligation import run_on_d, run_on_d_prime
 from aligncheck.search.relational import noise
 from aligncheck.search.relational import paths as module
+from aligncheck.search.relational.labels import Apart, Drawn, Latest, Ledger, Length, RecordCount, RecordIs
 from aligncheck.search.relational.paths import (
-    COST,
-    OUT,
     Assumed,
     Required,
     TooManyPathsError,
@@ -19,7 +19,6 @@ from aligncheck.search.relational.paths import (
     analyse,
     changed_in,
     is_visible,
-    latest,
     unrolled,
 )
 from aligncheck.search.relational.terms import (
@@ -47,12 +46,12 @@ from aligncheck.search.relational.terms import (
 )
 from aligncheck.search.relational.theory import Grounding, Theory
 
-ETA = Sym("eta", Sort.REAL, Kind.NOISE)
+ETA = Sym(Drawn("eta", Family.LAPLACE), Sort.REAL, Kind.NOISE)
 EPS = Sym("eps", Sort.REAL, Kind.PARAMETER)
 K = Sym("k", Sort.INT, Kind.PARAMETER)
 X = Sym("x", Sort.REAL, Kind.DATA)
-D = Sym("d:x", Sort.REAL, Kind.DISTANCE)
-LENGTH = Sym("len(q)", Sort.INT, Kind.PARAMETER)
+D = Sym(Apart("x"), Sort.REAL, Kind.DISTANCE)
+LENGTH = Sym(Length("q"), Sort.INT, Kind.PARAMETER)
 ONE_ANSWER = "x : query, sensitivity 1\nk : int where k >= 1\neps : real where eps > 0"
 
 
@@ -73,8 +72,8 @@ def test_a_straight_program_is_one_path() -> None:
     assert released.left == add(X, ETA)
     assert released.right == add(X, ETA)
     assert record.position == ZERO
-    assert path.env[OUT].left == ONE
-    assert path.env[COST].left == draw.cost
+    assert path.env[Ledger.RECORDS].left == ONE
+    assert path.env[Ledger.COST].left == draw.cost
 
 
 def test_a_branch_that_emits_forks_and_both_runs_take_the_same_arm() -> None:
@@ -158,14 +157,14 @@ def test_a_loop_over_answers_has_four_kinds_of_paths() -> None:
     i = symbol(found, "i@1")
     assert (i.sort, i.kind) == (Sort.INT, Kind.COUNTER)
     entry = only(found, 0, 1)
-    assert entry.env["#counter"].left == ZERO
+    assert entry.env[Ledger.COUNTER].left == ZERO
     again = only(found, 1, 1)
-    assert again.env["#counter"].left == add(i, ONE)
+    assert again.env[Ledger.COUNTER].left == add(i, ONE)
     assert lt(i, LENGTH) in run_on_d(again)
     (draw,) = again.drawings()
     assert draw.position == i
-    assert draw.before == symbol(found, f"{latest('xi')}@1")
-    assert again.env[latest("xi")].left == i
+    assert draw.before == symbol(found, "#latest:xi@1")
+    assert again.env[Latest("xi")].left == i
     ends = [p for p in found.paths if p.target is None]
     assert sorted(len(p.drawings()) for p in ends) == [0, 1]
     (exhausted,) = [p for p in ends if not p.drawings()]
@@ -175,7 +174,7 @@ def test_a_loop_over_answers_has_four_kinds_of_paths() -> None:
 def test_a_loop_may_run_zero_times() -> None:
     found = paths_of("n = 5\nfor i in range(k, 3):\n  n = n + 1\nemit value(n)")
     assert ways(found) == [(0, 1), (1, 1), (1, None)]
-    assert only(found, 0, 1).env["#counter"].left == K
+    assert only(found, 0, 1).env[Ledger.COUNTER].left == K
     n = symbol(found, "n@1")
     assert only(found, 0, 1).env["n"].left == const(5)
     assert only(found, 1, 1).env["n"].left == add(n, ONE)
@@ -188,7 +187,7 @@ def test_what_a_loop_does_not_change_keeps_its_value() -> None:
     cut = found.cuts[1]
     assert "a" not in cut.fresh
     assert cut.env["a"].left == add(K, ONE)
-    assert set(cut.fresh) >= {"n", "#counter"}
+    assert set(cut.fresh) >= {"n", Ledger.COUNTER}
 
 
 def test_a_private_variable_has_a_distance_of_its_own() -> None:
@@ -198,7 +197,7 @@ def test_a_private_variable_has_a_distance_of_its_own() -> None:
     assert pair.distance == symbol(found, "d:s@1")
     end = only(found, 1, 1).env["s"]
     i = symbol(found, "i@1")
-    moved = App("d:q", (i,), Sort.REAL, Kind.DISTANCE)
+    moved = App(Apart("q"), (i,), Sort.REAL, Kind.DISTANCE)
     assert sub(end.right, end.left) == add(pair.distance, moved)
 
 
@@ -259,9 +258,9 @@ def test_the_output_says_what_the_run_on_d_emits() -> None:
     )
     (above,) = [p for p in found.paths if p.emissions()[0].tag == "above"]
     facts = [e.fact for e in above.events if isinstance(e, Assumed)]
-    here = App("out:is:above", (ZERO,), Sort.BOOL, Kind.OMEGA)
-    length = Sym("out:len", Sort.INT, Kind.OMEGA)
-    below = Sym("out:count:below", Sort.INT, Kind.OMEGA)
+    here = App(RecordIs("above"), (ZERO,), Sort.BOOL, Kind.OMEGA)
+    length = Sym(RecordCount(None), Sort.INT, Kind.OMEGA)
+    below = Sym(RecordCount("below"), Sort.INT, Kind.OMEGA)
     assert here in facts
     assert lt(ZERO, length) in facts
     assert eq(length, ONE) in facts
@@ -321,7 +320,9 @@ def test_two_symbols_never_share_a_name(monkeypatch: pytest.MonkeyPatch) -> None
     """The machine itself would notice: a draw named like an answer is caught."""
     program = "a = x\neta ~ Lap(1/eps)\nemit value(a + eta)"
     paths_of(program, "", ONE_ANSWER)
-    monkeypatch.setattr(noise, "symbol", lambda name, index, family: Sym("x", Sort.REAL, Kind.NOISE))
+    monkeypatch.setattr(
+        noise, "symbol", lambda name, index, family: Sym(Drawn("x", Family.LAPLACE), Sort.REAL, Kind.NOISE)
+    )
     with pytest.raises(InternalError, match="two symbols are called x"):
         paths_of(program, "", ONE_ANSWER)
 

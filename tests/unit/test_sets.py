@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from aligncheck.language.families import Family
 from aligncheck.language.source import Span
 from aligncheck.search.relational.density import Wholes
-from aligncheck.search.relational.selection import BINDER, Gathered, Registry, UnsupportedError
+from aligncheck.search.relational.labels import AtHead, Bound, Drawn, Length, Place, Side, Way
+from aligncheck.search.relational.selection import Gathered, Registry, UnsupportedError
 from aligncheck.search.relational.sums import Sums
 from aligncheck.search.relational.terms import (
     ONE,
@@ -27,9 +29,9 @@ from aligncheck.search.relational.terms import (
 )
 
 HERE = Span(0, 1)
-OWN = Sym(f"j{BINDER}", Sort.INT, Kind.GHOST)
-AROUND = Sym(f"i{BINDER}", Sort.INT, Kind.GHOST)
-N = Sym("len(q)", Sort.INT, Kind.PARAMETER)
+OWN = Sym(Bound("j"), Sort.INT, Kind.GHOST)
+AROUND = Sym(Bound("i"), Sort.INT, Kind.GHOST)
+N = Sym(Length("q"), Sort.INT, Kind.PARAMETER)
 
 
 def answer(index: Term) -> App:
@@ -41,9 +43,9 @@ OPEN = [
     AROUND,
     Sym("one", Sort.INT, Kind.GHOST),
     Sym("entry", Sort.INT, Kind.GHOST),
-    Sym("i@1", Sort.INT, Kind.COUNTER),
-    Sym("s@2", Sort.REAL, Kind.STATE),
-    App("eta", (Sym("i@1", Sort.INT, Kind.COUNTER),), Sort.REAL, Kind.NOISE),
+    Sym(AtHead("i", 1, Side.ON_D), Sort.INT, Kind.COUNTER),
+    Sym(AtHead("s", 2, Side.ON_D), Sort.REAL, Kind.STATE),
+    App("eta", (Sym(AtHead("i", 1, Side.ON_D), Sort.INT, Kind.COUNTER),), Sort.REAL, Kind.NOISE),
     answer(AROUND),
 ]
 
@@ -75,8 +77,8 @@ def test_its_own_index_and_what_is_fixed_throughout_a_run_may_stand_in_a_set() -
     fixed: list[Term] = [
         N,
         Sym("a", Sort.REAL, Kind.DATA),
-        Sym("eta", Sort.REAL, Kind.NOISE),
-        Sym("place:one:q", Sort.INT, Kind.GHOST),
+        Sym(Drawn("eta", Family.LAPLACE), Sort.REAL, Kind.NOISE),
+        Sym(Place(Way.ONE, ("q",)), Sort.INT, Kind.GHOST),
         answer(ONE),
     ]
     for symbol in fixed:
@@ -89,7 +91,7 @@ def test_its_own_index_and_what_is_fixed_throughout_a_run_may_stand_in_a_set() -
 def test_a_sum_at_an_index_is_the_sum_with_the_index_put_into_it(part: str) -> None:
     for symbol in (AROUND, answer(AROUND)):
         sums = Sums()
-        for other in (ZERO, const(3), add(N, ONE), Sym("i@1", Sort.INT, Kind.COUNTER)):
+        for other in (ZERO, const(3), add(N, ONE), Sym(AtHead("i", 1, Side.ON_D), Sort.INT, Kind.COUNTER)):
             outside = substitute(sums.symbol(with_(symbol)[part]), {AROUND: other})
             assert isinstance(outside, App)
             assert other in outside.args or answer(other) in outside.args

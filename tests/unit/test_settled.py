@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from small_specs import paths_of
 
+from aligncheck.language.families import Family
 from aligncheck.search.obligations.alignment import ahead_in
 from aligncheck.search.obligations.families import families_one_to_one
+from aligncheck.search.relational.labels import AtHead, Drawn, Extremum, RecordIs, Side, Witness
 from aligncheck.search.relational.paths import Analysis, Drawing
 from aligncheck.search.relational.settled import NOTHING, Entry, Made, common, copied, is_settled
 from aligncheck.search.relational.terms import App, Kind, Sort, Sym, Term, add, atoms, const, mul
@@ -21,11 +23,11 @@ A, EPS = _symbol("a", Kind.DATA), _symbol("eps", Kind.PARAMETER)
 BEST, OTHER, LOST = (_symbol(name, Kind.EXTREMUM) for name in ("val:best", "val:other", "val:lost"))
 STATE, DRIFT = _symbol("s@1", Kind.STATE), _symbol("d:s@1", Kind.DRIFT)
 INDEX = Sym("j", Sort.INT, Kind.GHOST)
-PLACE = Sym("val:best~where", Sort.INT, Kind.PLACE)
+PLACE = Sym(Witness(Extremum("best", False)), Sort.INT, Kind.PLACE)
 
 
 def xi(index: Term) -> App:
-    return App("xi", (index,), Sort.REAL, Kind.NOISE)
+    return App(Drawn("xi", Family.LAPLACE), (index,), Sort.REAL, Kind.NOISE)
 
 
 DEFINED: dict[Term, tuple[Term, ...]] = {BEST: (add(X, A),), OTHER: (mul(BEST, EPS), xi(INDEX))}
@@ -56,8 +58,8 @@ def made(*symbols: Sym | App) -> Made:
         (DRIFT, (STATE,), False),
         (DRIFT, (DRIFT,), True),
         (App("q", (PLACE,), Sort.REAL, Kind.DATA), (), False),
-        (Sym("i@1", Sort.INT, Kind.COUNTER), (), False),  # in which round a loop was left
-        (App("out:is:t", (const(0),), Sort.BOOL, Kind.OMEGA), (), True),
+        (Sym(AtHead("i", 1, Side.ON_D), Sort.INT, Kind.COUNTER), (), False),  # in which round a loop was left
+        (App(RecordIs("t"), (const(0),), Sort.BOOL, Kind.OMEGA), (), True),
     ],
 )
 def test_settled(atom: Sym | App, fixed: tuple[Sym | App, ...], wanted: bool) -> None:

@@ -10,6 +10,7 @@ from random_terms import A, B, K, M, N, P, X, Y
 from small_specs import mechanism
 
 from aligncheck.search.discharge.smt import Answer, Smt
+from aligncheck.search.relational.labels import Apart
 from aligncheck.search.relational.terms import (
     FALSE,
     ONE,
@@ -51,7 +52,7 @@ def smt(whole: bool = False, deadline: float | None = None) -> Smt:
 
 
 def moved(index: Term) -> Term:
-    return App("d:q", (index,), Sort.REAL, Kind.DISTANCE)
+    return App(Apart("q"), (index,), Sort.REAL, Kind.DISTANCE)
 
 
 def answer(goal: Term, *hypotheses: Term, milliseconds: int = 400) -> Answer:

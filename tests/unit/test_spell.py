@@ -6,13 +6,36 @@ from fractions import Fraction
 
 import pytest
 from hypothesis import assume, given, settings
-from random_terms import A, B, K, N, P, Tree, UndefinedError, World, X, Y, built, number, rational, worlds
+from random_terms import A, K, N, P, Tree, UndefinedError, World, X, Y, built, number, rational, worlds
 
+from aligncheck.language.families import Family
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Expr
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.interpreter import Scope, Stopped, number_of
 from aligncheck.search.discharge.algebra import canonical
+from aligncheck.search.relational.labels import (
+    Apart,
+    AtHead,
+    Calls,
+    Counted,
+    Drawn,
+    Each,
+    Key,
+    Label,
+    Last,
+    Latest,
+    Ledger,
+    Order,
+    Place,
+    Prefix,
+    RecordCount,
+    RecordField,
+    RecordIs,
+    Side,
+    Stretch,
+    Way,
+)
 from aligncheck.search.relational.spell import spell
 from aligncheck.search.relational.terms import (
     ONE,
@@ -41,8 +64,12 @@ from aligncheck.search.relational.terms import (
 )
 
 
-def ghost(name: str, sort: Sort = Sort.INT) -> Sym:
-    return Sym(name, sort, Kind.GHOST)
+def ghost(label: Label, sort: Sort = Sort.INT) -> Sym:
+    return Sym(label, sort, Kind.GHOST)
+
+
+def at_head(key: Key, side: Side = Side.ON_D) -> AtHead:
+    return AtHead(key, 2, side)
 
 
 @pytest.mark.parametrize(
@@ -66,23 +93,23 @@ def ghost(name: str, sort: Sort = Sort.INT) -> Sym:
         (eq(X, ZERO), "x == 0"),
         (ite(P, ONE, ZERO), "(1 if p else 0)"),
         (IsInt(X), "x is an integer"),
-        (Sym("s@3", Sort.REAL, Kind.STATE), "s"),
-        (Sym("d:s@3", Sort.REAL, Kind.DISTANCE), "(s' - s)"),
-        (App("d:q", (N,), Sort.REAL, Kind.DISTANCE), "(q'[n] - q[n])"),
-        (App("xi+", (N,), Sort.REAL, Kind.NOISE), "xi[n]"),
-        (Sym("eta#", Sort.INT, Kind.NOISE), "eta"),
-        (ghost("#cost@1"), "alignment_cost"),
-        (ghost("#out@1"), "records so far"),
-        (ghost("#latest:xi@2"), "last index of xi"),
-        (ghost("#out:count:top@2"), "top records so far"),
-        (ghost("place:one:q"), "the differing index"),
-        (ghost("place:down:q"), "the index that goes down"),
-        (ghost("le:q", Sort.BOOL), "q <= q'"),
-        (App("out:is:top", (N,), Sort.BOOL, Kind.OMEGA), "out[n] is top"),
-        (App("out:field:gap", (N,), Sort.REAL, Kind.OMEGA), "out[n].gap"),
-        (Sym("out:len", Sort.INT, Kind.OMEGA), "len(out)"),
-        (Sym("out:count:top", Sort.INT, Kind.OMEGA), "out.count(top)"),
-        (App("prefix:q", (N,), Sort.REAL, Kind.GHOST), "sum of |q' - q| before n"),
+        (Sym(AtHead("s", 3, Side.ON_D), Sort.REAL, Kind.STATE), "s"),
+        (Sym(AtHead("s", 3, Side.APART), Sort.REAL, Kind.DISTANCE), "(s' - s)"),
+        (App(Apart("q"), (N,), Sort.REAL, Kind.DISTANCE), "(q'[n] - q[n])"),
+        (App(Drawn("xi", Family.EXPONENTIAL), (N,), Sort.REAL, Kind.NOISE), "xi[n]"),
+        (Sym(Drawn("eta", Family.DISCRETE_LAPLACE), Sort.INT, Kind.NOISE), "eta"),
+        (ghost(at_head(Ledger.COST)), "alignment_cost"),
+        (ghost(at_head(Ledger.RECORDS)), "records so far"),
+        (ghost(at_head(Latest("xi"))), "last index of xi"),
+        (ghost(at_head(Counted("top"))), "top records so far"),
+        (ghost(Place(Way.ONE, ("q",))), "the differing index"),
+        (ghost(Place(Way.DOWN, ("q",))), "the index that goes down"),
+        (ghost(Order("q", "<="), Sort.BOOL), "q <= q'"),
+        (App(RecordIs("top"), (N,), Sort.BOOL, Kind.OMEGA), "out[n] is top"),
+        (App(RecordField("gap"), (N,), Sort.REAL, Kind.OMEGA), "out[n].gap"),
+        (Sym(RecordCount(None), Sort.INT, Kind.OMEGA), "len(out)"),
+        (Sym(RecordCount("top"), Sort.INT, Kind.OMEGA), "out.count(top)"),
+        (App(Prefix("q"), (N,), Sort.REAL, Kind.GHOST), "sum of |q' - q| before n"),
     ],
 )
 def test_spelling(term: Term, text: str) -> None:
@@ -111,5 +138,6 @@ def test_what_is_spelt_reads_back_with_the_same_value(tree: Tree, world: World) 
 
 
 def test_no_bookkeeping_shows() -> None:
-    for term in (B, ghost("#cost@1"), ghost("#counter"), ghost("#low@1"), ghost("#high@1")):
-        assert not set("#@%") & set(spell(term))
+    for key in ("x", *Ledger, Counted("t"), Last("x"), Latest("x"), Each("x"), Stretch("x"), Calls("c")):
+        for side in Side:
+            assert not set("#@%") & set(spell(ghost(at_head(key, side))))

@@ -7,7 +7,9 @@ from fractions import Fraction
 import pytest
 from random_terms import A, B, K, N, P, X, Y
 
+from aligncheck.language.families import Family
 from aligncheck.search.discharge.values import value_of
+from aligncheck.search.relational.labels import Drawn
 from aligncheck.search.relational.terms import (
     FALSE,
     ONE,
@@ -161,7 +163,7 @@ def test_traversals() -> None:
 
 
 def test_symbols_with_one_name_and_different_kinds_are_different() -> None:
-    other = Sym("x", Sort.REAL, Kind.NOISE)
+    other = Sym(Drawn("x", Family.LAPLACE), Sort.REAL, Kind.NOISE)
     assert sub(other, X) != ZERO
     assert isinstance(lt(other, X), Cmp)
 

@@ -17,6 +17,18 @@ from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning.scenario import Scenario, check_scenario
 from aligncheck.search.discharge.facts import Facts
 from aligncheck.search.discharge.smt import Answer, Smt
+from aligncheck.search.relational.labels import (
+    Apart,
+    Direction,
+    Length,
+    Order,
+    Place,
+    RecordCount,
+    RecordIs,
+    Total,
+    Way,
+    Which,
+)
 from aligncheck.search.relational.terms import (
     ZERO,
     App,
@@ -128,17 +140,18 @@ def ghosts(pair: Neighbours) -> dict[Term, Fraction | bool]:
     found: dict[Term, Fraction | bool] = {}
     for group in (["q", "r"], ["z"]):
         moved = [d for n in group for d in pair.moves[n]]
-        label = ",".join(group)
-        found[Sym(f"up:{label}", Sort.BOOL, Kind.GHOST)] = all(d >= 0 for d in moved)
-        found[Sym(f"down:{label}", Sort.BOOL, Kind.GHOST)] = all(d <= 0 for d in moved)
+        up, down = (Sym(Direction(way, tuple(group)), Sort.BOOL, Kind.GHOST) for way in (Way.UP, Way.DOWN))
+        found[up] = all(d >= 0 for d in moved)
+        found[down] = all(d <= 0 for d in moved)
         for n in group:
-            found[Sym(f"total:{n}", Sort.REAL, Kind.GHOST)] = sum(map(abs, pair.moves[n]), Fraction(0))
-            found[Sym(f"le:{n}", Sort.BOOL, Kind.GHOST)] = all(d >= 0 for d in pair.moves[n])
-            found[Sym(f"ge:{n}", Sort.BOOL, Kind.GHOST)] = all(d <= 0 for d in pair.moves[n])
+            found[Sym(Total(n), Sort.REAL, Kind.GHOST)] = sum(map(abs, pair.moves[n]), Fraction(0))
+            found[Sym(Order(n, "<="), Sort.BOOL, Kind.GHOST)] = all(d >= 0 for d in pair.moves[n])
+            found[Sym(Order(n, ">="), Sort.BOOL, Kind.GHOST)] = all(d <= 0 for d in pair.moves[n])
     for label, (name, index) in pair.places.items():
-        group_names = label.split(":")[1].split(",")
-        found[Sym(f"place:{label}", Sort.INT, Kind.GHOST)] = Fraction(index)
-        found[Sym(f"which:{label}", Sort.INT, Kind.GHOST)] = Fraction(group_names.index(name))
+        way, of = label.split(":")
+        names = tuple(of.split(","))
+        found[Sym(Place(Way(way), names), Sort.INT, Kind.GHOST)] = Fraction(index)
+        found[Sym(Which(Way(way), names), Sort.INT, Kind.GHOST)] = Fraction(names.index(name))
     return found
 
 
@@ -165,11 +178,11 @@ def world(pair: Neighbours, i: int, j: int) -> World:
     }
     for name in ("q", "r", "z"):
         sort = Sort.INT if name == "z" else Sort.REAL
-        symbols[Sym(f"len({name})", Sort.INT, Kind.PARAMETER)] = Fraction(len(pair.answers[name]))
-        for label, kind in ((name, Kind.DATA), (f"d:{name}", Kind.DISTANCE)):
-            if len(pair.answers[name]) == 1:
-                symbols[Sym(label, sort, kind)] = entry(label, (Fraction(0),))
-    symbols[Sym("len(b)", Sort.INT, Kind.PARAMETER)] = Fraction(len(pair.b))
+        symbols[Sym(Length(name), Sort.INT, Kind.PARAMETER)] = Fraction(len(pair.answers[name]))
+        if len(pair.answers[name]) == 1:
+            for symbol in (Sym(name, sort, Kind.DATA), Sym(Apart(name), sort, Kind.DISTANCE)):
+                symbols[symbol] = entry(symbol.name, (Fraction(0),))
+    symbols[Sym(Length("b"), Sort.INT, Kind.PARAMETER)] = Fraction(len(pair.b))
     return World(symbols, entry)
 
 
@@ -259,7 +272,7 @@ def test_clauses_are_judged_without_the_adjacency() -> None:
 
 def test_a_record_with_a_tag_is_within_the_output() -> None:
     theory = Theory(mechanism("eta ~ Lap(1)\nemit above", "eta += 0 when out[k] is above"))
-    here = App("out:is:above", (FIRST,), Sort.BOOL, Kind.OMEGA)
-    length = Sym("out:len", Sort.INT, Kind.OMEGA)
+    here = App(RecordIs("above"), (FIRST,), Sort.BOOL, Kind.OMEGA)
+    length = Sym(RecordCount(None), Sort.INT, Kind.OMEGA)
     assert Smt(theory).implied([here], lt(FIRST, length), 500).answer is Answer.VALID
     assert Smt(theory).implied([], here, 500).answer is not Answer.VALID

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from small_specs import paths_of, symbol
 
+from aligncheck.language.families import Family
+from aligncheck.search.relational.labels import AtHead, Drawn, Side
 from aligncheck.search.relational.paths import Analysis, Assumed
 from aligncheck.search.relational.terms import Kind, Sort, Sym, add, atoms, const, div, lt
 from aligncheck.search.relational.visible import Visible, is_known, with_later_records
@@ -103,8 +105,8 @@ def test_the_unknown_part_of_a_term_is_named() -> None:
 
 
 def test_known_is_of_whole_terms() -> None:
-    y = Sym("y", Sort.REAL, Kind.NOISE)
-    s = Sym("s@1", Sort.REAL, Kind.STATE)
+    y = Sym(Drawn("y", Family.LAPLACE), Sort.REAL, Kind.NOISE)
+    s = Sym(AtHead("s", 1, Side.ON_D), Sort.REAL, Kind.STATE)
     assert not is_known(add(y, s), frozenset({s}), frozenset())
     assert is_known(add(y, s), frozenset({s}), frozenset({y}))
     assert is_known(lt(s, const(2)), frozenset({s}), frozenset())

@@ -73,10 +73,10 @@ def write(term: Term) -> str:
             return str(value)
         case Truth(value):
             return "true" if value else "false"
-        case Sym(name):
-            return _name(name)
-        case App(name, args):
-            return _list("@", _name(name), *map(write, args))
+        case Sym():
+            return _name(term.name)
+        case App(_, args):
+            return _list("@", _name(term.name), *map(write, args))
         case Add(parts, constant):
             shown = [write(t) if k == 1 else _list("*", str(k), write(t)) for t, k in parts]
             return _list("+", *([str(constant)] if constant else []), *shown)
@@ -196,4 +196,4 @@ def _application(rest: list[Parsed], names: Names) -> Term:
         raise NotationError(f"this mechanism has no function `{name}` of {len(args)} arguments")
     if any(is_number(a) is not is_number(b) for a, b in zip(args, known.args, strict=True)):
         raise NotationError(f"`{name}` does not go with its arguments")
-    return App(known.name, args, known.sort, known.kind)
+    return App(known.label, args, known.sort, known.kind)

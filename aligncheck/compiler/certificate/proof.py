@@ -40,6 +40,7 @@ from aligncheck.search.obligations.obligation import (
     run_on_d,
 )
 from aligncheck.search.relational.density import Choice, Densities, Released, densities_of
+from aligncheck.search.relational.labels import RecordCount, RecordField, RecordIs
 from aligncheck.search.relational.paths import Analysis
 from aligncheck.search.relational.selection import Gathered, chosen, member, passed, pick, size_of, witness_of
 from aligncheck.search.relational.terms import (
@@ -176,7 +177,7 @@ class Subject:
             values = [t for pair in path.env.values() for t in _both(pair)]
             shifts = [drawing.shift for drawing in path.drawings()]
             for atom in atoms([*values, *shifts, *run_on_d(path)]):
-                if atom.kind is Kind.OMEGA and atom.name.startswith("out:"):
+                if isinstance(atom.label, RecordIs | RecordField | RecordCount):
                     yield atom
 
     def names_at(self, number: int) -> Mapping[str, Sym | App]:

@@ -26,7 +26,9 @@ from aligncheck.search.obligations.inductive import end_values, premises
 from aligncheck.search.obligations.obligation import Invariants, context, run_on_d, run_on_d_prime
 from aligncheck.search.relational.calls import Called
 from aligncheck.search.relational.candidates import Pool
-from aligncheck.search.relational.paths import COST, Analysis, Drawing, Path
+from aligncheck.search.relational.labels import Ledger, Member, Place
+from aligncheck.search.relational.paths import Analysis, Drawing, Path
+from aligncheck.search.relational.selection import selection_of
 from aligncheck.search.relational.spell import spell
 from aligncheck.search.relational.terms import (
     FALSE,
@@ -307,8 +309,8 @@ class _Table:
             return "per call"
         if all(self._at_one_index(one) for one in paid):
             return AT_MOST_ONCE
-        if all(isinstance(one.when, App) and one.when.name.startswith("in:") for one in paid):
-            selections = {one.when.name[3:] for one in paid if isinstance(one.when, App)}
+        if all(isinstance(one.when, App) and isinstance(one.when.label, Member) for one in paid):
+            selections = {selection_of(one.when) for one in paid if isinstance(one.when, App)}
             if len(selections) == 1:
                 return f"for each of `{selections.pop()}`"
         return self._guard(event)
@@ -362,7 +364,7 @@ class _Table:
         return all(
             a not in heads
             and (a.kind in (Kind.PARAMETER, Kind.OMEGA) or _is_place(a))
-            and a.name.rpartition(":")[2] not in again
+            and selection_of(a) not in again
             for a in atoms((term,))
         )
 
@@ -404,11 +406,13 @@ class _Table:
         """The invariants of the proof, but of those about the cost only such as are inductive again. Whether
         the others are has nothing to do with it.
         """
-        heads = {cut.fresh[COST].left for cut in analysis.cuts if COST in cut.fresh}
+        heads = {cut.fresh[Ledger.COST].left for cut in analysis.cuts if Ledger.COST in cut.fresh}
         kept = {number: list(terms) for number, terms in self.findings.invariants.items()}
         before = self.analysis.paths
         asked = [
-            place for place, path in enumerate(analysis.paths) if path.env[COST] != before[place].env[COST]
+            place
+            for place, path in enumerate(analysis.paths)
+            if path.env[Ledger.COST] != before[place].env[Ledger.COST]
         ]
         while asked:
             known = {number: tuple(terms) for number, terms in kept.items()}
@@ -469,7 +473,7 @@ def _with_costs(analysis: Analysis, more: Mapping[int, Term]) -> Analysis | None
     def before(number: int) -> Term | None:
         """How much more was paid at a cut point than its environment says."""
         cut = analysis.cuts[number]
-        if cut.loop is None or COST in cut.fresh:
+        if cut.loop is None or Ledger.COST in cut.fresh:
             return ZERO
         if number not in found:
             found[number] = ZERO  # what the loop itself does not add
@@ -487,7 +491,7 @@ def _with_costs(analysis: Analysis, more: Mapping[int, Term]) -> Analysis | None
 
     try:
         paths = tuple(
-            replace(path, env={**path.env, COST: same(add(path.env[COST].left, after(place)))})
+            replace(path, env={**path.env, Ledger.COST: same(add(path.env[Ledger.COST].left, after(place)))})
             for place, path in enumerate(analysis.paths)
         )
     except _Undetermined:
@@ -510,7 +514,7 @@ def _name(event: Drawing | Called) -> str:
 
 def _is_place(atom: Sym | App) -> bool:
     """An index at which D and D' differ."""
-    return atom.name.startswith("place:")
+    return isinstance(atom.label, Place)
 
 
 def _around(

@@ -15,7 +15,8 @@ from aligncheck.search.discharge.prove import Proved, decide
 from aligncheck.search.discharge.smt import Smt
 from aligncheck.search.obligations.obligation import Impossible, Invariants, Obligation, context, run_on_d
 from aligncheck.search.relational.density import Densities
-from aligncheck.search.relational.paths import OUT, Analysis
+from aligncheck.search.relational.labels import Ledger
+from aligncheck.search.relational.paths import Analysis
 from aligncheck.search.relational.terms import Sort, Term, eq, le, lt, sort_of
 from aligncheck.search.relational.theory import Theory
 
@@ -102,7 +103,7 @@ def length_holds(analysis: Analysis, invariants: Invariants, length: Expr) -> li
         _wanted(
             analysis.theory,
             (*context(analysis, path, invariants), *run_on_d(path)),
-            eq(path.env[OUT].left, term),
+            eq(path.env[Ledger.RECORDS].left, term),
             "every run releases as many records as is said",
         )
         for path in analysis.paths

@@ -47,6 +47,7 @@ from aligncheck.search.obligations.obligation import (
 )
 from aligncheck.search.relational.applied import Applied
 from aligncheck.search.relational.calls import Called
+from aligncheck.search.relational.labels import Copy, PublicFunction, RecordField
 from aligncheck.search.relational.paths import (
     Analysis,
     Assumed,
@@ -368,7 +369,7 @@ class _Search:
     def _moved_by_output(self, path: Path) -> Iterator[tuple[Term, ...]]:
         """A run in which a released number really enters a shift."""
         for event in path.drawings():
-            if any(a.kind is Kind.OMEGA and a.name.startswith("out:field:") for a in atoms((event.shift,))):
+            if any(isinstance(a.label, RecordField) for a in atoms((event.shift,))):
                 yield (*run_on_d(path), not_(eq(event.shift, const(0))))
 
     def _hidden_scale(self, path: Path) -> Iterator[tuple[Term, ...]]:
@@ -419,7 +420,7 @@ class _Search:
 
     def _uncountable(self, scenario: Scenario, path: Path) -> Violation | None:
         event = next(
-            e for e in path.drawings() if any(a.name.startswith("out:field:") for a in atoms((e.shift,)))
+            e for e in path.drawings() if any(isinstance(a.label, RecordField) for a in atoms((e.shift,)))
         )
         replayed = replay(self.theory.mechanism, scenario)
         message = "the shift contains a released number: a different alignment for each of its values"
@@ -543,9 +544,9 @@ class _Search:
                 for e in path.drawings()
             )
             functions = tuple(
-                (a.name.removeprefix("fun:"), tuple(number(x, {}) for x in a.args), number(a, {}))
+                (a.label.name, tuple(number(x, {}) for x in a.args), number(a, {}))
                 for a in atoms(_spoken(path))
-                if isinstance(a, App) and a.name.startswith("fun:")
+                if isinstance(a, App) and isinstance(a.label, PublicFunction)
             )
         except (ArithmeticError, ValueError):
             return None
@@ -622,8 +623,10 @@ def _renaming(path: Path, kinds: tuple[Kind, ...]) -> dict[Term, Term]:
     table: dict[Term, Term] = {}
     for a in atoms(terms):
         if a.kind in kinds or selection_of(a) is not None:
-            name = f"{a.name}~"
-            table[a] = Sym(name, a.sort, a.kind) if isinstance(a, Sym) else App(name, a.args, a.sort, a.kind)
+            label = Copy(a.label)
+            table[a] = (
+                Sym(label, a.sort, a.kind) if isinstance(a, Sym) else App(label, a.args, a.sort, a.kind)
+            )
     return table
 
 

@@ -24,7 +24,8 @@ from aligncheck.search.relational.calls import Called
 from aligncheck.search.relational.density import Choice, Densities, Released
 from aligncheck.search.relational.evaluate import Evaluator
 from aligncheck.search.relational.hoist import hoisted
-from aligncheck.search.relational.paths import COST, Analysis, Cut, analyse, at_head
+from aligncheck.search.relational.labels import Ledger
+from aligncheck.search.relational.paths import Analysis, Cut, analyse, at_head
 from aligncheck.search.relational.terms import Kind, Sym, Term, atoms, order_key
 from aligncheck.search.relational.theory import Theory
 from aligncheck.search.relational.visible import with_first_record, with_later_records
@@ -134,7 +135,7 @@ def _measure_costs(analysis: Analysis, smt: Smt) -> None:
     public = all(isinstance(a, Sym) and a.kind is Kind.PARAMETER for a in atoms(rates))
     unit = common_unit(sorted(rates, key=order_key)) if public else None
     if unit is not None:
-        heads = [cut.fresh[COST].left for cut in analysis.cuts if COST in cut.fresh]
+        heads = [cut.fresh[Ledger.COST].left for cut in analysis.cuts if Ledger.COST in cut.fresh]
         smt.measure([s for s in heads if isinstance(s, Sym)], unit)
 
 

@@ -21,11 +21,11 @@ from aligncheck.search.obligations.obligation import (
     variable_of,
 )
 from aligncheck.search.obligations.output import quoted
-from aligncheck.search.relational.paths import COST, Analysis, Assumed, Drawing, Path
+from aligncheck.search.relational.labels import AtHead, Ledger, RecordField
+from aligncheck.search.relational.paths import Analysis, Assumed, Drawing, Path
 from aligncheck.search.relational.selection import is_anonymous
 from aligncheck.search.relational.settled import FREE, copied, is_settled, open_in
 from aligncheck.search.relational.terms import (
-    AT_A_LOOP_HEAD,
     App,
     Cmp,
     IsInt,
@@ -334,7 +334,7 @@ def _within_the_claim(
         Obligation(
             Condition.COST,
             (*context(analysis, path, invariants), *run_on_d(path), *run_on_d_prime(path)),
-            le(path.env[COST].left, claim),
+            le(path.env[Ledger.COST].left, claim),
             f"the alignment costs at most `{quoted(source, mechanism.privacy.span)}`",
             mechanism.privacy.span,
             "within_claim",
@@ -408,8 +408,8 @@ def _tells_a_release(atom: Sym | App, discrete: frozenset[str], theory: Theory, 
     if atom in seen:
         return False
     seen.add(atom)
-    if isinstance(atom, App) and atom.name.startswith("out:field:"):
-        return atom.name not in discrete
+    if isinstance(atom.label, RecordField):
+        return atom.label.field not in discrete
     hidden = theory.hidden_in(atom)
     if hidden is None:  # no definition was kept; but a maximum with a name stands in the program
         return is_anonymous(atom)
@@ -420,10 +420,10 @@ def _mixed_tests(analysis: Analysis, shift: Term, released: frozenset[Term], vis
     """The tests that contain both a released number and noise, or state that may contain noise: comparisons,
     and truths at arguments, such as those that a public function gives.
     """
-    settled = {s.name for s in visible.known}
+    settled = {(s.label.key, s.label.loop) for s in visible.known if isinstance(s.label, AtHead)}
 
     def is_noisy(atom: Sym | App) -> bool:
-        shown = atom.kind in AT_A_LOOP_HEAD and atom.name.removeprefix("d:").removesuffix("'") in settled
+        shown = isinstance(atom.label, AtHead) and (atom.label.key, atom.label.loop) in settled
         free = shown or atom.kind in (*FREE, Kind.COUNTER)
         return not free and not is_settled(atom, analysis.theory.hidden_in)
 
@@ -441,7 +441,7 @@ def _discrete_fields(analysis: Analysis) -> frozenset[str]:
     for path in analysis.paths:
         for emission in path.emissions():
             for name, pair, _ in emission.fields:
-                values.setdefault(f"out:field:{name}", []).append(pair.left)
+                values.setdefault(name, []).append(pair.left)
     return frozenset(
         name
         for name, found in values.items()

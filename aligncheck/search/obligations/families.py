@@ -17,6 +17,7 @@ from aligncheck.search.obligations.obligation import (
     own_symbol,
     variable_of,
 )
+from aligncheck.search.relational.labels import Ledger
 from aligncheck.search.relational.paths import Analysis, Cut, Drawing, Path
 from aligncheck.search.relational.selection import Gathered, Registry
 from aligncheck.search.relational.settled import copied, is_settled, open_in
@@ -102,7 +103,7 @@ def _noise_in(analysis: Analysis) -> Callable[[Term], bool]:
 
 def _unmoved_by_noise(analysis: Analysis, read: Sym | App, index: Term, values: bool) -> Term:
     """That the shift of a draw, at an index of a set, reads no noise."""
-    draws = [d for p in analysis.paths for d in p.drawings() if own_symbol(d).name == read.name]
+    draws = [d for p in analysis.paths for d in p.drawings() if own_symbol(d).label == read.label]
     if not draws or (isinstance(read, App) and read.args != (index,)):
         return FALSE
     shifts = [
@@ -207,7 +208,7 @@ def _families(analysis: Analysis) -> dict[str, _Family] | None:
             cut = analysis.cuts[path.origin]
             if cut.counter is None:
                 return None
-            family = _Family(event, cut.env["#low"].left, cut.env["#high"].left)
+            family = _Family(event, cut.env[Ledger.LOW].left, cut.env[Ledger.HIGH].left)
             if not _draws_everywhere(analysis, cut, path, family):
                 return None
             if not found.setdefault(event.name, family).is_like(family):

@@ -7,6 +7,7 @@ s(t) = 1/(1 + exp(-t)), so that the probability of a number above 0 is s(t).
 
 from __future__ import annotations
 
+from aligncheck.search.relational.labels import Between
 from aligncheck.search.relational.selection import Gathered
 from aligncheck.search.relational.terms import Kind, Pair, Sort, Sym, Term, and_, eq, fn, implies, le, sub
 
@@ -40,7 +41,9 @@ def extremum_moves_between(one: Sym, first: Gathered, other: Sym, second: Gather
 
 
 def _between(one: Sym, first: Gathered, other: Sym, second: Gathered) -> Term:
-    least, most = (Sym(f"{one.name}~{other.name}:{end}", Sort.INT, Kind.GHOST) for end in ("least", "most"))
+    least, most = (
+        Sym(Between(one.label, other.label, end), Sort.INT, Kind.GHOST) for end in ("least", "most")
+    )
     move = sub(other, one)
     return implies(
         first.enough(),

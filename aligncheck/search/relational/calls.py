@@ -28,6 +28,7 @@ from aligncheck.language.syntax.nodes import (
 )
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.search.relational.evaluate import Evaluator
+from aligncheck.search.relational.labels import Part, Release
 from aligncheck.search.relational.selection import Gathered
 from aligncheck.search.relational.terms import (
     TRUE,
@@ -51,29 +52,19 @@ from aligncheck.search.relational.terms import (
 )
 
 
-def number_of(call: str) -> str:
-    """Where the environment keeps how often a call was made before its latest execution (-1: not yet)."""
-    return f"#call:{call}"
-
-
 def made(call: str, number: Term) -> App:
     """That an execution of a call was made."""
-    return App(f"call:{call}:made", (number,), Sort.BOOL, Kind.RELEASE)
+    return App(Release(call, Part.MADE, ""), (number,), Sort.BOOL, Kind.RELEASE)
 
 
 def execution_of(part: Sym | App) -> App | None:
     """Of a part of what a call released: that the execution which released it was made. On this the part
     rests besides its place; the execution itself rests on all that came before it.
     """
-    if part.kind is not Kind.RELEASE or not isinstance(part, App):
+    if not isinstance(part.label, Release) or not isinstance(part, App):
         return None
-    execution = made(part.name.split(":")[1], part.args[0])
+    execution = made(part.label.call, part.args[0])
     return None if execution == part else execution
-
-
-def given_to(call: str, name: str) -> str:
-    """Where the environment keeps what an input of the callee got (of a list: its length)."""
-    return f"#given:{call}:{name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +177,7 @@ class Records:
 
     def length(self) -> Term:
         """How many records there are."""
-        return App(f"call:{self.call}:len", (self.number,), Sort.INT, Kind.RELEASE)
+        return App(Release(self.call, Part.LENGTH, ""), (self.number,), Sort.INT, Kind.RELEASE)
 
     def made(self) -> App:
         """That the call was made, of what its callee's proof covers: before that nothing is known of it."""
@@ -203,15 +194,15 @@ class Records:
 
     def count(self, tag: str) -> Term:
         """How many of them have a tag."""
-        return App(f"call:{self.call}:count:{tag}", (self.number,), Sort.INT, Kind.RELEASE)
+        return App(Release(self.call, Part.COUNT, tag), (self.number,), Sort.INT, Kind.RELEASE)
 
     def has(self, tag: str, place: Term) -> App:
         """That the record at a place is there, with a tag."""
-        return App(f"call:{self.call}:is:{tag}", (self.number, place), Sort.BOOL, Kind.RELEASE)
+        return App(Release(self.call, Part.IS, tag), (self.number, place), Sort.BOOL, Kind.RELEASE)
 
     def value(self, name: str, place: Term) -> App:
         """A field of the record at a place."""
-        return App(f"call:{self.call}:field:{name}", (self.number, place), self.sorts[name], Kind.RELEASE)
+        return App(Release(self.call, Part.FIELD, name), (self.number, place), self.sorts[name], Kind.RELEASE)
 
     def has_field(self, name: str, place: Term) -> Term:
         """That the record at a place is there, with a field of this name."""

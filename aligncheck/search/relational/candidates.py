@@ -27,9 +27,8 @@ from aligncheck.language.syntax.walk import names_in, statements_in, subexpressi
 from aligncheck.search.relational.applied import Applied
 from aligncheck.search.relational.calls import Called
 from aligncheck.search.relational.evaluate import Evaluator
+from aligncheck.search.relational.labels import Apart, Key, Last, Latest, Ledger
 from aligncheck.search.relational.paths import (
-    COST,
-    OUT,
     Analysis,
     Assumed,
     Claimed,
@@ -151,9 +150,9 @@ class Pool:
 
     def _bounded_cost(self, starts: list[Term], terms: list[tuple[Term, Term]]) -> list[Term]:
         """`alignment_cost + owed <= start + grown`."""
-        if COST not in self.cut.fresh:
+        if Ledger.COST not in self.cut.fresh:
             return []
-        spent = self.cut.fresh[COST].left
+        spent = self.cut.fresh[Ledger.COST].left
         return _distinct(le(add(spent, owed), add(start, grown)) for start in starts for owed, grown in terms)
 
     # --- what the paths do --------------------------------------------------------------------------------
@@ -180,21 +179,21 @@ class Pool:
         """Whether a term speaks only of symbols that the loop does not change."""
         return not any(a in self._changing for a in atoms((term,)))
 
-    def _start(self, name: str) -> Pair | None:
+    def _start(self, name: Key) -> Pair | None:
         """The value at every entry, where there is but one."""
         values = {p.env[name] for p in self.entries if name in p.env}
         return next(iter(values)) if len(values) == 1 else None
 
-    def _numbers(self) -> list[tuple[str, Sym]]:
+    def _numbers(self) -> list[tuple[Key, Sym]]:
         """The numeric variables that the loop changes, by name, with their symbols on D."""
         return [
             (name, pair.left)
             for name, pair in self.cut.fresh.items()
-            if isinstance(pair.left, Sym) and pair.left.sort is not Sort.BOOL and name != COST
+            if isinstance(pair.left, Sym) and pair.left.sort is not Sort.BOOL and name != Ledger.COST
         ]
 
     @cached_property
-    def _steps(self) -> dict[str, list[Term]]:
+    def _steps(self) -> dict[Key, list[Term]]:
         """How much each numeric variable grows in each round."""
         return {
             name: [sub(p.env[name].left, symbol) for p in self.rounds] for name, symbol in self._numbers()
@@ -209,8 +208,8 @@ class Pool:
             s
             for n, s in self._numbers()
             if s.sort is Sort.INT
-            and not n.startswith(("#latest", "#last"))
-            and not (n == OUT and self._record_clocks)
+            and not isinstance(n, Latest | Last)
+            and not (n == Ledger.RECORDS and self._record_clocks)
         ]
 
     @cached_property
@@ -219,8 +218,8 @@ class Pool:
         found: list[tuple[str, Term]] = []
         for path in (*self.rounds, *self._leaving):
             for atom in atoms(_terms_of(path)):
-                if isinstance(atom, App) and atom.kind is Kind.DISTANCE and atom.args[0] in self._clocks:
-                    found.append((atom.name[2:], atom.args[0]))
+                if isinstance(atom, App) and isinstance(atom.label, Apart) and atom.args[0] in self._clocks:
+                    found.append((atom.label.query, atom.args[0]))
         return list(dict.fromkeys(found))
 
     @cached_property
@@ -256,7 +255,7 @@ class Pool:
             if sort_of(pair.left) is Sort.BOOL and pair.left != pair.right
         ]
 
-    def _private(self) -> list[tuple[str, Term]]:
+    def _private(self) -> list[tuple[Key, Term]]:
         """Numeric variables with a distance of their own."""
         return [
             (name, pair.distance)
@@ -264,7 +263,7 @@ class Pool:
             if sort_of(pair.left) is not Sort.BOOL and pair.left != pair.right
         ]
 
-    def _distance_bounds(self, name: str, d: Term) -> list[Term]:
+    def _distance_bounds(self, name: Key, d: Term) -> list[Term]:
         forms = self._closed_forms(name)
         found = [implies(t, eq(d, form)) for t in self._guards for form in (ZERO, *forms)]
         sizes = _distinct([*self._bounds, *(size for f in forms for size in _sizes(f))])
@@ -283,7 +282,7 @@ class Pool:
         """
         if self.cut.counter is None or not self._named_rounds:
             return []
-        at, first = self.cut.counter, self.cut.env["#low"].left
+        at, first = self.cut.counter, self.cut.env[Ledger.LOW].left
         found: list[Term] = [eq(at, first)]
         for index in self._named_rounds:
             found += [le(at, index), lt(index, at)]
@@ -311,7 +310,7 @@ class Pool:
             s for name, s in self._numbers() if any(p.env[name].left == self.cut.counter for p in self.rounds)
         ]
 
-    def _closed_forms(self, name: str) -> list[Term]:
+    def _closed_forms(self, name: Key) -> list[Term]:
         """The distance at the entries and at the end of the rounds, in terms of this loop head."""
         found: list[Term] = []
         for path in (*self.entries, *self.rounds):
@@ -453,14 +452,14 @@ class Pool:
                 found.append(lt(ZERO, symbol))
         found += self._relations()
         if self.cut.counter is not None:
-            at, first = self.cut.counter, self.cut.env["#low"].left
+            at, first = self.cut.counter, self.cut.env[Ledger.LOW].left
             for v in self._index_holders:
                 found += [or_((c, eq(at, first))) for c in (lt(v, at), le(first, v)) if v != at]
             found += self._unset(at, first)
             for pair in self.cut.fresh.values():
                 if sort_of(pair.left) is Sort.BOOL:
                     found += [iff(pair.left, eq(at, first)), iff(pair.left, lt(first, at))]
-            high, low = self.cut.env["#high"].left, self.cut.env["#low"].left
+            high, low = self.cut.env[Ledger.HIGH].left, self.cut.env[Ledger.LOW].left
             found += [le(self.cut.counter, high), le(low, self.cut.counter)]
             if low != ZERO or isinstance(high, Add):
                 found.append(le(self.cut.counter, ite(le(low, high), high, low)))
@@ -503,7 +502,7 @@ class Pool:
     def _relations(self) -> list[Term]:
         """Variables that grow in step: x - x0 = c (y - y0), or at most."""
         found: list[Term] = []
-        numbers = [n for n in self._numbers() if not n[0].startswith(("#latest", "#last"))]
+        numbers = [n for n in self._numbers() if not isinstance(n[0], Latest | Last)]
         for (a, x), (b, y) in combinations(numbers, 2):
             x0, y0 = self._start(a), self._start(b)
             if x0 is None or y0 is None or _noisy(x0.left) or _noisy(y0.left):
@@ -541,7 +540,7 @@ class Pool:
         """Where noise was drawn last: before a clock, or never."""
         found: list[Term] = []
         for name, pair in self.cut.fresh.items():
-            if not name.startswith("#latest:"):
+            if not isinstance(name, Latest):
                 continue
             found.append(eq(pair.left, const(-1)))
             for t in self._clocks:
@@ -553,7 +552,7 @@ class Pool:
     @cached_property
     def _plain_starts(self) -> list[Term]:
         """The cost at the entry, in each of its cases."""
-        values = [_simplified(substitute(p.env[COST].left, _decided(p))) for p in self.entries]
+        values = [_simplified(substitute(p.env[Ledger.COST].left, _decided(p))) for p in self.entries]
         if any(not self._stable(v) for v in values):
             return []
         return _distinct([*values, *(b for v in values for b in _cases(v))])[:4]
@@ -588,7 +587,7 @@ class Pool:
             inner = Pool(self.analysis, cut)
             once = _distinct(c for costs in inner._round_costs for c in costs if c != ZERO)[:4]
             if cut.counter is not None:
-                rounds = sub(cut.env["#high"].left, cut.env["#low"].left)
+                rounds = sub(cut.env[Ledger.HIGH].left, cut.env[Ledger.LOW].left)
                 once += [mul(rounds, c) for c in once]
             if once:
                 found = [add(a, b) for a in found for b in once]
@@ -613,13 +612,15 @@ class Pool:
         """Symbols that always equal the number of records so far: `out[i]` then speaks of this round's
         record.
         """
-        if OUT not in self.cut.fresh:
+        if Ledger.RECORDS not in self.cut.fresh:
             return []
-        start, steps = self._start(OUT), self._steps[OUT]
+        start, steps = self._start(Ledger.RECORDS), self._steps[Ledger.RECORDS]
         return [
             symbol
             for name, symbol in self._numbers()
-            if name != OUT and self._start(name) == start and self._grows_alike(self._steps[name], steps)
+            if name != Ledger.RECORDS
+            and self._start(name) == start
+            and self._grows_alike(self._steps[name], steps)
         ]
 
     def _grows_alike(self, steps: list[Term], records: list[Term]) -> bool:
@@ -631,7 +632,7 @@ class Pool:
         known = self._truths_of.get(id(path))
         if known is None:
             known = _decided(path)
-            out = self.cut.fresh.get(OUT)
+            out = self.cut.fresh.get(Ledger.RECORDS)
             if out is not None:
                 for clock in self._record_clocks:
                     known |= {substitute(t, {out.left: clock}): v for t, v in known.items()}
@@ -686,7 +687,7 @@ class Pool:
         for atom in atoms((term,)):
             if atom.kind not in _DISTANCES:
                 continue
-            group = theory.inputs.get(atom.name[2:])
+            group = theory.inputs.get(atom.label.query) if isinstance(atom.label, Apart) else None
             index = atom.args[0] if isinstance(atom, App) else None
             if isinstance(group, Queries):
                 bound = theory.size(group, index)
@@ -716,9 +717,9 @@ class Pool:
         found = []
         for name, symbol in self._numbers():
             start = self._start(name)
-            if start is None or _noisy(start.left) or name.startswith(("#latest", "#last")):
+            if start is None or _noisy(start.left) or isinstance(name, Latest | Last):
                 continue
-            if name == OUT and self._record_clocks:
+            if name == Ledger.RECORDS and self._record_clocks:
                 continue
             steps = self._steps[name]
             if not any(_noisy(s) for s in steps) and any(s != ZERO for s in steps):

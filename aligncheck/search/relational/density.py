@@ -18,7 +18,8 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.weights import log_of
 from aligncheck.search.relational.applied import Applied, applied_in
 from aligncheck.search.relational.evaluate import Evaluator, Partial
-from aligncheck.search.relational.selection import BINDER, Gathered, UnsupportedError, needs_no_arguments
+from aligncheck.search.relational.labels import Bound, OverSet
+from aligncheck.search.relational.selection import Gathered, UnsupportedError, needs_no_arguments
 from aligncheck.search.relational.terms import (
     TRUE,
     And,
@@ -166,7 +167,7 @@ class Wholes:
         for symbol, known in self.meanings.items():
             if known == whole:
                 return symbol
-        symbol = Sym(f"{function}:{len(self.meanings)}", Sort.REAL, Kind.STATE)
+        symbol = Sym(OverSet(function, len(self.meanings)), Sort.REAL, Kind.STATE)
         self.meanings[symbol] = whole
         return symbol
 
@@ -366,7 +367,7 @@ def _plain(theory: Theory, meaning: Gathered, span: Span) -> Gathered:
     Raises UnsupportedError for a set inside a set whose index it reads: its new binder might be that index.
     """
     needs_no_arguments(meaning, span)
-    binder = Sym(f"j{BINDER}", Sort.INT, Kind.GHOST)
+    binder = Sym(Bound("j"), Sort.INT, Kind.GHOST)
     parts = (meaning.low, meaning.high, meaning.where, meaning.body)
     renamed = [substitute(part, {meaning.binder: binder}) for part in parts]
     low, high, where, body = renamed

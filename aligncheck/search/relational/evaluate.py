@@ -30,8 +30,9 @@ from aligncheck.language.syntax.nodes import (
     OverRange,
     Unary,
 )
+from aligncheck.search.relational.labels import Bound
 from aligncheck.search.relational.operations import OPERATIONS
-from aligncheck.search.relational.selection import BINDER, Gathered, UnsupportedError
+from aligncheck.search.relational.selection import Gathered, UnsupportedError
 from aligncheck.search.relational.terms import (
     FALSE,
     ONE,
@@ -183,7 +184,7 @@ class Evaluator:
         """What a `max`, `argmax` or `top` over a set of indices ranges over, with the index left open."""
         low, high = self._ends(expr.over)
         count = self.term(expr.count) if expr.count is not None else None
-        binder = Sym(f"{expr.index}{BINDER}", Sort.INT, Kind.GHOST)
+        binder = Sym(Bound(expr.index), Sort.INT, Kind.GHOST)
         if binder in atoms((low, high, *(() if count is None else (count,)))):
             raise UnsupportedError(expr.span, f"a set that brings `{expr.index}` inside one that does so")
         within = and_((le(low, binder), lt(binder, high)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aligncheck.language.families import Family, Lattice, Slope
+from aligncheck.search.relational.labels import Drawn
 from aligncheck.search.relational.terms import (
     ONE,
     ZERO,
@@ -47,7 +48,7 @@ class Draw:
 def symbol(name: str, index: Term | None, family: Family) -> Sym | App:
     """The symbol that stands for a draw; for lattice noise, for its number of steps."""
     sort = Sort.INT if family.discrete else Sort.REAL
-    label = name + family.row.mark
+    label = Drawn(name, family)
     if index is None:
         return Sym(label, sort, Kind.NOISE)
     return App(label, (index,), sort, Kind.NOISE)

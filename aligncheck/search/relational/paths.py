@@ -68,14 +68,33 @@ from aligncheck.search.relational.calls import (
     GivenScope,
     Listed,
     Records,
-    given_to,
     made,
-    number_of,
     shifted,
     size_between,
     sorts_released,
 )
 from aligncheck.search.relational.evaluate import Evaluator, Partial
+from aligncheck.search.relational.labels import (
+    AtHead,
+    Calls,
+    Cell,
+    Counted,
+    Each,
+    Given,
+    Key,
+    Last,
+    Latest,
+    Ledger,
+    Omega,
+    RecordCount,
+    RecordField,
+    RecordIs,
+    Side,
+    Stretch,
+    Unsettled,
+    is_bookkeeping,
+    text_of,
+)
 from aligncheck.search.relational.selection import (
     Gathered,
     UnsupportedError,
@@ -117,7 +136,6 @@ from aligncheck.search.relational.terms import (
     mul,
     not_,
     or_,
-    order_key,
     same,
     sort_of,
     substitute,
@@ -125,22 +143,6 @@ from aligncheck.search.relational.terms import (
 from aligncheck.search.relational.theory import Theory, count_of
 
 T = TypeVar("T")
-
-COST = "#cost"
-OUT = "#out"
-
-
-def last(name: str) -> str:
-    """The ghost variable that holds the draw at the greatest index so far, in both runs."""
-    return f"#last:{name}"
-
-
-def latest(name: str) -> str:
-    """The ghost variable that holds the greatest index at which `name` was drawn, -1 before the first
-    draw.
-    """
-    return f"#latest:{name}"
-
 
 # --- events -----------------------------------------------------------------------------------------------
 
@@ -245,7 +247,7 @@ class Claimed:
 
 
 Event: TypeAlias = Decision | Drawing | Called | Applied | Selected | Emission | Required | Assumed | Claimed
-Env: TypeAlias = dict[str, Pair]
+Env: TypeAlias = dict[Key, Pair]
 
 
 # --- cut points and paths ---------------------------------------------------------------------------------
@@ -266,7 +268,7 @@ class Cut:
     number: int
     loop: For | While | None
     env: Env
-    fresh: dict[str, Pair] = field(default_factory=dict)
+    fresh: Env = field(default_factory=dict)
     facts: tuple[Term, ...] = ()
     counter: Sym | None = None
     parent: int | None = None
@@ -308,7 +310,7 @@ class Analysis:
     theory: Theory
     cuts: tuple[Cut, ...]
     paths: tuple[Path, ...]
-    omega: frozenset[str]
+    omega: frozenset[Omega]
 
     def within(self, number: int, loop: Cut) -> bool:
         """Whether a cut point is the head of a loop, or of one inside it."""
@@ -394,7 +396,12 @@ def _check_names(analysis: Analysis) -> None:
         facts = [e.fact for e in path.events if isinstance(e, Assumed)]
         for atom in atoms([*values, *facts, *(d.test.right for d in path.decisions())]):
             known = meaning.setdefault(atom.name, atom)
-            alike = (type(known), known.sort, known.kind) == (type(atom), atom.sort, atom.kind)
+            alike = (known.label, type(known), known.sort, known.kind) == (
+                atom.label,
+                type(atom),
+                atom.sort,
+                atom.kind,
+            )
             if not alike:
                 raise InternalError(f"two symbols are called {atom.name}")
 
@@ -406,11 +413,11 @@ class _Guess:
     It is right if the paths bear it out.
     """
 
-    real: frozenset[tuple[int, str]] = frozenset()
-    apart: frozenset[tuple[int, str]] = frozenset()
+    real: frozenset[tuple[int, Key]] = frozenset()
+    apart: frozenset[tuple[int, Key]] = frozenset()
 
 
-def _not_shared(analysis: Analysis) -> frozenset[tuple[int, str]]:
+def _not_shared(analysis: Analysis) -> frozenset[tuple[int, Key]]:
     """Variables taken to have one value in both runs at a loop head to which some path brings two terms.
 
     Why the guess is sound once nothing is found: every way into the loop brings the same term for both runs,
@@ -421,19 +428,14 @@ def _not_shared(analysis: Analysis) -> frozenset[tuple[int, str]]:
         for path in analysis.paths
         if path.target is not None
         for name, pair in analysis.cuts[path.target].fresh.items()
-        if pair.left == pair.right and not _is_bookkeeping(name)
+        if pair.left == pair.right and not is_bookkeeping(name)
         if name in path.env and path.env[name].left != path.env[name].right
     )
 
 
-def _is_bookkeeping(name: str) -> bool:
-    """The proof's own counters: that they agree is proved, not guessed (`obligations.output`)."""
-    return name.startswith("#") and name not in ("#low", "#high") and not name.startswith("#last:")
-
-
-def _not_whole(analysis: Analysis) -> frozenset[tuple[int, str]]:
+def _not_whole(analysis: Analysis) -> frozenset[tuple[int, Key]]:
     """Variables taken for integers at a loop head to which some path brings another number."""
-    found: set[tuple[int, str]] = set()
+    found: set[tuple[int, Key]] = set()
     for path in analysis.paths:
         if path.target is None:
             continue
@@ -564,17 +566,17 @@ class _Machine:
     def run(self) -> Analysis:
         self.theory.registry.clear()
         self.theory.released.table.clear()
-        start: Env = {COST: same(ZERO), OUT: same(ZERO)}
-        for label in sorted(self.omega):
-            if label.startswith("out:count:"):
-                start[f"#{label}"] = same(ZERO)
+        start: Env = {Ledger.COST: same(ZERO), Ledger.RECORDS: same(ZERO)}
+        for label in self.omega:
+            if isinstance(label, RecordCount) and label.tag is not None:
+                start[Counted(label.tag)] = same(ZERO)
         for stmt in statements_in(self.mechanism.body):
             if isinstance(stmt, Sample):
-                start[latest(stmt.name)] = same(const(-1))
+                start[Latest(stmt.name)] = same(const(-1))
                 if stmt.name in self.remembered:
-                    start[last(stmt.name)] = same(ZERO)
+                    start[Last(stmt.name)] = same(ZERO)
             if isinstance(stmt, Invoke):
-                start[number_of(stmt.name)] = same(const(-1))
+                start[Calls(stmt.name)] = same(const(-1))
         self.cuts.append(Cut(0, None, start))
         for state in self.block(self.mechanism.body, [_State(0, dict(start), [])]):
             self.finish(state, None)
@@ -587,17 +589,15 @@ class _Machine:
         if len(self.paths) >= limit:
             raise TooManyPathsError(limit)
         if target is None:
-            for label in sorted(self.omega):
-                state.events.extend(self._final(label, state))
+            state.events.extend(self._final(state))
         self.paths.append(Path(state.origin, target, tuple(state.events), state.env))
 
-    def _final(self, label: str, state: _State) -> list[Event]:
+    def _final(self, state: _State) -> Iterator[Event]:
         """At the end, the counts of ω are what was counted."""
-        if label == "out:len":
-            return [Assumed(eq(Sym(label, Sort.INT, Kind.OMEGA), state.env[OUT].left))]
-        if label.startswith("out:count:"):
-            return [Assumed(eq(Sym(label, Sort.INT, Kind.OMEGA), state.env[f"#{label}"].left))]
-        return []
+        for label in sorted(self.omega, key=text_of):
+            if isinstance(label, RecordCount):
+                counted = Ledger.RECORDS if label.tag is None else Counted(label.tag)
+                yield Assumed(eq(count_of(label.tag), state.env[counted].left))
 
     # --- blocks and statements ----------------------------------------------------------------------------
 
@@ -667,7 +667,7 @@ class _Machine:
     def _made(self, exprs: Iterable[Expr], state: _State) -> list[Assumed]:
         """That the calls have been made of which expressions speak: a static check has seen to it."""
         names = {n for expr in exprs for n in names_in(expr)} & self.theory.calls.keys()
-        return [Assumed(made(n, state.env[number_of(n)].left)) for n in sorted(names)]
+        return [Assumed(made(n, state.env[Calls(n)].left)) for n in sorted(names)]
 
     def conditional(self, stmt: If, state: _State) -> list[_State]:
         if self.private or not is_visible((stmt,)):
@@ -775,7 +775,7 @@ class _Machine:
         state.events += self._made(align_expressions(tuple(moving)), state)
         shift, lines, partial = shift_of(self.mechanism.align, stmt.name, position, own, self.theory)
         state.events += [Required(p, True) for p in partial]
-        before = state.env[latest(stmt.name)].left
+        before = state.env[Latest(stmt.name)].left
         fixed = state.made
         state.events.append(
             Drawing(stmt.name, stmt.family, index, args, left, right, shift, before, fixed, stmt.span, lines)
@@ -785,12 +785,13 @@ class _Machine:
         if index is None:
             state.env[stmt.name] = drawn
         else:
-            state.env[_cell(stmt.name, index.left)] = state.env[_cell(stmt.name, index.right, True)] = drawn
-        state.env[latest(stmt.name)] = same(position)
+            state.env[Cell(stmt.name, index.left, False)] = drawn
+            state.env[Cell(stmt.name, index.right, True)] = drawn
+        state.env[Latest(stmt.name)] = same(position)
         if stmt.name in self.remembered:
-            state.env[last(stmt.name)] = drawn
+            state.env[Last(stmt.name)] = drawn
         spent = mul(fn("abs", shift), left.inverse_alpha)
-        state.env[COST] = same(add(state.env[COST].left, spent))
+        state.env[Ledger.COST] = same(add(state.env[Ledger.COST].left, spent))
 
     def invoke(self, stmt: Invoke, state: _State) -> None:
         """A call spends the callee's claim; what it releases is the same in both runs."""
@@ -807,24 +808,24 @@ class _Machine:
             item = declared[argument.name]
             if isinstance(item, nodes.PublicVector) or (isinstance(item, nodes.Queries) and item.vector):
                 lists[argument.name] = self._listed(argument.value, state)
-                state.env[given_to(stmt.name, argument.name)] = lists[argument.name].length
+                state.env[Given(stmt.name, argument.name)] = lists[argument.name].length
             else:
                 values[argument.name] = self.pair(argument.value, state)
                 if not isinstance(item, nodes.Queries):
-                    state.env[given_to(stmt.name, argument.name)] = values[argument.name]
+                    state.env[Given(stmt.name, argument.name)] = values[argument.name]
         claims: list[Term] = []
         for primed in (False, True):
             evaluator = Evaluator(GivenScope(values, lists, None, primed))
             claims.append(evaluator.term(contract.claim))
             partial = [replace(p, span=stmt.span) for p in evaluator.partial]
             state.events += [Required(p, primed) for p in partial]
-        number = add(state.env[number_of(stmt.name)].left, ONE)
+        number = add(state.env[Calls(stmt.name)].left, ONE)
         spent = Pair(claims[0], claims[1])
         state.events.append(Called(stmt.name, use, number, values, lists, spent, stmt))
-        state.env[number_of(stmt.name)] = same(number)
+        state.env[Calls(stmt.name)] = same(number)
         state.events.append(Assumed(made(stmt.name, number)))
         state.made = state.made.then(Entry(made(stmt.name, number), stmt.name))
-        state.env[COST] = same(add(state.env[COST].left, spent.left))
+        state.env[Ledger.COST] = same(add(state.env[Ledger.COST].left, spent.left))
 
     def _listed(self, value: Expr, state: _State) -> Listed:
         """A list that a call is given: one of the inputs, or an expression for each index."""
@@ -901,12 +902,12 @@ class _Machine:
         return done
 
     def emit(self, stmt: Emit, state: _State) -> None:
-        position = state.env[OUT].left
+        position = state.env[Ledger.RECORDS].left
         fields = tuple((f.name, self.pair(f.value, state), f.span) for f in stmt.fields)
         state.events.append(Emission(position, stmt.tag, fields, stmt.span))
         state.events += [Assumed(f) for f in self._record_facts(stmt.tag, fields, position)]
-        state.env[OUT] = same(add(position, ONE))
-        counted = f"#out:count:{stmt.tag}"
+        state.env[Ledger.RECORDS] = same(add(position, ONE))
+        counted = Counted(stmt.tag)
         if counted in state.env:
             state.env[counted] = same(add(state.env[counted].left, ONE))
 
@@ -915,16 +916,17 @@ class _Machine:
     ) -> list[Term]:
         """ω is what the run on D emits: record number `position` has this tag and these numbers."""
         facts: list[Term] = []
-        for label in sorted(self.omega):
-            if label.startswith("out:is:"):
-                here = App(label, (position,), Sort.BOOL, Kind.OMEGA)
-                facts.append(here if label == f"out:is:{tag}" else not_(here))
-            elif label.startswith("out:field:"):
-                for name, pair, _ in fields:
-                    if label == f"out:field:{name}":
-                        facts.append(_field_fact(label, position, pair.left))
-        if "out:len" in self.omega:
-            facts.append(lt(position, Sym("out:len", Sort.INT, Kind.OMEGA)))
+        for label in sorted(self.omega, key=text_of):
+            match label:
+                case RecordIs(other):
+                    here = App(label, (position,), Sort.BOOL, Kind.OMEGA)
+                    facts.append(here if other == tag else not_(here))
+                case RecordField(own):
+                    facts += [_field_fact(label, position, p.left) for name, p, _ in fields if name == own]
+                case RecordCount():
+                    pass
+        if RecordCount(None) in self.omega:
+            facts.append(lt(position, count_of(None)))
         return facts
 
     # --- loops --------------------------------------------------------------------------------------------
@@ -932,8 +934,8 @@ class _Machine:
     def loop_for(self, stmt: For, states: list[_State]) -> list[_State]:
         for state in states:
             low, high = self._bounds(stmt, state)
-            state.env["#low"], state.env["#high"] = low, high
-            state.env["#counter"] = low
+            state.env[Ledger.LOW], state.env[Ledger.HIGH] = low, high
+            state.env[Ledger.COUNTER] = low
         if self.unroll is not None:
             return self._rounds_for(stmt, states)
         return self._cut_loop(stmt, states)
@@ -973,7 +975,9 @@ class _Machine:
         if isinstance(stmt, For):
             if cut.counter is None:
                 raise InternalError("a loop without a counter")
-            within = Pair(lt(cut.counter, head.env["#high"].left), lt(cut.counter, head.env["#high"].right))
+            within = Pair(
+                lt(cut.counter, head.env[Ledger.HIGH].left), lt(cut.counter, head.env[Ledger.HIGH].right)
+            )
             inside, outside = self.split(within, stmt.span, head, number)
             if inside is not None:
                 self._enter(stmt, inside, cut.counter)
@@ -983,8 +987,8 @@ class _Machine:
         ends = self.block(stmt.body, [inside]) if inside is not None else []
         for state in ends:
             if cut.counter is not None:
-                state.env["#counter"] = same(add(cut.counter, ONE))
-                state.env["#low"], state.env["#high"] = cut.env["#low"], cut.env["#high"]
+                state.env[Ledger.COUNTER] = same(add(cut.counter, ONE))
+                state.env[Ledger.LOW], state.env[Ledger.HIGH] = cut.env[Ledger.LOW], cut.env[Ledger.HIGH]
             self.finish(state, number)
         self.around.pop()
         broken = self.broken.pop()
@@ -992,7 +996,7 @@ class _Machine:
             whole = _drawn_everywhere(cut, ends)
             outside.env.update(whole)
             drawn = {e.name: e.left.symbol for s in ends for e in s.events if isinstance(e, Drawing)}
-            ended = [n for n in drawn if each_of(n) in whole and self._draws_no_more(n)]
+            ended = [n for n in drawn if Each(n) in whole and self._draws_no_more(n)]
             outside.made = outside.made.then(*(Entry(drawn[n], n, whole=True) for n in ended))
         leaving = ([outside] if outside is not None else []) + broken
         return [self._left(stmt, state) for state in leaving]
@@ -1017,68 +1021,72 @@ class _Machine:
         symbol.
         """
         assigned, drawn, emits = changed_in(stmt.body)
-        changed = set(assigned) | set(drawn)
+        changed: set[Key] = {*assigned, *drawn}
         called = {s.name for s in statements_in(stmt.body) if isinstance(s, Invoke)}
         if called:
-            changed |= {COST, *(number_of(n) for n in called)}
+            changed |= {Ledger.COST, *(Calls(n) for n in called)}
         if drawn:
-            changed |= {COST, *(ghost(n) for n in drawn for ghost in (latest, last))}
+            changed |= {Ledger.COST, *(ghost for n in drawn for ghost in (Latest(n), Last(n)))}
         if emits:
-            changed |= {OUT, *(k for k in states[0].env if k.startswith("#out:count:"))}
+            changed |= {Ledger.RECORDS, *(k for k in states[0].env if isinstance(k, Counted))}
         env: Env = {}
-        fresh: dict[str, Pair] = {}
-        counter = Sym(f"{_index_name(stmt)}@{number}", Sort.INT, Kind.COUNTER)
+        fresh: Env = {}
+        counter = Sym(AtHead(_index_name(stmt), number, Side.ON_D), Sort.INT, Kind.COUNTER)
         for name in states[0].env:
             values = [s.env.get(name) for s in states]
             first = values[0]
             if first is None or any(v is None for v in values):
                 continue
-            base = name.split("[", 1)[0]
-            if name == "#counter" or (name.startswith("#given:") and name.split(":")[1] in called):
-                continue
-            if "[" in name and base in drawn:
-                continue
-            if name.startswith(("#each:", "#span:")):
-                if name.split(":", 1)[1] not in drawn and all(v == first for v in values):
-                    env[name] = first
-                continue
+            match name:
+                case Ledger.COUNTER:
+                    continue
+                case Given(call) if call in called:
+                    continue
+                case Cell(variable) if variable in drawn:
+                    continue
+                case Each(variable) | Stretch(variable):
+                    if variable not in drawn and all(v == first for v in values):
+                        env[name] = first
+                    continue
+                case str() | Ledger() | Counted() | Cell() | Last() | Latest() | Calls() | Given():
+                    pass
             if name not in changed and all(v == first for v in values):
                 env[name] = first
                 continue
             env[name] = fresh[name] = self._fresh(name, number, [v for v in values if v is not None])
         if isinstance(stmt, For):
-            env["#counter"] = fresh["#counter"] = same(counter)
+            env[Ledger.COUNTER] = fresh[Ledger.COUNTER] = same(counter)
         origins = {s.origin for s in states}
         parent = states[0].origin if len(origins) == 1 else (self.around[-1] if self.around else None)
         facts = self.cuts[parent].facts if parent is not None else ()
         if len(states) == 1:
             facts += _established(states[0])
         index = counter if isinstance(stmt, For) else None
-        executed = (Entry(made(n, fresh[number_of(n)].left), n) for n in called)
+        executed = (Entry(made(n, fresh[Calls(n)].left), n) for n in called)
         carried = (Entry(a) for v in fresh.values() for a in atoms((v.left, v.right)))
         fixed = common(s.made for s in states).without(drawn | called).then(*executed, *carried)
         return Cut(number, stmt, env, fresh, facts, index, parent, tuple(self.around), fixed)
 
-    def _fresh(self, name: str, number: int, values: list[Pair]) -> Pair:
+    def _fresh(self, name: Key, number: int, values: list[Pair]) -> Pair:
         sorts = {sort_of(t) for v in values for t in (v.left, v.right)}
-        label = f"{name}@{number}"
-        shared = _is_bookkeeping(name) or (number, name) not in self.guess.apart
+        here, there, apart = (AtHead(name, number, side) for side in Side)
+        shared = is_bookkeeping(name) or (number, name) not in self.guess.apart
         if sorts == {Sort.BOOL}:
-            truth = Sym(label, Sort.BOOL, Kind.STATE)
-            return same(truth) if shared else Pair(truth, Sym(f"{label}'", Sort.BOOL, Kind.PRIMED))
+            truth = Sym(here, Sort.BOOL, Kind.STATE)
+            return same(truth) if shared else Pair(truth, Sym(there, Sort.BOOL, Kind.PRIMED))
         whole = sorts == {Sort.INT} and (number, name) not in self.guess.real
         sort = Sort.INT if whole else Sort.REAL
-        left = Sym(label, sort, Kind.LEDGER if _is_bookkeeping(name) else Kind.STATE)
+        left = Sym(here, sort, Kind.LEDGER if is_bookkeeping(name) else Kind.STATE)
         if shared:
             return same(left)
-        return Pair(left, add(left, Sym(f"d:{label}", sort, Kind.DRIFT)))
+        return Pair(left, add(left, Sym(apart, sort, Kind.DRIFT)))
 
     # --- concrete rounds, for counterexamples only --------------------------------------------------------
 
     def _rounds_for(self, stmt: For, states: list[_State]) -> list[_State]:
         leaving: list[_State] = []
         for state in states:
-            low, high = state.env["#low"].left, state.env["#high"].left
+            low, high = state.env[Ledger.LOW].left, state.env[Ledger.HIGH].left
             if not (isinstance(low, Const) and isinstance(high, Const)):
                 continue  # a bound that depends on data is no concrete run; other obligations speak of it
             current = [state]
@@ -1133,9 +1141,9 @@ def _drawn_everywhere(cut: Cut, ends: list[_State]) -> Env:
 
     Why sound: the rounds are those with the counter in [low, high), and no round leaves the loop early.
     """
-    if cut.counter is None or cut.env["#low"].left != cut.env["#low"].right:
+    if cut.counter is None or cut.env[Ledger.LOW].left != cut.env[Ledger.LOW].right:
         return {}
-    if cut.env["#high"].left != cut.env["#high"].right:
+    if cut.env[Ledger.HIGH].left != cut.env[Ledger.HIGH].right:
         return {}
     changing = {a for v in cut.fresh.values() for a in atoms((v.left, v.right))} - {cut.counter}
     made = [{e.name: e for e in s.events if isinstance(e, Drawing)} for s in ends]
@@ -1149,8 +1157,8 @@ def _drawn_everywhere(cut: Cut, ends: list[_State]) -> Env:
         plain = len(_draws_in(value)) == 1 and value == other and index == same(cut.counter)
         once = all(sum(isinstance(e, Drawing) and e.name == name for e in s.events) == 1 for s in ends)
         if plain and once and not changing & atoms((value, shift)):
-            found[each_of(name)] = Pair(value, add(value, shift))
-            found[span_of(name)] = Pair(cut.env["#low"].left, cut.env["#high"].left)
+            found[Each(name)] = Pair(value, add(value, shift))
+            found[Stretch(name)] = Pair(cut.env[Ledger.LOW].left, cut.env[Ledger.HIGH].left)
     return found
 
 
@@ -1259,7 +1267,7 @@ def _merged(
     test: Pair,
     taken: list[_State],
     passed: list[_State],
-    right: dict[str, Term],
+    right: dict[Key, Term],
     state: _State,
     primed: list[Event],
 ) -> _State:
@@ -1284,7 +1292,7 @@ def _merged(
     return _State(state.origin, env, [*state.events, *own, *applied, *primed], state.made)
 
 
-def _field_fact(label: str, position: Term, value: Term) -> Term:
+def _field_fact(label: RecordField, position: Term, value: Term) -> Term:
     sort = sort_of(value)
     if sort is Sort.BOOL:
         return iff(App(label, (position,), Sort.BOOL, Kind.OMEGA), value)
@@ -1295,20 +1303,9 @@ def _unsettled(name: str, index: Term | None) -> Term:
     """How far the alignment moves a draw that it is about to move, or that comes later: nothing is assumed of
     it. Draws at two indices may be moved by two numbers.
     """
-    label = f"d:unsettled:{name}"
     if index is None:
-        return Sym(label, Sort.REAL, Kind.UNSETTLED)
-    return App(label, (index,), Sort.REAL, Kind.UNSETTLED)
-
-
-def each_of(name: str) -> str:
-    """Where the environment keeps what an ended loop drew at each index: with the loop's counter for it."""
-    return f"#each:{name}"
-
-
-def span_of(name: str) -> str:
-    """Where the environment keeps the first index at which an ended loop drew, and the end of its range."""
-    return f"#span:{name}"
+        return Sym(Unsettled(name), Sort.REAL, Kind.UNSETTLED)
+    return App(Unsettled(name), (index,), Sort.REAL, Kind.UNSETTLED)
 
 
 def _counter_in(each: Pair) -> Term:
@@ -1322,32 +1319,27 @@ def _draws_in(term: Term) -> list[App]:
 
 
 def _is_released(index: Term) -> bool:
-    return any(a.name.startswith("call:") for a in atoms((index,)))
+    return any(a.kind is Kind.RELEASE for a in atoms((index,)))
 
 
-def _cell(name: str, index: Term, side: bool = False) -> str:
-    """Where the environment keeps a draw: by its index on D, or (`side`) by its index on D'."""
-    return f"{name}[{order_key(index)}]" + ("'" if side else "")
+def _index_name(stmt: For | While) -> Key:
+    return stmt.index if isinstance(stmt, For) and stmt.index is not None else Ledger.ROUND
 
 
-def _index_name(stmt: For | While) -> str:
-    return stmt.index if isinstance(stmt, For) and stmt.index is not None else "#round"
-
-
-def _omega_labels(mechanism: nodes.Mechanism) -> set[str]:
+def _omega_labels(mechanism: nodes.Mechanism) -> set[Omega]:
     """The parts of the output that the alignment mentions."""
-    found: set[str] = set()
+    found: set[Omega] = set()
     for expr in expressions_in(mechanism):
         match expr:
             case OutIs(of=of) | OutField(of=of) | OutCount(of=of) if of != "out":
                 pass
             case OutIs(tag=tag):
-                found.add(f"out:is:{tag}")
+                found.add(RecordIs(tag))
             case OutField(field=name):
-                found.add(f"out:field:{name}")
-                found |= {f"out:is:{tag}" for tag in tags_with(mechanism, name)}
+                found.add(RecordField(name))
+                found |= {RecordIs(tag) for tag in tags_with(mechanism, name)}
             case OutCount(tag=tag):
-                found.add("out:len" if tag is None else f"out:count:{tag}")
+                found.add(RecordCount(tag))
             case (
                 nodes.Number()
                 | nodes.Boolean()
@@ -1363,7 +1355,7 @@ def _omega_labels(mechanism: nodes.Mechanism) -> set[str]:
                 | nodes.Member()
             ):
                 pass
-    return found | ({"out:len"} if found else set())
+    return found | ({RecordCount(None)} if found else set())
 
 
 def tags_with(mechanism: nodes.Mechanism, field_name: str) -> list[str]:
@@ -1388,7 +1380,7 @@ class ProgramScope:
         if value is not None:
             return value.right if primed or self.side else value.left
         if ident == "alignment_cost":
-            return self.env[COST].left
+            return self.env[Ledger.COST].left
         item = self.theory.inputs[ident]
         if isinstance(item, nodes.Queries):
             return self.theory.answer(ident, None, primed or self.side)
@@ -1399,16 +1391,16 @@ class ProgramScope:
         if base in self.theory.gathers:
             return pick(base, index), and_((le(ZERO, index), lt(index, self.length(base))))
         if base not in self.theory.inputs:
-            cell = self.env.get(_cell(base, index, self.side))
+            cell = self.env.get(Cell(base, index, self.side))
             if cell is None:
                 several = self._drawn(base, index, right) or self._among(base, index, right)
                 if several is not None:
                     return several
                 # A draw of an earlier round: only the last one is remembered.
-                if last(base) not in self.env:
+                if Last(base) not in self.env:
                     raise UnsupportedError(span, f"a draw of `{base}` that was made elsewhere")
-                place = self.env[latest(base)].left
-                drawn = self.env[last(base)]
+                place = self.env[Latest(base)].left
+                drawn = self.env[Last(base)]
                 return (drawn.right if right else drawn.left), and_((eq(index, place), le(ZERO, place)))
             return (cell.right if right else cell.left), TRUE
         size = self.theory.length(base)
@@ -1426,7 +1418,7 @@ class ProgramScope:
 
     def _drawn(self, base: str, index: Term, right: bool) -> tuple[Term, Term] | None:
         """A draw of a loop that has ended, where the loop made one in every round."""
-        each, span = self.env.get(each_of(base)), self.env.get(span_of(base))
+        each, span = self.env.get(Each(base)), self.env.get(Stretch(base))
         if each is None or span is None:
             return None
         table: dict[Term, Term] = {_counter_in(each): index}
@@ -1440,8 +1432,8 @@ class ProgramScope:
         found: Term = ZERO
         there: list[Term] = []
         for name, cell in self.env.items():
-            if name.startswith(f"{base}[") and name.endswith("]"):
-                here = eq(index, const(int(name[len(base) + 1 : -1])))
+            if isinstance(name, Cell) and name.name == base and not name.primed:
+                here = eq(index, name.index)
                 found = ite(here, cell.right if right else cell.left, found)
                 there.append(here)
         return found, or_(there)
@@ -1477,9 +1469,8 @@ class ProgramScope:
         """What the latest execution of a call released."""
         invoked = self.theory.calls[call]
         contract = contract_of(next(u for u in self.theory.mechanism.uses if u.name == invoked.mechanism))
-        prefix = given_to(call, "")
-        given = {n.removeprefix(prefix): v for n, v in self.env.items() if n.startswith(prefix)}
-        number = self.env[number_of(call)].left
+        given = {k.argument: v for k, v in self.env.items() if isinstance(k, Given) and k.call == call}
+        number = self.env[Calls(call)].left
         return Records(call, number, contract, sorts_released(self.theory.mechanism, call), given)
 
     def _released(self, expr: OutIs | OutField | OutCount, place: Term | None) -> tuple[Term, Term]:
@@ -1510,14 +1501,14 @@ class ProgramScope:
             case OutIs(tag=tag):
                 if index is None:
                     raise InternalError("a record without its number")
-                return App(f"out:is:{tag}", (index,), Sort.BOOL, Kind.OMEGA), TRUE
+                return App(RecordIs(tag), (index,), Sort.BOOL, Kind.OMEGA), TRUE
             case OutField(field=name):
                 if index is None:
                     raise InternalError("a record without its number")
                 sort = Sort.BOOL if name in self.theory.truth_fields else Sort.REAL
                 tags = tags_with(self.theory.mechanism, name)
-                there = or_(App(f"out:is:{t}", (index,), Sort.BOOL, Kind.OMEGA) for t in tags)
-                return App(f"out:field:{name}", (index,), sort, Kind.OMEGA), there
+                there = or_(App(RecordIs(t), (index,), Sort.BOOL, Kind.OMEGA) for t in tags)
+                return App(RecordField(name), (index,), sort, Kind.OMEGA), there
             case OutCount(tag=tag):
                 return count_of(tag), TRUE
 
@@ -1548,7 +1539,7 @@ class _DrawScope(ProgramScope):
         value: Term,
     ) -> _DrawScope:
         """The scope at the draw `drawn[index]`, whose value on D is `value`."""
-        key = drawn if index is None else _cell(drawn, index)
+        key: Key = drawn if index is None else Cell(drawn, index, False)
         return cls(theory, {**env, key: Pair(value, add(value, _unsettled(drawn, index)))}, False)
 
     def name(self, ident: str, primed: bool, span: Span) -> Term:
@@ -1561,7 +1552,7 @@ class _DrawScope(ProgramScope):
     def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
         if base in self.theory.gathers:
             return super().entry(base, index, primed, span)
-        if base not in self.theory.inputs and _cell(base, index) not in self.env:
+        if base not in self.theory.inputs and Cell(base, index, False) not in self.env:
             drawn = self._drawn(base, index, primed)
             return drawn if drawn is not None else (self._later(base, index, primed, span), TRUE)
         return super().entry(base, index, primed, span)

@@ -13,6 +13,17 @@ from dataclasses import dataclass, field
 
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
+from aligncheck.search.relational.labels import (
+    Below,
+    Bound,
+    Chosen,
+    ExtremalIndex,
+    Extremum,
+    Member,
+    Ranked,
+    Size,
+    Witness,
+)
 from aligncheck.search.relational.settled import GIVEN, Definition, is_settled
 from aligncheck.search.relational.terms import (
     AT_A_LOOP_HEAD,
@@ -49,9 +60,6 @@ from aligncheck.search.relational.terms import (
     substitute,
 )
 
-_VALUE, _INDEX, _CHOSEN, _IN, _AT, _PASSED = "val:", "idx:", "sel:", "in:", "at:", "passed:"
-WITNESS = "~where"
-BINDER = "~of"
 _MOST = 24
 _FEW = 5
 
@@ -137,9 +145,9 @@ class Gathered:
         if self.count is not None:
             return and_((le(ZERO, self.count), TRUE if self.partial else self._room_enough()))
         selected = [
-            pick(c.name.removeprefix(_IN), ZERO)
+            pick(c.label.selection, ZERO)
             for c in (self.where.args if isinstance(self.where, And) else (self.where,))
-            if isinstance(c, App) and c.name.startswith(_IN)
+            if isinstance(c, App) and isinstance(c.label, Member)
         ]
         room = self._room_enough()
         if room != FALSE:
@@ -163,46 +171,45 @@ class Gathered:
         if isinstance(denied, Cmp) and denied.op == "==" and self.binder in (denied.left, denied.right):
             other = denied.right if denied.left == self.binder else denied.left
             return ONE if self.binder not in atoms((other,)) else None
-        if isinstance(denied, App) and denied.name.startswith(_IN) and denied.args == (self.binder,):
-            return size_of(denied.name.removeprefix(_IN))
+        if isinstance(denied, App) and isinstance(denied.label, Member) and denied.args == (self.binder,):
+            return size_of(denied.label.selection)
         return None
 
 
 def size_of(name: str) -> Sym:
     """How many indices the selection `name` holds."""
-    return Sym(f"size:{name}", Sort.INT, Kind.OMEGA)
+    return Sym(Size(name), Sort.INT, Kind.OMEGA)
 
 
 def extremum(name: str, primed: bool) -> Sym:
     """The symbol of a maximum or minimum on D or (`primed`) on D'."""
-    return Sym(f"{_VALUE}{name}" + ("'" if primed else ""), Sort.REAL, Kind.EXTREMUM)
+    return Sym(Extremum(name, primed), Sort.REAL, Kind.EXTREMUM)
 
 
 def chosen(name: str) -> Sym:
     """The index that `argmax` or `argmin` selects: a part of ω."""
-    return Sym(f"{_CHOSEN}{name}", Sort.INT, Kind.OMEGA)
+    return Sym(Chosen(name), Sort.INT, Kind.OMEGA)
 
 
 def member(name: str, index: Term) -> App:
     """That an index is among those that `top` selects."""
-    return App(f"{_IN}{name}", (index,), Sort.BOOL, Kind.OMEGA)
+    return App(Member(name), (index,), Sort.BOOL, Kind.OMEGA)
 
 
 def pick(name: str, rank: Term) -> App:
     """The index that `top` puts at a rank, from 0."""
-    return App(f"{_AT}{name}", (rank,), Sort.INT, Kind.OMEGA)
+    return App(Ranked(name), (rank,), Sort.INT, Kind.OMEGA)
 
 
 def passed(name: str, index: Term) -> App:
     """How many selected indices are smaller than an index."""
-    return App(f"{_PASSED}{name}", (index,), Sort.INT, Kind.OMEGA)
+    return App(Below(name), (index,), Sort.INT, Kind.OMEGA)
 
 
 def selection_of(atom: Sym | App) -> str | None:
     """The selection of which a symbol tells something, if it does: an index, a member, or how many."""
-    label, _, name = atom.name.partition(":")
-    tells = f"{label}:" in (_CHOSEN, _IN, _AT, _PASSED, "size:")
-    return name if tells and atom.kind is Kind.OMEGA else None
+    label = atom.label
+    return label.selection if isinstance(label, Chosen | Size | Member | Ranked | Below) else None
 
 
 def is_extremum(atom: Term) -> bool:
@@ -212,7 +219,10 @@ def is_extremum(atom: Term) -> bool:
 
 def is_anonymous(atom: Term) -> bool:
     """Whether an atom stands for a maximum without a name in the program, or for an index of one."""
-    return isinstance(atom, Sym) and atom.name.startswith((f"{_VALUE}#", f"{_INDEX}#"))
+    if not isinstance(atom, Sym):
+        return False
+    label = atom.label.of if isinstance(atom.label, Witness) else atom.label
+    return isinstance(label, ExtremalIndex) or (isinstance(label, Extremum) and isinstance(label.of, int))
 
 
 def needs_no_arguments(meaning: Gathered, span: Span) -> None:
@@ -226,8 +236,8 @@ def needs_no_arguments(meaning: Gathered, span: Span) -> None:
     for symbol in (a for a in meaning.free if isinstance(a, Sym)):
         if symbol.kind in AT_A_LOOP_HEAD:
             raise UnsupportedError(span, "a set whose values change from round to round of a loop")
-        if symbol.kind is Kind.GHOST and ":" not in symbol.name:
-            index = symbol.name.removesuffix(BINDER)
+        if isinstance(symbol.label, str | Bound) and symbol.kind is Kind.GHOST:
+            index = symbol.label.name if isinstance(symbol.label, Bound) else symbol.label
             raise UnsupportedError(
                 span,
                 f"a set that depends on the index of a set around it: here on `{index}`",
@@ -265,7 +275,7 @@ class Registry:
         for symbol, known in self.extrema.items():
             if known == meaning:
                 return symbol
-        symbol = Sym(f"{_VALUE}#{len(self.extrema)}", Sort.REAL, Kind.EXTREMUM)
+        symbol = Sym(Extremum(len(self.extrema), False), Sort.REAL, Kind.EXTREMUM)
         self.extrema[symbol] = meaning
         return symbol
 
@@ -275,7 +285,7 @@ class Registry:
         for symbol, known in self.indices.items():
             if known == meaning:
                 return symbol
-        symbol = Sym(f"{_INDEX}#{len(self.indices)}", Sort.INT, Kind.PLACE)
+        symbol = Sym(ExtremalIndex(len(self.indices)), Sort.INT, Kind.PLACE)
         self.indices[symbol] = meaning
         return symbol
 
@@ -343,12 +353,12 @@ class Registry:
                 yield from self._extremum_facts(atom, meaning, indices)
             if isinstance(atom, Sym) and (meaning := self.indices.get(atom)) is not None:
                 yield from self._argmax_facts(atom, meaning, indices)
-        names = {a.name for a in present}
+        labels = {a.label for a in present}
         for name, meaning in self.argmaxima.items():
-            if meaning is not None and f"{_CHOSEN}{name}" in names:
+            if meaning is not None and Chosen(name) in labels:
                 yield from self._argmax_facts(chosen(name), meaning, indices)
         for name, meaning in self.selections.items():
-            if meaning is not None and names & {f"{p}{name}" for p in (_IN, _AT, _PASSED, "size:")}:
+            if meaning is not None and labels & {Member(name), Ranked(name), Below(name), Size(name)}:
                 yield from _top_facts(name, meaning, meaning.tieless(self.hidden_in), indices, present)
 
     def _extremum_facts(self, symbol: Sym, meaning: Gathered, indices: list[Term]) -> Iterator[Term]:
@@ -373,7 +383,7 @@ class Registry:
 
 def witness_of(symbol: Sym) -> Sym:
     """An index at which a maximum is taken."""
-    return Sym(f"{symbol.name}{WITNESS}", Sort.INT, Kind.PLACE)
+    return Sym(Witness(symbol.label), Sort.INT, Kind.PLACE)
 
 
 def _speaks_of(meaning: Gathered, changing: frozenset[Term]) -> bool:
@@ -388,9 +398,9 @@ def _indices(found: list[Sym | App]) -> list[Term]:
     """
     kept: dict[Term, None] = {}
     for atom in found:
-        if isinstance(atom, App) and (atom.kind is Kind.NOISE or atom.name.startswith(_IN)):
+        if isinstance(atom, App) and (atom.kind is Kind.NOISE or isinstance(atom.label, Member)):
             kept[atom.args[0]] = None
-        elif atom.name.startswith((_AT, _CHOSEN, _INDEX)):
+        elif isinstance(atom.label, Ranked | Chosen | ExtremalIndex):
             kept[atom] = None
     simple = [t for t in kept if sort_of(t) is Sort.INT and _depth(t) <= 1]
     return sorted(simple, key=lambda t: len(order_key(t)))[:_MOST]
@@ -417,16 +427,16 @@ def _top_facts(
         if meaning.partial:
             room = and_((some, lt(size, count), meaning.inside(index)))
             yield implies(room, member(name, index))
-    picked = {t for t in indices if isinstance(t, App) and t.name == f"{_AT}{name}"}
+    picked = {t for t in indices if isinstance(t, App) and t.label == Ranked(name)}
     for one in indices:
-        if isinstance(one, Sym) and one.name.endswith(WITNESS):
+        if isinstance(one, Sym) and isinstance(one.label, Witness):
             continue  # the maxima that matter are those of the indices outside
         for other in indices:
             if one != other and other not in picked:
                 divided = and_((some, member(name, one), meaning.inside(other), not_(member(name, other))))
                 order = lt(meaning.value(other), meaning.value(one)) if tieless else meaning.beats(one, other)
                 yield implies(divided, order)
-    ranks = [a.args[0] for a in present if a.name == f"{_AT}{name}" and isinstance(a, App)]
+    ranks = [a.args[0] for a in present if a.label == Ranked(name) and isinstance(a, App)]
     for rank in ranks:
         legal = and_((some, le(ZERO, rank), lt(rank, size)))
         yield implies(legal, member(name, pick(name, rank)))
@@ -440,7 +450,7 @@ def _top_facts(
                     else and_((meaning.beats(one, other), not_(eq(one, other))))
                 )
                 yield implies(ordered, before)
-    for place in [a.args[0] for a in present if a.name in (f"{_PASSED}{name}", f"{_IN}{name}")]:  # type: ignore[union-attr]
+    for place in [a.args[0] for a in present if a.label in (Below(name), Member(name))]:  # type: ignore[union-attr]
         before, after = passed(name, place), passed(name, add(place, ONE))
         yield implies(and_((some, le(place, meaning.low))), eq(before, ZERO))
         yield implies(some, and_((le(ZERO, before), le(before, size))))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from aligncheck.search.relational.labels import Copy
 from aligncheck.search.relational.terms import App, Kind, Sym, Term, atoms, rebuilt
 
 Definition: TypeAlias = Callable[[Sym | App], "tuple[Term, ...] | None"]
@@ -49,7 +50,7 @@ class Made:
 
     def has(self, atom: Sym | App) -> bool:
         """Whether a symbol itself is listed, or stands at an index of a whole loop's draws."""
-        return any(e.symbol == atom or (e.whole and e.symbol.name == atom.name) for e in self.entries)
+        return any(e.symbol == atom or (e.whole and e.symbol.label == atom.label) for e in self.entries)
 
 
 NOTHING = Made()
@@ -123,7 +124,7 @@ def copied(term: Term, definition: Definition, made: Made = NOTHING) -> Term:
 def _renamed(term: Term) -> Term:
     """The copy of a symbol. Functions of D, of public numbers and of ω are the same in every run."""
     if isinstance(term, Sym) and term.kind not in FREE:
-        return Sym(f"{term.name}~", term.sort, term.kind)
+        return Sym(Copy(term.label), term.sort, term.kind)
     if isinstance(term, App) and term.kind not in FREE:
-        return App(f"{term.name}~", term.args, term.sort, term.kind)
+        return App(Copy(term.label), term.args, term.sort, term.kind)
     return term

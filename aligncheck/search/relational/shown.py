@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from aligncheck.search.relational.labels import Ledger
 from aligncheck.search.relational.paths import Analysis, Cut, Path, Selected
 from aligncheck.search.relational.selection import chosen, pick, selection_of, size_of
 from aligncheck.search.relational.terms import ZERO, App, Const, Sym, Term, atoms, const
@@ -68,7 +69,7 @@ def _releases_all_ranks(analysis: Analysis, cut: Cut, name: str) -> bool:
     if meaning is None or cut.counter is None or cut.enclosing:
         return False
     ends = (size_of(name),) if meaning.partial else (size_of(name), meaning.count)
-    if cut.env["#low"].left != ZERO or cut.env["#high"].left not in ends:
+    if cut.env[Ledger.LOW].left != ZERO or cut.env[Ledger.HIGH].left not in ends:
         return False
     own = [p for p in analysis.paths if p.origin == cut.number]
     rounds = [p for p in own if any(d.taken for d in p.decisions() if d.loop == cut.number)]

@@ -7,6 +7,50 @@ from __future__ import annotations
 from fractions import Fraction
 from math import lcm
 
+from aligncheck.search.relational.labels import (
+    Apart,
+    AtHead,
+    Below,
+    Between,
+    Bound,
+    Calls,
+    Cell,
+    Chosen,
+    Copy,
+    Counted,
+    Direction,
+    Drawn,
+    Each,
+    ExtremalIndex,
+    Extremum,
+    Given,
+    Key,
+    Last,
+    Latest,
+    Ledger,
+    Length,
+    Member,
+    Order,
+    OverSet,
+    Part,
+    Place,
+    Prefix,
+    PublicFunction,
+    Ranked,
+    RecordCount,
+    RecordField,
+    RecordIs,
+    Release,
+    Side,
+    Size,
+    Stretch,
+    SumForm,
+    Total,
+    Unsettled,
+    Way,
+    Which,
+    Witness,
+)
 from aligncheck.search.relational.terms import (
     Add,
     And,
@@ -17,7 +61,6 @@ from aligncheck.search.relational.terms import (
     Fn,
     IsInt,
     Ite,
-    Kind,
     Mul,
     Not,
     Or,
@@ -30,11 +73,12 @@ from aligncheck.search.relational.terms import (
 _SUM, _PRODUCT, _ATOM = 1, 2, 3
 
 _GHOSTS = {
-    "#cost": "alignment_cost",
-    "#out": "records so far",
-    "#counter": "round",
-    "#low": "first index",
-    "#high": "end of the range",
+    Ledger.COST: "alignment_cost",
+    Ledger.RECORDS: "records so far",
+    Ledger.COUNTER: "round",
+    Ledger.LOW: "first index",
+    Ledger.HIGH: "end of the range",
+    Ledger.ROUND: "rounds so far",
 }
 
 
@@ -54,12 +98,10 @@ def _spelled(term: Term) -> tuple[str, int]:
             return str(value), _ATOM if value >= 0 and value.denominator == 1 else _PRODUCT
         case Truth(value):
             return ("true" if value else "false"), _ATOM
-        case Sym(name, _, kind):
-            return _symbol(name, kind), _ATOM
-        case App(name, args):
-            if name.startswith("call:"):
-                return _released(name, tuple(spell(a) for a in args)), _ATOM
-            return _application(name, ", ".join(spell(a) for a in args)), _ATOM
+        case Sym():
+            return _symbol(term, ""), _ATOM
+        case App(_, args):
+            return _symbol(term, ", ".join(spell(a) for a in args)), _ATOM
         case Add():
             return _sum(term), _SUM
         case Mul(args):
@@ -84,93 +126,106 @@ def _spelled(term: Term) -> tuple[str, int]:
             return f"{spell(arg)} is an integer", 0
 
 
-def _chosen(name: str) -> str | None:
-    """A symbol of a maximum or a selection, in the spec's words."""
-    label, _, rest = name.partition(":")
-    place = rest.endswith("~where")
-    rest = rest.removesuffix("~where")
-    words = {
-        "val": rest if "#" not in rest else f"extremum {rest[1:]}",
-        "idx": f"extremal index {rest[1:]}",
-        "sel": rest,
-        "size": f"len({rest})",
-    }
-    text = words.get(label)
-    return f"the index of {text}" if place and text is not None else text
+def _symbol(symbol: Sym | App, index: str) -> str:
+    """A symbol in the spec's words; `index` is its arguments."""
+    match symbol.label:
+        case str() as name:
+            return name if isinstance(symbol, Sym) else f"{name}[{index}]"
+        case Drawn(name):
+            return name if isinstance(symbol, Sym) else f"{name}[{index}]"
+        case AtHead(key, _, side):
+            return _kept(key, side)
+        case Apart(q):
+            return f"({q}' - {q})" if isinstance(symbol, Sym) else f"({q}'[{index}] - {q}[{index}])"
+        case Unsettled(name):
+            return (
+                f"({name}' - {name})" if isinstance(symbol, Sym) else f"({name}'[{index}] - {name}[{index}])"
+            )
+        case Length(name) | Size(name):
+            return f"len({name})"
+        case PublicFunction(name):
+            return f"{name}({index})"
+        case Place(way):
+            return "the differing index" if way is Way.ONE else f"the index that goes {way.value}"
+        case Which(way, names):
+            return f"which of {way.value} of {','.join(names)}"
+        case Direction(way, names):
+            return f"{way.value} of {','.join(names)}"
+        case Order(q, op):
+            return f"{q} {op} {q}'"
+        case Total(q):
+            return f"total of {q}"
+        case Prefix(q):
+            return f"sum of |{q}' - {q}| before {index}"
+        case RecordIs(tag):
+            return f"out[{index}] is {tag}"
+        case RecordField(field):
+            return f"out[{index}].{field}"
+        case RecordCount(tag):
+            return "len(out)" if tag is None else f"out.count({tag})"
+        case Extremum(of, primed):
+            return (of if isinstance(of, str) else f"extremum {of}") + ("'" if primed else "")
+        case ExtremalIndex(number):
+            return f"extremal index {number}"
+        case Witness(inner):
+            return f"the index of {_symbol(Sym(inner, symbol.sort, symbol.kind), index)}"
+        case Chosen(selection):
+            return selection
+        case Member(selection):
+            return f"({index} in {selection})"
+        case Ranked(selection):
+            return f"{selection}[{index}]"
+        case Below(selection):
+            return f"(number of {selection} before {index})"
+        case Release() as label:
+            return _released(label, index.partition(", ")[2])  # which execution of the call is left out
+        case SumForm(number):
+            return f"sum number {number} of ({index})"
+        case OverSet() | Bound() | Between() | Copy():
+            return symbol.name
 
 
-def _symbol(name: str, kind: Kind) -> str:
-    chosen = _chosen(name)
-    if chosen is not None:
-        return chosen
-    base = name.split("@", 1)[0]
-    primed = name.endswith("'")
-    if base.startswith("d:"):
-        return f"({base[2:]}' - {base[2:]})"
-    if base.startswith("#last:"):
-        return f"last {base[6:]}"
-    if base.startswith("#latest:"):
-        return f"last index of {base[8:]}"
-    if base.startswith("#call:"):
-        return f"calls of {base[6:]} before the last one"
-    if base.startswith("#out:count:"):
-        return f"{base[11:]} records so far"
-    if base == "#round":
-        return "rounds so far"
-    if base in _GHOSTS:
-        return _GHOSTS[base]
-    if base.startswith("place:"):
-        label = base.split(":")[1]
-        return "the differing index" if label == "one" else f"the index that goes {label}"
-    if base.startswith(("le:", "ge:")):
-        return f"{base[3:]} {'<=' if base[0] == 'l' else '>='} {base[3:]}'"
-    if base in ("out:len",):
-        return "len(out)"
-    if base.startswith("out:count:"):
-        return f"out.count({base[10:]})"
-    if kind is Kind.GHOST and ":" in base:
-        return base.replace(":", " of ")
-    return base.rstrip("#%+") + ("'" if primed else "")
+def _kept(key: Key, side: Side) -> str:
+    """What the environment keeps, at a loop head."""
+    match key:
+        case str() | Cell():
+            name = key if isinstance(key, str) else f"{key.name}[{spell(key.index)}]"
+            return (
+                f"({name}' - {name})"
+                if side is Side.APART
+                else f"{name}'"
+                if side is Side.ON_D_PRIME
+                else name
+            )
+        case Ledger():
+            return _GHOSTS[key]
+        case Counted(tag):
+            return f"{tag} records so far"
+        case Last(name):
+            return f"last {name}"
+        case Latest(name):
+            return f"last index of {name}"
+        case Calls(call):
+            return f"calls of {call} before the last one"
+        case Each(name) | Stretch(name):
+            return f"the draws of {name}"
+        case Given(call, argument):
+            return f"what {call} got for {argument}"
 
 
-def _released(name: str, args: tuple[str, ...]) -> str:
-    """A part of what a call released; which execution of the call is left out."""
-    _, call, part, *rest = name.split(":")
-    place = ", ".join(args[1:])
-    match part:
-        case "made":
-            return f"{call} was called"
-        case "is":
-            return f"{call}[{place}] is {rest[0]}"
-        case "field":
-            return f"{call}[{place}].{rest[0]}"
-        case "count":
-            return f"{call}.count({rest[0]})"
-        case _:
-            return f"len({call})"
-
-
-def _application(name: str, index: str) -> str:
-    if name.startswith("fun:"):
-        return f"{name[4:]}({index})"
-    if name.startswith("sum:"):
-        return f"sum number {name[4:]} of ({index})"
-    if name.startswith("d:"):
-        return f"({name[2:]}'[{index}] - {name[2:]}[{index}])"
-    if name.startswith("prefix:"):
-        q = name[7:]
-        return f"sum of |{q}' - {q}| before {index}"
-    if name.startswith("in:"):
-        return f"({index} in {name[3:]})"
-    if name.startswith("at:"):
-        return f"{name[3:]}[{index}]"
-    if name.startswith("passed:"):
-        return f"(number of {name[7:]} before {index})"
-    if name.startswith("out:is:"):
-        return f"out[{index}] is {name[7:]}"
-    if name.startswith("out:field:"):
-        return f"out[{index}].{name[10:]}"
-    return f"{name.rstrip('#%+')}[{index}]"
+def _released(label: Release, place: str) -> str:
+    """A part of what a call released."""
+    match label.part:
+        case Part.MADE:
+            return f"{label.call} was called"
+        case Part.LENGTH:
+            return f"len({label.call})"
+        case Part.COUNT:
+            return f"{label.call}.count({label.name})"
+        case Part.IS:
+            return f"{label.call}[{place}] is {label.name}"
+        case Part.FIELD:
+            return f"{label.call}[{place}].{label.name}"
 
 
 def _sum(term: Add) -> str:

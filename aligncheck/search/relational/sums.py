@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from aligncheck.search.relational.labels import SumForm
 from aligncheck.search.relational.selection import Gathered, expanded
 from aligncheck.search.relational.terms import (
     ZERO,
@@ -51,11 +52,11 @@ class Sums:
         at_index = [a for a in atoms(parts) if isinstance(a, App) and a not in free]
         kind = Kind.OMEGA if all(a.kind in _PUBLIC for a in at_index) else Kind.SUM
         sort = Sort.INT if sort_of(meaning.body) is Sort.INT else Sort.REAL
-        return App(f"sum:{number}", arguments, sort, kind)
+        return App(SumForm(number), arguments, sort, kind)
 
     def hidden_in(self, symbol: Sym | App) -> tuple[Term, ...] | None:
         """What the sum of a symbol is made of, besides the symbol's arguments; None for any other symbol."""
-        return next((form for form, number in self.forms.items() if symbol.name == f"sum:{number}"), None)
+        return next((form for form, number in self.forms.items() if symbol.label == SumForm(number)), None)
 
 
 def concrete_sum(meaning: Gathered) -> Term:

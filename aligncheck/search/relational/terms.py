@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, TypeAlias
-from weakref import WeakValueDictionary
+from typing import TypeAlias
 
 from aligncheck.language.internal import InternalError
+from aligncheck.search.relational.interned import Interned
+from aligncheck.search.relational.labels import Label, text_of
 
 
 class Sort(Enum):
@@ -60,61 +61,51 @@ AT_A_LOOP_HEAD = (Kind.STATE, Kind.PRIMED, Kind.DRIFT, Kind.LEDGER, Kind.COUNTER
 """Symbols that stand for another number in each round of a loop."""
 
 
-class _Interned(type):
-    """Equal terms are one object: comparing and hashing them, which is most of what a proof does, is then
-    free.
-
-    The table holds no term alive.
-    """
-
-    if not TYPE_CHECKING:  # so that mypy still checks the arguments of each class
-
-        def __call__(cls, *args):
-            key = (cls, args)
-            known = _TERMS.get(key)
-            if known is None:
-                known = _TERMS[key] = super().__call__(*args)
-            return known
-
-
-_TERMS: WeakValueDictionary[Any, Any] = WeakValueDictionary()
-
-
 @dataclass(frozen=True, eq=False)
-class Const(metaclass=_Interned):
+class Const(metaclass=Interned):
     """A rational number."""
 
     value: Fraction
 
 
 @dataclass(frozen=True, eq=False)
-class Truth(metaclass=_Interned):
+class Truth(metaclass=Interned):
     """True or false."""
 
     value: bool
 
 
 @dataclass(frozen=True, eq=False)
-class Sym(metaclass=_Interned):
-    """A symbol; its name is unique within a mechanism's analysis."""
+class Sym(metaclass=Interned):
+    """A symbol; its label, and the text of it, is unique within a mechanism's analysis."""
 
-    name: str
+    label: Label
     sort: Sort
     kind: Kind
 
+    @property
+    def name(self) -> str:
+        """How solvers call it."""
+        return text_of(self.label)
+
 
 @dataclass(frozen=True, eq=False)
-class App(metaclass=_Interned):
+class App(metaclass=Interned):
     """A function symbol at an index: an answer `q(i)`, its distance, a draw `xi(i)`, a record's field."""
 
-    name: str
+    label: Label
     args: tuple[Term, ...]
     sort: Sort
     kind: Kind
 
+    @property
+    def name(self) -> str:
+        """How solvers call it."""
+        return text_of(self.label)
+
 
 @dataclass(frozen=True, eq=False)
-class Add(metaclass=_Interned):
+class Add(metaclass=Interned):
     """A sum of terms with rational coefficients, plus a constant."""
 
     parts: tuple[tuple[Term, Fraction], ...]
@@ -122,14 +113,14 @@ class Add(metaclass=_Interned):
 
 
 @dataclass(frozen=True, eq=False)
-class Mul(metaclass=_Interned):
+class Mul(metaclass=Interned):
     """A product."""
 
     args: tuple[Term, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Div(metaclass=_Interned):
+class Div(metaclass=Interned):
     """A quotient."""
 
     left: Term
@@ -137,7 +128,7 @@ class Div(metaclass=_Interned):
 
 
 @dataclass(frozen=True, eq=False)
-class Fn(metaclass=_Interned):
+class Fn(metaclass=Interned):
     """A scalar function that is no polynomial: `abs sqrt exp ln log2 floor mod`."""
 
     name: str
@@ -145,7 +136,7 @@ class Fn(metaclass=_Interned):
 
 
 @dataclass(frozen=True, eq=False)
-class Ite(metaclass=_Interned):
+class Ite(metaclass=Interned):
     """`then` where `test` holds, else `otherwise`; numeric or bool."""
 
     test: Term
@@ -154,7 +145,7 @@ class Ite(metaclass=_Interned):
 
 
 @dataclass(frozen=True, eq=False)
-class Cmp(metaclass=_Interned):
+class Cmp(metaclass=Interned):
     """A comparison of numbers; `op` is `<`, `<=` or `==`."""
 
     op: str
@@ -163,28 +154,28 @@ class Cmp(metaclass=_Interned):
 
 
 @dataclass(frozen=True, eq=False)
-class Not(metaclass=_Interned):
+class Not(metaclass=Interned):
     """Negation."""
 
     arg: Term
 
 
 @dataclass(frozen=True, eq=False)
-class And(metaclass=_Interned):
+class And(metaclass=Interned):
     """Conjunction; empty is true."""
 
     args: tuple[Term, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Or(metaclass=_Interned):
+class Or(metaclass=Interned):
     """Disjunction; empty is false."""
 
     args: tuple[Term, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class IsInt(metaclass=_Interned):
+class IsInt(metaclass=Interned):
     """The number is an integer."""
 
     arg: Term
@@ -281,16 +272,16 @@ def order_key(term: Term) -> str:
 
 def _spelled(term: Term) -> str:
     match term:
-        case Sym(name):
-            return name
+        case Sym():
+            return term.name
         case Const(value):
             return str(value)
         case Truth(truth):
             return str(truth)
         case Add(parts, constant):
             return f"(+ {constant}" + "".join(f" {k}*{order_key(t)}" for t, k in parts) + ")"
-        case App(name, args):
-            return f"{name}({','.join(order_key(a) for a in args)})"
+        case App(_, args):
+            return f"{term.name}({','.join(order_key(a) for a in args)})"
         case Fn(name, args):
             return f"{name}!({','.join(order_key(a) for a in args)})"
         case Cmp(op, left, right):
@@ -610,8 +601,8 @@ def rebuilt(term: Term, change: Callable[[Term], Term]) -> Term:
     match term:
         case Const() | Truth() | Sym():
             return term
-        case App(name, args, sort, kind):
-            return App(name, tuple(change(a) for a in args), sort, kind)
+        case App(label, args, sort, kind):
+            return App(label, tuple(change(a) for a in args), sort, kind)
         case Add(parts, constant):
             return add(Const(constant), *(scaled(change(t), k) for t, k in parts))
         case Mul(args):

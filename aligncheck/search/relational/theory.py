@@ -22,6 +22,39 @@ from aligncheck.language.syntax.walk import expressions_in, gathered_in_full, st
 from aligncheck.search.relational.calls import Called, Records, Released, execution_of, sorts_released
 from aligncheck.search.relational.declared import about_entries, inputs_of, of_all, of_lists, of_one, step_of
 from aligncheck.search.relational.evaluate import Evaluator, Partial
+from aligncheck.search.relational.labels import (
+    Apart,
+    AtHead,
+    Below,
+    Between,
+    Bound,
+    Chosen,
+    Copy,
+    Direction,
+    Drawn,
+    ExtremalIndex,
+    Extremum,
+    Label,
+    Length,
+    Member,
+    Order,
+    OverSet,
+    Place,
+    Prefix,
+    PublicFunction,
+    Ranked,
+    RecordCount,
+    RecordField,
+    RecordIs,
+    Release,
+    Size,
+    SumForm,
+    Total,
+    Unsettled,
+    Way,
+    Which,
+    Witness,
+)
 from aligncheck.search.relational.selection import Gathered, Registry, UnsupportedError
 from aligncheck.search.relational.sums import Sums
 from aligncheck.search.relational.terms import (
@@ -134,7 +167,7 @@ class Theory:
     def applied(self, function: str, args: list[Term]) -> Term:
         """A public function at some arguments: equal arguments give equal values, and no more is known."""
         sort = Sort(self.functions[function].result.value)
-        return App(f"fun:{function}", tuple(args), sort, Kind.PARAMETER)
+        return App(PublicFunction(function), tuple(args), sort, Kind.PARAMETER)
 
     def answer(self, name: str, index: Term | None, primed: bool) -> Term:
         """An answer on D, or on D' (`primed`); `index` is None for a scalar query."""
@@ -143,9 +176,9 @@ class Theory:
 
     def distance(self, name: str, index: Term | None) -> Term:
         """How far the answer on D' is from the answer on D."""
-        return self._scaled(name, index, f"d:{name}", Kind.DISTANCE)
+        return self._scaled(name, index, Apart(name), Kind.DISTANCE)
 
-    def _scaled(self, name: str, index: Term | None, label: str, kind: Kind) -> Term:
+    def _scaled(self, name: str, index: Term | None, label: Label, kind: Kind) -> Term:
         """On a lattice the symbol is the number of steps."""
         group = self._group_of(name)
         sort = Sort.REAL if step_of(group) is None else Sort.INT
@@ -162,7 +195,7 @@ class Theory:
     def length(self, name: str) -> Term:
         """The public number of entries."""
         ground = self.grounding.lengths.get(name)
-        return const(ground) if ground is not None else Sym(f"len({name})", Sort.INT, Kind.PARAMETER)
+        return const(ground) if ground is not None else Sym(Length(name), Sort.INT, Kind.PARAMETER)
 
     def is_vector(self, name: str) -> bool:
         """Whether a declared name is a list."""
@@ -348,7 +381,7 @@ class Theory:
                 up, down = self.directions(group)
                 return [or_((up, down))]
             case Adjacency.MOVED:
-                first, second = self._place(group, "down"), self._place(group, "up")
+                first, second = self._place(group, Way.DOWN), self._place(group, Way.UP)
                 return [not_(and_(eq(a, b) for a, b in zip(first, second, strict=True)))]
             case Adjacency.L1:
                 if group.sensitivity is None:
@@ -359,72 +392,75 @@ class Theory:
             case Adjacency.ALL | Adjacency.ONE | Adjacency.ANY:
                 return []
 
-    def _place(self, group: Queries, label: str) -> tuple[Term, Term]:
+    def _place(self, group: Queries, way: Way) -> tuple[Term, Term]:
         """Where the (unknown) differing answer stands: which of the names, at which index."""
         which: Term = ZERO
         if len(group.names) > 1:
-            which = _ghost(group, f"which:{label}", Sort.INT)
-        where: Term = _ghost(group, f"place:{label}", Sort.INT) if group.vector else ZERO
+            which = Sym(Which(way, group.names), Sort.INT, Kind.GHOST)
+        where: Term = Sym(Place(way, group.names), Sort.INT, Kind.GHOST) if group.vector else ZERO
         return which, where
 
     def directions(self, group: Queries) -> tuple[Term, Term]:
         """For adjacency `monotone`: that all answers go up, that all go down."""
-        return _ghost(group, "up", Sort.BOOL), _ghost(group, "down", Sort.BOOL)
+        up, down = (Sym(Direction(way, group.names), Sort.BOOL, Kind.GHOST) for way in (Way.UP, Way.DOWN))
+        return up, down
 
     def place(self, name: str) -> tuple[Term, ...]:
         """The ghost indices at which `name` may differ, for adjacency `one` and `moved`."""
         group = self._group_of(name)
         match group.adjacency:
             case Adjacency.ONE:
-                return (self._place(group, "one")[1],)
+                return (self._place(group, Way.ONE)[1],)
             case Adjacency.MOVED:
-                return (self._place(group, "down")[1], self._place(group, "up")[1])
+                return (self._place(group, Way.DOWN)[1], self._place(group, Way.UP)[1])
             case Adjacency.ALL | Adjacency.MONOTONE | Adjacency.L1 | Adjacency.ANY:
                 return ()
 
     def facts(self, atom: Sym | App) -> tuple[Term, ...]:
         """What may be assumed of one symbol that occurs in an obligation."""
         index = atom.args[0] if isinstance(atom, App) else None
-        match atom.kind:
-            case Kind.DISTANCE if atom.name.startswith("d:") and atom.name[2:] in self.inputs:
-                return self._answer_facts(atom.name[2:], index)
-            case Kind.DATA if atom.name in self.inputs:
-                return self._value_facts(atom.name, index)
-            case Kind.RELEASE:
+        match atom.label:
+            case Apart(name):
+                return self._answer_facts(name, index)
+            case str() as name:
+                valued = atom.kind is Kind.DATA or (atom.kind is Kind.PARAMETER and index is not None)
+                return self._value_facts(name, index) if valued and name in self.inputs else ()
+            case Release():
                 return self.released.facts(atom)
-            case Kind.PARAMETER if isinstance(atom, App) and atom.name.startswith("fun:"):
-                return ()
-            case Kind.PARAMETER if isinstance(atom, App):
-                return self._value_facts(atom.name, index)
-            case Kind.OMEGA if atom.name.startswith("out:is:") and index is not None:
-                length = Sym("out:len", Sort.INT, Kind.OMEGA)
-                return (implies(atom, and_((le(ZERO, index), lt(index, length)))),)
-            case Kind.OMEGA if isinstance(atom, Sym) and atom.name.startswith("out:"):
+            case RecordIs() if index is not None:
+                return (implies(atom, and_((le(ZERO, index), lt(index, count_of(None))))),)
+            case RecordCount():
                 return (le(ZERO, atom),)
-            case Kind.GHOST if atom.name.startswith(("le:", "ge:")):
-                return self._order_facts(atom.name)
-            case Kind.GHOST if atom.name.startswith("prefix:") and index is not None:
-                return (
-                    le(ZERO, atom),
-                    implies(eq(index, ZERO), eq(atom, ZERO)),
-                    le(atom, _total(atom.name.removeprefix("prefix:"))),
-                )
+            case Order(name):
+                return self._order_facts(name)
+            case Prefix(name) if index is not None:
+                return (le(ZERO, atom), implies(eq(index, ZERO), eq(atom, ZERO)), le(atom, _total(name)))
             case (
-                Kind.PARAMETER
-                | Kind.DATA
-                | Kind.DISTANCE
-                | Kind.NOISE
-                | Kind.EXTREMUM
-                | Kind.PLACE
-                | Kind.SUM
-                | Kind.STATE
-                | Kind.PRIMED
-                | Kind.DRIFT
-                | Kind.LEDGER
-                | Kind.UNSETTLED
-                | Kind.COUNTER
-                | Kind.GHOST
-                | Kind.OMEGA
+                AtHead()
+                | Drawn()
+                | Unsettled()
+                | Length()
+                | PublicFunction()
+                | Place()
+                | Which()
+                | Direction()
+                | Total()
+                | Prefix()
+                | RecordIs()
+                | RecordField()
+                | Extremum()
+                | ExtremalIndex()
+                | Witness()
+                | Chosen()
+                | Size()
+                | Member()
+                | Ranked()
+                | Below()
+                | SumForm()
+                | OverSet()
+                | Bound()
+                | Between()
+                | Copy()
             ):
                 return ()
 
@@ -486,12 +522,12 @@ class Theory:
             case Adjacency.ALL | Adjacency.ANY:
                 return ()
             case Adjacency.ONE:
-                return (or_((unmoved, self._at(group, "one", name, index))),)
+                return (or_((unmoved, self._at(group, Way.ONE, name, index))),)
             case Adjacency.MONOTONE:
                 up, down = self.directions(group)
                 return implies(up, le(ZERO, d)), implies(down, le(d, ZERO))
             case Adjacency.MOVED:
-                down_at, up_at = (self._at(group, label, name, index) for label in ("down", "up"))
+                down_at, up_at = (self._at(group, way, name, index) for way in (Way.DOWN, Way.UP))
                 return (
                     or_((unmoved, down_at, up_at)),
                     implies(down_at, le(d, ZERO)),
@@ -500,8 +536,8 @@ class Theory:
             case Adjacency.L1:
                 return self._l1_facts(name, index, d)
 
-    def _at(self, group: Queries, label: str, name: str, index: Term | None) -> Term:
-        which, where = self._place(group, label)
+    def _at(self, group: Queries, way: Way, name: str, index: Term | None) -> Term:
+        which, where = self._place(group, way)
         here = eq(which, const(group.names.index(name)))
         return and_((here, eq(where, index))) if index is not None else here
 
@@ -515,9 +551,8 @@ class Theory:
         before, after = prefix(name, index), prefix(name, add(index, const(1)))
         return (eq(after, add(before, size)), le(ZERO, before), le(after, _total(name)))
 
-    def _order_facts(self, label: str) -> tuple[Term, ...]:
+    def _order_facts(self, name: str) -> tuple[Term, ...]:
         """If not every answer goes up, a monotone pair goes down, and conversely."""
-        name = label[3:]
         group = self._group_of(name)
         if group.adjacency is not Adjacency.MONOTONE:
             return ()
@@ -538,35 +573,31 @@ class Theory:
 
     def pairwise(self, found: list[App]) -> list[Term]:
         """Facts about two indices at once: prefix sums grow with the index."""
-        sums = [a for a in found if a.name.startswith("prefix:")]
+        sums = [a for a in found if isinstance(a.label, Prefix)]
         return [
             implies(le(a.args[0], b.args[0]), le(a, b))
             for a in sums
             for b in sums
-            if a != b and a.name == b.name
+            if a != b and a.label == b.label
         ]
 
 
-def _ghost(group: Queries, label: str, sort: Sort) -> Sym:
-    return Sym(f"{label}:{','.join(group.names)}", sort, Kind.GHOST)
-
-
 def _order_flag(name: str, op: str) -> Sym:
-    return Sym(f"{'le' if op == '<=' else 'ge'}:{name}", Sort.BOOL, Kind.GHOST)
+    return Sym(Order(name, op), Sort.BOOL, Kind.GHOST)
 
 
 def _total(name: str) -> Sym:
-    return Sym(f"total:{name}", Sort.REAL, Kind.GHOST)
+    return Sym(Total(name), Sort.REAL, Kind.GHOST)
 
 
 def count_of(tag: str | None) -> Sym:
     """How many records the output has, of a tag or in all."""
-    return Sym("out:len" if tag is None else f"out:count:{tag}", Sort.INT, Kind.OMEGA)
+    return Sym(RecordCount(tag), Sort.INT, Kind.OMEGA)
 
 
 def prefix(name: str, index: Term) -> Term:
     """The sum of |q'[j] - q[j]| over j < index."""
-    return App(f"prefix:{name}", (index,), Sort.REAL, Kind.GHOST)
+    return App(Prefix(name), (index,), Sort.REAL, Kind.GHOST)
 
 
 def seen(place: Term, index: Term) -> Term:

@@ -18,7 +18,17 @@ from functools import cached_property
 
 from aligncheck.language.internal import InternalError
 from aligncheck.search.relational.calls import Called
-from aligncheck.search.relational.paths import OUT, Analysis, Assumed, Cut, Drawing, Emission, Path
+from aligncheck.search.relational.labels import (
+    AtHead,
+    Calls,
+    Counted,
+    Key,
+    Latest,
+    Ledger,
+    RecordField,
+    RecordIs,
+)
+from aligncheck.search.relational.paths import Analysis, Assumed, Cut, Drawing, Emission, Path
 from aligncheck.search.relational.selection import selection_of, size_of
 from aligncheck.search.relational.shown import shown_selections
 from aligncheck.search.relational.terms import (
@@ -42,8 +52,6 @@ from aligncheck.search.relational.terms import (
     scaled,
     sort_of,
 )
-
-PUBLIC_GHOSTS = ("#out", "#latest", "#call")
 
 
 def with_later_records(analysis: Analysis) -> Analysis:
@@ -102,14 +110,14 @@ def with_first_record(analysis: Analysis) -> Analysis:
                 else:
                     queue.append(path.target)
     tag = next(iter(tags)) if len(tags) == 1 else None
-    if tag is None or f"out:is:{tag}" not in analysis.omega:
+    if tag is None or RecordIs(tag) not in analysis.omega:
         return analysis
-    facts = [Assumed(App(f"out:is:{tag}", (ZERO,), Sort.BOOL, Kind.OMEGA))]
+    facts = [Assumed(App(RecordIs(tag), (ZERO,), Sort.BOOL, Kind.OMEGA))]
     if len(fields) == 1:
         facts += [
-            Assumed(eq(App(f"out:field:{name}", (ZERO,), Sort.REAL, Kind.OMEGA), value))
+            Assumed(eq(App(RecordField(name), (ZERO,), Sort.REAL, Kind.OMEGA), value))
             for name, value in next(iter(fields))
-            if f"out:field:{name}" in analysis.omega and sort_of(value) is not Sort.BOOL
+            if RecordField(name) in analysis.omega and sort_of(value) is not Sort.BOOL
             if all(a.kind in (Kind.OMEGA, Kind.PARAMETER) for a in atoms((value,)))
         ]
     return replace(analysis, paths=tuple(replace(p, events=(*facts, *p.events)) for p in analysis.paths))
@@ -130,21 +138,21 @@ def _indexed_fields(analysis: Analysis, cut: Cut) -> dict[str, set[str]]:
                 strange.add(e.tag)
             found[e.tag] = found.get(e.tag, carried) & carried
     return {
-        tag: fields & {f for f in fields if f"out:field:{f}" in analysis.omega}
+        tag: fields & {f for f in fields if RecordField(f) in analysis.omega}
         for tag, fields in found.items()
         if tag not in strange and fields
     }
 
 
 def _informed(path: Path, cut: Cut, fields: dict[str, set[str]]) -> Path:
-    place = path.env[OUT].left
+    place = path.env[Ledger.RECORDS].left
     if cut.counter is None:
         raise InternalError("a loop without a counter")
     facts = tuple(
         Assumed(
             implies(
-                App(f"out:is:{tag}", (place,), Sort.BOOL, Kind.OMEGA),
-                le(add(cut.counter, ONE), App(f"out:field:{f}", (place,), Sort.REAL, Kind.OMEGA)),
+                App(RecordIs(tag), (place,), Sort.BOOL, Kind.OMEGA),
+                le(add(cut.counter, ONE), App(RecordField(f), (place,), Sort.REAL, Kind.OMEGA)),
             )
         )
         for tag, names in fields.items()
@@ -170,7 +178,7 @@ class Visible:
             for cut in self.analysis.cuts
             for pair in cut.fresh.values()
             for s in (pair.left,)
-            if isinstance(s, Sym) and not s.name.startswith("#cost")
+            if isinstance(s, Sym) and not _is_kept(s, Ledger.COST)
         }
         while True:
             lost = {s for s in known if not self._closed(s, known)}
@@ -390,4 +398,14 @@ def _is_known_atom(atom: Sym | App, known: set[Sym] | frozenset[Sym]) -> bool:
         return size_of(selection) in known
     if atom.kind in (Kind.PARAMETER, Kind.OMEGA, Kind.RELEASE):
         return True
-    return isinstance(atom, Sym) and (atom in known or atom.name.startswith(PUBLIC_GHOSTS))
+    return isinstance(atom, Sym) and (atom in known or _is_public(atom))
+
+
+def _is_kept(symbol: Sym, key: Key) -> bool:
+    return isinstance(symbol.label, AtHead) and symbol.label.key is key
+
+
+def _is_public(symbol: Sym) -> bool:
+    """Whether it counts records, draws or calls."""
+    kept = symbol.label.key if isinstance(symbol.label, AtHead) else None
+    return kept is Ledger.RECORDS or isinstance(kept, Counted | Latest | Calls)

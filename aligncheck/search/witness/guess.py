@@ -11,6 +11,33 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import align_expressions, statements_in, subexpressions, with_part
 from aligncheck.search.discharge.density import DensityFindings
 from aligncheck.search.discharge.establish import Findings
+from aligncheck.search.relational.labels import (
+    Apart,
+    AtHead,
+    Below,
+    Chosen,
+    Counted,
+    Drawn,
+    Extremum,
+    Key,
+    Label,
+    Latest,
+    Ledger,
+    Length,
+    Member,
+    Order,
+    Place,
+    Prefix,
+    Ranked,
+    RecordField,
+    RecordIs,
+    Side,
+    Size,
+    Way,
+)
+from aligncheck.search.relational.labels import (
+    Witness as TakenAt,
+)
 from aligncheck.search.relational.terms import (
     Add,
     And,
@@ -54,8 +81,10 @@ class Wording:
                 return n.Boolean(b)
             case Sym():
                 return self._symbol(term)
-            case App(name=name, args=args):
-                return self._application(name, [self.expression(a) for a in args])
+            case App(args=(index,)):
+                return self._at(term, self.expression(index))
+            case App():
+                raise UntranslatableError
             case Add(parts=parts, constant=c):
                 terms = [self._scaled(t, k) for t, k in parts] + ([n.Number(c)] if c else [])
                 return _joined("+", terms)
@@ -85,67 +114,74 @@ class Wording:
         return e if factor == 1 else n.Binary("*", n.Number(factor), e)
 
     def _symbol(self, sym: Sym) -> n.Expr:
-        base, _, cut = sym.name.partition("@")
-        primed = sym.kind is Kind.PRIMED or cut.endswith("'") or base.endswith("'")
-        base, cut = base.rstrip("'"), cut.rstrip("'#%+")
-        then = f"$head_{int(cut) - 1}_" if cut.isdigit() and int(cut) != self.cut else ""
-        if base.startswith("d:"):
-            if then:
+        match sym.label:
+            case str() as name:
+                return n.Name(name)
+            case Drawn(name):
+                return n.Name(name)
+            case AtHead(key, loop, side):
+                return self._kept(key, loop, side)
+            case Apart(q):
+                return n.Binary("-", n.Name(q, True), n.Name(q))
+            case Length(name) | Size(name):
+                return n.Call("len", (n.Name(name),))
+            case Order(q, op):
+                return n.Compare(op, n.Name(q), n.Name(q, True))
+            case Place(way, (q,)):
+                word = {Way.ONE: "$differing_", Way.DOWN: "$down_", Way.UP: "$up_"}[way]
+                return n.Name(word + q)
+            case Extremum(str() as name, primed):
+                return n.Name(name, primed)
+            case Chosen(name) | TakenAt(Extremum(str() as name)):
+                return n.Name(name)
+            case _:
                 raise UntranslatableError
-            return n.Binary("-", n.Name(base[2:], True), n.Name(base[2:]))
-        if base.startswith("#latest:"):
-            drawn = n.Name(f"{then or '$'}drawn_{base[8:]}")
-            return n.Binary("-", drawn, n.Number(Fraction(1)))
-        if base.startswith(("le:", "ge:")):
-            x = base[3:]
-            return n.Compare("<=" if base[0] == "l" else ">=", n.Name(x), n.Name(x, True))
-        if base.startswith("size:"):
-            return n.Call("len", (n.Name(base[5:]),))
-        if base.startswith("len("):
-            return n.Call("len", (n.Name(base[4:-1]),))
-        name = self._ghost(base, then)
-        if then and not name.startswith("$"):
-            return n.Name(then + name)
-        return n.Name(name, primed)
 
-    def _ghost(self, base: str, then: str) -> str:
-        words = {
-            "#cost": "alignment_cost",
-            "#out": f"{then or '$'}records",
-            "#round": f"$round_{self.cut - 1}",
-        }
-        if base in words:
-            return words[base]
-        for start, word in (("place:one:", "$differing_"), ("place:down:", "$down_"), ("place:up:", "$up_")):
-            if base.startswith(start):
-                return word + base.removeprefix(start)
-        if base.startswith("#out:count:"):
-            return f"{then or '$'}count_{base[11:]}"
-        if base.startswith(("sel:", "val:")) and "#" not in base:
-            return base[4:].removesuffix("~where")
-        if base.startswith("#") or ":" in base or "#" in base:
-            raise UntranslatableError
-        return base
+    def _kept(self, key: Key, loop: int, side: Side) -> n.Expr:
+        """What the environment keeps at the head of a loop: of this one, or of one around it, which it
+        remembers.
+        """
+        then = "" if loop == self.cut else f"$head_{loop - 1}_"
+        match key, side:
+            case str(), Side.APART if not then:
+                return n.Binary("-", n.Name(key, True), n.Name(key))
+            case str(), Side.ON_D:
+                return n.Name(then + key)
+            case str(), Side.ON_D_PRIME if not then:
+                return n.Name(key, True)
+            case Ledger.COST, Side.ON_D:
+                return n.Name(f"{then}alignment_cost")
+            case Ledger.RECORDS, Side.ON_D:
+                return n.Name(f"{then or '$'}records")
+            case Ledger.ROUND, Side.ON_D:
+                return n.Name(f"$round_{self.cut - 1}")
+            case Counted(tag), Side.ON_D:
+                return n.Name(f"{then or '$'}count_{tag}")
+            case Latest(name), Side.ON_D:
+                return n.Binary("-", n.Name(f"{then or '$'}drawn_{name}"), n.Number(Fraction(1)))
+            case _:
+                raise UntranslatableError
 
-    def _application(self, name: str, args: list[n.Expr]) -> n.Expr:
-        head, _, rest = name.partition(":")
-        match head, args:
-            case "d", [i]:
-                return n.Binary("-", n.Index(rest, i, True), n.Index(rest, i))
-            case "prefix", [i]:
-                return n.Index(f"$moved_{rest}", i)
-            case "passed", [i]:
-                return n.Index(f"$below_{rest}", i)
-            case "in", [i]:
-                return n.Member(i, rest)
-            case "at", [i]:
-                return n.Index(rest, i)
-            case "out", [i] if rest.startswith("is:"):
-                return n.OutIs(i, rest[3:])
-            case "out", [i] if rest.startswith("field:"):
-                return n.OutField(i, rest[6:])
-            case _, [i] if not rest and "#" not in name:
-                return n.Index(name, i)
+    def _at(self, app: App, index: n.Expr) -> n.Expr:
+        match app.label:
+            case str() as name:
+                return n.Index(name, index)
+            case Drawn(name):
+                return n.Index(name, index)
+            case Apart(q):
+                return n.Binary("-", n.Index(q, index, True), n.Index(q, index))
+            case Prefix(q):
+                return n.Index(f"$moved_{q}", index)
+            case Below(selection):
+                return n.Index(f"$below_{selection}", index)
+            case Member(selection):
+                return n.Member(index, selection)
+            case Ranked(selection):
+                return n.Index(selection, index)
+            case RecordIs(tag):
+                return n.OutIs(index, tag)
+            case RecordField(field):
+                return n.OutField(index, field)
             case _:
                 raise UntranslatableError
 
@@ -162,11 +198,14 @@ _OF_EVERY_RUN = {Kind.PARAMETER, Kind.DATA, Kind.NOISE, Kind.STATE, Kind.COUNTER
 
 def _early(term: Term) -> bool:
     """Whether a term speaks of the run on D alone, and of nothing that only complete runs have."""
-    return all(
-        a.kind in _OF_EVERY_RUN or a.name.startswith(("#out", "#latest", "#round", "place:"))
-        for a in atoms((term,))
-        if not a.name.startswith(("val:", "idx:", "sel:"))
-    ) and not any(a.name.startswith(("val:", "idx:", "sel:")) for a in atoms((term,)))
+    return all(a.kind in _OF_EVERY_RUN or _is_counted(a.label) for a in atoms((term,)))
+
+
+def _is_counted(label: Label) -> bool:
+    """Whether it is an input's place, or what is counted in every run."""
+    kept = label.key if isinstance(label, AtHead) else None
+    counted = kept in (Ledger.RECORDS, Ledger.ROUND) or isinstance(kept, Counted | Latest)
+    return counted or isinstance(label, Place)
 
 
 # --- the first guess --------------------------------------------------------------------------------------
