@@ -15,9 +15,14 @@ from aligncheck.search.relational.labels import (
     Apart,
     AtHead,
     Below,
+    Between,
+    Bound,
     Chosen,
+    Copy,
     Counted,
+    Direction,
     Drawn,
+    ExtremalIndex,
     Extremum,
     Key,
     Label,
@@ -26,14 +31,22 @@ from aligncheck.search.relational.labels import (
     Length,
     Member,
     Order,
+    OverSet,
     Place,
     Prefix,
+    PublicFunction,
     Ranked,
+    RecordCount,
     RecordField,
     RecordIs,
+    Release,
     Side,
     Size,
+    SumForm,
+    Total,
+    Unsettled,
     Way,
+    Which,
 )
 from aligncheck.search.relational.labels import (
     Witness as TakenAt,
@@ -134,7 +147,30 @@ class Wording:
                 return n.Name(name, primed)
             case Chosen(name) | TakenAt(Extremum(str() as name)):
                 return n.Name(name)
-            case _:
+            case (
+                Place()
+                | Extremum()
+                | TakenAt()
+                | Unsettled()
+                | PublicFunction()
+                | Which()
+                | Direction()
+                | Total()
+                | Prefix()
+                | RecordIs()
+                | RecordField()
+                | RecordCount()
+                | ExtremalIndex()
+                | Member()
+                | Ranked()
+                | Below()
+                | Release()
+                | SumForm()
+                | OverSet()
+                | Bound()
+                | Between()
+                | Copy()
+            ):
                 raise UntranslatableError
 
     def _kept(self, key: Key, loop: int, side: Side) -> n.Expr:
@@ -182,7 +218,29 @@ class Wording:
                 return n.OutIs(index, tag)
             case RecordField(field):
                 return n.OutField(index, field)
-            case _:
+            case (
+                AtHead()
+                | Length()
+                | Size()
+                | Order()
+                | Place()
+                | Extremum()
+                | Chosen()
+                | TakenAt()
+                | Unsettled()
+                | PublicFunction()
+                | Which()
+                | Direction()
+                | Total()
+                | RecordCount()
+                | ExtremalIndex()
+                | Release()
+                | SumForm()
+                | OverSet()
+                | Bound()
+                | Between()
+                | Copy()
+            ):
                 raise UntranslatableError
 
 
