@@ -11,9 +11,9 @@ from aligncheck.verdict import AlignmentFails, Error, Result, Unknown, Verdict, 
 
 if TYPE_CHECKING:
     from aligncheck.compiler.certificate.text import Section
+    from aligncheck.compiler.certificate.whole import Proven
     from aligncheck.compiler.forms import Form
     from aligncheck.compiler.modes import Mode
-    from aligncheck.judge import Proven
     from aligncheck.language.source import Source
     from aligncheck.language.syntax.nodes import Mechanism
 
@@ -73,7 +73,7 @@ def certify_file(path: str, options: Options, mode: Mode) -> Certification:
 
 
 def _certify_file(path: str, options: Options, mode: Mode) -> Certification:
-    from aligncheck.judge import judge_in_full
+    from aligncheck.judge import judge
     from aligncheck.language.check import check
     from aligncheck.language.syntax.parse import parse
     from aligncheck.language.syntax.read import read_source
@@ -83,40 +83,38 @@ def _certify_file(path: str, options: Options, mode: Mode) -> Certification:
     try:
         source = read_source(path)
         mechanism = check(source, parse(source))
-        verdict, proven = judge_in_full(mechanism, source, deadline)
+        verdict = judge(mechanism, source, deadline, explain=False)
     except SpecError as error:
         seconds = time.perf_counter() - start
         return Certification(Result(path, Error(error.diagnostic), seconds, error.source.text))
     done = Certification(Result(path, verdict, time.perf_counter() - start, source.text))
     if isinstance(verdict, Verified):
-        done = _certified(verdict, source, proven, mode, deadline, done)
+        done = _certified(verdict, source, mode, deadline, done)
     return replace(done, result=replace(done.result, seconds=time.perf_counter() - start))
 
 
 def _certified(
-    verified: Verified,
-    source: Source,
-    proven: tuple[Proven, ...],
-    mode: Mode,
-    deadline: float,
-    done: Certification,
+    verified: Verified, source: Source, mode: Mode, deadline: float, done: Certification
 ) -> Certification:
     """The certificate of the form that runs; a proof that cannot be decided again from its text is none."""
     from aligncheck.compiler.certificate.proof import ProofError
     from aligncheck.compiler.certificate.whole import certificate_of
     from aligncheck.compiler.forms import NoFormError, form_of
-    from aligncheck.judge import judge_in_full
+    from aligncheck.judge import judge
 
     try:
         form = form_of(verified.mechanism, source, mode)
         proof: Verdict = verified
         if not form.same:
-            proof, proven = judge_in_full(form.mechanism, form.source, deadline, search=False)
+            proof = judge(form.mechanism, form.source, deadline, explain=False, search=False)
         if not isinstance(proof, Verified):
             return replace(done, problem=_problem(proof, form))
-        proof = _with_witness(proof, proven)
         sections = certificate_of(
-            verified.mechanism, source, mode, replace(form, mechanism=proof.mechanism), proven
+            verified.mechanism,
+            source,
+            mode,
+            replace(form, mechanism=proof.mechanism),
+            _proven(proof.mechanism, form.source, deadline),
         )
     except NoFormError as error:
         line, _ = source.position(error.span.start)
@@ -128,13 +126,19 @@ def _certified(
     return replace(done, form=proof, sections=sections)
 
 
-def _with_witness(verified: Verified, proven: tuple[Proven, ...]) -> Verified:
-    """What was verified, with a witness that the kernel accepts, if one is found."""
-    from aligncheck.kernel.verdict import Accepted
-    from aligncheck.search.witness.fit import witnesses
+def _proven(mechanism: Mechanism, source: Source, deadline: float) -> tuple[Proven, ...]:
+    """What a certificate is made of: the obligations of the mechanism and of all that it calls, decided."""
+    from aligncheck.compiler.certificate.whole import Proven
+    from aligncheck.language.syntax.contract import contract_of
+    from aligncheck.language.syntax.walk import has_densities
+    from aligncheck.search.discharge.density import establish_densities
+    from aligncheck.search.discharge.establish import establish
 
-    witness, answer = witnesses(proven, small=False)
-    return replace(verified, witness=witness, accepted=answer) if isinstance(answer, Accepted) else verified
+    called = [contract_of(use) for use in mechanism.uses]
+    before = [one for c in called for one in _proven(c.mechanism, c.source, deadline)]
+    if has_densities(mechanism.body):
+        return (*before, Proven(mechanism, source, establish_densities(mechanism, source, deadline)))
+    return (*before, Proven(mechanism, source, establish(mechanism, source, deadline)))
 
 
 def _problem(verdict: Verdict, form: Form) -> str:

@@ -38,8 +38,9 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ObligationReport:
-    """One obligation as it was decided: what was to be proved (in the spec's words), where, how and in how
-    long.
+    """One thing that was to be shown, in the spec's words, where, and what became of it. What the kernel
+    decided took `steps` of its solver (0: the terms themselves show it), what the search tried took
+    `seconds`.
     """
 
     condition: Condition
@@ -47,55 +48,37 @@ class ObligationReport:
     span: Span
     status: Status
     how: str
-    seconds: float
+    steps: int | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionReport:
-    """One condition: the worst status of its obligations, how they were discharged, and seconds spent on
-    them.
-    """
+    """One condition: the worst status of its obligations, and how they were discharged."""
 
     condition: Condition
     status: Status
     how: str
-    seconds: float
     obligations: tuple[ObligationReport, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CostPart:
-    """One noise variable's or call's part of the cost: `amount` bounds what one draw costs, also as `share`
-    of the claim (of its bound, if it has one), `times` says how often it is paid. What cannot be told apart
-    is one part, which costs that much `together`. In every run the parts that are paid add up to at least
-    the cost of the alignment and to at most the claim.
-
-    All are texts in the spec's notation, for example `2*e1`, `1/(4*k)`, `per top`.
-    """
-
-    name: str
-    amount: str
-    share: str
-    times: str
-    span: Span
+def shown_by(accepted: Accepted) -> tuple[ConditionReport, ...]:
+    """What the kernel decided, condition by condition."""
+    groups: dict[str, list[ObligationReport]] = {c.id: [] for c in Condition}
+    conditions = {c.id: c for c in Condition}
+    for d in accepted.decisions:
+        how = f"{d.steps:,} steps" if d.steps else "by the terms themselves"
+        report = ObligationReport(
+            conditions[d.condition], d.sentence, d.place, Status.PROVED, how, steps=d.steps
+        )
+        groups[d.condition].append(report)
+    return tuple(_shown(conditions[name], reports) for name, reports in groups.items() if reports)
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """What was found on the way: for `-v` and the certificate.
-
-    `paths` and `invariants` are texts in the spec's notation; `rules` names the inference rules used; `route`
-    is `acyclic` (Lemma 1), `injective` (Theorem 4) or `density` (a bound on the ratio of densities).
-    `cost_bound` is the claim, `cost_most` the public bound on a claim that depends on the output.
-    """
-
-    route: str
-    cost: tuple[CostPart, ...]
-    cost_bound: str
-    invariants: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    rules: tuple[str, ...] = ()
-    cost_most: str | None = None
+def _shown(condition: Condition, reports: list[ObligationReport]) -> ConditionReport:
+    """A single decision is said as it is; of several, how many."""
+    how = reports[0].text if len(reports) == 1 else f"{len(reports)} decisions"
+    return ConditionReport(condition, Status.PROVED, how, tuple(reports))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +115,18 @@ class Verified:
     written.
 
     It says nothing about floating point, side channels, or whether the declared sensitivity is right.
-    `accepted` is what the kernel decided of the mechanism with `witness`, which holds those of its callees.
+    `accepted` is what the kernel decided of the mechanism with `witness`, which holds those of its callees:
+    it is all that a verdict rests on.
     """
 
     mechanism: Mechanism
-    conditions: tuple[ConditionReport, ...]
-    proof: Proof
-    witness: Witness | None = None
-    accepted: Accepted | None = None
+    witness: Witness
+    accepted: Accepted
+
+    @property
+    def conditions(self) -> tuple[ConditionReport, ...]:
+        """What was decided, condition by condition."""
+        return shown_by(self.accepted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +145,7 @@ class AlignmentFails:
     related: tuple[Label, ...]
     counterexample: Counterexample | None
     conditions: tuple[ConditionReport, ...]
-    proof: Proof | None = None
+    invariants: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     densities: DensityExample | None = None
@@ -175,7 +162,7 @@ class Unknown:
     message: str
     primary: Label | None
     conditions: tuple[ConditionReport, ...] = ()
-    proof: Proof | None = None
+    invariants: tuple[str, ...] = ()
     help: str | None = None
 
 

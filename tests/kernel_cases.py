@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from aligncheck.judge import judge_in_full
+from aligncheck.judge import judge
 from aligncheck.kernel.verdict import Accepted
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.check import check
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
-from aligncheck.search.witness.fit import witnesses
+from aligncheck.search.witness.fit import fitted
 from aligncheck.search.witness.text import read, written
+from aligncheck.verdict import Verified
 
 PROJECT = Path(__file__).parents[1]
 WITNESSES = PROJECT / "tests" / "data" / "kernel"
@@ -32,12 +33,14 @@ def witness_of(folder: str, name: str) -> Witness:
 
 
 def search(path: Path, folder: str) -> bool:
-    """Finds a witness anew and keeps it; whether the kernel accepts it."""
+    """Finds a witness anew and keeps it, without the lines that no proof needs; whether the kernel accepts
+    it.
+    """
     source = read_source(str(path))
-    spec = check(source, parse(source))
-    _, proven = judge_in_full(spec, source, time.monotonic() + 60, False)
-    witness, answer = witnesses(proven)
-    if isinstance(answer, Accepted):
-        name = path.stem.removesuffix("_ok")
-        (WITNESSES / folder / f"{name}.json").write_text(written(witness) + "\n", "utf-8")
+    verdict = judge(check(source, parse(source)), source, time.monotonic() + 60, explain=False)
+    if not isinstance(verdict, Verified):
+        return False
+    witness, answer = fitted(verdict.mechanism, verdict.witness)
+    name = path.stem.removesuffix("_ok")
+    (WITNESSES / folder / f"{name}.json").write_text(written(witness) + "\n", "utf-8")
     return isinstance(answer, Accepted)

@@ -11,19 +11,21 @@ from typing import Any
 
 from aligncheck.compiler.emit.python import emit_python
 from aligncheck.compiler.modes import Mode
+from aligncheck.kernel.verdict import Accepted
+from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of, with_contract
 from aligncheck.meaning.exact import Irrational, Number, Value, decimal
 from aligncheck.meaning.interpreter import DrawSite, Finished, Input, Run, run
 from aligncheck.runtime import AnswersError, Mechanism, RecordedNoise, Result, row_of
-from aligncheck.verdict import Proof, Verified
+from aligncheck.verdict import Verified
 
 
 def as_if_verified(mechanism: nodes.Mechanism, route: str = "acyclic") -> Verified:
     """A `Verified` made by hand: the tests are about what compiled code does, proved or not."""
     for use in mechanism.uses:
         mechanism = with_contract(mechanism, use.name, replace(contract_of(use), verdict="VERIFIED"))
-    return Verified(mechanism, (), Proof(route, (), ""))
+    return Verified(mechanism, Witness(), Accepted(route, ()))
 
 
 def load(text: str) -> type[Mechanism]:

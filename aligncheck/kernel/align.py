@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TypeAlias
 
 import z3
 
+from aligncheck.kernel.evaluate import divided
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.sets import Sets
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Drawn, Held, Told
-from aligncheck.kernel.terms import Term, both, either, implies, is_symbol, real
+from aligncheck.kernel.terms import Term, absolute, both, either, implies, is_symbol, real
 from aligncheck.kernel.verdict import Reject
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import shifts_in, statements_in
 
+Rate: TypeAlias = tuple[Term, Term]
+"""How fast a density falls, as a quotient: ln f(x)/f(y) <= |x - y| * above / below."""
+
 
 class Aligner(Sets):
     """Shifts of draws."""
+
+    speaks_of_cost = False
 
     def read_draw(self, e: n.Expr, x: str, at: Term, path: Path, run: int, scope: Scope) -> Term:
         """A draw that is read.
@@ -99,7 +106,8 @@ class Aligner(Sets):
                         here = here.under(z3.Not(test))
                     yield from self._moves(otherwise, x, at, path, here, run)
 
-    def _line(self, line: n.Shift, at: Term, path: Path, scope: Scope, run: int) -> tuple[Term, Term]:
+    def _at(self, line: n.Shift, at: Term, path: Path, scope: Scope, run: int) -> Scope:
+        """The scope of a line for the draw at an index."""
         i = line.index
         if i is None:
             scope = scope.under(at == self.symbols.zero)
@@ -111,6 +119,10 @@ class Aligner(Sets):
             scope = scope.binding(i.ident, at, False)
         else:
             scope = scope.under(at == self.whole_number(i, path, run, scope))
+        return scope
+
+    def _line(self, line: n.Shift, at: Term, path: Path, scope: Scope, run: int) -> tuple[Term, Term]:
+        scope = self._at(line, at, path, scope, run)
         if line.guard is not None:
             scope = scope.under(self.truth(line.guard, path, run, replace(scope, testing=True)))
         value = real(self.number(line.value, path, run, scope))
@@ -122,20 +134,57 @@ class Aligner(Sets):
             case _:
                 raise Reject("language", line.span, "`=` in align")
 
-    def shift(self, x: str, at: Term, path: Path, place: Span) -> Term:
-        """How far a draw moves, evaluated before it counts as made, so that it cannot read itself."""
+    def shift(self, x: str, at: Term, path: Path, place: Span) -> list[tuple[Term, Term]]:
+        """The lines for a draw, evaluated before it counts as made, so that it cannot read itself."""
         scope = Scope(Mode.ALIGN, self.symbols.true, place)
         moves = self.moves(x, at, path, scope)
         for on, value in moves:
             self.countable(on, place)
             self.countable(value, place)
+        if not self.general:
+            self.decided("acyclic", place, f"the shift of {x} is known before {x} is drawn")
         self.decided("countable", place, f"the shift of {x} takes what is released by its discrete part")
-        return self.total(moves)
+        return moves
 
     def total(self, moves: list[tuple[Term, Term]]) -> Term:
         """What the lines that are on add up to."""
         parts = [value if z3.is_true(on) else z3.If(on, value, self.symbols.none) for on, value in moves]
         return z3.Sum(*parts) if len(parts) > 1 else parts[0] if parts else self.symbols.none
+
+    # --- cost ---------------------------------------------------------------------------------------------
+
+    def charged(
+        self, stmt: n.Sample, at: Term, moves: list[tuple[Term, Term]], rate: Rate, path: Path
+    ) -> Term:
+        """What a draw counts in the cost: |shift| times its rate; or for each line that is on what the
+        witness says it costs at most, once that is shown: |v1 + v2| <= |v1| + |v2|.
+
+        Where the author's invariants speak of the cost they mean what it is, and nothing else is counted.
+        """
+        x, numbered = stmt.name, list(enumerate(shifts_in(self.spec.align)))
+        lines = [(line, self._part(k)) for k, line in numbered if line.name == x]
+        if any(most is None for _, most in lines) or self.speaks_of_cost:
+            if lines:
+                self.counted(x, stmt.span, None)
+            return self._cost(self.total(moves), rate)
+        parts = []
+        for (line, most), (on, value) in zip(lines, moves, strict=True):
+            if most is not None:
+                scope = self._at(line, at, path, Scope(Mode.RELATION, self.symbols.true, line.span), 0)
+                amount = real(self.number(most, path, 0, scope))
+                text = f"moving {x} by this line costs at most its part"
+                path.oblige("cost", line.span, text, implies(on, self._cost(value, rate) <= amount))
+                self.counted(x, line.span, most)
+                parts.append((on, amount))
+        return self.total(parts)
+
+    def _part(self, k: int) -> n.Expr | None:
+        return self.witness.costs[k] if k < len(self.witness.costs) else None
+
+    def _cost(self, shift: Term, rate: Rate) -> Term:
+        """|shift| * above / below: a bound of ln f(x)/f(x + shift)."""
+        above, below = rate
+        return divided(absolute(shift) * above, below)
 
     # --- condition v --------------------------------------------------------------------------------------
 

@@ -83,6 +83,7 @@ class Calling(Runner):
             self.prove(path, "calls", stmt.span, text, actual.put(formula, 0), (Kind.RUN,))
             path.oblige("calls", stmt.span, text, actual.put(formula, 1))
         path.ghosts["alignment_cost"] = path.ghosts["alignment_cost"] + actual.put(callee.claim, 0)
+        self.counted(stmt.name, stmt.span, callee.spec.most or callee.spec.privacy)
         path.calls[stmt.name] = self._released(stmt, callee, actual, path)
 
     def _callee(self, stmt: n.Invoke) -> Callee:

@@ -82,7 +82,8 @@ class Kernel(Inputs):
         self._start(path)
         self._claim_in_range(path)
         self.block(self.spec.body, path, Exits(self._end, None), top=True)
-        return Accepted(self.witness.route, self._summary())
+        self.decided("draws", self.spec.span, "every test that decides what is drawn is released as well")
+        return Accepted(self.witness.route, self._summary(), tuple(self.parts))
 
     def _start(self, path: Path) -> None:
         s = self.symbols

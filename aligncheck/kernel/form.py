@@ -62,6 +62,8 @@ def well_formed_witness(witness: object) -> Witness:
         _check(loop.chance.noise if loop.chance else "", str, 0)
     for e in (*_tuple(witness.indices), *_tuple(witness.promises)):
         _check(e, n.Expr, 0)
+    for cost in _tuple(witness.costs):
+        _check(cost, n.Expr | None, 0)
     for entry in _tuple(witness.sample):
         _check(entry, tuple[str, Fraction], 0)
     for entry in _tuple(witness.within):

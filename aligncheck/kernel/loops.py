@@ -42,9 +42,13 @@ class Looping(Calling):
     """`for` and `while`."""
 
     def prepare_loops(self) -> None:
-        """The number of each loop, in the order of the text."""
+        """The number of each loop, in the order of the text; whether an author's line speaks of the cost."""
         loops = [s for s in statements_in(self.spec.body) if isinstance(s, n.For | n.While)]
         self.loops = {id(s): k for k, s in enumerate(loops)}
+        lines = [part for s in loops for e in s.invariants for part in subexpressions(e)]
+        self.speaks_of_cost = any(isinstance(e, n.Name) and e.ident == "alignment_cost" for e in lines)
+        if not loops:
+            self.decided("terminates", self.spec.span, "there is no loop")
         if len(self.loops) != len(loops):
             raise Reject("form", self.spec.span, "one loop stands in two places")
 
@@ -71,6 +75,8 @@ class Looping(Calling):
         self._start_round(stmt, path, after, bounds, here)
         if isinstance(stmt, n.While):
             ending = self._measured(stmt, hints, path, ending)
+        else:
+            self.decided("terminates", stmt.span, "the loop runs over a finite range")
 
         def again(p: Path) -> None:
             self._leave(stmt, p, here)

@@ -13,11 +13,12 @@ from typing import TypeAlias
 
 import z3
 
+from aligncheck.kernel.align import Rate
 from aligncheck.kernel.density import Choosing
 from aligncheck.kernel.evaluate import EXP, divided
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, Scope
-from aligncheck.kernel.terms import Term, absolute, both, real
+from aligncheck.kernel.terms import Term, both, real
 from aligncheck.kernel.verdict import Reject
 from aligncheck.language.families import Lattice, Slope
 from aligncheck.language.syntax import nodes as n
@@ -224,14 +225,16 @@ class Runner(Choosing):
             path.fact(Kind.RUN, one >= 0)
         if self.general:
             self._draw_again(stmt, path, at, twin_at, again, step)
-        shift = self.shift(x, at, path, place)
+        moves = self.shift(x, at, path, place)
+        shift = self.total(moves)
         if step is not None:
             whole = step * z3.ToReal(self.steps(shift, step))
             path.oblige("support", place, f"{x} moves by whole steps", shift == whole)
         path.fact(Kind.PRIME, other == one + shift)
         if stmt.family.one_sided:
             path.oblige("support", place, f"the aligned {x} is not negative", one + shift >= 0)
-        path.ghosts["alignment_cost"] = path.ghosts["alignment_cost"] + self._cost(shift, rate)
+        cost = self.charged(stmt, at, moves, rate, path)
+        path.ghosts["alignment_cost"] = path.ghosts["alignment_cost"] + cost
         path.ghosts[f"$drawn_{x}"] = at + 1
         path.ghosts[f"$dense_{x}"] = both(dense, at == upto)
         path.made.append((x, at, divided(rate[1], rate[0]), step))
@@ -249,16 +252,9 @@ class Runner(Choosing):
         shift = self.total(self.moves(stmt.name, at, path, scope, 2))
         path.fact(Kind.TWIN, noise.symbols[1](at) == again + shift)
 
-    def _cost(self, shift: Term, rate: tuple[Term, Term]) -> Term:
-        """|shift| * above / below: a bound of ln f(x)/f(x + shift)."""
-        above, below = rate
-        return divided(absolute(shift) * above, below)
-
-    def _distribution(
-        self, stmt: n.Sample, path: Path, scope: Scope
-    ) -> tuple[tuple[Term, Term], Term | None]:
-        """How fast the density falls, as a quotient, and the step of its lattice: see `Slope` and `Lattice`.
-        With a chance 1 - exp(b) it falls by the factor exp(b) with each step, so at the rate -b.
+    def _distribution(self, stmt: n.Sample, path: Path, scope: Scope) -> tuple[Rate, Term | None]:
+        """How fast the density falls, and the step of its lattice: see `Slope` and `Lattice`. With a chance
+        1 - exp(b) it falls by the factor exp(b) with each step, so at the rate -b.
         """
         place, x = stmt.span, stmt.name
         wanted = len(stmt.family.arguments)

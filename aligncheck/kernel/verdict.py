@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from aligncheck.language.source import Span
+from aligncheck.language.syntax.nodes import Expr
 
 Line: TypeAlias = tuple[int, str, int]
 """A line of a witness: the number of the loop, `early` or `invariants`, and the number of the line."""
@@ -24,11 +25,24 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the cost, as it was counted: the draw or call `name` costs at most `amount` each time when
+    the alignment's line, or the call, at `place` moves or makes it (a call's amount is in the inputs of what
+    is called); None: each time exactly what it costs. What is counted adds up to at most the claim.
+    """
+
+    name: str
+    place: Span
+    amount: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
 class Accepted:
     """Every condition of the theorem named by `route` was decided; see docs/kernel.md."""
 
     route: str
     decisions: tuple[Decision, ...]
+    cost: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,10 @@ class Witness:
 
     `promises` are true of every complete output (`out[0] is chosen`).
 
+    `costs` says for each line of the alignment, in the order of the text, what it costs at most to move a
+    draw by it (None: not said); the names are those of the line, and variables have the values that the
+    program gives them where it draws.
+
     `length`, if given, is how many records every output has, and `within` bounds the whole numbers in a field
     of every record: (field, low or None, high or None) for low <= field < high. Callers may use them.
     """
@@ -61,6 +65,7 @@ class Witness:
     sample: tuple[tuple[str, Fraction], ...] = ()
     indices: tuple[Expr, ...] = ()
     promises: tuple[Expr, ...] = ()
+    costs: tuple[Expr | None, ...] = ()
     length: Expr | None = None
     within: tuple[tuple[str, Expr | None, Expr | None], ...] = ()
     callees: Mapping[str, Witness] = field(default_factory=dict)

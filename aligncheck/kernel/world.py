@@ -13,7 +13,7 @@ from aligncheck.kernel.logic import Decider, Fact, Kind
 from aligncheck.kernel.state import Path, Scope
 from aligncheck.kernel.symbols import Drawn, Given, Held, Rule, Symbols, Told
 from aligncheck.kernel.terms import Term, implies
-from aligncheck.kernel.verdict import Decision, Line, Reject
+from aligncheck.kernel.verdict import Decision, Line, Part, Reject
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.families import Family
 from aligncheck.language.source import Span
@@ -81,6 +81,7 @@ class World:
     decider: Decider
     symbols: Symbols = field(default_factory=Symbols)
     decisions: list[Decision] = field(default_factory=list)
+    parts: dict[Part, None] = field(default_factory=dict)
     public: dict[str, Term] = field(default_factory=dict)
     lists: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     lengths: dict[str, Term] = field(default_factory=dict)
@@ -101,6 +102,10 @@ class World:
     def decided(self, condition: str, place: Span, sentence: str, steps: int = 0) -> None:
         """Writes down a decision."""
         self.decisions.append(Decision(condition, place, sentence, steps))
+
+    def counted(self, name: str, place: Span, amount: n.Expr | None) -> None:
+        """Writes down how a part of the cost is counted."""
+        self.parts[Part(name, place, amount)] = None
 
     def prove(
         self,

@@ -17,6 +17,7 @@ from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import Diagnostic, Label
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.meaning.exact import Value
 from aligncheck.meaning.interpreter import (
     Assigned,
@@ -32,13 +33,13 @@ from aligncheck.meaning.interpreter import (
 )
 from aligncheck.meaning.replay import PairedStep
 from aligncheck.meaning.scenario import Scenario
+from aligncheck.report.cost import cost_parts, invariants_of
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,
     Counterexample,
     DensityExample,
     Error,
-    Proof,
     Result,
     Unknown,
     Verified,
@@ -57,37 +58,40 @@ def document(results: Sequence[Result], comparisons: Sequence[Comparison] | None
 
 def _result(result: Result, comparison: Comparison | None) -> Json:
     source = Source(result.path, result.text)
-    conditions, proof = _established(result)
+    verdict = result.verdict
+    verified = verdict if isinstance(verdict, Verified) else None
     return {
         "path": result.path,
         "mechanism": result.mechanism,
         "verdict": name_of(result.verdict),
         "exit": exit_status(result.verdict),
         "seconds": _seconds(result.seconds),
-        "route": proof.route if proof else None,
-        "conditions": [_condition(source, report) for report in conditions],
-        "cost": _cost(source, proof) if proof else None,
-        "invariants": list(proof.invariants) if proof else [],
-        "paths": list(proof.paths) if proof else [],
-        "rules": list(proof.rules) if proof else [],
-        "failure": _failure(source, result.verdict) if isinstance(result.verdict, AlignmentFails) else None,
-        "undecided": _undecided(source, result.verdict) if isinstance(result.verdict, Unknown) else None,
-        "diagnostic": diagnostic_document(source, result.verdict.diagnostic)
-        if isinstance(result.verdict, Error)
-        else None,
+        "route": verified.accepted.route if verified else None,
+        "conditions": [
+            _condition(source, r) for r in ([] if isinstance(verdict, Error) else verdict.conditions)
+        ],
+        "cost": _cost(source, verified) if verified else None,
+        "invariants": _invariants(result),
+        "failure": _failure(source, verdict) if isinstance(verdict, AlignmentFails) else None,
+        "undecided": _undecided(source, verdict) if isinstance(verdict, Unknown) else None,
+        "diagnostic": diagnostic_document(source, verdict.diagnostic) if isinstance(verdict, Error) else None,
         "expected": _comparison(comparison) if comparison else None,
         "refutation": None,  # who searches for a violation fills it in
     }
 
 
-def _established(result: Result) -> tuple[tuple[ConditionReport, ...], Proof | None]:
+def _conditions(result: Result) -> tuple[ConditionReport, ...]:
+    return () if isinstance(result.verdict, Error) else result.verdict.conditions
+
+
+def _invariants(result: Result) -> list[str]:
     match result.verdict:
-        case Verified(conditions=conditions, proof=proof):
-            return conditions, proof
-        case AlignmentFails(conditions=conditions, proof=proof) | Unknown(conditions=conditions, proof=proof):
-            return conditions, proof
+        case Verified() as verified:
+            return list(invariants_of(verified))
+        case AlignmentFails(invariants=invariants) | Unknown(invariants=invariants):
+            return list(invariants)
         case Error():
-            return (), None
+            return []
         case _:
             assert_never(result.verdict)
 
@@ -98,24 +102,25 @@ def _condition(source: Source, report: ConditionReport) -> Json:
         "lemma": report.condition.lemma,
         "status": report.status.value,
         "how": report.how,
-        "seconds": _seconds(report.seconds),
         "obligations": [
             {
                 "goal": obligation.text,
                 **_place(source, obligation.span),
                 "status": obligation.status.value,
                 "how": obligation.how,
-                "seconds": _seconds(obligation.seconds),
+                "steps": obligation.steps,
+                "seconds": None if obligation.seconds is None else _seconds(obligation.seconds),
             }
             for obligation in report.obligations
         ],
     }
 
 
-def _cost(source: Source, proof: Proof) -> Json:
+def _cost(source: Source, verified: Verified) -> Json:
+    most = verified.mechanism.most
     return {
-        "bound": proof.cost_bound,
-        "most": proof.cost_most,
+        "bound": unparse_expr(verified.mechanism.privacy),
+        "most": None if most is None else unparse_expr(most),
         "parts": [
             {
                 "name": part.name,
@@ -124,7 +129,7 @@ def _cost(source: Source, proof: Proof) -> Json:
                 "times": part.times,
                 **_place(source, part.span),
             }
-            for part in proof.cost
+            for part in cost_parts(verified)
         ],
     }
 

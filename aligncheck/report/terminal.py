@@ -15,9 +15,11 @@ from aligncheck.language.printable import printable
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.syntax.walk import has_densities
 from aligncheck.meaning.density import Weighed
 from aligncheck.meaning.exact import absolute, decimal, subtract
 from aligncheck.meaning.replay import Replay, ScenarioError, Undecided, replay, side_by_side
+from aligncheck.report.cost import EXACT, CostPart, cost_parts, invariants_of
 from aligncheck.report.frame import Frame, frame_lines
 from aligncheck.report.lines import Canvas, Lines, columns, prose
 from aligncheck.report.numbers import inputs_text, noise_text, recorded, shown
@@ -25,12 +27,10 @@ from aligncheck.report.sidebyside import Table, table_lines
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,
-    CostPart,
     Counterexample,
     DensityExample,
     Error,
     ObligationReport,
-    Proof,
     Result,
     Status,
     Unknown,
@@ -105,16 +105,16 @@ def _advice(canvas: Canvas, name: str, texts: Sequence[str]) -> Iterator[Text]:
 
 def _verified(canvas: Canvas, source: Source | None, verdict: Verified, verbose: bool) -> Iterator[Text]:
     yield from canvas.hanging(Text("privacy  ", style="bold"), prose(_claim(verdict.mechanism)))
-    if verdict.proof.route == "density":
+    route = verdict.accepted.route
+    if route == "density":
         yield from canvas.hanging(Text("rule     ", style="bold"), prose(_ROUTES["density"]))
     yield Text()
-    yield from _conditions(canvas, verdict.conditions, by_lemma=verdict.proof.route != "density")
+    yield from _conditions(canvas, verdict.conditions, by_lemma=route != "density")
     yield Text()
-    yield from _cost(
-        canvas, verdict.proof, "share of it" if verdict.mechanism.most is None else "share of bound"
-    )
+    yield from _cost(canvas, verdict)
     if verbose:
-        yield from _proof(canvas, source, verdict.proof, verdict.conditions)
+        yield from _titled(canvas, "route", [_ROUTES.get(route, route)])
+        yield from _proof(canvas, source, invariants_of(verdict), verdict.conditions)
         yield Text()
         yield from _advice(canvas, "note", (_WHAT_IT_SAYS,))
 
@@ -150,7 +150,7 @@ def _range(declared: nodes.Input) -> str:
 
 
 def _conditions(canvas: Canvas, conditions: Sequence[ConditionReport], *, by_lemma: bool) -> Iterator[Text]:
-    """Each condition with its item of the lemma, how it was discharged, and how long that took."""
+    """Each condition with its item of the lemma, how it was discharged, and the steps that this took."""
     order = {condition: number for number, condition in enumerate(Condition)}
     rows = [
         (
@@ -158,7 +158,7 @@ def _conditions(canvas: Canvas, conditions: Sequence[ConditionReport], *, by_lem
             Text(report.condition.id, style="bold"),
             _status(report.status),
             prose(report.how),
-            Text(_time(report.seconds), style="dim"),
+            Text(f"{sum(one.steps or 0 for one in report.obligations):,} steps", style="dim"),
         )
         for report in sorted(conditions, key=lambda report: order[report.condition])
     ]
@@ -173,26 +173,26 @@ def _status(status: Status) -> Text:
     return Text(status.value, style=_STATUS_STYLES[status])
 
 
-def _cost(canvas: Canvas, proof: Proof, share: str) -> Iterator[Text]:
+def _cost(canvas: Canvas, verdict: Verified) -> Iterator[Text]:
     """The cost as a sum, then each part with its share of the claim, or of the claim's bound."""
-    if not proof.cost:
-        yield from canvas.hanging(
-            Text("cost  ", style="bold"), prose(f"no noise is moved, at most `{proof.cost_bound}`")
-        )
+    claim, parts = unparse_expr(verdict.mechanism.privacy), cost_parts(verdict)
+    head = Text("cost  ", style="bold")
+    if not parts:
+        moved = "" if verdict.accepted.route == "density" else "no noise is moved, "
+        yield from canvas.hanging(head, prose(f"{moved}at most `{claim}`"))
         return
-    terms = " + ".join(_term(part) for part in proof.cost)
-    yield from canvas.hanging(Text("cost  ", style="bold"), prose(f"{terms}, at most `{proof.cost_bound}`"))
+    yield from canvas.hanging(head, prose(f"{' + '.join(map(_term, parts))}, at most `{claim}`"))
+    share = "share of it" if verdict.mechanism.most is None else "share of bound"
     rows = [tuple(Text(cell, style="bold") for cell in ("noise", "cost of one", share, "paid"))]
-    rows += [(Text(part.name), Text(part.amount), Text(part.share), Text(part.times)) for part in proof.cost]
+    rows += [(Text(part.name), Text(part.amount), Text(part.share), prose(part.times)) for part in parts]
     for block in columns(Canvas(canvas.console, canvas.width - 6), rows, frozenset({1, 2, 3})):
         yield from (Text.assemble("      ", line) for line in block)
 
 
 def _term(part: CostPart) -> str:
-    if part.times == "together":
-        amount = part.amount if part.amount == "the rest" else f"`{part.amount}`"
-        return f"{amount} for `{part.name}` together"
-    return f"`{part.amount}`" if part.times in ("", "once", "1") else f"`{part.amount}` {part.times}"
+    if part.amount == EXACT:
+        return f"what `{part.name}` costs"
+    return f"`{part.amount}`" if part.times == "once" else f"`{part.amount}` {part.times}"
 
 
 _ROUTES = {
@@ -203,14 +203,10 @@ _ROUTES = {
 
 
 def _proof(
-    canvas: Canvas, source: Source | None, proof: Proof | None, conditions: Sequence[ConditionReport]
+    canvas: Canvas, source: Source | None, invariants: Sequence[str], conditions: Sequence[ConditionReport]
 ) -> Iterator[Text]:
-    """What was found on the way, and every obligation."""
-    if proof is not None:
-        yield from _titled(canvas, "route", [_ROUTES.get(proof.route, proof.route)])
-        yield from _titled(canvas, "invariants found", proof.invariants)
-        yield from _titled(canvas, "paths", proof.paths)
-        yield from _titled(canvas, "rules used", proof.rules)
+    """The invariants that were found, and every obligation."""
+    yield from _titled(canvas, "invariants found", invariants)
     obligations = [one for report in conditions for one in report.obligations]
     if not obligations:
         return
@@ -232,6 +228,10 @@ def _titled(canvas: Canvas, title: str, texts: Sequence[str]) -> Iterator[Text]:
             yield from canvas.hanging(Text("  - " if number == 0 else "    "), prose(line))
 
 
+def _how(one: ObligationReport) -> str:
+    return one.how if one.seconds is None else f"{one.how}, in {_time(one.seconds)}"
+
+
 def _obligation(canvas: Canvas, source: Source | None, one: ObligationReport) -> Iterator[Text]:
     place = "" if source is None else f"line {source.position(one.span.start)[0]}: "
     told = Text.assemble(
@@ -239,7 +239,7 @@ def _obligation(canvas: Canvas, source: Source | None, one: ObligationReport) ->
         prose(one.text),
         "  ",
         _status(one.status),
-        (f"  {one.how}, {_time(one.seconds)}", "dim"),
+        (f"  {_how(one)}", "dim"),
     )
     yield from canvas.hanging(Text("    - "), told)
 
@@ -248,7 +248,7 @@ def _obligation(canvas: Canvas, source: Source | None, one: ObligationReport) ->
 
 
 def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbose: bool) -> Iterator[Text]:
-    remarks = [*_to_prove(verdict.conditions, verdict.condition, Status.FAILED), *_found(verdict.proof)]
+    remarks = [*_to_prove(verdict.conditions, verdict.condition, Status.FAILED), *_found(verdict.invariants)]
     if verdict.counterexample is not None:
         remarks += _model(verdict.counterexample, verdict.condition)
     if verdict.densities is not None:
@@ -275,11 +275,11 @@ def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbo
     yield from _advice(canvas, "note", (*verdict.notes, _about(verdict)))
     path = "FILE" if source is None else source.path
     yield from _advice(canvas, "help", (f"`aligncheck refute {path}` searches for a real violation",))
-    yield from canvas.hanging(Text("more: ", style="bold"), _more(verdict.condition, verdict.proof))
+    yield from canvas.hanging(Text("more: ", style="bold"), _more(verdict.condition, verdict.mechanism))
     yield Text()
     yield from _summary(canvas, verdict.conditions)
     if verbose:
-        yield from _proof(canvas, source, verdict.proof, verdict.conditions)
+        yield from _proof(canvas, source, verdict.invariants, verdict.conditions)
 
 
 _ONLY_THE_ALIGNMENT = "this is about the alignment: the mechanism may still be private under another one"
@@ -310,8 +310,8 @@ def _about(verdict: AlignmentFails) -> str:
     return _NOT_PRIVATE if told else _ONLY_THE_DRAWS
 
 
-def _more(condition: Condition, proof: Proof | None) -> Text:
-    no_item = condition.lemma == "-" or (proof is not None and proof.route == "density")
+def _more(condition: Condition, mechanism: nodes.Mechanism | None) -> Text:
+    no_item = condition.lemma == "-" or (mechanism is not None and has_densities(mechanism.body))
     item = "" if no_item else f"  (Lemma 1, condition {condition.lemma})"
     return prose(f"`aligncheck explain {condition.id}`{item}")
 
@@ -326,12 +326,12 @@ def _unknown(canvas: Canvas, source: Source | None, verdict: Unknown, verbose: b
         for one in undecided[: None if verbose else 3]
         for remark in (
             ("to prove", one.text),
-            ("not decided", f"{_line(source, one)}{one.how}, in {_time(one.seconds)}"),
+            ("not decided", f"{_line(source, one)}{_how(one)}"),
         )
     ]
     if not verbose and len(undecided) > 3:
         remarks.append(("more", f"{len(undecided) - 3} other obligations were not decided; `-v` lists them"))
-    remarks += _found(verdict.proof)
+    remarks += _found(verdict.invariants)
     yield Text()
     yield from frame_lines(
         canvas, source, Frame("unknown", code, verdict.message, "yellow", verdict.primary, (), tuple(remarks))
@@ -340,12 +340,12 @@ def _unknown(canvas: Canvas, source: Source | None, verdict: Unknown, verbose: b
     yield from _advice(canvas, "help", () if verdict.help is None else (verdict.help,))
     yield from _advice(canvas, "note", ("nothing is claimed: neither a proof nor a violation was found",))
     if verdict.condition is not None:
-        yield from canvas.hanging(Text("more: ", style="bold"), _more(verdict.condition, verdict.proof))
+        yield from canvas.hanging(Text("more: ", style="bold"), _more(verdict.condition, verdict.mechanism))
     if verdict.conditions:
         yield Text()
         yield from _summary(canvas, verdict.conditions)
     if verbose:
-        yield from _proof(canvas, source, verdict.proof, verdict.conditions)
+        yield from _proof(canvas, source, verdict.invariants, verdict.conditions)
 
 
 def _line(source: Source | None, one: ObligationReport) -> str:
@@ -365,8 +365,8 @@ def _to_prove(
     yield from (("to prove", text) for text in dict.fromkeys(texts[:1]))
 
 
-def _found(proof: Proof | None) -> list[tuple[str, str]]:
-    return [] if proof is None else [("found invariant", text) for text in proof.invariants[:_FEW_INVARIANTS]]
+def _found(invariants: Sequence[str]) -> list[tuple[str, str]]:
+    return [("found invariant", text) for text in invariants[:_FEW_INVARIANTS]]
 
 
 def _summary(canvas: Canvas, conditions: Sequence[ConditionReport]) -> Iterator[Text]:

@@ -13,6 +13,7 @@ import pytest
 
 from aligncheck.language.conditions import Condition
 from aligncheck.report.explain import PAGES
+from aligncheck.trusted import code_lines
 
 PROJECT = Path(__file__).parents[2]
 PACKAGE = PROJECT / "aligncheck"
@@ -45,8 +46,9 @@ ORDER = (
     "verdict",
     "search.discharge",
     "search.advice",
-    "judge",
+    "search.attempt",
     "search.witness",
+    "judge",
     "compiler.certificate",
     "pipeline",
     "refutation",
@@ -273,23 +275,6 @@ KNOWN_TO_THE_KERNEL = {
     "language.syntax.weights",
 }
 LINES_OF_THE_KERNEL, LINES_WITH_ITS_IMPORTS = 3000, 6000
-
-
-def code_lines(path: Path) -> int:
-    """Lines that are neither empty, nor comments, nor inside docstrings."""
-    text, tree = path.read_text("utf-8"), tree_of(path)
-    documented = set()
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Expr)
-            and isinstance(node.value, ast.Constant)
-            and isinstance(node.value.value, str)
-        ):
-            documented |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    lines = enumerate(text.splitlines(), 1)
-    return sum(
-        1 for at, line in lines if line.strip() and at not in documented and not line.strip().startswith("#")
-    )
 
 
 def test_the_kernel_is_small_and_alone() -> None:

@@ -23,11 +23,13 @@ import pytest
 
 from aligncheck.cli import main
 from aligncheck.commands import checking
+from aligncheck.kernel.verdict import Accepted
+from aligncheck.kernel.witness import Witness
 from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import Diagnostic, Label
 from aligncheck.language.source import Span
 from aligncheck.language.syntax.nodes import Expectation, Mechanism, Number
-from aligncheck.verdict import AlignmentFails, Error, Proof, Result, Unknown, Verdict, Verified
+from aligncheck.verdict import AlignmentFails, Error, Result, Unknown, Verdict, Verified
 
 
 def obedient(path: str, options: object) -> Result:
@@ -67,7 +69,7 @@ def _verdict(order: str, argument: str, text: str) -> Verdict:
     here = Label(Span(0, len(order)), "here")
     match order:
         case "verified":
-            return Verified(mechanism, (), Proof("acyclic", (), "eps"))
+            return Verified(mechanism, Witness(), Accepted("acyclic", ()))
         case "fails":
             return AlignmentFails(mechanism, Condition[argument.upper()], "it fails", here, (), None, ())
         case "unknown":

@@ -16,11 +16,13 @@ from aligncheck.commands.compile import MARK
 from aligncheck.compiler.certificate.stale import changes, mode_of
 from aligncheck.compiler.certificate.text import MAKER, MODE, Section, attached, spec_title
 from aligncheck.compiler.modes import Mode
+from aligncheck.kernel.verdict import Accepted
+from aligncheck.kernel.witness import Witness
 from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import Diagnostic, Label
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.verdict import AlignmentFails, Error, Proof, Result, Unknown, Verdict, Verified
+from aligncheck.verdict import AlignmentFails, Error, Result, Unknown, Verdict, Verified
 
 SPECS = Path(__file__).parents[2] / "specs"
 SPEC = """\
@@ -53,7 +55,7 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def everything_verifies(install_checker: Callable[[Any], None]) -> None:
     def check(path: str, options: object) -> Result:
         source = read_source(path)
-        return Result(path, Verified(parse(source), (), Proof("acyclic", (), "eps")), 0.1, source.text)
+        return Result(path, Verified(parse(source), Witness(), Accepted("acyclic", ())), 0.1, source.text)
 
     install_checker(check)
 
@@ -146,7 +148,7 @@ def test_nothing_is_compiled_that_is_verified_and_refuted(
 
     def verified(name: str) -> Verified:
         source = read_source(str(SPECS / name))
-        return Verified(check(source, parse(source)), (), Proof("acyclic", (), "eps"))
+        return Verified(check(source, parse(source)), Witness(), Accepted("acyclic", ()))
 
     spec, form = ("svt.dp", "broken/isvt1.dp") if broken == "form" else ("broken/isvt1.dp", "svt.dp")
 

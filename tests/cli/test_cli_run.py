@@ -17,9 +17,11 @@ from aligncheck.cli import main
 from aligncheck.compiler.certificate.text import FORMAT, OPENING
 from aligncheck.compiler.modes import Mode
 from aligncheck.execute import Execution, Released, table
+from aligncheck.kernel.verdict import Accepted
+from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.report.release import execution_document, render_execution
-from aligncheck.verdict import Proof, Result, Unknown, Verified
+from aligncheck.verdict import Result, Unknown, Verified
 
 PROJECT = Path(__file__).parents[2]
 SPEC = str(PROJECT / "specs" / "adaptive_svt.dp")
@@ -31,7 +33,7 @@ SETTINGS = ("--set", "T=1000", "--set", "k=5", "--set", "eps=1")
 def everything_verifies(install_checker: Callable[[Any], None]) -> None:
     def check(path: str, options: object) -> Result:
         source = read_source(path)
-        return Result(path, Verified(parse(source), (), Proof("acyclic", (), "eps")), 0.1, source.text)
+        return Result(path, Verified(parse(source), Witness(), Accepted("acyclic", ())), 0.1, source.text)
 
     install_checker(check)
 
@@ -199,7 +201,7 @@ def test_the_safe_modes_are_tried_in_order(
 
     def certified(file: str, timeout: float, mode: Mode) -> Certification:
         tried.append(mode.value)
-        verified = Verified(parse(read_source(file)), (), Proof("acyclic", (), "eps"))
+        verified = Verified(parse(read_source(file)), Witness(), Accepted("acyclic", ()))
         form = verified if mode.value in provable else None
         return Certification(Result(file, verified, 0.1), form, (), f"no {mode.value} form")
 

@@ -15,9 +15,11 @@ import pytest
 
 from aligncheck.cli import main
 from aligncheck.expect import expectation_in
+from aligncheck.kernel.verdict import Accepted
+from aligncheck.kernel.witness import Witness
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.verdict import Proof, Result, Verified
+from aligncheck.verdict import Result, Verified
 
 PROJECT = Path(__file__).parents[2]
 TEXTS = {
@@ -81,8 +83,9 @@ def modules(folder: Path, install_checker: Callable[[Any], None]) -> Callable[[P
 
     def verified(path: str, options: object) -> Result:
         source = read_source(path)
-        proof = Proof("acyclic", (), "eps")
-        return Result(path, Verified(check(source, parse(source)), (), proof), 0.1, source.text)
+        return Result(
+            path, Verified(check(source, parse(source)), Witness(), Accepted("acyclic", ())), 0.1, source.text
+        )
 
     def module(spec: Path) -> Path:
         out = folder / f"{spec.stem}.py"

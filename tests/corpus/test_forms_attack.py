@@ -14,7 +14,7 @@ from oracle import agree, compiled, supported
 from aligncheck.compiler.forms import NoFormError, form_of
 from aligncheck.compiler.forms.lattice import Lattice
 from aligncheck.compiler.modes import Mode
-from aligncheck.judge import judge_in_full
+from aligncheck.judge import judge
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism, Sort
@@ -75,7 +75,7 @@ def test_a_branch_that_is_proved_never_taken_is_never_taken(
     draw = f"eta ~ Lap(1/eps)\n{before}\n".replace("\n\n", "\n")
     source = spec(f"{draw}if {test}: emit noisy(value = q + eta)\nelse: emit bare(value = q)", inputs)
     form = form_of(checked(source), source, mode)
-    verdict, _ = judge_in_full(form.mechanism, form.source, time.monotonic() + 30, search=False)
+    verdict = judge(form.mechanism, form.source, time.monotonic() + 30, search=False)
     assert isinstance(verdict, Verified)
     made: Any = compiled(checked(source), mode)
     for parameter in PARAMETERS if "T :" in inputs else PARAMETERS[:1]:
@@ -112,10 +112,10 @@ def test_where_rounding_would_make_a_difference_there_is_no_form(
 def test_nothing_is_assumed_of_values_that_nobody_checks(mode: Mode, inputs: str, test: str) -> None:
     """As written it is proved; but a run meets answers that are not as declared, and may not even say so."""
     source = spec(f"eta ~ Lap(2/eps)\nif {test}: emit noisy(q + eta)\nelse: emit bare(q)", inputs)
-    assert isinstance(judge_in_full(checked(source), source, time.monotonic() + 30)[0], Verified)
+    assert isinstance(judge(checked(source), source, time.monotonic() + 30), Verified)
     form = form_of(checked(source), source, mode)
     assert not form.same
-    verdict, _ = judge_in_full(form.mechanism, form.source, time.monotonic() + 30, search=False)
+    verdict = judge(form.mechanism, form.source, time.monotonic() + 30, search=False)
     assert not isinstance(verdict, Verified)
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+from aligncheck.judge import Callee
 from aligncheck.language.source import Source
-from aligncheck.language.syntax.contract import Contract
 from aligncheck.pipeline import load_stages
 from aligncheck.workers import Done, Outcome, Raised, Supervision
 
@@ -46,7 +46,7 @@ VERIFIED, REFUSED, OPEN = "verified", "refused", "open"
 FOLDER = Path(__file__).parents[2] / "specs"
 """Where the specs are that mutants call."""
 
-PROVED: dict[str, Contract] = {}
+PROVED: dict[str, Callee] = {}
 """What was proved of mechanisms that are called, by file: proved once, before processes part."""
 
 
@@ -55,26 +55,21 @@ def judgement(task: Task) -> str:
 
     No search for a counterexample: that is what `verify` does next.
     """
-    from aligncheck.judge import with_proved_callees
+    from aligncheck.judge import Judge
     from aligncheck.language.check import check
     from aligncheck.language.diagnostics import SpecError
     from aligncheck.language.syntax.parse import parse
-    from aligncheck.language.syntax.walk import has_densities
-    from aligncheck.search.discharge.density import establish_densities
-    from aligncheck.search.discharge.establish import establish
-    from aligncheck.search.relational.selection import UnsupportedError
+    from aligncheck.verdict import Verified
 
     source = Source(str(FOLDER / "mutant"), task.text)
     try:
         with _broken_off(task.seconds + GRACE):
             mechanism = check(source, parse(source))
-            mechanism = with_proved_callees(mechanism, source, time.monotonic() + task.seconds, PROVED)
-            by = establish_densities if has_densities(mechanism.body) else establish
-            found = by(mechanism, source, time.monotonic() + task.seconds)
-            return OPEN if found.open() else VERIFIED
+            found = Judge(time.monotonic() + task.seconds, False, False, PROVED).verdict(mechanism, source)
+            return VERIFIED if isinstance(found, Verified) else OPEN
     except SpecError:
         return REFUSED
-    except (_Late, UnsupportedError):
+    except _Late:
         return OPEN
     except ctypes.ArgumentError as error:
         if _Late.__name__ not in str(error):  # what is raised while arguments are converted arrives so
@@ -129,7 +124,7 @@ def judgements(tasks: Sequence[Task], jobs: int) -> dict[int, str]:
 
 def _prepared(tasks: Sequence[Task]) -> None:
     """What tasks have in common: the stages of the checker, and the proofs of what they call."""
-    from aligncheck.judge import with_proved_callees
+    from aligncheck.judge import Judge
     from aligncheck.language.check import check
     from aligncheck.language.diagnostics import SpecError
     from aligncheck.language.syntax.parse import parse
@@ -138,7 +133,9 @@ def _prepared(tasks: Sequence[Task]) -> None:
     for text in {task.text for task in tasks if "\nuse " in task.text}:
         source = Source(str(FOLDER / "mutant"), text)
         with suppress(SpecError):  # then its judgement says so
-            with_proved_callees(check(source, parse(source)), source, time.monotonic() + CALLEES, PROVED)
+            Judge(time.monotonic() + CALLEES, False, False, PROVED).with_callees(
+                check(source, parse(source)), source
+            )
 
 
 def _judged(tasks: list[Task]) -> list[str]:

@@ -27,7 +27,7 @@ from contradiction import Contradiction, Unsupported, contradiction
 from generated import Spec, generated, spoiled
 from lemma_one import Fault, first_fault
 
-from aligncheck.judge import judge_in_full
+from aligncheck.judge import judge
 from aligncheck.kernel import logic
 from aligncheck.kernel.decide import decide
 from aligncheck.kernel.sorts import Sorting
@@ -38,8 +38,9 @@ from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.language.syntax.walk import statements_in
-from aligncheck.search.witness.fit import without, witnesses
+from aligncheck.search.witness.fit import without
 from aligncheck.search.witness.text import expression, written
+from aligncheck.verdict import Verified
 
 PROJECT = Path(__file__).parents[2]
 SURELY_FALSE = ("false", "0 == 1", "alignment_cost < 0", "$records < 0", "not true", "eps <= 0")
@@ -310,10 +311,8 @@ def _on_generated(seed: int) -> Iterator[Attack]:
 def _honest(spec: Spec) -> Witness | None:
     """A witness that the search finds and the kernel accepts."""
     with suppress(SpecError):
-        proven = judge_in_full(checked(spec), spec.source, time.monotonic() + SECONDS, search=False)[1]
-        if proven:
-            witness, answer = witnesses(proven)
-            return witness if isinstance(answer, Accepted) else None
+        verdict = judge(checked(spec), spec.source, time.monotonic() + SECONDS, explain=False, search=False)
+        return verdict.witness if isinstance(verdict, Verified) else None
     return None
 
 

@@ -22,7 +22,7 @@ from draft import CONSTRUCTS, DENSITY
 from generated import Spec, generated
 from lemma_one import Fault, Looked, first_fault
 
-from aligncheck.judge import judge_in_full
+from aligncheck.judge import judge
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.syntax.nodes import Mechanism
@@ -77,7 +77,7 @@ def verdict_on(spec: Spec) -> tuple[Verdict | None, Mechanism | None]:
     """None where it is refused."""
     try:
         mechanism = checked(spec)
-        return judge_in_full(mechanism, spec.source, time.monotonic() + SECONDS, search=False)[0], mechanism
+        return judge(mechanism, spec.source, time.monotonic() + SECONDS, search=False), mechanism
     except SpecError:
         return None, None
 
@@ -90,8 +90,8 @@ def judged(seed: int, others: bool = False) -> Judged:
         return Judged(seed, spec, REFUSED, spec.constructs)
     constructs = spec.constructs
     verified = isinstance(verdict, Verified)
-    if isinstance(verdict, Verified) and verdict.proof.route in ROUTES:
-        constructs |= {ROUTES[verdict.proof.route]}
+    if isinstance(verdict, Verified) and verdict.accepted.route in ROUTES:
+        constructs |= {ROUTES[verdict.accepted.route]}
     found = None
     if verified or others:
         with suppress(Unsupported):

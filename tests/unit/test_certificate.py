@@ -38,6 +38,8 @@ from aligncheck.compiler.certificate.text import (
 from aligncheck.compiler.certificate.whole import Certified, File, read_again
 from aligncheck.compiler.emit.python import emit_python
 from aligncheck.compiler.modes import Mode
+from aligncheck.kernel.verdict import Accepted
+from aligncheck.kernel.witness import Witness
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.pipeline import Options, certify_file
@@ -47,7 +49,7 @@ from aligncheck.search.discharge.establish import establish
 from aligncheck.search.discharge.smt import Answer
 from aligncheck.search.discharge.whole import Choices
 from aligncheck.search.relational.terms import ZERO, App, Kind, Sort, Term, is_number, lt
-from aligncheck.verdict import Proof, Verified
+from aligncheck.verdict import Verified
 
 SPECS = Path(__file__).parents[2] / "specs"
 Z3 = [Solver.Z3]
@@ -349,7 +351,7 @@ def test_a_proof_does_not_carry_over_to_a_broken_mechanism() -> None:
     kept = [Printer(batch.smt).everything(batch) for batch, _ in grouped]
     found = replace(found, kept=tuple(kept))
     part = Certified(mechanism, found, rendered(Subject.of(mechanism, source), found))
-    code = emit_python(Verified(mechanism, (), Proof("acyclic", (), "")), Mode.FLOAT)
+    code = emit_python(Verified(mechanism, Witness(), Accepted("acyclic", ())), Mode.FLOAT)
     whole = attached(code, [*parts.sections[:2], File("partial_sum.dp", text).section, *part.sections])
     messages = [fault.message for fault in checked(whole).faults]
     assert any(m.startswith("z3 says sat, not unsat: cost") for m in messages), messages

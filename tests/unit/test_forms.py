@@ -20,7 +20,7 @@ from aligncheck.compiler.forms import (
     units_of,
 )
 from aligncheck.compiler.modes import Mode
-from aligncheck.judge import judge_in_full
+from aligncheck.judge import judge
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
@@ -54,7 +54,7 @@ def form(source: Source, mode: Mode) -> Form:
 
 def proved(source: Source, mode: Mode) -> bool:
     made = form(source, mode)
-    verdict, _ = judge_in_full(made.mechanism, made.source, time.monotonic() + 30, search=False)
+    verdict = judge(made.mechanism, made.source, time.monotonic() + 30, search=False)
     return isinstance(verdict, Verified)
 
 
@@ -225,7 +225,7 @@ def test_clauses_about_values_are_left_out(mode: Mode) -> None:
         "q : query, sensitivity 1 where q >= 0.3\nr : queries, sensitivity 1 where len(r) > 1 and r[i] > 0"
     )
     source = written("if q >= 0.3: emit yes\nelse: emit no", "", inputs)
-    verdict, _ = judge_in_full(check(source, parse(source)), source, time.monotonic() + 30)
+    verdict = judge(check(source, parse(source)), source, time.monotonic() + 30)
     assert isinstance(verdict, Verified)
     text = form(source, mode).source.text
     assert "q >= 0.3" not in text.partition("program")[0]
@@ -301,7 +301,7 @@ def test_functions_of_answers_are_not_proved_wherever_they_stand(program: str, m
     nor where answers say so, although its value changes nothing.
     """
     source = written(program, "eta += q[0] - q'[0]" if "eta" in program else "")
-    assert isinstance(judge_in_full(check(source, parse(source)), source, time.monotonic() + 30)[0], Verified)
+    assert isinstance(judge(check(source, parse(source)), source, time.monotonic() + 30), Verified)
     assert not proved(source, mode)
 
 
@@ -436,7 +436,7 @@ def test_a_form_assumes_what_a_run_checks(clause: str, of_lengths_only: bool) ->
 
 def test_a_set_in_a_declaration_has_no_rule() -> None:
     source = written("emit nothing", "", "q : queries, sensitivity 1 where sum(1 for j in q) >= 2")
-    verdict, _ = judge_in_full(check(source, parse(source)), source, time.monotonic() + 30)
+    verdict = judge(check(source, parse(source)), source, time.monotonic() + 30)
     assert isinstance(verdict, Unknown)
     assert verdict.help is not None
     assert "a declaration takes no set" in verdict.help

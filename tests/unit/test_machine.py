@@ -13,20 +13,21 @@ import pytest
 import aligncheck.report.machine as machine
 from aligncheck import __version__
 from aligncheck.expect import compare
+from aligncheck.kernel.verdict import Accepted, Decision, Part
+from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import Diagnostic, Label
 from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax.nodes import Compare, Name, Number
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.replay import replay
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,
-    CostPart,
     Counterexample,
     Error,
     ObligationReport,
-    Proof,
     Result,
     Status,
     Unknown,
@@ -79,24 +80,25 @@ def scenario(noise: int) -> Scenario:
     )
 
 
-PROOF = Proof(
-    "acyclic",
-    (CostPart("eta", "eps", "1", "once", at("eta ~ Lap(1/eps)")),),
-    "eps",
-    ("0 <= cost",),
-    ("high", "low"),
-    ("translation",),
-)
 CONDITIONS = tuple(
     ConditionReport(
         condition,
         Status.PROVED,
         "by inspection",
-        0.123456,
-        (ObligationReport(condition, "1 >= 0", at("privacy eps"), Status.PROVED, "arithmetic", 0.00001),),
+        (
+            ObligationReport(
+                condition, "1 >= 0", at("privacy eps"), Status.PROVED, "arithmetic", seconds=0.00001
+            ),
+        ),
     )
     for condition in Condition
 )
+ACCEPTED = Accepted(
+    "acyclic",
+    tuple(Decision(condition.id, at("privacy eps"), "1 >= 0", 12) for condition in Condition),
+    (Part("eta", at("eta += 1 when out is high"), Name("eps")),),
+)
+WITNESS = Witness((LoopWitness((Compare("<=", Number(Fraction(0)), Name("cost")),)),))
 
 
 def failing(noise: int = 0) -> AlignmentFails:
@@ -109,19 +111,19 @@ def failing(noise: int = 0) -> AlignmentFails:
         (Label(at("eta += 1"), "shifted here"),),
         Counterexample(scenario(noise), found, scenario(noise + 1)),
         CONDITIONS,
-        PROOF,
+        ("0 <= cost",),
         ("verified for `1 + q - q'`",),
         ("a note",),
     )
 
 
 VERDICTS: dict[str, Verdict] = {
-    "verified": Verified(MECHANISM, CONDITIONS, PROOF),
+    "verified": Verified(MECHANISM, WITNESS, ACCEPTED),
     "fails": failing(),
     "fails-without-a-run": AlignmentFails(
         MECHANISM, Condition.FRESH, "drawn twice", Label(at("eta")), (), None, ()
     ),
-    "unknown": Unknown(MECHANISM, Condition.COST, "not decided", Label(at("privacy eps")), CONDITIONS, PROOF),
+    "unknown": Unknown(MECHANISM, Condition.COST, "not decided", Label(at("privacy eps")), CONDITIONS),
     "stopped": Unknown(None, None, "stopped", None, help="more time"),
     "error": Error(
         Diagnostic("syntax", "no spec", Label(Span(0, 9), "here"), (Label(Span(1, 2)),), ("n",), "h")
@@ -182,15 +184,28 @@ def test_verified() -> None:
     assert (result["verdict"], result["exit"], result["mechanism"]) == ("VERIFIED", 0, "threshold_once")
     assert result["route"] == "acyclic"
     first = result["conditions"][0]
-    assert (first["id"], first["lemma"], first["status"], first["seconds"]) == (
+    assert (first["id"], first["lemma"], first["status"], first["how"]) == (
         "terminates",
         "i",
         "proved",
-        0.1235,
+        "1 >= 0",
     )
-    assert first["obligations"][0]["line"] == 10
+    decision = first["obligations"][0]
+    assert (decision["line"], decision["goal"], decision["steps"], decision["seconds"]) == (
+        10,
+        "1 >= 0",
+        12,
+        None,
+    )
+    assert result["invariants"] == ["loop 1: 0 <= cost"]
     part = result["cost"]["parts"][0]
-    assert (part["line"], part["column"], part["text"]) == (14, 3, "eta ~ Lap(1/eps)")
+    assert (part["line"], part["column"], part["text"]) == (21, 3, "eta += 1 when out is high")
+    assert (part["name"], part["amount"], part["share"], part["times"]) == (
+        "eta",
+        "eps",
+        "1",
+        "when `out is high`",
+    )
     assert (result["cost"]["bound"], result["cost"]["most"]) == ("eps", None)
     assert (result["failure"], result["undecided"], result["diagnostic"]) == (None, None, None)
 

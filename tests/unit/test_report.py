@@ -12,6 +12,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
+from aligncheck.kernel.verdict import Accepted, Decision, Part
+from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import Diagnostic, Label
 from aligncheck.language.source import Source, Span
@@ -24,11 +26,9 @@ from aligncheck.report.terminal import render_diagnostic, render_result
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,
-    CostPart,
     Counterexample,
     Error,
     ObligationReport,
-    Proof,
     Result,
     Status,
     Unknown,
@@ -209,7 +209,6 @@ def reports(failed: Condition, source: Source) -> tuple[ConditionReport, ...]:
             condition,
             Status.FAILED if condition is failed else Status.PROVED,
             "2 paths of one round",
-            0.004,
             (
                 ObligationReport(
                     condition,
@@ -217,7 +216,7 @@ def reports(failed: Condition, source: Source) -> tuple[ConditionReport, ...]:
                     span,
                     Status.FAILED if condition is failed else Status.PROVED,
                     "by arithmetic",
-                    0.002,
+                    seconds=0.002,
                 ),
             ),
         )
@@ -437,26 +436,20 @@ def test_irrational_numbers_show_a_decimal() -> None:
 
 def verified() -> tuple[Source, Verified]:
     source, mechanism = read(LATE)
-    conditions = tuple(
-        ConditionReport(
-            one.condition,
-            Status.PROVED,
-            one.how,
-            one.seconds,
-            tuple(
-                ObligationReport(each.condition, each.text, each.span, Status.PROVED, each.how, each.seconds)
-                for each in one.obligations
-            ),
-        )
-        for one in reports(Condition.COST, source)
-    )
-    span = span_of(source, "eta ~")
+    decisions = [
+        Decision(c, span_of(source, "privacy"), f"the goal of {c}", steps)
+        for c, steps in (("countable", 0), ("terminates", 0), ("output", 1200), ("output", 34), ("cost", 5))
+    ]
     parts = (
-        CostPart("eta", "eps/2", "1/2", "once", span),
-        CostPart("xi[i]", "eps/2", "1/2", "per above", span),
+        Part(
+            "eta",
+            span_of(source, "eta += 1"),
+            half := nodes.Binary("/", nodes.Name("eps"), nodes.Number(F(2))),
+        ),
+        Part("xi", span_of(source, "xi[i] += 1 + q[i] - q'[i] when out[i] is above"), half),
     )
-    proof = Proof("acyclic", parts, "eps", ("count <= 1",), ("above: count' = count + 1",), ("one round",))
-    return source, Verified(mechanism, conditions, proof)
+    loop = LoopWitness((nodes.Compare("<=", nodes.Name("count"), nodes.Number(F(1))),))
+    return source, Verified(mechanism, Witness((loop,)), Accepted("acyclic", tuple(decisions), parts))
 
 
 def test_verified_shows_the_claim_each_condition_and_the_cost_with_its_shares() -> None:
@@ -466,15 +459,15 @@ def test_verified_shows_the_claim_each_condition_and_the_cost_with_its_shares() 
         VERIFIED   specs/m.dp   late   92 ms
         privacy  `eps` for every `q` of any length, `eps > 0`
 
-          i   terminates  proved  2 paths of one round  4 ms
-          iv  output      proved  2 paths of one round  4 ms
-          iv  cost        proved  2 paths of one round  4 ms
-          v   countable   proved  2 paths of one round  4 ms
+          i   terminates  proved  the goal of terminates  0 steps
+          iv  output      proved  2 decisions             1,234 steps
+          iv  cost        proved  the goal of cost        5 steps
+          v   countable   proved  the goal of countable   0 steps
 
-        cost  `eps/2` + `eps/2` per above, at most `eps`
+        cost  `eps/2` + `eps/2` when `out[i] is above`, at most `eps`
               noise  cost of one  share of it  paid
               eta    eps/2        1/2          once
-              xi[i]  eps/2        1/2          per above
+              xi[i]  eps/2        1/2          when `out[i] is above`
 
         """
     )
@@ -490,16 +483,15 @@ def test_a_claim_of_the_output_is_shown_with_its_bound() -> None:
     assert "noise  cost of one  share of bound  paid" in text
 
 
-def test_verbose_adds_the_route_invariants_paths_rules_and_obligations() -> None:
+def test_verbose_adds_the_route_the_invariants_and_all_decisions() -> None:
     source, verdict = verified()
     text = result_text(source, verdict, verbose=True)
     for words in (
         "acyclic alignment (Lemma 1)",
-        "  - count <= 1",
-        "  - above: count' = count + 1",
-        "  - one round",
-        "obligations (4)",
-        "    - line 5: the goal of cost  proved  by arithmetic, 2 ms",
+        "  - loop 1: count <= 1",
+        "obligations (5)",
+        "    - line 5: the goal of cost  proved  5 steps",
+        "    - line 5: the goal of countable  proved  by the terms themselves",
     ):
         assert words in text
 
@@ -512,16 +504,15 @@ def test_unknown_names_the_obligation_the_time_and_what_may_help() -> None:
         span_of(source, "count > 1"),
         Status.UNKNOWN,
         "the solver gave up",
-        10.04,
+        seconds=10.04,
     )
     verdict = Unknown(
         mechanism,
         Condition.COST,
         "it was not decided whether the cost stays within the claim",
         Label(undecided.span, "in this round"),
-        (ConditionReport(Condition.COST, Status.UNKNOWN, "", 10.04, (undecided,)),),
-        None,
-        "an `invariant` line that bounds `count`",
+        (ConditionReport(Condition.COST, Status.UNKNOWN, "", (undecided,)),),
+        help="an `invariant` line that bounds `count`",
     )
     text = result_text(source, verdict)
     assert text.startswith("UNKNOWN at cost   specs/m.dp   late   92 ms\n")

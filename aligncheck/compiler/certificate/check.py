@@ -32,11 +32,13 @@ from aligncheck.compiler.certificate.whole import (
     read_again,
 )
 from aligncheck.compiler.modes import Mode
+from aligncheck.kernel.verdict import Accepted
+from aligncheck.kernel.witness import Witness
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.contract import contract_of, with_contract
 from aligncheck.language.syntax.nodes import Mechanism
-from aligncheck.verdict import NAMES, Proof, Verified
+from aligncheck.verdict import NAMES, Verified
 
 Emit = Callable[[Verified, Mode], str]
 """The code of a verified mechanism for a mode."""
@@ -269,7 +271,7 @@ class _Checking:
 
     def _code(self, mechanism: Mechanism, mode: Mode, route: str) -> None:
         """The code is what this version generates; only its text is looked at."""
-        wanted = self.emit(Verified(_believed(mechanism), (), Proof(route, (), "")), mode).split("\n")
+        wanted = self.emit(Verified(_believed(mechanism), Witness(), Accepted(route, ())), mode).split("\n")
         found = self.parts.code.split("\n")
         place = first_difference(found, wanted)
         if place is not None:

@@ -15,7 +15,6 @@ from aligncheck.compiler.certificate.solvers import Solver, answers, versions
 from aligncheck.compiler.certificate.text import MAKER, MODE, SCRIPT, Section, spec_title
 from aligncheck.compiler.forms import Form, NoFormError, form_of
 from aligncheck.compiler.modes import Mode
-from aligncheck.judge import Proven
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import fault
 from aligncheck.language.source import Source, Span
@@ -23,6 +22,8 @@ from aligncheck.language.syntax.contract import Contract, contract_of, with_cont
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.unparse import unparse_claim
+from aligncheck.search.discharge.density import DensityFindings
+from aligncheck.search.discharge.establish import Findings
 from aligncheck.search.relational.paths import TooManyPathsError
 from aligncheck.search.relational.selection import UnsupportedError
 from aligncheck.verdict import NAMES, Verified
@@ -30,6 +31,15 @@ from aligncheck.verdict import NAMES, Verified
 CLAIM = "claim"
 PLAN = "plan"
 FORM = "conditions of form"
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """A verified mechanism, its spec, and what was established about it."""
+
+    mechanism: Mechanism
+    source: Source
+    findings: Findings | DensityFindings
 
 
 @dataclass(frozen=True, slots=True)

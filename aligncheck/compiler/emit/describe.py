@@ -93,7 +93,7 @@ def of_class(verified: Verified, names: Mapping[str, str], indent: str, mode: Mo
     its source.
     """
     mechanism, width = verified.mechanism, _WIDTH - len(indent)
-    route = _ROUTES.get(verified.proof.route, verified.proof.route)
+    route = _ROUTES.get(verified.accepted.route, verified.accepted.route)
     proved = "Guarantee" if mode is not Mode.FLOAT else "Guarantee in real arithmetic"
     claimed = f"{proved}: {' '.join(guarantee(mechanism))} Proved by {route}."
     said = (claimed, _COMPUTES[mode]) if mode is not Mode.FLOAT else (_COMPUTES[mode], claimed)

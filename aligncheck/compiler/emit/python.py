@@ -35,6 +35,8 @@ from aligncheck.compiler.emit.streams import streamed
 from aligncheck.compiler.emit.vectors import lists_of
 from aligncheck.compiler.forms import units_of
 from aligncheck.compiler.modes import Mode
+from aligncheck.kernel.verdict import Accepted
+from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.unparse import unparse_expr
@@ -43,7 +45,7 @@ from aligncheck.language.syntax.walk import (
     names_in,
     statements_in,
 )
-from aligncheck.verdict import NAMES, Proof, Verified
+from aligncheck.verdict import NAMES, Verified
 
 _BASES = {
     Mode.LATTICE: "LatticeMechanism",
@@ -582,7 +584,7 @@ def _verified(use: nodes.Use) -> Verified:
     contract = contract_of(use)
     if contract.verdict != NAMES[Verified]:
         raise TypeError("only a `Verified` mechanism can be compiled")
-    return Verified(contract.mechanism, (), Proof("acyclic", (), ""))
+    return Verified(contract.mechanism, Witness(), Accepted("acyclic", ()))
 
 
 def _passed(sort: nodes.Sort) -> str:

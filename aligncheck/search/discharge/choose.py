@@ -6,6 +6,8 @@ invariants themselves included, and `establish` decides that list. A wrong choic
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from aligncheck.language.source import Source
 from aligncheck.search.discharge.houdini import Houdini
 from aligncheck.search.discharge.prove import Decided, Open
@@ -15,7 +17,9 @@ from aligncheck.search.obligations.alignment import in_order, within_claim
 from aligncheck.search.obligations.inductive import inductive_by_invariant
 from aligncheck.search.obligations.obligation import Invariants
 from aligncheck.search.obligations.running import loops_end
+from aligncheck.search.relational.labels import AtHead, Ledger
 from aligncheck.search.relational.paths import Analysis
+from aligncheck.search.relational.terms import App, Sym, atoms
 
 
 def choices_for(analysis: Analysis, smt: Smt, decided: Decided, source: Source) -> Choices:
@@ -29,6 +33,7 @@ def choices_for(analysis: Analysis, smt: Smt, decided: Decided, source: Source) 
 
     given = {number: [term for term, _ in lines] for number, lines in author_lines(analysis).items()}
     invariants = _inductive(analysis, Houdini(analysis, smt).run(given, enough), decided)
+    invariants = _fewer(analysis, invariants, decided, enough)
     ends = loops_end(analysis, invariants)
     return Choices(
         "acyclic" if decided.holds(in_order(analysis, source)) else "injective",
@@ -49,3 +54,24 @@ def _inductive(analysis: Analysis, invariants: Invariants, decided: Decided) -> 
         if not lost:
             return invariants
         invariants = {n: tuple(t for t in ts if (n, t) not in lost) for n, ts in invariants.items()}
+
+
+def _fewer(
+    analysis: Analysis, invariants: Invariants, decided: Decided, enough: Callable[[Invariants], bool]
+) -> Invariants:
+    """One bound on the cost, where a program with one loop needs no more: each is one more to be shown."""
+    if len(invariants) != 1:
+        return invariants
+    ((number, terms),) = invariants.items()
+    bounds = [t for t in terms if any(_is_cost(a) for a in atoms((t,)))]
+    rest = tuple(t for t in terms if t not in bounds)
+    for bound in bounds if len(bounds) > 1 else ():
+        fewer = {number: (*rest, bound)}
+        wanted = [o for _, t, o in inductive_by_invariant(analysis, fewer) if t == bound]
+        if enough(fewer) and decided.holds(wanted):
+            return fewer
+    return invariants
+
+
+def _is_cost(atom: Sym | App) -> bool:
+    return isinstance(atom.label, AtHead) and atom.label.key is Ledger.COST

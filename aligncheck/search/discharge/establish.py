@@ -1,11 +1,10 @@
-"""From a checked spec to outcomes: every obligation of every condition, decided.
+"""From a checked spec to outcomes: a search chooses, and every obligation of every condition is decided.
 
-Trusted: a search chooses (`choose`), and all that `whole` makes of the choices is decided here.
+The kernel is given the choices alone; the outcomes say what is in the way where it does not accept.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,9 +26,9 @@ from aligncheck.search.relational.theory import Theory
 
 
 @dataclass(frozen=True)
-class Findings:
-    """Everything that was established about one mechanism; `seconds_searching` is what the choices took.
-    With these all of it can be proved again without a search.
+class Chosen:
+    """What was found out about one mechanism before any obligation is decided: its paths, and the choices of
+    a proof.
 
     `smt` has translated its terms already, so that further questions about them are cheap.
     """
@@ -37,9 +36,8 @@ class Findings:
     theory: Theory
     smt: Smt
     analysis: Analysis
+    decided: Decided
     choices: Choices
-    outcomes: tuple[Outcome, ...]
-    seconds_searching: float
 
     @property
     def invariants(self) -> Invariants:
@@ -48,6 +46,13 @@ class Findings:
     @property
     def route(self) -> str:
         return self.choices.route
+
+
+@dataclass(frozen=True)
+class Findings(Chosen):
+    """The same, and what became of each obligation."""
+
+    outcomes: tuple[Outcome, ...]
 
     def open(self) -> tuple[Open, ...]:
         """The obligations that were not proved."""
@@ -78,30 +83,38 @@ def declarations_hold(theory: Theory) -> Obligation:
     return Obligation(Condition.HYPOTHESES, (), goal, text, span, "declarations_hold")
 
 
+def choose(mechanism: Mechanism, source: Source, deadline: float | None = None) -> Chosen:
+    """The choices of a proof; `deadline` is a `time.monotonic()` value. Raises TooManyPathsError,
+    UnsupportedError.
+    """
+    theory, smt, analysis = prepared(mechanism, deadline)
+    decided = Decided(smt)
+    return Chosen(theory, smt, analysis, decided, choices_for(analysis, smt, decided, source))
+
+
 def establish(
     mechanism: Mechanism, source: Source, deadline: float | None = None, thorough: bool = True
 ) -> Findings:
-    """Decides all conditions of Lemma 1 for a checked mechanism; `deadline` is a `time.monotonic()` value. If
-    not `thorough`, what cannot save a proof any more is left open.
+    """Chooses, and decides all conditions of Lemma 1. Raises what `choose` raises."""
+    return established(choose(mechanism, source, deadline), source, thorough)
 
-    Raises TooManyPathsError.
+
+def established(chosen: Chosen, source: Source, thorough: bool = True) -> Findings:
+    """Decides all conditions of Lemma 1, with these choices. If not `thorough`, what cannot save a proof any
+    more is left open.
     """
-    theory, smt, analysis = prepared(mechanism, deadline)
-    clauses = decide_all(*clauses_of(theory))
-    start = time.perf_counter()
-    decided = Decided(smt)
-    choices = choices_for(analysis, smt, decided, source)
-    searching = time.perf_counter() - start
-    wanted = obligations_with(analysis, choices, source)
+    theory, analysis, decided = chosen.theory, chosen.analysis, chosen.decided
+    wanted = obligations_with(analysis, chosen.choices, source)
     last = [o for o in wanted if o.condition is Condition.INJECTIVE]
-    outcomes = [*clauses, *decided.all(o for o in wanted if o.condition is not Condition.INJECTIVE)]
-    outcomes.append(decide(declarations_hold(theory), smt))
+    outcomes = decide_all(*clauses_of(theory))
+    outcomes += decided.all(o for o in wanted if o.condition is not Condition.INJECTIVE)
+    outcomes.append(decide(declarations_hold(theory), chosen.smt))
     if thorough or not _open(outcomes):
         general = decided.all(last)
         outcomes += general
         if _open(general):  # say also why Lemma 1 does not do
             outcomes += _open(decided.all(in_order(analysis, source)))
-    return Findings(theory, smt, analysis, choices, tuple(outcomes), searching)
+    return Findings(theory, chosen.smt, analysis, decided, chosen.choices, tuple(outcomes))
 
 
 def _open(outcomes: Iterable[Outcome]) -> list[Open]:

@@ -9,8 +9,8 @@ from aligncheck.language.conditions import Condition
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import Bound
 from aligncheck.language.syntax.nodes import Call, Expr, Name, Number, Parameter, PublicVector, Queries
-from aligncheck.search.discharge.density import DensityFindings
-from aligncheck.search.discharge.establish import Findings
+from aligncheck.search.discharge.density import ChosenDensities
+from aligncheck.search.discharge.establish import Chosen
 from aligncheck.search.discharge.prove import Proved, decide
 from aligncheck.search.discharge.smt import Smt
 from aligncheck.search.obligations.obligation import Impossible, Invariants, Obligation, context, run_on_d
@@ -24,7 +24,7 @@ RULE = "guarantees"
 ZERO: Expr = Number(Fraction(0))
 
 
-def length_of_output(findings: Findings) -> Expr | None:
+def length_of_output(findings: Chosen) -> Expr | None:
     """How many records every complete run releases, if that is one of the numbers that the inputs name."""
     for candidate in lengths(findings.theory):
         if _proved(length_holds(findings.analysis, findings.invariants, candidate), findings.smt):
@@ -32,7 +32,7 @@ def length_of_output(findings: Findings) -> Expr | None:
     return None
 
 
-def bounds_of_fields(findings: Findings) -> tuple[Bound, ...]:
+def bounds_of_fields(findings: Chosen) -> tuple[Bound, ...]:
     """Bounds of the whole numbers in the records, from 0 up to a number that the inputs name."""
     names = {n for p in findings.analysis.paths for e in p.emissions() for n, _, _ in e.fields}
     return _bounds(
@@ -42,13 +42,13 @@ def bounds_of_fields(findings: Findings) -> tuple[Bound, ...]:
     )
 
 
-def length_by_densities(findings: DensityFindings) -> Expr | None:
+def length_by_densities(findings: ChosenDensities) -> Expr | None:
     """How many records every run releases, where no branch decides that."""
     length = Number(Fraction(len(findings.densities.records)))
     return length if _proved(length_is_fixed(findings.densities, length), findings.smt) else None
 
 
-def bounds_by_densities(findings: DensityFindings) -> tuple[Bound, ...]:
+def bounds_by_densities(findings: ChosenDensities) -> tuple[Bound, ...]:
     """Bounds of the whole numbers in the records, as `bounds_of_fields` gives them."""
     names = {name for record in findings.densities.records for name, _ in record.fields}
     return _bounds(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from aligncheck.judge import Proven
-from aligncheck.kernel.decide import Kernel, decide
+from aligncheck.kernel.decide import Kernel
 from aligncheck.kernel.form import well_formed
 from aligncheck.kernel.logic import Decider, Fact
 from aligncheck.kernel.logic import Kind as FactKind
@@ -16,9 +15,17 @@ from aligncheck.kernel.terms import Term as Formula
 from aligncheck.kernel.verdict import Accepted, Line, Reject, Rejected
 from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.contract import Contract
-from aligncheck.language.syntax.walk import statements_in
+from aligncheck.language.syntax.walk import names_in, statements_in
+from aligncheck.search.discharge.density import ChosenDensities
+from aligncheck.search.discharge.establish import Chosen
+from aligncheck.search.discharge.guarantees import (
+    bounds_by_densities,
+    bounds_of_fields,
+    length_by_densities,
+    length_of_output,
+)
 from aligncheck.search.witness.guess import guessed
+from aligncheck.search.witness.parts import costs_of
 
 
 class Traced(Decider):
@@ -124,17 +131,31 @@ def fitted(spec: n.Mechanism, witness: Witness, rounds: int = 200) -> tuple[Witn
     return witness, answer
 
 
-def first_accepted(
-    spec: n.Mechanism, witness: Witness, rounds: int = 20
-) -> tuple[Witness, Accepted | Rejected]:
-    """The witness without the lines that the kernel does not accept, and its answer."""
-    answer = decide(spec, witness)
-    for _ in range(rounds):
-        if isinstance(answer, Accepted) or answer.line is None:
-            break
-        witness = without(witness, {answer.line})
-        answer = decide(spec, witness)
-    return witness, answer
+def refined(spec: n.Mechanism, witness: Witness, answer: Rejected) -> Witness | None:
+    """Another witness to try: with other parts of the cost, without the line that was not shown, or with
+    fewer promises to callers.
+    """
+    if witness.costs and _about_cost(witness, answer):
+        cautious = costs_of(spec, cautious=True)
+        return replace(witness, costs=() if witness.costs == cautious else cautious)
+    if answer.line is not None:
+        smaller = without(witness, {answer.line})
+        return None if smaller == witness else smaller
+    if answer.condition != "output":
+        return None
+    if witness.length is not None and "how many records" in answer.reason:
+        return replace(witness, length=None)
+    return replace(witness, within=()) if witness.within and "bounds" in answer.reason else None
+
+
+def _about_cost(witness: Witness, answer: Rejected) -> bool:
+    """Whether an answer may be due to how the cost is counted."""
+    if answer.line is None:
+        return answer.condition in ("cost", "form", "language")
+    k, kind, at = answer.line
+    loop = witness.loops[k]
+    lines = loop.early if kind == "early" else loop.invariants[at - len(loop.early) :][:1]
+    return kind != "early" and any("alignment_cost" in names_in(line) for line in lines)
 
 
 def all_lines(witness: Witness) -> Iterator[Line]:
@@ -157,46 +178,30 @@ def without(witness: Witness, lines: set[Line]) -> Witness:
     return replace(witness, loops=tuple(loops))
 
 
-def witnesses(proven: Sequence[Proven], small: bool = True) -> tuple[Witness, Accepted | Rejected]:
-    """A witness for the last of what was proved, which what it calls stands before, and the kernel's answer;
-    if `small`, without the lines that no proof needs.
+def guess(
+    spec: n.Mechanism,
+    chosen: Chosen | ChosenDensities | None,
+    callees: Mapping[str, Witness],
+    called: bool = False,
+) -> Witness:
+    """The first witness to try, with those of what it calls; if it is `called` itself, with promises of the
+    records to its callers.
     """
-    fit = fitted if small else first_accepted
-    known: dict[str, Witness] = {}
-    for one in proven[:-1]:
-        known[one.mechanism.name] = fit(one.mechanism, _guess(one, known))[0]
-    return fit(proven[-1].mechanism, _guess(proven[-1], known))
+    witness = replace(guessed(spec, chosen), callees=callees, costs=costs_of(spec))
+    return _with_promises(spec, chosen, witness) if called and chosen is not None else witness
 
 
-def _guess(one: Proven, known: dict[str, Witness]) -> Witness:
-    spec = one.mechanism
-    witness = guessed(spec, one.findings)
-    callees = {}
-    for use in spec.uses:
-        if use.contract is not None and use.contract.mechanism.name in known:
-            callee = known[use.contract.mechanism.name]
-            callees[use.name] = _with_promises(use.contract, callee)
-    return replace(witness, callees=callees)
-
-
-def _with_promises(contract: Contract, witness: Witness) -> Witness:
-    """The witness for a callee, with what the caller may want to know of the records."""
-    within = tuple((b.field, b.low, b.high) for b in contract.bounds)
-    full = _guess_again(contract.mechanism, witness)
-    for wanted in ((contract.length, within), (contract.length, ()), (None, within)):
-        tried = replace(full, length=wanted[0], within=wanted[1])
-        fit, answer = fitted(contract.mechanism, tried)
-        if isinstance(answer, Accepted):
-            return fit
-    return witness
-
-
-def _guess_again(spec: n.Mechanism, witness: Witness) -> Witness:
-    """The witness with the lines that count records, which its own proof may not have needed."""
+def _with_promises(spec: n.Mechanism, chosen: Chosen | ChosenDensities, witness: Witness) -> Witness:
+    """The witness with what callers may want to know of the records."""
+    if isinstance(chosen, Chosen):
+        length, bounds = length_of_output(chosen), bounds_of_fields(chosen)
+    else:
+        length, bounds = length_by_densities(chosen), bounds_by_densities(chosen)
     loops = [s for s in statements_in(spec.body) if isinstance(s, n.For | n.While)]
     made = []
     for loop, kept in zip(loops, witness.loops, strict=True):
         index = loop.index if isinstance(loop, n.For) else None
         more = [n.Compare("==", n.Name("$records"), n.Name(index))] if index is not None else []
         made.append(replace(kept, early=(*kept.early, *more)))
-    return replace(witness, loops=tuple(made))
+    within = tuple((b.field, b.low, b.high) for b in bounds)
+    return replace(witness, loops=tuple(made), length=length, within=within)

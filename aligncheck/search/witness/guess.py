@@ -9,8 +9,8 @@ from fractions import Fraction
 from aligncheck.kernel.witness import Chance, LoopWitness, Witness
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import align_expressions, statements_in, subexpressions, with_part
-from aligncheck.search.discharge.density import DensityFindings
-from aligncheck.search.discharge.establish import Findings
+from aligncheck.search.discharge import establish
+from aligncheck.search.discharge.density import ChosenDensities
 from aligncheck.search.relational.labels import (
     Apart,
     AtHead,
@@ -269,11 +269,11 @@ def _is_counted(label: Label) -> bool:
 # --- the first guess --------------------------------------------------------------------------------------
 
 
-def guessed(spec: n.Mechanism, findings: Findings | DensityFindings) -> Witness:
+def guessed(spec: n.Mechanism, chosen: establish.Chosen | ChosenDensities | None) -> Witness:
     """Everything that the prover found, in the kernel's words, and what its habits suggest."""
     loops = [s for s in statements_in(spec.body) if isinstance(s, n.For | n.While)]
-    found = findings.choices.invariants if isinstance(findings, Findings) else {}
-    route = findings.route if isinstance(findings, Findings) else Witness().route
+    found = chosen.invariants if isinstance(chosen, establish.Chosen) else {}
+    route = chosen.route if isinstance(chosen, establish.Chosen) else Witness().route
     lines = tuple(_loop(spec, stmt, k, found.get(k + 1, ())) for k, stmt in enumerate(loops))
     return Witness(lines, route, _sample(spec), promises=_promises(spec))
 

@@ -61,6 +61,8 @@ def written(witness: Witness) -> str:
         whole["indices"] = [unparse_expr(e) for e in witness.indices]
     if witness.promises:
         whole["promises"] = [unparse_expr(e) for e in witness.promises]
+    if witness.costs:
+        whole["costs"] = [None if e is None else unparse_expr(e) for e in witness.costs]
     if witness.length is not None:
         whole["length"] = unparse_expr(witness.length)
     if witness.within:
@@ -95,6 +97,7 @@ def _read(whole: dict[str, Any]) -> Witness:
         sample=tuple((name, Fraction(value)) for name, value in whole.get("sample", {}).items()),
         indices=tuple(expression(e) for e in whole.get("indices", ())),
         promises=tuple(expression(e) for e in whole.get("promises", ())),
+        costs=tuple(_optional(text) for text in whole.get("costs", ())),
         length=expression(whole["length"]) if "length" in whole else None,
         within=tuple((f, _optional(low), _optional(high)) for f, low, high in ends),
         callees={name: _read(w) for name, w in whole.get("callees", {}).items()},

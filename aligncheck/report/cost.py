@@ -1,0 +1,121 @@
+"""The cost as a person reads it, from what the kernel decided: what each line of the alignment and each call
+costs at most, and when that is paid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from aligncheck.kernel.verdict import Part
+from aligncheck.language.internal import InternalError
+from aligncheck.language.source import Span
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.contract import contract_of
+from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.syntax.walk import parts_of, statements_in, with_parts
+from aligncheck.search.witness.parts import product
+from aligncheck.verdict import Verified
+
+EXACT = "what it costs"
+
+
+@dataclass(frozen=True, slots=True)
+class CostPart:
+    """One line of the table: `amount` bounds what one draw or call costs, also as `share` of the claim (of
+    its bound, if it has one), `times` says when it is paid. In every run what is paid adds up to at most the
+    claim. Where no bound was decided the amount is `EXACT`, and the share empty.
+
+    All are texts in the spec's notation, for example `2*e1`, `1/(4*k)`, ``when `out[i] is top` ``.
+    """
+
+    name: str
+    amount: str
+    share: str
+    times: str
+    span: Span
+
+
+def cost_parts(verified: Verified) -> tuple[CostPart, ...]:
+    """The parts as the kernel counted them."""
+    return tuple(_part(verified.mechanism, part) for part in verified.accepted.cost)
+
+
+def _part(mechanism: nodes.Mechanism, part: Part) -> CostPart:
+    line = next((found for found in _lines(mechanism.align) if found[0].span == part.place), None)
+    if line is not None and part.amount is not None:
+        shift, tests = line
+        name = part.name if shift.index is None else f"{part.name}[{unparse_expr(shift.index)}]"
+        return CostPart(name, *_amount(mechanism, part.amount), _paid(mechanism, shift, tests), part.place)
+    for stmt in statements_in(mechanism.body):
+        if stmt.span == part.place and isinstance(stmt, nodes.Invoke) and part.amount is not None:
+            amount = _amount(mechanism, _given(mechanism, stmt, part.amount))
+            times = "per call" if _inside(mechanism, stmt, nodes.For, nodes.While) else "once"
+            return CostPart(f"{stmt.name} = {stmt.mechanism}(...)", *amount, times, part.place)
+        if stmt.span == part.place and isinstance(stmt, nodes.Sample):
+            name = part.name if stmt.index is None else f"{part.name}[{unparse_expr(stmt.index)}]"
+            return CostPart(name, EXACT, "", "when moved", part.place)
+    raise InternalError("a part of the cost that is nowhere in the spec")
+
+
+def _amount(mechanism: nodes.Mechanism, amount: nodes.Expr) -> tuple[str, str]:
+    """An amount, and its share of the claim or of the claim's bound."""
+    whole = mechanism.most if mechanism.most is not None else mechanism.privacy
+    return unparse_expr(amount), unparse_expr(product((amount, 1), (whole, -1)))
+
+
+def _given(mechanism: nodes.Mechanism, call: nodes.Invoke, claim: nodes.Expr) -> nodes.Expr:
+    """A callee's claim for the arguments of a call."""
+    values = {a.name: a.value for a in call.arguments}
+    use = next(use for use in mechanism.uses if use.name == call.mechanism)
+    inputs = {item.name for item in contract_of(use).mechanism.inputs if isinstance(item, nodes.Parameter)}
+
+    def put(e: nodes.Expr) -> nodes.Expr:
+        if isinstance(e, nodes.Name) and e.ident in inputs:
+            return values.get(e.ident, e)
+        return with_parts(e, tuple(put(p) for p in parts_of(e)))
+
+    return product((put(claim), 1))
+
+
+# --- when ---------------------------------------------------------------------------------------------------
+
+
+def _lines(
+    items: tuple[nodes.AlignItem, ...], tests: tuple[str, ...] = ()
+) -> Iterator[tuple[nodes.Shift, tuple[str, ...]]]:
+    """The lines of an alignment, each with the cases that it stands in."""
+    for item in items:
+        match item:
+            case nodes.Shift():
+                yield item, tests
+            case nodes.CaseSplit(cases=cases, otherwise=otherwise):
+                for case in cases:
+                    yield from _lines(case.items, (*tests, f"in case `{unparse_expr(case.test)}`"))
+                yield from _lines(otherwise, (*tests, "otherwise"))
+
+
+def _paid(mechanism: nodes.Mechanism, line: nodes.Shift, tests: tuple[str, ...]) -> str:
+    """When a line is on: as its guard says; else as often as there is such a draw."""
+    if line.guard is not None:
+        return " ".join((*tests, f"when `{unparse_expr(line.guard)}`"))
+    draws = [s for s in statements_in(mechanism.body) if isinstance(s, nodes.Sample) and s.name == line.name]
+    if any(s.index is not None for s in draws):
+        return " ".join((*tests, "per draw"))
+    branch = any(_inside(mechanism, s, nodes.If, nodes.For, nodes.While) for s in draws)
+    return " ".join(tests) if tests else "at most once" if branch else "once"
+
+
+def _inside(mechanism: nodes.Mechanism, stmt: nodes.Stmt, *kinds: type[nodes.Stmt]) -> bool:
+    """Whether a statement stands in another one of some kinds."""
+    around = [s for s in statements_in(mechanism.body) if isinstance(s, kinds)]
+    return any(inner is stmt for s in around for inner in statements_in((s,)) if inner is not s)
+
+
+def invariants_of(verified: Verified) -> tuple[str, ...]:
+    """The lines of the witness, which the kernel found to hold at each head of a loop."""
+    return tuple(
+        f"loop {number}: {unparse_expr(line)}"
+        for number, loop in enumerate(verified.witness.loops, 1)
+        for line in (*loop.invariants, *loop.early)
+    )
