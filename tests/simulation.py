@@ -24,8 +24,8 @@ from aligncheck.meaning.interpreter import (
     Scope,
     number_of,
 )
+from aligncheck.refutation.enclosure import Ball
 from aligncheck.refutation.events import Between, Constraint, Event, Exactly, Outputs, Raises, RecordPattern
-from aligncheck.refutation.probability import Ball
 
 STEPS = 2_000
 

@@ -74,7 +74,7 @@ def _tested(options: Options) -> int:
     from aligncheck.statistical.curve import check_plot, draw_curve
     from aligncheck.statistical.plan import Plan
     from aligncheck.statistical.reference import reference
-    from aligncheck.statistical.target import Setup
+    from aligncheck.statistical.setup import Setup
     from aligncheck.statistical.tester import run_test
 
     levels = None if options.eps is None else levels_of(options.eps)

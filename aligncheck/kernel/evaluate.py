@@ -325,8 +325,7 @@ class Evaluator(World):
     def _arithmetic(self, e: n.Expr, op: str, x: Term, y: Term, path: Path, run: int, scope: Scope) -> Term:
         if op == "/":
             self.demand(path, run, scope, y != 0, "the divisor is not 0")
-            formula = scope.mode in (Mode.EARLY, Mode.RELATION)
-            return real(x) / real(y) if formula else divided(real(x), real(y))
+            return divided(real(x), real(y))
         if op == "%":
             if not (z3.is_int(x) and z3.is_int(y)):
                 raise Reject("language", e.span, "% of numbers that are not whole")
@@ -489,7 +488,20 @@ class Evaluator(World):
 
 
 def divided(x: Term, y: Term) -> Term:
-    """x / y, where that is defined: x / (a/b) is x*b / a, a and b being shown not to be 0 before."""
+    """x / y, where that is defined: x times the inverse of each factor of y."""
+    return x * inverse(y)
+
+
+def inverse(y: Term) -> Term:
+    """1 / y, where that is defined: no factor of y and no divisor in it is 0. Each factor that is no number
+    has an inverse of its own, the same wherever it stands.
+    """
+    if z3.is_rational_value(y) and y.as_fraction() != 0:
+        return z3.RealVal(str(1 / y.as_fraction()), y.ctx)
+    if z3.is_app_of(y, z3.Z3_OP_TO_REAL) and z3.is_mul(y.arg(0)):
+        return z3.Product(*(inverse(real(f)) for f in y.arg(0).children()))
+    if z3.is_mul(y):
+        return z3.Product(*(inverse(f) for f in y.children()))
     if z3.is_app_of(y, z3.Z3_OP_DIV):
-        return x * y.arg(1) / y.arg(0)
-    return x / y
+        return y.arg(1) * inverse(y.arg(0))
+    return z3.RealVal(1, y.ctx) / y

@@ -20,7 +20,6 @@ from typing import Any, TypeAlias
 
 import z3
 
-from aligncheck.kernel.relax import Relaxed
 from aligncheck.kernel.terms import Term, is_symbol, subterms
 
 
@@ -48,92 +47,110 @@ Confirm: TypeAlias = Callable[[Sequence[Term], bool, str], bool]
 what is decided. Where it does not agree, nothing is decided: so another solver has its say.
 """
 
-Place: TypeAlias = tuple[int, int]
-"""A function symbol (its id) and the number of one of its arguments."""
-
-ATTEMPTS = (
-    (0, True, False, 100_000),
-    (1, True, False, 400_000),
-    (1, False, False, 1_500_000),
-    (1, False, True, 300_000),
-    (2, True, False, 500_000),
-    (2, False, False, 2_000_000),
-    (3, False, False, 3_000_000),
-)
-"""What is tried in turn: rounds of instances; whether only the closest hypotheses are used; whether whole
-numbers are relaxed to real ones; and how much Z3 may do, in its own count (`rlimit`), the same everywhere.
+AT_ONCE, MODEL = (2, 250_000), 3_000_000
+ANEW = ((1, 1_500_000), (2, 3_000_000))
+"""How often instances are made of general facts, from terms of the question and of such instances; and how
+much Z3 may do for one question, in its own count (`rlimit`), the same everywhere. First a question is put to
+a solver that still knows what was asked before, then by itself.
 """
-FEW = ATTEMPTS[:3]
-"""The first of them, for what may well not follow."""
-INSTANCES, OF_ONE_FACT = 3000, 150
-"""So many instances are used at most, and so many of one fact in one round."""
+FEW = ANEW[:1]
+"""For what may well not follow."""
+
+
+class Stack:
+    """A solver with facts one upon the other; those that two questions have in common stay."""
+
+    def __init__(self, ctx: Any) -> None:
+        self.solver = _solver(z3.SimpleSolver, ctx, *AT_ONCE)
+        self.facts: list[Fact] = []
+
+    def hold(self, facts: list[Fact], terms: list[Term]) -> Any:
+        """The solver, with just these facts."""
+        same = 0
+        for one, other in zip(self.facts, facts, strict=False):
+            if one is not other:
+                break
+            same += 1
+        self.solver.pop(len(self.facts) - same)
+        for term in terms[same:]:
+            self.solver.push()
+            self.solver.add(term)
+        self.facts = facts
+        return self.solver
+
+
+def _solver(kind: Any, ctx: Any, rounds: int, limit: int) -> Any:
+    """A solver that takes only such instances of general facts as their triggers allow.
+
+    Z3 reads how many rounds of them there may be from its global settings, when a solver is made.
+    """
+    for name in ("smt.qi.eager_threshold", "smt.qi.lazy_threshold"):
+        z3.set_param(name, float(rounds))
+    solver = kind(ctx=ctx)
+    solver.set("mbqi", False)
+    solver.set("auto_config", False)
+    solver.set("random_seed", 0)
+    solver.set("rlimit", limit)
+    return solver
 
 
 @dataclass
 class Decider:
     """Asks Z3. What is unknown or takes too many steps is not proved.
 
-    Why any choice of hypotheses and instances is sound: each is implied by the facts, so a goal that follows
-    from them follows from the facts. Quantifiers are never given to Z3 in a proof, so that its answer does
-    not depend on its heuristics for them.
+    General facts are quantified formulas with triggers: Z3 takes an instance where a symbol that is applied
+    to the variable stands applied to a term of the question, and looks for no others. Whichever it takes, a
+    goal that follows from them follows from the facts.
     """
 
     confirm: Confirm | None = None
     asked: int = 0
     steps: int = 0
-    _relaxed: Relaxed = field(default_factory=Relaxed)
-    _shapes: dict[int, tuple[Term, frozenset[int], tuple[tuple[Place, Term], ...]]] = field(
-        default_factory=dict
-    )
+    _stacks: dict[bool, Stack] = field(default_factory=dict)
+    _general: dict[int, tuple[Fact, Term]] = field(default_factory=dict)
 
     def follows(
         self,
         facts: Sequence[Fact],
         goal: Term,
         about: str = "",
-        attempts: Sequence[tuple[int, bool, bool, int]] = ATTEMPTS,
+        anew: Sequence[tuple[int, int]] = ANEW,
     ) -> int | None:
         """The steps of a proof of the goal from the facts; None where none was found. `about` says in words
         what is asked.
         """
-        if z3.is_true(z3.simplify(goal)) and self._confirmed([z3.Not(goal)], False, about):
+        not_so = z3.Not(goal)
+        if z3.is_true(z3.simplify(goal)) and self._confirmed([not_so], False, about):
             return 0
         self.asked += 1
-        ground = [f.formula for f in facts if not f.variables]
-        general = [f for f in facts if f.variables]
-        spent = 0
-        found: dict[int, list[Term]] = {}
-        for rounds, near, relaxed, limit in attempts:
-            if rounds not in found:
-                found[rounds] = ground + self._instances(ground, general, goal, rounds)
-            hypotheses = found[rounds]
-            if near:
-                hypotheses = self._closest(hypotheses, goal)
-            proved, steps = self._ask(hypotheses, goal, limit, relaxed, about)
-            spent += steps
+        early = all(f.kind is Kind.RUN for f in facts)
+        if early not in self._stacks:
+            self._stacks[early] = Stack(goal.ctx)
+        # What most questions have in common comes first.
+        ordered = [f for late in (False, True) for f in facts if (f.kind is Kind.PRIME) is late]
+        terms = [self._term(f) for f in ordered]
+        solver = self._stacks[early].hold(ordered, terms)
+        solver.push()
+        proved, spent = self._ask(solver, [not_so])
+        solver.pop()
+        for rounds, limit in anew:
             if proved:
-                return spent
-        return None
+                break
+            proved, steps = self._ask(_solver(z3.Solver, goal.ctx, rounds, limit), [*terms, not_so])
+            spent += steps
+        return spent if proved and self._confirmed([*terms, not_so], False, about) else None
 
-    def _ask(
-        self, hypotheses: Iterable[Term], goal: Term, limit: int, relaxed: bool, about: str
-    ) -> tuple[bool, int]:
-        if relaxed:
-            hypotheses, goal = [self._relaxed.of(h) for h in hypotheses], self._relaxed.of(goal)
-        solver = z3.Solver(ctx=goal.ctx)
-        solver.set("rlimit", limit)
-        solver.set("random_seed", 0)
-        formulas = [*hypotheses, z3.Not(goal)]
+    def _ask(self, solver: Any, formulas: list[Term]) -> tuple[bool, int]:
         solver.add(*formulas)
         proved = solver.check() == z3.unsat
         total = int(solver.statistics().get_key_value("rlimit count"))
         steps, self.steps = total - self.steps, total  # Z3 counts for the whole context
-        return proved and self._confirmed(formulas, False, about), steps
+        return proved, steps
 
     def satisfiable(self, facts: Iterable[Fact], values: Sequence[Term], ctx: Any) -> bool:
-        """Whether Z3 finds a model of all facts (of general ones as quantified formulas) and of `values`."""
+        """Whether Z3 finds a model of all facts (of general ones for all numbers) and of `values`."""
         solver = z3.Solver(ctx=ctx)
-        solver.set("rlimit", ATTEMPTS[-1][-1])
+        solver.set("rlimit", MODEL)
         general = [z3.ForAll(list(f.variables), f.formula) if f.variables else f.formula for f in facts]
         formulas = [*general, *values]
         solver.add(*formulas)
@@ -142,66 +159,18 @@ class Decider:
     def _confirmed(self, formulas: Sequence[Term], satisfiable: bool, about: str) -> bool:
         return self.confirm is None or self.confirm(formulas, satisfiable, about)
 
-    # --- which hypotheses ---------------------------------------------------------------------------------
-
-    def _shape(self, formula: Term) -> tuple[Term, frozenset[int], tuple[tuple[Place, Term], ...]]:
-        """The symbols of a formula, and the whole numbers to which they are applied."""
-        known = self._shapes.get(formula.get_id())
+    def _term(self, fact: Fact) -> Term:
+        """A fact as a formula for Z3: a general one with its triggers, or true where nothing could be one."""
+        if not fact.variables:
+            return fact.formula
+        known = self._general.get(id(fact))
         if known is None:
-            symbols, uses = set(), []
-            for term in subterms(formula):
-                if is_symbol(term):
-                    name = term.decl().get_id()
-                    symbols.add(name)
-                    for at, argument in enumerate(term.children()):
-                        if z3.is_int(argument):
-                            uses.append(((name, at), argument))
-            known = self._shapes[formula.get_id()] = (formula, frozenset(symbols), tuple(uses))
-        return known
-
-    def _closest(self, ground: list[Term], goal: Term) -> list[Term]:
-        """The hypotheses that have no symbol but those of the goal."""
-        wanted = self._shape(goal)[1]
-        return [h for h in ground if self._shape(h)[1] <= wanted]
-
-    def _instances(self, ground: list[Term], general: list[Fact], goal: Term, rounds: int) -> list[Term]:
-        """Instances of general facts, where a symbol that is applied to the variable has an argument."""
-        found: list[Term] = []
-        if not general:
-            return found
-        places: dict[Place, dict[int, Term]] = {}
-        for formula in (goal, *ground):
-            self._note(places, formula)
-        done: set[tuple[int, ...]] = set()
-        for _ in range(rounds):
-            fresh: list[Term] = []
-            for number, fact in enumerate(general):
-                before = len(fresh)
-                for choice in product(*self._choices(fact, places)):
-                    if len(fresh) - before >= OF_ONE_FACT:
-                        break
-                    key = (number, *(c.get_id() for c in choice))
-                    if key not in done and len(found) + len(fresh) < INSTANCES:
-                        done.add(key)
-                        fresh.append(z3.substitute(fact.formula, *zip(fact.variables, choice, strict=True)))
-            for formula in fresh:
-                self._note(places, formula)
-            found += fresh
-            if not fresh:
-                break
-        return found
-
-    def _note(self, places: dict[Place, dict[int, Term]], formula: Term) -> None:
-        for place, argument in self._shape(formula)[2]:
-            places.setdefault(place, {})[argument.get_id()] = argument
-
-    def _choices(self, fact: Fact, places: dict[Place, dict[int, Term]]) -> list[list[Term]]:
-        uses = self._shape(fact.formula)[2]
-        choices = []
-        for variable in fact.variables:
-            triggers = [place for place, argument in uses if z3.eq(argument, variable)]
-            terms: dict[int, Term] = {}
-            for place in triggers:
-                terms.update(places.get(place, {}))
-            choices.append(list(terms.values()))
-        return choices
+            uses = [t for t in subterms(fact.formula) if is_symbol(t)]
+            triggers = [[t for t in uses if any(z3.eq(v, a) for a in t.children())] for v in fact.variables]
+            together = {frozenset(t.get_id() for t in each): each for each in product(*triggers)}
+            term = z3.BoolVal(True, fact.formula.ctx)
+            if together:
+                patterns = [z3.MultiPattern(*each) for each in together.values()]
+                term = z3.ForAll(list(fact.variables), fact.formula, patterns=patterns)
+            known = self._general[id(fact)] = (fact, term)
+        return known[1]

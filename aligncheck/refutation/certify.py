@@ -17,8 +17,9 @@ from aligncheck.meaning.interpreter import Inputs, Stopped
 from aligncheck.refutation.candidates import legal
 from aligncheck.refutation.claims import claim_for
 from aligncheck.refutation.effort import Effort, OutOfTime
+from aligncheck.refutation.enclosure import Ball, NotComputable
 from aligncheck.refutation.events import Event
-from aligncheck.refutation.probability import Ball, NotComputable, probability
+from aligncheck.refutation.probability import probability
 from aligncheck.refutation.search import Candidate
 from aligncheck.refutation.violation import Kind, Violation
 

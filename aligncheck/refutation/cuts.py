@@ -10,10 +10,10 @@ from aligncheck.language.internal import InternalError
 from aligncheck.meaning.exact import Number, Undecided, Undefined, add, compare, decimal, multiply
 from aligncheck.meaning.interpreter import Inputs
 from aligncheck.meaning.scenario import Scenario
+from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.events import Between, Constraint, Event, Exactly, Outputs, RecordPattern
 from aligncheck.refutation.measure import Meter
 from aligncheck.refutation.outputs import free_numbers, numbers_seen
-from aligncheck.refutation.probability import NotComputable
 from aligncheck.refutation.profiles import Profile, profiles
 from aligncheck.refutation.search import Candidate, Scored, score, unit_of
 

@@ -25,9 +25,9 @@ from aligncheck.meaning.exact import Irrational
 from aligncheck.meaning.interpreter import Function, Input
 from aligncheck.refutation import reals
 from aligncheck.refutation.elimination import Form
+from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.evaluation import Evaluation
 from aligncheck.refutation.events import Between, Constraint, Event, Exactly, Outputs, Raises
-from aligncheck.refutation.probability import NotComputable
 from aligncheck.refutation.reals import Real, sign
 from aligncheck.refutation.selections import edges, reduced
 from aligncheck.refutation.states import Assume, Chosen, Faulted, Fork, Pick, State, condition

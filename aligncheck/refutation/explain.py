@@ -16,8 +16,9 @@ from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.candidates import swapped
 from aligncheck.refutation.certify import certified
 from aligncheck.refutation.effort import Effort, OutOfTime
+from aligncheck.refutation.enclosure import NotComputable, Tail
 from aligncheck.refutation.events import Between, Event, Exactly, Outputs, RecordPattern
-from aligncheck.refutation.probability import NotComputable, Tail, tail
+from aligncheck.refutation.probability import tail
 from aligncheck.refutation.ratio import formula_of
 from aligncheck.refutation.search import Candidate, Scored, length_of, unit_of
 from aligncheck.refutation.trace import trace_of

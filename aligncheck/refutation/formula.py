@@ -12,11 +12,11 @@ from typing import Any
 from aligncheck.language.syntax import nodes
 from aligncheck.meaning import exact
 from aligncheck.meaning.interpreter import Function, Input
+from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.events import Event
 from aligncheck.refutation.execution import Execution
 from aligncheck.refutation.integration import Integration
 from aligncheck.refutation.piecewise import Calculus
-from aligncheck.refutation.probability import NotComputable
 from aligncheck.refutation.reals import Dependent, open_parameter
 
 

@@ -10,10 +10,10 @@ from flint import arb, ctx, fmpq
 
 from aligncheck.meaning import exact
 from aligncheck.refutation.elimination import Elimination, Form, Tangled
+from aligncheck.refutation.enclosure import Ball, NotComputable
 from aligncheck.refutation.execution import Way
 from aligncheck.refutation.parts import Part, classes, components, fractions
 from aligncheck.refutation.piecewise import Calculus, Coefficient, Piece, Piecewise
-from aligncheck.refutation.probability import Ball, NotComputable
 from aligncheck.refutation.reals import to_ball
 from aligncheck.refutation.states import Chosen
 from aligncheck.refutation.symbolic import Interval, Noise

@@ -12,8 +12,9 @@ from aligncheck.meaning.interpreter import Inputs, Stopped
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.claims import claim_for
 from aligncheck.refutation.effort import Effort, OutOfTime
+from aligncheck.refutation.enclosure import Ball, NotComputable
 from aligncheck.refutation.events import Event
-from aligncheck.refutation.probability import Ball, NotComputable, probability, shapes
+from aligncheck.refutation.probability import probability, shapes
 
 _BITS = 64
 """The precision of a search; a certificate has its own."""

@@ -13,11 +13,11 @@ from aligncheck.language.syntax import nodes
 from aligncheck.meaning.interpreter import Function, Input
 from aligncheck.refutation import reals
 from aligncheck.refutation.elimination import Elimination, Tangled, scaled
+from aligncheck.refutation.enclosure import Ball, NotComputable, Tail
 from aligncheck.refutation.events import Event, Exactly, Outputs, Raises, RecordPattern
 from aligncheck.refutation.execution import Execution, Way
 from aligncheck.refutation.integration import Integration, enclosed, split
 from aligncheck.refutation.piecewise import Piecewise
-from aligncheck.refutation.probability import Ball, NotComputable, Tail
 from aligncheck.refutation.reals import Real, sign
 from aligncheck.refutation.symbolic import Affine, Deferred, Extreme, Opaque, Shaped
 

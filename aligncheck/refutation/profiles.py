@@ -19,11 +19,11 @@ from aligncheck.meaning.exact import Number
 from aligncheck.meaning.interpreter import Input
 from aligncheck.refutation import reals
 from aligncheck.refutation.elimination import Tangled, scaled
+from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.events import Outputs
 from aligncheck.refutation.execution import Execution, Way
 from aligncheck.refutation.integration import Integration
 from aligncheck.refutation.outcomes import Density, density_of
-from aligncheck.refutation.probability import NotComputable
 from aligncheck.refutation.symbolic import Affine, Shaped
 
 _BITS = 64

@@ -16,8 +16,9 @@ from aligncheck.meaning.interpreter import Inputs, Stopped
 from aligncheck.refutation.candidates import legal
 from aligncheck.refutation.claims import claim_for
 from aligncheck.refutation.effort import Effort, OutOfTime
+from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.measure import approximately
-from aligncheck.refutation.probability import NotComputable, closed_form
+from aligncheck.refutation.probability import closed_form
 from aligncheck.refutation.violation import Formula, Violation
 
 NAME = "eps"

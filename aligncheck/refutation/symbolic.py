@@ -16,7 +16,7 @@ from flint import fmpq
 from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes
 from aligncheck.refutation.elimination import Form, scaled, simple
-from aligncheck.refutation.probability import NotComputable
+from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.reals import Real, ceiling, floor, sign
 
 Interval: TypeAlias = tuple[Real | None, Real | None]

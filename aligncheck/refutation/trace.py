@@ -31,9 +31,9 @@ from aligncheck.meaning.interpreter import (
 )
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.effort import Effort, OutOfTime
+from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.events import Between, Constraint, Event, Exactly, Outputs, Raises
 from aligncheck.refutation.execution import Execution, Way
-from aligncheck.refutation.probability import NotComputable
 from aligncheck.refutation.violation import Trace
 
 _WAYS = 12

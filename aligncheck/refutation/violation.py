@@ -10,8 +10,8 @@ from typing import TypeAlias
 from aligncheck.meaning.exact import Number
 from aligncheck.meaning.interpreter import Run
 from aligncheck.meaning.scenario import Scenario
+from aligncheck.refutation.enclosure import Ball
 from aligncheck.refutation.events import Event
-from aligncheck.refutation.probability import Ball
 
 
 class Kind(Enum):

@@ -23,8 +23,8 @@ from aligncheck.meaning.exact import Number, decimal
 from aligncheck.meaning.interpreter import value_text, variable_text
 from aligncheck.meaning.replay import side_by_side
 from aligncheck.meaning.scenario import Scenario
+from aligncheck.refutation.enclosure import Ball
 from aligncheck.refutation.events import describe
-from aligncheck.refutation.probability import Ball
 from aligncheck.refutation.result import Refutation, Unfinished, exit_status, name_of
 from aligncheck.refutation.violation import Ended, Kind, NoViolation, Searched, Trace, Violation
 from aligncheck.report.lines import Canvas, Lines, prose

@@ -28,6 +28,12 @@ def as_read(value: Number) -> Fraction:
     return Fraction(value)
 
 
+def step_below(value: Number, step: Fraction) -> int:
+    """How many steps a finite number, as it is read, is from 0, rounded down."""
+    number = as_read(value)
+    return number.numerator * step.denominator // (number.denominator * step.numerator)
+
+
 def floor_of(value: Number) -> int:
     """The same, rounded down. Between whole numbers that are floats no decimal leaves its float's gap."""
     if isinstance(value, float) and not _is_short(value):

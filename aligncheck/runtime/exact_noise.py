@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from aligncheck.runtime.bits import Bits, SystemBits, below
-from aligncheck.runtime.decimals import as_read
+from aligncheck.runtime.decimals import as_read, step_below
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.exactly import Geometric, choice, rational, two_sided
 from aligncheck.runtime.reals import Real
@@ -266,12 +266,6 @@ class _CalledNoise(RefinedNoise):
 
     def inside(self) -> RefinedNoise:
         return self
-
-
-def step_below(value: Fraction | float, step: Fraction) -> int:
-    """How many steps a finite number, as it is read (see `decimals`), is from 0, rounded down."""
-    number = as_read(value)
-    return number.numerator * step.denominator // (number.denominator * step.numerator)
 
 
 def _rational(value: Real) -> Fraction:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aligncheck.runtime.decimals import step_below
 from aligncheck.runtime.digits import FITS, Integers, fitting
-from aligncheck.runtime.exact_noise import step_below
 from aligncheck.runtime.vectors import whole_numbers
 
 _CHUNK = 1 << 16

@@ -26,7 +26,7 @@ from aligncheck.statistical.errors import CannotTest, one_line
 from aligncheck.statistical.lanes import TooManyPaths, run_lanes
 from aligncheck.statistical.outputs import Outputs, joined, outputs_of
 from aligncheck.statistical.patterns import Pair
-from aligncheck.statistical.target import Setup, value_of
+from aligncheck.statistical.setup import Setup, value_of
 
 LANES = 100_000
 """Runs of one execution, at most."""

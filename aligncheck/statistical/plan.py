@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from aligncheck.statistical.patterns import Pair
-from aligncheck.statistical.target import Setup
+from aligncheck.statistical.setup import Setup
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the stage, how many portions of it are done, and how many there are."""

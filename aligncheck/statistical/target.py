@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import inspect
 import os
@@ -17,10 +16,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from aligncheck.runtime import Mechanism
+from aligncheck.statistical.compiled import compiled
 from aligncheck.statistical.errors import CannotTest, one_line
 from aligncheck.statistical.outputs import Outputs, joined, outputs_of, outputs_of_batch
 from aligncheck.statistical.patience import TookTooLong, patience
-from aligncheck.statistical.reference import Reference, load
+from aligncheck.statistical.reference import load
+from aligncheck.statistical.setup import Setup, value_of
 
 BATCH = 25_000
 """Runs of one call with `size=`, at most."""
@@ -33,29 +34,6 @@ _GENERATORS = ("rng", "generator")
 _RANDOM_STATE = "random_state"
 _SEED = "seed"
 _SUPPLIED = (_SIZE, *_GENERATORS, _RANDOM_STATE, _SEED)
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What is to be tested and how it is called: everything a worker needs to build the target.
-
-    Attributes:
-        reference: the function.
-        settings: arguments as text, by name.
-        database: the parameter that takes the private input; None for the first one.
-        eps: for the parameter `eps` or `epsilon` where it is not among the settings.
-        array: plain functions get lists of numbers as NumPy arrays.
-        by_paths: generated mechanisms are run once for each path (see `lanes`).
-        patience: seconds after which a call of a plain function counts as never returning.
-    """
-
-    reference: Reference
-    settings: tuple[tuple[str, str], ...] = ()
-    database: str | None = None
-    eps: float | None = None
-    array: bool = False
-    by_paths: bool = True
-    patience: float = 60.0
 
 
 class Target(Protocol):
@@ -93,8 +71,6 @@ def target(setup: Setup) -> Target:
     """
     found = load(setup.reference)
     if isinstance(found, Mechanism) or (isinstance(found, type) and issubclass(found, Mechanism)):
-        from aligncheck.statistical.compiled import compiled
-
         return compiled(found, setup)
     if isinstance(found, type):
         raise CannotTest(
@@ -270,20 +246,3 @@ def _missing(name: str, missing: list[str]) -> tuple[str, str]:
             f"--set {missing[0]}=VALUE, or a single `--eps VALUE`, which it is then given",
         )
     return f"`{name}` needs {listed}", " ".join(f"--set {key}=VALUE" for key in missing)
-
-
-def value_of(text: str) -> Any:
-    """An argument as written on a command line: a Python literal, `1/2`, `true`, or else the text itself."""
-    lowered = text.strip().lower()
-    if lowered in ("true", "false"):
-        return lowered == "true"
-    top, slash, bottom = text.partition("/")
-    if slash:
-        try:
-            return float(top) / float(bottom)
-        except (ValueError, ZeroDivisionError):
-            return text
-    try:
-        return ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-        return text

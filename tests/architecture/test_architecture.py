@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -98,7 +99,7 @@ def name_of(path: Path) -> str:
     return path.relative_to(PROJECT).as_posix()
 
 
-def imports(node: ast.AST, *, top_level_only: bool = False) -> Iterator[str]:
+def imports(node: ast.AST, *, top_level_only: bool = False, typing_too: bool = True) -> Iterator[str]:
     """Dotted names of everything that is imported, relative imports excepted (there are none: see below)."""
     for child in ast.iter_child_nodes(node):
         match child:
@@ -110,10 +111,10 @@ def imports(node: ast.AST, *, top_level_only: bool = False) -> Iterator[str]:
                     yield from (f"aligncheck.{alias.name}" for alias in names)
             case ast.FunctionDef() | ast.AsyncFunctionDef() if top_level_only:
                 continue
-            case ast.If(test=ast.Name(id="TYPE_CHECKING")) if top_level_only:
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")) if top_level_only or not typing_too:
                 continue
             case _:
-                yield from imports(child, top_level_only=top_level_only)
+                yield from imports(child, top_level_only=top_level_only, typing_too=typing_too)
 
 
 def tree_of(path: Path) -> ast.Module:
@@ -139,6 +140,22 @@ def test_data_flows_one_way(path: Path) -> None:
     assert part in ORDER, f"new part `{part}`: give it a place in ORDER"
     allowed = {*ORDER[: ORDER.index(part) + 1], *APART}
     assert our_parts(path) <= allowed
+
+
+def _needed(tree: ast.AST) -> set[str]:
+    """What a module imports, but for types: modules, and what may be modules in a package."""
+    found = set(imports(tree, typing_too=False))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module in found:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """Not even inside functions; what only types need does not count."""
+    names = {".".join(path.relative_to(PROJECT).with_suffix("").parts): path for path in MODULES}
+    needs = {name: _needed(tree_of(path)) & names.keys() for name, path in names.items()}
+    TopologicalSorter(needs).prepare()  # raises CycleError with the circle
 
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "refutation").rglob("*.py")), ids=name_of)

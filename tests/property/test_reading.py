@@ -29,8 +29,8 @@ from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.interpreter import Scope
 from aligncheck.meaning.interpreter import number_of as value_of
 from aligncheck.meaning.replay import Scenario, check_scenario
-from aligncheck.runtime.decimals import LARGEST, as_read
-from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise, step_below
+from aligncheck.runtime.decimals import LARGEST, as_read, step_below
+from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise
 from aligncheck.runtime.rounding import steps_below
 
 F = Fraction

@@ -22,7 +22,8 @@ from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.interpreter import Input
 from aligncheck.meaning.replay import ScenarioError, Undecided, replay
-from aligncheck.refutation.probability import NotComputable, shapes
+from aligncheck.refutation.enclosure import NotComputable
+from aligncheck.refutation.probability import shapes
 from aligncheck.refutation.refuter import Aim, refute
 from aligncheck.refutation.violation import Violation
 from aligncheck.search.discharge.establish import establish

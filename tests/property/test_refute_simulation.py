@@ -23,8 +23,9 @@ from aligncheck.language.syntax.nodes import Family, Mechanism
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.meaning.exact import Number
 from aligncheck.meaning.interpreter import DrawSite, Input, StepLimit, run
+from aligncheck.refutation.enclosure import Ball, NotComputable
 from aligncheck.refutation.events import Event, describe
-from aligncheck.refutation.probability import Ball, NotComputable, probability, shapes
+from aligncheck.refutation.probability import probability, shapes
 
 SPECS = Path(__file__).parents[2] / "specs"
 NAMES = sorted(path.relative_to(SPECS).as_posix() for path in SPECS.rglob("*.dp"))

@@ -26,8 +26,9 @@ from aligncheck.language.check import check
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.meaning.interpreter import Input
+from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.events import Between, Constraint, Exactly, Outputs, RecordPattern
-from aligncheck.refutation.probability import NotComputable, probability
+from aligncheck.refutation.probability import probability
 
 SAMPLE, ALL_OF_THEM = 48, 100_000
 ENOUGH = 500

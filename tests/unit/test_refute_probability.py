@@ -17,6 +17,7 @@ from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning.exact import Irrational
 from aligncheck.meaning.interpreter import Input
 from aligncheck.refutation.effort import Effort, OutOfTime
+from aligncheck.refutation.enclosure import Ball, NotComputable, log_ratio
 from aligncheck.refutation.events import (
     Between,
     Constraint,
@@ -30,15 +31,7 @@ from aligncheck.refutation.events import (
 from aligncheck.refutation.execution import Execution
 from aligncheck.refutation.integration import Integration
 from aligncheck.refutation.outcomes import density_of
-from aligncheck.refutation.probability import (
-    Ball,
-    NotComputable,
-    closed_form,
-    log_ratio,
-    probability,
-    shapes,
-    tail,
-)
+from aligncheck.refutation.probability import closed_form, probability, shapes, tail
 
 F = Fraction
 ABOVE = Between(F(1), None)

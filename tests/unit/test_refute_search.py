@@ -18,10 +18,10 @@ from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.candidates import legal, parameter_choices, starting_databases
 from aligncheck.refutation.certify import certified, exceeds, level_of
 from aligncheck.refutation.effort import Effort, OutOfTime
+from aligncheck.refutation.enclosure import Ball
 from aligncheck.refutation.events import Between, Exactly, Outputs, Raises, RecordPattern
 from aligncheck.refutation.measure import Meter
 from aligncheck.refutation.parting import parting_pair
-from aligncheck.refutation.probability import Ball
 from aligncheck.refutation.refuter import Aim, refute
 from aligncheck.refutation.search import Candidate, best_neighbour, grown
 from aligncheck.refutation.trace import ends_in, trace_of

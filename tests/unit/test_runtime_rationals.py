@@ -14,7 +14,8 @@ import pytest
 
 from aligncheck.runtime import NumericError
 from aligncheck.runtime.bits import SeededBits
-from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise, short_rate, step_below
+from aligncheck.runtime.decimals import step_below
+from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise, short_rate
 from aligncheck.runtime.rationals import exp, ln, log2, one_minus_exp, power, sqrt
 from aligncheck.runtime.rounding import steps_below
 
