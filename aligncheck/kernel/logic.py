@@ -114,10 +114,10 @@ class Decider:
         facts: Sequence[Fact],
         goal: Term,
         about: str = "",
-        anew: Sequence[tuple[int, int]] = ANEW,
+        anew: Sequence[tuple[int, int]] | None = None,
     ) -> int | None:
         """The steps of a proof of the goal from the facts; None where none was found. `about` says in words
-        what is asked.
+        what is asked. `anew` is what is tried where the solver that knows the facts fails: `ANEW`, if not given.
         """
         not_so = z3.Not(goal)
         if z3.is_true(z3.simplify(goal)) and self._confirmed([not_so], False, about):
@@ -133,7 +133,7 @@ class Decider:
         solver.push()
         proved, spent = self._ask(solver, [not_so])
         solver.pop()
-        for rounds, limit in anew:
+        for rounds, limit in ANEW if anew is None else anew:
             if proved:
                 break
             proved, steps = self._ask(_solver(z3.Solver, goal.ctx, rounds, limit), [*terms, not_so])

@@ -17,7 +17,7 @@ SAMPLE, ALL_OF_THEM = (12, 2), (5000, 2000)
 def test_no_lie_is_believed(on_generated: bool, exhaustive: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     count = (ALL_OF_THEM if exhaustive else SAMPLE)[on_generated]
     if not exhaustive:
-        monkeypatch.setattr(logic, "ATTEMPTS", QUICK)
+        monkeypatch.setattr(logic, "ANEW", QUICK)
     step = 1 if on_generated or exhaustive else len(must_not_be_accepted()) // count
     kinds: Counter[bool] = Counter()
     for place in range(count):
