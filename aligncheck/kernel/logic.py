@@ -117,7 +117,7 @@ class Decider:
         anew: Sequence[tuple[int, int]] | None = None,
     ) -> int | None:
         """The steps of a proof of the goal from the facts; None where none was found. `about` says in words
-        what is asked. `anew` is what is tried where the solver that knows the facts fails: `ANEW`, if not given.
+        what is asked. `anew` is tried where the solver that knows the facts fails: `ANEW`, if not given.
         """
         not_so = z3.Not(goal)
         if z3.is_true(z3.simplify(goal)) and self._confirmed([not_so], False, about):

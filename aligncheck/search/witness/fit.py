@@ -1,19 +1,13 @@
-"""A witness without the lines that the kernel does not accept, and without those that no proof used."""
+"""A witness without the lines that the kernel does not accept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
-from aligncheck.kernel.decide import Kernel
-from aligncheck.kernel.form import well_formed
-from aligncheck.kernel.logic import Decider, Fact
-from aligncheck.kernel.logic import Kind as FactKind
-from aligncheck.kernel.state import Mode, Path, Scope
-from aligncheck.kernel.terms import Term as Formula
-from aligncheck.kernel.verdict import Accepted, Line, Reject, Rejected
-from aligncheck.kernel.witness import LoopWitness, Witness
+from aligncheck.kernel.decide import decide
+from aligncheck.kernel.verdict import Accepted, Line, Rejected
+from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import names_in, statements_in
 from aligncheck.search.discharge.density import ChosenDensities
@@ -28,105 +22,16 @@ from aligncheck.search.witness.guess import guessed
 from aligncheck.search.witness.parts import costs_of
 
 
-class Traced(Decider):
-    """A decider that notes which hypotheses each proof used."""
-
-    line: Line | None = None
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.used: dict[int, set[Line | None]] = {}
-
-    def _ask(
-        self, hypotheses: Iterable[Formula], goal: Formula, limit: int, relaxed: bool, about: str
-    ) -> tuple[bool, int]:
-        hypotheses = list(hypotheses)
-        proved, steps = super()._ask(hypotheses, goal, limit, relaxed, about)
-        if proved:
-            for h in self._core(hypotheses, goal, limit, relaxed):
-                self.used.setdefault(h.get_id(), set()).add(self.line)
-        return proved, steps
-
-    def _core(self, hypotheses: list[Formula], goal: Formula, limit: int, relaxed: bool) -> list[Any]:
-        import z3
-
-        change = self._relaxed.of if relaxed else (lambda term: term)
-
-        solver = z3.Solver(ctx=goal.ctx)
-        solver.set("rlimit", 3 * limit)
-        solver.set("unsat_core", True)
-        names = {}
-        for number, h in enumerate(hypotheses):
-            name = z3.Bool(f"used!{number}", goal.ctx)
-            names[name.get_id()] = h
-            solver.assert_and_track(change(h), name)
-        solver.add(z3.Not(change(goal)))
-        if solver.check() != z3.unsat:
-            return hypotheses
-        return [names[c.get_id()] for c in solver.unsat_core()]
-
-
-class Observed(Kernel):
-    """The kernel, watched: which lines of the witness its proofs use."""
-
-    def __init__(self, spec: n.Mechanism, witness: Witness, decider: Traced) -> None:
-        super().__init__(spec, witness, decider)
-        self.traced = decider
-        self.assumed: dict[int, set[Line]] = {}
-
-    def _decide(
-        self, facts: list[Fact], condition: str, place: Any, sentence: str, goal: Formula, line: Line | None
-    ) -> None:
-        self.traced.line = line
-        super()._decide(facts, condition, place, sentence, goal, line)
-
-    def _assume(self, stmt: n.For | n.While, hints: LoopWitness, path: Path, inner: Any) -> None:
-        super()._assume(stmt, hints, path, inner)
-        kept = dict(path.values)
-        path.values.update(inner)
-        for at, (kind, e) in enumerate(self._lines(stmt, hints)):
-            mode = Mode.EARLY if kind is FactKind.RUN else Mode.RELATION
-            term = self.truth(e, path, 0, Scope(mode, self.symbols.true, e.span))
-            line = (self.loops[id(stmt)], "early" if kind is FactKind.RUN else "invariants", at)
-            self.assumed.setdefault(term.get_id(), set()).add(line)
-        path.values = kept
-
-    def needed(self) -> set[Line]:
-        """The lines that some proof used, or a proof of such a line."""
-        users: dict[Line, set[Line | None]] = {}
-        for formula, lines in self.assumed.items():
-            for line in lines:
-                users.setdefault(line, set()).update(self.traced.used.get(formula, set()))
-        kept: set[Line] = set()
-        while True:
-            more = {line for line, by in users.items() if line not in kept and (None in by or by & kept)}
-            if not more:
-                return kept
-            kept |= more
-
-
 def fitted(spec: n.Mechanism, witness: Witness, rounds: int = 200) -> tuple[Witness, Accepted | Rejected]:
-    """The witness without the lines that the kernel does not accept, nor those that no proof needs; and the
-    answer.
-    """
+    """The witness without the lines that the kernel does not accept; and the answer."""
     answer: Accepted | Rejected = Rejected("form", n.NOWHERE, "nothing was tried")
     for _ in range(rounds):
-        try:
-            kernel = Observed(well_formed(spec), witness, Traced())
-            answer = kernel.judged()
-        except Reject as refusal:
-            answer = refusal.answer
-            if answer.line is None:
-                return witness, answer
-            smaller = without(witness, {answer.line})
-            if smaller == witness:
-                return witness, answer
-            witness = smaller
-            continue
-        lines = set(all_lines(witness))
-        smaller = without(witness, lines - kernel.needed())
+        answer = decide(spec, witness)
+        if isinstance(answer, Accepted) or answer.line is None:
+            break
+        smaller = without(witness, {answer.line})
         if smaller == witness:
-            return witness, answer
+            break
         witness = smaller
     return witness, answer
 
