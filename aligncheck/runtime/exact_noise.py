@@ -6,6 +6,7 @@ approximation has, is raised a little (see `short_rate`), so that rounding never
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 _LONG = 64
 _RAISED = 72
 _KEPT = 8
+_SINGLE = 16
+_BLOCK = 1 << 10
+"""The first draws with a scale are made singly, then in blocks that grow up to this size."""
 
 
 def short_rate(rate: Fraction) -> Fraction:
@@ -41,6 +45,35 @@ def short_rate(rate: Fraction) -> Fraction:
     return Fraction(scaled - (1 << (_RAISED - _LONG))) / Fraction(2) ** shift
 
 
+class _OneByOne:
+    """Draws of one kind for a program that asks for one at a time: made in blocks once it has asked for some.
+
+    Each is given once. A process that is forked in the middle of a run makes its own, so that no two
+    processes share noise.
+    """
+
+    def __init__(self, sampler: Geometric, *, signed: bool) -> None:
+        self._sampler = sampler
+        self._signed = signed
+        self._asked = 0
+        self._block: list[int] = []
+        self._process = 0
+
+    def next(self, bits: Bits) -> int:
+        """A number of steps: as `two_sided` draws it where it is `signed`, else as the sampler does."""
+        if self._block and self._process == os.getpid():
+            return self._block.pop()
+        self._asked += 1
+        if self._asked <= _SINGLE:
+            return two_sided(self._sampler, bits) if self._signed else self._sampler.draw(bits)
+        from aligncheck.runtime import digits
+
+        many = digits.two_sided if self._signed else digits.draws
+        size = min(_BLOCK, _SINGLE << (self._asked - _SINGLE))
+        self._block, self._process = many(self._sampler, size, bits).tolist(), os.getpid()
+        return self._block.pop()
+
+
 @dataclass(frozen=True, slots=True)
 class _Scaled:
     """How noise with a scale is drawn on a lattice: steps, and the digits below them."""
@@ -49,6 +82,8 @@ class _Scaled:
     step: Real
     steps: Geometric
     below: DigitEvents
+    one_sided: _OneByOne
+    two_sided: _OneByOne
 
 
 class _ExactNoise:
@@ -74,7 +109,9 @@ class _ExactNoise:
                 return known
         width = rational(scale, "a noise scale")
         rate = short_rate(rational(step, "the step of discrete noise") / width)
-        made = _Scaled(scale, step, Geometric.of_rate(rate), DigitEvents(rate))
+        steps = Geometric.of_rate(rate)
+        sides = _OneByOne(steps, signed=False), _OneByOne(steps, signed=True)
+        made = _Scaled(scale, step, steps, DigitEvents(rate), *sides)
         self._recent = [made, *self._recent[: _KEPT - 1]]
         return made
 
@@ -103,14 +140,14 @@ class _ExactNoise:
     @overload
     def discrete_laplace(self, scale: Real, step: Real) -> Real: ...
     def discrete_laplace(self, scale: Real, step: Real) -> Real:
-        return step * two_sided(self._scaled(scale, step).steps, self._bits)
+        return step * self._scaled(scale, step).two_sided.next(self._bits)
 
     @overload
     def discrete_exponential(self, scale: Real, step: int) -> int: ...
     @overload
     def discrete_exponential(self, scale: Real, step: Real) -> Real: ...
     def discrete_exponential(self, scale: Real, step: Real) -> Real:
-        return step * self._scaled(scale, step).steps.draw(self._bits)
+        return step * self._scaled(scale, step).one_sided.next(self._bits)
 
     def discrete_laplaces(self, scale: Real, step: Real, count: int) -> Sequence[Any]:
         from aligncheck.runtime.digits import two_sided
@@ -223,7 +260,7 @@ class RefinedNoise(_ExactNoise):
     def exponential(self, scale: Real) -> Any:
         scaled = self._scaled(scale, self.gamma)
         return RefinedNumber(
-            scaled.steps.draw(self._bits), self.gamma, {(Rests(scaled.below, self._bits), 0): 1}
+            scaled.one_sided.next(self._bits), self.gamma, {(Rests(scaled.below, self._bits), 0): 1}
         )
 
     def laplaces(self, scale: Real, count: int) -> Sequence[Any]:

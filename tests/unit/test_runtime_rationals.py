@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from aligncheck.runtime import NumericError
-from aligncheck.runtime.bits import SeededBits
+from aligncheck.runtime.bits import SeededBits, SystemBits
 from aligncheck.runtime.decimals import step_below
 from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise, short_rate
 from aligncheck.runtime.rationals import exp, ln, log2, one_minus_exp, power, sqrt
@@ -228,3 +229,25 @@ def test_answers_as_sources_hold_them() -> None:
     kept = np.array([0.3, 0.9])
     refined.answers(kept)
     assert kept.tolist() == [0.3, 0.9]
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_noise_asked_for_one_by_one_is_distributed_as_single_draws(signed: bool) -> None:
+    """Blocks included: the share of each value is within five standard deviations of its probability."""
+    noise, count, rate = LatticeNoise(Fraction(1), SeededBits(5)), 20_000, 0.5
+    draw = noise.laplace if signed else noise.exponential
+    drawn = Counter(int(draw(2)) for _ in range(count))
+    for value in range(-3 if signed else 0, 4):
+        p = math.exp(-rate * abs(value)) * (math.tanh(rate / 2) if signed else 1 - math.exp(-rate))
+        assert abs(drawn[value] - count * p) < 5 * math.sqrt(count * p)
+
+
+def test_a_forked_process_makes_its_own_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = LatticeNoise(Fraction(1), SystemBits())
+    for _ in range(20):
+        noise.laplace(1000)
+    block = list(noise._recent[0].two_sided._block)
+    assert block
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    seen = [noise.laplace(1000) for _ in range(len(block))]
+    assert seen != block[::-1]
