@@ -48,7 +48,7 @@ what is decided. Where it does not agree, nothing is decided: so another solver 
 """
 
 AT_ONCE, MODEL = (2, 250_000), 3_000_000
-ANEW = ((1, 1_500_000), (2, 3_000_000))
+ANEW = ((1, 1_500_000), (3, 3_000_000))
 """How often instances are made of general facts, from terms of the question and of such instances; and how
 much Z3 may do for one question, in its own count (`rlimit`), the same everywhere. First a question is put to
 a solver that still knows what was asked before, then by itself.
@@ -134,15 +134,18 @@ class Decider:
         proved, spent = self._ask(solver, [not_so])
         solver.pop()
         for rounds, limit in ANEW if anew is None else anew:
-            if proved:
-                break
+            if proved or (proved is False and rounds <= AT_ONCE[0]):
+                continue  # so few rounds would find no more
             proved, steps = self._ask(_solver(z3.Solver, goal.ctx, rounds, limit), [*terms, not_so])
             spent += steps
         return spent if proved and self._confirmed([*terms, not_so], False, about) else None
 
-    def _ask(self, solver: Any, formulas: list[Term]) -> tuple[bool, int]:
+    def _ask(self, solver: Any, formulas: list[Term]) -> tuple[bool | None, int]:
+        """Whether the formulas contradict each other; None if Z3 gave up before it was through."""
         solver.add(*formulas)
-        proved = solver.check() == z3.unsat
+        answer = solver.check()
+        through = answer == z3.sat or solver.reason_unknown() == "(incomplete quantifiers)"
+        proved = True if answer == z3.unsat else False if through else None
         total = int(solver.statistics().get_key_value("rlimit count"))
         steps, self.steps = total - self.steps, total  # Z3 counts for the whole context
         return proved, steps
@@ -160,7 +163,7 @@ class Decider:
         return self.confirm is None or self.confirm(formulas, satisfiable, about)
 
     def _term(self, fact: Fact) -> Term:
-        """A fact as a formula for Z3: a general one with its triggers, or true where nothing could be one."""
+        """A fact as a formula for Z3: a general one with its triggers."""
         if not fact.variables:
             return fact.formula
         known = self._general.get(id(fact))
@@ -168,9 +171,19 @@ class Decider:
             uses = [t for t in subterms(fact.formula) if is_symbol(t)]
             triggers = [[t for t in uses if any(z3.eq(v, a) for a in t.children())] for v in fact.variables]
             together = {frozenset(t.get_id() for t in each): each for each in product(*triggers)}
-            term = z3.BoolVal(True, fact.formula.ctx)
-            if together:
-                patterns = [z3.MultiPattern(*each) for each in together.values()]
+            patterns = [z3.MultiPattern(*each) for each in together.values()]
+            if patterns:
                 term = z3.ForAll(list(fact.variables), fact.formula, patterns=patterns)
+            else:
+                term = z3.And(z3.BoolVal(True, fact.formula.ctx), *_at_equals(fact))
             known = self._general[id(fact)] = (fact, term)
         return known[1]
+
+
+def _at_equals(fact: Fact) -> list[Term]:
+    """Instances of "for all i: if i == E": for that E."""
+    sides = [p.children() for p in subterms(fact.formula) if z3.is_eq(p)]
+    choices = [[b for a, b in sides if z3.eq(a, v)] for v in fact.variables]
+    return [
+        z3.substitute(fact.formula, *zip(fact.variables, each, strict=True)) for each in product(*choices)
+    ]
