@@ -10,7 +10,8 @@ from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
 from aligncheck.pipeline import Options, verify_source
 from aligncheck.search.discharge.algebra import canonical
-from aligncheck.search.relational.paths import Analysis, Path, analyse
+from aligncheck.search.relational.analysis import analyse
+from aligncheck.search.relational.paths import Analysis, Path
 from aligncheck.search.relational.terms import Sym, Term, atoms
 from aligncheck.search.relational.theory import Theory
 from aligncheck.verdict import AlignmentFails, Unknown, Verdict, name_of

@@ -25,6 +25,7 @@ from aligncheck.meaning.interpreter import Assigned, Draw, Finished, Input, Run,
 from aligncheck.meaning.replay import Replay
 from aligncheck.search.obligations.obligation import run_on_d, run_on_d_prime
 from aligncheck.search.relational import noise
+from aligncheck.search.relational.analysis import unrolled
 from aligncheck.search.relational.labels import (
     Apart,
     Chosen,
@@ -36,7 +37,8 @@ from aligncheck.search.relational.labels import (
     Size,
     text_of,
 )
-from aligncheck.search.relational.paths import Path, TooManyPathsError, Unroll, unrolled
+from aligncheck.search.relational.paths import Path, TooManyPathsError
+from aligncheck.search.relational.state import Unroll
 from aligncheck.search.relational.terms import Kind, Sort, Sym, Term
 from aligncheck.search.relational.theory import Grounding, Theory
 

@@ -9,7 +9,8 @@ from small_specs import paths_of, symbol
 
 from aligncheck.language.families import Family
 from aligncheck.search.discharge.algebra import canonical, equal
-from aligncheck.search.relational.candidates import LIMIT, Pool
+from aligncheck.search.relational.candidate_costs import LIMIT
+from aligncheck.search.relational.candidates import Pool
 from aligncheck.search.relational.labels import Drawn, Ledger, Length
 from aligncheck.search.relational.paths import Analysis
 from aligncheck.search.relational.terms import (

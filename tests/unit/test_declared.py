@@ -16,8 +16,8 @@ from aligncheck.search.discharge.algebra import canonical
 from aligncheck.search.discharge.smt import Answer, Smt
 from aligncheck.search.obligations.calls import calls_are_covered
 from aligncheck.search.obligations.obligation import Impossible, Integral
+from aligncheck.search.relational.analysis import analyse
 from aligncheck.search.relational.calls import Called, Listed
-from aligncheck.search.relational.paths import analyse
 from aligncheck.search.relational.terms import (
     TRUE,
     ZERO,

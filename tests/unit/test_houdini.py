@@ -23,7 +23,8 @@ from aligncheck.search.obligations.obligation import (
     run_on_d_prime,
 )
 from aligncheck.search.relational import candidates
-from aligncheck.search.relational.paths import Analysis, analyse
+from aligncheck.search.relational.analysis import analyse
+from aligncheck.search.relational.paths import Analysis
 from aligncheck.search.relational.terms import ZERO, Sym, Term, add, atoms, const, eq, le, lt, substitute
 from aligncheck.search.relational.theory import Theory
 

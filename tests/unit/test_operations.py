@@ -11,8 +11,8 @@ from small_specs import mechanism
 
 from aligncheck.language.syntax.nodes import FUNCTIONS
 from aligncheck.search.discharge.smt import Answer, Smt
+from aligncheck.search.relational.analysis import analyse
 from aligncheck.search.relational.operations import OPERATIONS
-from aligncheck.search.relational.paths import analyse
 from aligncheck.search.relational.selection import chosen, member, passed, pick, size_of
 from aligncheck.search.relational.terms import Const, Fn, Kind, Sort, Sym, Term, const, eq, iff, not_, sort_of
 from aligncheck.search.relational.theory import Theory

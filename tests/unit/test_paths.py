@@ -8,19 +8,13 @@ from small_specs import mechanism, only, paths_of, symbol, ways
 from aligncheck.language.families import Family
 from aligncheck.language.internal import InternalError
 from aligncheck.search.obligations.obligation import run_on_d, run_on_d_prime
+from aligncheck.search.relational import execution as module
 from aligncheck.search.relational import noise
-from aligncheck.search.relational import paths as module
+from aligncheck.search.relational.analysis import analyse, unrolled
+from aligncheck.search.relational.blocks import changed_in, is_visible
 from aligncheck.search.relational.labels import Apart, Drawn, Latest, Ledger, Length, RecordCount, RecordIs
-from aligncheck.search.relational.paths import (
-    Assumed,
-    Required,
-    TooManyPathsError,
-    Unroll,
-    analyse,
-    changed_in,
-    is_visible,
-    unrolled,
-)
+from aligncheck.search.relational.paths import Assumed, Required, TooManyPathsError
+from aligncheck.search.relational.state import Unroll
 from aligncheck.search.relational.terms import (
     ONE,
     TRUE,

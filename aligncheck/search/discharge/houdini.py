@@ -13,7 +13,8 @@ from aligncheck.search.discharge.algebra import canonical
 from aligncheck.search.discharge.smt import Answer, Smt
 from aligncheck.search.obligations.inductive import end_values, fixed_ones, premises
 from aligncheck.search.obligations.obligation import Invariants, known_at
-from aligncheck.search.relational.candidates import LIMIT, Pool
+from aligncheck.search.relational.candidate_costs import LIMIT
+from aligncheck.search.relational.candidates import Pool
 from aligncheck.search.relational.paths import Analysis, Path
 from aligncheck.search.relational.terms import TRUE, Term, substitute
 

@@ -44,9 +44,11 @@ from aligncheck.search.discharge.smt import Answer, Smt
 from aligncheck.search.discharge.values import near, value_of
 from aligncheck.search.obligations.calls import called_in
 from aligncheck.search.obligations.obligation import run_on_d
+from aligncheck.search.relational.analysis import unrolled
 from aligncheck.search.relational.calls import Called
-from aligncheck.search.relational.paths import Path, TooManyPathsError, Unroll, unrolled
+from aligncheck.search.relational.paths import Path, TooManyPathsError
 from aligncheck.search.relational.selection import UnsupportedError
+from aligncheck.search.relational.state import Unroll
 from aligncheck.search.relational.terms import FALSE, Sort, Term, Truth, const, eq, iff, sort_of
 from aligncheck.search.relational.theory import Ground, Grounding, Theory
 

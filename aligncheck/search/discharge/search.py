@@ -45,6 +45,7 @@ from aligncheck.search.obligations.obligation import (
     run_on_d,
     run_on_d_prime,
 )
+from aligncheck.search.relational.analysis import unrolled
 from aligncheck.search.relational.applied import Applied
 from aligncheck.search.relational.calls import Called
 from aligncheck.search.relational.labels import Copy, PublicFunction, RecordField
@@ -59,10 +60,9 @@ from aligncheck.search.relational.paths import (
     Required,
     Selected,
     TooManyPathsError,
-    Unroll,
-    unrolled,
 )
 from aligncheck.search.relational.selection import UnsupportedError, selection_of
+from aligncheck.search.relational.state import Unroll
 from aligncheck.search.relational.terms import (
     FALSE,
     App,

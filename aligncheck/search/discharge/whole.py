@@ -20,12 +20,14 @@ from aligncheck.search.obligations.density import conditions_of, factors_of, joi
 from aligncheck.search.obligations.inductive import inductive
 from aligncheck.search.obligations.obligation import Impossible, Invariants, Obligation, known_at
 from aligncheck.search.obligations.running import clauses_make_sense, loops_end
+from aligncheck.search.relational.analysis import analyse
 from aligncheck.search.relational.calls import Called
 from aligncheck.search.relational.density import Choice, Densities, Released
 from aligncheck.search.relational.evaluate import Evaluator
 from aligncheck.search.relational.hoist import hoisted
 from aligncheck.search.relational.labels import Ledger
-from aligncheck.search.relational.paths import Analysis, Cut, analyse, at_head
+from aligncheck.search.relational.paths import Analysis, Cut
+from aligncheck.search.relational.scopes import at_head
 from aligncheck.search.relational.terms import Kind, Sym, Term, atoms, order_key
 from aligncheck.search.relational.theory import Theory
 from aligncheck.search.relational.visible import with_first_record, with_later_records

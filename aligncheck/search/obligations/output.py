@@ -37,7 +37,7 @@ def same_arms_and_records(analysis: Analysis, invariants: Invariants, source: So
     be assumed, the later ones too: the alignment φ_ω is only ever applied to noise for which the run on D is
     complete. Loop exits and breaks are tests like all others, so the lengths agree as well (rule 8).
     Source: Lemma 1, condition iv; Definition 4 (local alignment). Breaks if a test could emit or draw without
-    being visible; `paths.is_visible` decides that.
+    being visible; `blocks.is_visible` decides that.
     """
     found: list[Obligation] = []
     for path in analysis.paths:

@@ -90,8 +90,8 @@ class Called:
     name: str
     use: Use
     number: Term
-    values: dict[str, Pair]
-    lists: dict[str, Listed]
+    values: Mapping[str, Pair]
+    lists: Mapping[str, Listed]
     spent: Pair
     statement: Invoke
 

@@ -1,0 +1,88 @@
+"""Arms that only assign: the run on D takes one, the run on D' its own, as a conditional term."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from aligncheck.language.internal import InternalError
+from aligncheck.search.relational.applied import Applied
+from aligncheck.search.relational.calls import Called
+from aligncheck.search.relational.labels import Key
+from aligncheck.search.relational.paths import (
+    Assumed,
+    Claimed,
+    Decision,
+    Drawing,
+    Emission,
+    Event,
+    Required,
+    Selected,
+)
+from aligncheck.search.relational.state import State
+from aligncheck.search.relational.terms import TRUE, Pair, Term, and_, implies, ite, not_
+
+
+def is_primed(event: Event) -> bool:
+    return isinstance(event, Required) and event.primed
+
+
+def applied(test: Pair, holds: bool, arm: State, other: State, case: Term = TRUE) -> list[Applied]:
+    """What is applied in the arms of a hidden `if` where the run on D takes one of them: that one, as it goes
+    there, and the other, which it does not enter while the run on D' may.
+
+    Any of the ways through the other arm will do: they differ in the run on D only.
+    """
+    found = [e.within(test, holds, case) for e in arm.events if isinstance(e, Applied)]
+    return found + [e.within(test, not holds, case) for e in other.events if isinstance(e, Applied)]
+
+
+def guarded(event: Event, condition: Term) -> Event:
+    """A requirement inside an arm holds only where that arm is taken."""
+    if not isinstance(event, Required):
+        raise InternalError("only requirements are guarded")
+    partial = replace(event.partial, condition=implies(condition, event.partial.condition))
+    return replace(event, partial=partial)
+
+
+def _own(arm: State, condition: Term) -> Iterator[Event]:
+    """What must be defined in an arm where the run on D takes it. Its tests are in `condition`, what it
+    applies in `_applied`, and that a call was made is known without it.
+    """
+    for event in arm.events:
+        match event:
+            case Required(primed=False):
+                yield guarded(event, condition)
+            case Required() | Decision() | Applied() | Assumed():
+                pass
+            case Drawing() | Called() | Selected() | Emission() | Claimed():
+                raise InternalError("a hidden arm does more than assign")
+
+
+def merged(
+    test: Pair,
+    taken: list[State],
+    passed: list[State],
+    right: dict[Key, Term],
+    state: State,
+    primed: list[Event],
+) -> State:
+    """All arms of the run on D in one state, as conditional terms; what must be defined is guarded."""
+
+    def decisions(arm: State) -> Term:
+        return and_(e.holds(False) for e in arm.events if isinstance(e, Decision))
+
+    cases = [(and_((test.left, decisions(arm))), arm) for arm in taken]
+    cases += [(and_((not_(test.left), decisions(arm))), arm) for arm in passed]
+    made: list[Event] = []
+    for place, (condition, arm) in enumerate(cases):
+        holds = place < len(taken)
+        made += applied(test, holds, arm, (passed if holds else taken)[0], condition)
+    env: dict[Key, Pair] = {}
+    for name, value in right.items():
+        left = cases[-1][1].env[name].left
+        for condition, arm in reversed(cases[:-1]):
+            left = ite(condition, arm.env[name].left, left)
+        env[name] = Pair(left, value)
+    own = [e for condition, arm in cases for e in _own(arm, condition)]
+    return State(state.origin, env, [*state.events, *own, *made, *primed], state.made)

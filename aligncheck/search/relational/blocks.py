@@ -1,0 +1,217 @@
+"""What an execution asks of a program's text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.nodes import (
+    Assign,
+    Break,
+    Choose,
+    Emit,
+    Expr,
+    For,
+    Gather,
+    If,
+    Index,
+    Invoke,
+    Logistic,
+    OutCount,
+    OutField,
+    OutIs,
+    OverQueries,
+    Pass,
+    Sample,
+    Stmt,
+    While,
+)
+from aligncheck.language.syntax.walk import (
+    align_expressions,
+    expressions_in,
+    names_in,
+    own_expressions,
+    parts_of,
+    statements_in,
+    subexpressions,
+    with_part,
+)
+from aligncheck.search.relational.labels import Key, Ledger, Omega, RecordCount, RecordField, RecordIs
+
+
+def read_later(mechanism: nodes.Mechanism) -> frozenset[str]:
+    """The indexed noise that some place may read after the round that draws it; the rest need not be carried
+    from round to round.
+
+    A place reads it in its own round if it stands behind the drawing, in the same block or in an arm of an
+    `if` there, and gives the index as the drawing does.
+    """
+    later: set[str] = set()
+    complete: set[str] = set()
+
+    def visit(body: tuple[Stmt, ...], drawn: set[tuple[str, Expr | None]]) -> None:
+        """Statements in their order; `drawn` are the draws that this round has made by then on every way."""
+        for stmt in body:
+            read = {
+                (e.base, e.index)
+                for top in own_expressions(stmt)
+                for e in subexpressions(top)
+                if isinstance(e, Index)
+            }
+            later.update(base for base, _ in read - drawn if base not in complete)
+            match stmt:
+                case Sample(name=name, index=index):
+                    drawn.add((name, index))
+                case Assign(name=name):
+                    moved = {d for d in drawn if d[1] is not None and name in names_in(d[1])}
+                    drawn -= moved
+                case If(branches=branches, otherwise=otherwise):
+                    for arm in (*(b.body for b in branches), otherwise):
+                        visit(arm, set(drawn))
+                    changed, _, _ = changed_in((stmt,))
+                    drawn -= {d for d in drawn if d[1] is not None and changed & names_in(d[1])}
+                case For(body=inner) | While(body=inner):
+                    visit(inner, set())
+                    complete.update(_drawn_in_every_round(stmt))
+                    changed, _, _ = changed_in((stmt,))
+                    drawn -= {d for d in drawn if d[1] is not None and changed & names_in(d[1])}
+                case Invoke() | Choose() | Logistic() | Emit() | Break() | Pass():
+                    pass
+
+    visit(mechanism.body, set())
+    for expr in align_expressions(mechanism.align):
+        later.update(e.base for e in subexpressions(expr) if isinstance(e, Index) and e.base not in complete)
+    return frozenset(later)
+
+
+def _drawn_in_every_round(loop: For | While) -> set[str]:
+    """What a loop that no `break` leaves draws in each round at its own index."""
+    if not isinstance(loop, For) or any(isinstance(s, Break) for s in _of_one_loop(loop.body)):
+        return set()
+    at = [s for s in loop.body if isinstance(s, Sample) and isinstance(s.index, nodes.Name)]
+    return {s.name for s in at if s.index == nodes.Name(loop.index or "")}
+
+
+def _of_one_loop(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, If):
+            for branch in stmt.branches:
+                yield from _of_one_loop(branch.body)
+            yield from _of_one_loop(stmt.otherwise)
+
+
+def is_visible(body: Iterable[Stmt]) -> bool:
+    """Whether a block does more than assign."""
+    return any(
+        isinstance(s, Emit | Sample | Invoke | Break | For | While) for s in statements_in(tuple(body))
+    )
+
+
+def changed_in(body: tuple[Stmt, ...]) -> tuple[frozenset[str], frozenset[str], bool]:
+    """Variables assigned, noise drawn, and whether a record is emitted, in a block."""
+    assigned: set[str] = set()
+    drawn: set[str] = set()
+    emits = False
+    for stmt in statements_in(body):
+        match stmt:
+            case Assign(name=name):
+                assigned.add(name)
+            case Sample(name=name):
+                drawn.add(name)
+            case For(index=index, over=over):
+                assigned |= {index} if index else set()
+                assigned |= {over.item} if isinstance(over, OverQueries) else set()
+            case Emit():
+                emits = True
+            case Invoke() | Choose() | Logistic() | If() | While() | Break() | Pass():
+                pass
+    return frozenset(assigned), frozenset(drawn), emits
+
+
+def branched(stmt: Assign) -> If | None:
+    """`x = f(a if c else b)` as `if c: x = f(a) else: x = f(b)`, so that both ways of writing it are proved
+    alike.
+    """
+    found = next((e for e in _always_evaluated(stmt.value) if isinstance(e, nodes.Conditional)), None)
+    if found is None:
+        return None
+    arms = [replace(stmt, value=with_part(stmt.value, found, part)) for part in (found.then, found.otherwise)]
+    return If((nodes.Branch(found.test, (arms[0],), span=found.span),), (arms[1],), span=stmt.span)
+
+
+def _always_evaluated(expr: Expr) -> Iterator[Expr]:
+    """The expression and what is evaluated below it whenever it is; not the bodies of sets, which speak of
+    their own index.
+    """
+    yield expr
+    for part in _evaluated_with(expr):
+        yield from _always_evaluated(part)
+
+
+def _evaluated_with(expr: Expr) -> tuple[Expr, ...]:
+    match expr:
+        case Gather():
+            return ()
+        case nodes.Conditional(test=test):
+            return (test,)
+        case nodes.Logic(args=args):
+            return args[:1]
+        case (
+            nodes.Number()
+            | nodes.Boolean()
+            | nodes.Name()
+            | Index()
+            | nodes.Call()
+            | nodes.Unary()
+            | nodes.Binary()
+            | nodes.Compare()
+            | OutIs()
+            | OutField()
+            | OutCount()
+            | nodes.Member()
+        ):
+            return tuple(parts_of(expr))
+
+
+def index_of(stmt: For | While) -> Key:
+    return stmt.index if isinstance(stmt, For) and stmt.index is not None else Ledger.ROUND
+
+
+def omega_of(mechanism: nodes.Mechanism) -> set[Omega]:
+    """The parts of the output that the alignment mentions."""
+    found: set[Omega] = set()
+    for expr in expressions_in(mechanism):
+        match expr:
+            case OutIs(of=of) | OutField(of=of) | OutCount(of=of) if of != "out":
+                pass
+            case OutIs(tag=tag):
+                found.add(RecordIs(tag))
+            case OutField(field=name):
+                found.add(RecordField(name))
+                found |= {RecordIs(tag) for tag in tags_with(mechanism, name)}
+            case OutCount(tag=tag):
+                found.add(RecordCount(tag))
+            case (
+                nodes.Number()
+                | nodes.Boolean()
+                | nodes.Name()
+                | Index()
+                | nodes.Call()
+                | nodes.Unary()
+                | nodes.Binary()
+                | nodes.Compare()
+                | nodes.Logic()
+                | nodes.Conditional()
+                | Gather()
+                | nodes.Member()
+            ):
+                pass
+    return found | ({RecordCount(None)} if found else set())
+
+
+def tags_with(mechanism: nodes.Mechanism, field_name: str) -> list[str]:
+    """The tags whose records have a field of this name."""
+    emits = [s for s in statements_in(mechanism.body) if isinstance(s, Emit)]
+    return sorted({e.tag for e in emits if any(f.name == field_name for f in e.fields)})

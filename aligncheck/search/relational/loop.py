@@ -1,0 +1,290 @@
+"""What the paths into one loop head, around it and out of it do. Nothing here is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from aligncheck.language.syntax.nodes import Expr, If, Index, Name, Queries, Sample, While
+from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
+from aligncheck.search.relational.evaluate import Evaluator
+from aligncheck.search.relational.labels import Apart, Key, Last, Latest, Ledger
+from aligncheck.search.relational.paths import Analysis, Cut, Drawing, Path
+from aligncheck.search.relational.scopes import ProgramScope
+from aligncheck.search.relational.simplify import (
+    OF_NOISE,
+    decided,
+    distinct,
+    mentions_generic,
+    noisy,
+    parts_of,
+    simplified,
+)
+from aligncheck.search.relational.terms import (
+    ONE,
+    ZERO,
+    App,
+    Cmp,
+    Const,
+    Kind,
+    Not,
+    Pair,
+    Sort,
+    Sym,
+    Term,
+    Truth,
+    atoms,
+    div,
+    fn,
+    not_,
+    scaled,
+    sort_of,
+    sub,
+    substitute,
+    subterms,
+)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One loop head, with the paths of the whole program."""
+
+    analysis: Analysis
+    cut: Cut
+
+    @cached_property
+    def entries(self) -> list[Path]:
+        return [p for p in self.analysis.paths if p.target == self.cut.number and not self._inside(p)]
+
+    @cached_property
+    def rounds(self) -> list[Path]:
+        return [p for p in self.analysis.paths if p.target == self.cut.number and self._inside(p)]
+
+    def _inside(self, path: Path) -> bool:
+        return self.analysis.within(path.origin, self.cut)
+
+    @cached_property
+    def changing(self) -> frozenset[Term]:
+        found: set[Term] = set()
+        for pair in self.cut.fresh.values():
+            found.update(atoms((pair.left, pair.right)))
+        return frozenset(found)
+
+    def stable(self, term: Term) -> bool:
+        """Whether a term speaks only of symbols that the loop does not change."""
+        return not any(a in self.changing for a in atoms((term,)))
+
+    def start(self, name: Key) -> Pair | None:
+        """The value at every entry, where there is but one."""
+        values = {p.env[name] for p in self.entries if name in p.env}
+        return next(iter(values)) if len(values) == 1 else None
+
+    def numbers(self) -> list[tuple[Key, Sym]]:
+        """The numeric variables that the loop changes, by name, with their symbols on D."""
+        return [
+            (name, pair.left)
+            for name, pair in self.cut.fresh.items()
+            if isinstance(pair.left, Sym) and pair.left.sort is not Sort.BOOL and name != Ledger.COST
+        ]
+
+    @cached_property
+    def steps(self) -> dict[Key, list[Term]]:
+        """How much each numeric variable grows in each round."""
+        return {name: [sub(p.env[name].left, symbol) for p in self.rounds] for name, symbol in self.numbers()}
+
+    @cached_property
+    def clocks(self) -> list[Term]:
+        """Integer symbols at this loop head: loop indices and counters (the number of records only if no
+        other is the same).
+        """
+        return [
+            s
+            for n, s in self.numbers()
+            if s.sort is Sort.INT
+            and not isinstance(n, Latest | Last)
+            and not (n == Ledger.RECORDS and self.record_clocks)
+        ]
+
+    @cached_property
+    def walks(self) -> list[tuple[str, Term]]:
+        """(q, t): the answers of q are visited at index t, a symbol of this loop head."""
+        found: list[tuple[str, Term]] = []
+        for path in (*self.rounds, *self.leaving):
+            for atom in atoms(terms_of(path)):
+                if isinstance(atom, App) and isinstance(atom.label, Apart) and atom.args[0] in self.clocks:
+                    found.append((atom.label.query, atom.args[0]))
+        return list(dict.fromkeys(found))
+
+    @cached_property
+    def leaving(self) -> list[Path]:
+        return [p for p in self.analysis.paths if p.origin == self.cut.number and p.target != self.cut.number]
+
+    def groups(self) -> list[tuple[Queries, str, Term]]:
+        inputs = self.analysis.theory.inputs
+        return [(inputs[q], q, t) for q, t in self.walks if isinstance(inputs[q], Queries)]  # type: ignore[misc]
+
+    @cached_property
+    def bounds(self) -> list[Term]:
+        """Public numbers that may bound a distance."""
+        theory = self.analysis.theory
+        found = [s for s in theory.sizes if not mentions_generic(s)]
+        paid = [
+            div(theory.claim, d.left.inverse_alpha)
+            for p in self.analysis.paths
+            for d in p.drawings()
+            if d.lines
+        ]
+        paid = [b for b in distinct(paid) if self.stable(b) and not noisy(b)][:4]
+        steps = [s for steps in self.steps.values() for s in steps if isinstance(s, Const) and s != ZERO]
+        own = [fn("abs", s) for s in steps if self.private()]
+        return distinct([*found, *(scaled(s, 2) for s in found), *paid, *own[:2]])
+
+    def private(self) -> list[tuple[Key, Term]]:
+        """Numeric variables with a distance of their own."""
+        return [
+            (name, pair.distance)
+            for name, pair in self.cut.fresh.items()
+            if sort_of(pair.left) is not Sort.BOOL and pair.left != pair.right
+        ]
+
+    @cached_property
+    def named_rounds(self) -> list[Term]:
+        """The indices with which an alignment's guard compares the loop's own."""
+        at = self.cut.counter
+        return distinct(
+            side
+            for p in self.rounds
+            for d in p.drawings()
+            for t in subterms((d.shift,))
+            if isinstance(t, Cmp) and t.op == "==" and at in (t.left, t.right)
+            for side in (t.left, t.right)
+            if side != at and self.stable(side) and not noisy(side)
+        )[:2]
+
+    @cached_property
+    def index_holders(self) -> list[Term]:
+        """Variables that some round sets to the loop's index."""
+        return [
+            s for name, s in self.numbers() if any(p.env[name].left == self.cut.counter for p in self.rounds)
+        ]
+
+    def growth(self, path: Path) -> list[Term | None]:
+        place = self.rounds.index(path)
+        steps = [self.steps[name][place] for name, _ in self.numbers()]
+        return [s if self.stable(s) and not noisy(s) else None for s in steps]
+
+    @cached_property
+    def guards(self) -> list[Term]:
+        """The program's tests, and those of the alignment's guards that can be said here, at this loop
+        head.
+        """
+        found: list[Term] = []
+        for expr in self._spoken_tests():
+            try:
+                test = Evaluator(ProgramScope(self.analysis.theory, self.cut.env, False)).term(expr)
+            except KeyError:
+                continue
+            if isinstance(test, Truth) or any(self.is_noise(a) for a in atoms((test,))):
+                continue
+            for part in (test, *parts_of(test)):
+                found += [part, not_(part)]
+        return distinct(found)[:24]
+
+    def is_noise(self, atom: Sym | App) -> bool:
+        """Whether noise enters a symbol, other than by what the loop head keeps."""
+        if isinstance(atom, Sym) and atom.kind is Kind.EXTREMUM:
+            return self.analysis.theory.registry.is_noisy(atom)
+        return atom.kind in OF_NOISE
+
+    def _spoken_tests(self) -> Iterable[Expr]:
+        noise = {s.name for s in statements_in(self.analysis.theory.mechanism.body) if isinstance(s, Sample)}
+        known = {*self.cut.env, *self.analysis.theory.inputs}
+        for stmt in statements_in(self.analysis.theory.mechanism.body):
+            tests = [b.test for b in stmt.branches] if isinstance(stmt, If) else []
+            if isinstance(stmt, While):
+                tests = [stmt.test]
+            for test in tests:
+                names = names_in(test)
+                if names <= known and not names & noise and not indexes(test):
+                    yield test
+
+    @cached_property
+    def limit_tests(self) -> list[Cmp]:
+        """The parts of tests that hold a variable below a number that the loop does not change."""
+        counters = {symbol for _, symbol in self.numbers()}
+        parts = distinct(
+            part for p in self.rounds for d in p.decisions() for part in (d.test.left, *parts_of(d.test.left))
+        )
+        return [
+            part
+            for part in parts
+            if isinstance(part, Cmp) and part.op in ("<", "<=")
+            if part.left in counters and self.stable(part.right) and not noisy(part.right)
+        ]
+
+    @cached_property
+    def flag_guards(self) -> list[Term]:
+        """Tests of truth variables: what holds only until a flag changes."""
+        return [
+            g for g in self.guards if isinstance(g, Sym) or (isinstance(g, Not) and isinstance(g.arg, Sym))
+        ]
+
+    @cached_property
+    def record_clocks(self) -> list[Term]:
+        """Symbols that always equal the number of records so far: `out[i]` then speaks of this round's
+        record.
+        """
+        if Ledger.RECORDS not in self.cut.fresh:
+            return []
+        start, steps = self.start(Ledger.RECORDS), self.steps[Ledger.RECORDS]
+        return [
+            symbol
+            for name, symbol in self.numbers()
+            if name != Ledger.RECORDS
+            and self.start(name) == start
+            and self._grows_alike(self.steps[name], steps)
+        ]
+
+    def _grows_alike(self, steps: list[Term], records: list[Term]) -> bool:
+        """Whether a variable grows by 1 in every round that emits one record."""
+        return all(s == ONE for s, r in zip(steps, records, strict=True) if r == ONE) and ONE in records
+
+    def truths(self, path: Path) -> dict[Term, Term]:
+        """What a path decides about ω and its tests, also said with the loop's own index."""
+        known = self._truths_of.get(id(path))
+        if known is None:
+            known = decided(path)
+            out = self.cut.fresh.get(Ledger.RECORDS)
+            if out is not None:
+                for clock in self.record_clocks:
+                    known |= {substitute(t, {out.left: clock}): v for t, v in known.items()}
+            self._truths_of[id(path)] = known
+        return known
+
+    @cached_property
+    def _truths_of(self) -> dict[int, dict[Term, Term]]:
+        """By path, each of which the analysis keeps alive."""
+        return {}
+
+    def resolved(self, shift: Term, path: Path) -> Term:
+        """A shift with the tests decided that its path decides."""
+        truths = self.truths(path)
+        return simplified(substitute(simplified(substitute(shift, truths)), truths))
+
+
+def terms_of(path: Path) -> list[Term]:
+    found: list[Term] = []
+    for event in path.events:
+        if isinstance(event, Drawing):
+            found.append(event.shift)
+    for decision in path.decisions():
+        found.append(decision.test.right)
+    for emission in path.emissions():
+        found += [pair.right for _, pair, _ in emission.fields]
+    found += [pair.right for pair in path.env.values()]
+    return found
+
+
+def indexes(expr: Expr) -> bool:
+    return any(isinstance(e, Index) or (isinstance(e, Name) and e.primed) for e in subexpressions(expr))

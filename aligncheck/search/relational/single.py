@@ -1,0 +1,294 @@
+"""Statements that neither branch nor loop, in both runs of one path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TypeVar
+
+from aligncheck.language.internal import InternalError
+from aligncheck.language.source import Span
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.contract import contract_of
+from aligncheck.language.syntax.nodes import Emit, Expr, Gather, Indices, Invoke, Sample
+from aligncheck.language.syntax.walk import align_expressions, names_in, shifts_in
+from aligncheck.search.relational import noise
+from aligncheck.search.relational.alignment import shift_of
+from aligncheck.search.relational.applied import applied_in
+from aligncheck.search.relational.calls import Called, GivenScope, Listed, made, shifted, size_between
+from aligncheck.search.relational.evaluate import Evaluator, Partial
+from aligncheck.search.relational.labels import (
+    Calls,
+    Cell,
+    Counted,
+    Given,
+    Last,
+    Latest,
+    Ledger,
+    Omega,
+    RecordCount,
+    RecordField,
+    RecordIs,
+    text_of,
+)
+from aligncheck.search.relational.paths import Assumed, Drawing, Emission, Required, Selected
+from aligncheck.search.relational.scopes import DrawScope, ProgramScope
+from aligncheck.search.relational.selection import (
+    Gathered,
+    chosen,
+    concrete_count,
+    concrete_extremum,
+    concrete_facts,
+    concrete_ranks,
+    extremum,
+    size_of,
+)
+from aligncheck.search.relational.settled import Entry
+from aligncheck.search.relational.state import State
+from aligncheck.search.relational.terms import (
+    ONE,
+    TRUE,
+    ZERO,
+    App,
+    Kind,
+    Pair,
+    Sort,
+    Sym,
+    Term,
+    add,
+    const,
+    eq,
+    fn,
+    iff,
+    implies,
+    le,
+    lt,
+    mul,
+    not_,
+    same,
+    sort_of,
+    substitute,
+)
+from aligncheck.search.relational.theory import Theory, count_of
+
+T = TypeVar("T")
+
+
+ENOUGH = "there are enough indices to choose from"
+
+
+@dataclass(frozen=True)
+class Single:
+    """`omega` are the parts of the output of which the alignment speaks; `remembered` the noise that is read
+    after the round that draws it.
+    """
+
+    theory: Theory
+    omega: frozenset[Omega]
+    remembered: frozenset[str]
+
+    @property
+    def mechanism(self) -> nodes.Mechanism:
+        return self.theory.mechanism
+
+    def pair(self, expr: Expr, state: State) -> Pair:
+        """The value in both runs; what must be defined becomes an event."""
+        pair = Pair(*self._in_both(lambda evaluator: evaluator.term(expr), state))
+        state.events += self._made((expr,), state)
+        return pair
+
+    def _in_both(self, meaning: Callable[[Evaluator], T], state: State) -> tuple[T, T]:
+        """What an expression of the program means in either run. What must be defined, and what public
+        functions are given, become events.
+        """
+        on_d, on_d_prime = (Evaluator(ProgramScope(self.theory, state.env, side)) for side in (False, True))
+        found = meaning(on_d), meaning(on_d_prime)
+        state.events += [Required(p, False) for p in on_d.partial]
+        state.events += [Required(p, True) for p in on_d_prime.partial]
+        state.events += applied_in(on_d, on_d_prime)
+        return found
+
+    def _made(self, exprs: Iterable[Expr], state: State) -> list[Assumed]:
+        """That the calls have been made of which expressions speak: a static check has seen to it."""
+        names = {n for expr in exprs for n in names_in(expr)} & self.theory.calls.keys()
+        return [Assumed(made(n, state.env[Calls(n)].left)) for n in sorted(names)]
+
+    def sample(self, stmt: Sample, state: State) -> None:
+        index = None if stmt.index is None else self.pair(stmt.index, state)
+        args = tuple(self.pair(a, state) for a in stmt.args)
+        left = noise.draw(
+            stmt.family, stmt.name, None if index is None else index.left, tuple(a.left for a in args)
+        )
+        right = noise.draw(
+            stmt.family, stmt.name, None if index is None else index.right, tuple(a.right for a in args)
+        )
+        position = ZERO if index is None else index.left
+        at = None if index is None else index.left
+        own = DrawScope.at(self.theory, state.env, stmt.name, at, left.value)
+        moving = [item for item in self.mechanism.align if stmt.name in {s.name for s in shifts_in((item,))}]
+        state.events += self._made(align_expressions(tuple(moving)), state)
+        shift, lines, partial = shift_of(self.mechanism.align, stmt.name, position, own, self.theory)
+        state.events += [Required(p, True) for p in partial]
+        before = state.env[Latest(stmt.name)].left
+        fixed = state.made
+        state.events.append(
+            Drawing(stmt.name, stmt.family, index, args, left, right, shift, before, fixed, stmt.span, lines)
+        )
+        state.made = fixed.then(Entry(left.symbol, stmt.name))
+        drawn = Pair(left.value, add(left.value, shift))
+        if index is None:
+            state.env[stmt.name] = drawn
+        else:
+            state.env[Cell(stmt.name, index.left, False)] = drawn
+            state.env[Cell(stmt.name, index.right, True)] = drawn
+        state.env[Latest(stmt.name)] = same(position)
+        if stmt.name in self.remembered:
+            state.env[Last(stmt.name)] = drawn
+        spent = mul(fn("abs", shift), left.inverse_alpha)
+        state.env[Ledger.COST] = same(add(state.env[Ledger.COST].left, spent))
+
+    def invoke(self, stmt: Invoke, state: State) -> None:
+        """A call spends the callee's claim; what it releases is the same in both runs."""
+        use = next(u for u in self.mechanism.uses if u.name == stmt.mechanism)
+        contract = contract_of(use)
+        declared = {
+            name: item
+            for item in contract.mechanism.inputs
+            for name in (item.names if isinstance(item, nodes.Queries) else (item.name,))
+        }
+        values: dict[str, Pair] = {}
+        lists: dict[str, Listed] = {}
+        for argument in stmt.arguments:
+            item = declared[argument.name]
+            if isinstance(item, nodes.PublicVector) or (isinstance(item, nodes.Queries) and item.vector):
+                lists[argument.name] = self._listed(argument.value, state)
+                state.env[Given(stmt.name, argument.name)] = lists[argument.name].length
+            else:
+                values[argument.name] = self.pair(argument.value, state)
+                if not isinstance(item, nodes.Queries):
+                    state.env[Given(stmt.name, argument.name)] = values[argument.name]
+        claims: list[Term] = []
+        for primed in (False, True):
+            evaluator = Evaluator(GivenScope(values, lists, None, primed))
+            claims.append(evaluator.term(contract.claim))
+            partial = [replace(p, span=stmt.span) for p in evaluator.partial]
+            state.events += [Required(p, primed) for p in partial]
+        number = add(state.env[Calls(stmt.name)].left, ONE)
+        spent = Pair(claims[0], claims[1])
+        state.events.append(
+            Called(stmt.name, use, number, MappingProxyType(values), MappingProxyType(lists), spent, stmt)
+        )
+        state.env[Calls(stmt.name)] = same(number)
+        state.events.append(Assumed(made(stmt.name, number)))
+        state.made = state.made.then(Entry(made(stmt.name, number), stmt.name))
+        state.env[Ledger.COST] = same(add(state.env[Ledger.COST].left, spent.left))
+
+    def _listed(self, value: Expr, state: State) -> Listed:
+        """A list that a call is given: one of the inputs, or an expression for each index."""
+        binder = Sym("entry", Sort.INT, Kind.GHOST)
+        if isinstance(value, nodes.Name):
+            length = same(self.theory.length(value.ident))
+            sides = [self.theory.entry(value.ident, binder, primed) for primed in (False, True)]
+            return Listed(length, binder, Pair(sides[0], sides[1]))
+        if not isinstance(value, Gather):
+            raise InternalError("a list that no set gives")
+
+        def entries(evaluator: Evaluator) -> tuple[Term, Term]:
+            meaning = evaluator.gathered(value)
+            if not isinstance(value.over, Indices):
+                ends = le(meaning.low, meaning.high)
+                evaluator.partial.append(Partial(ends, value.span, "the range does not end early"))
+            body = substitute(meaning.body, {meaning.binder: binder})
+            return size_between(meaning.low, meaning.high), shifted(meaning.low, binder, body)
+
+        (length_on_d, entry_on_d), (other_length, other_entry) = self._in_both(entries, state)
+        return Listed(Pair(length_on_d, other_length), binder, Pair(entry_on_d, other_entry))
+
+    def gather(self, name: str, expr: Gather, state: State) -> list[State]:
+        """A maximum or a selection that has a name: in both runs, with what must be defined."""
+
+        def meant(evaluator: Evaluator) -> Gathered:
+            meaning = self.theory.with_candidates(evaluator.gathered(expr))
+            if meaning.enough() != TRUE:
+                evaluator.partial.append(Partial(meaning.enough(), expr.span, ENOUGH))
+            return meaning
+
+        sides = self._in_both(meant, state)
+        if expr.function in ("max", "min"):
+            self._extremum(name, sides[0], sides[1], state)
+        elif self.theory.is_concrete:
+            return self._select_concretely(name, sides[0], sides[1], expr.span, state)
+        else:
+            self._select(name, sides[0], sides[1], expr.span, state)
+        return [state]
+
+    def _extremum(self, name: str, left: Gathered, right: Gathered, state: State) -> None:
+        symbols = [extremum(name, primed) for primed in (False, True)]
+        for symbol, meaning in zip(symbols, (left, right), strict=True):
+            if self.theory.is_concrete:
+                value, some = concrete_extremum(meaning)
+                state.events.append(Assumed(implies(some, eq(symbol, value))))
+            else:
+                self.theory.registry.define_extremum(symbol, meaning)
+        state.env[name] = Pair(symbols[0], symbols[1])
+        state.made = state.made.then(*(Entry(symbol) for symbol in symbols))
+
+    def _select(self, name: str, left: Gathered, right: Gathered, span: Span, state: State) -> None:
+        """Both runs select alike (an obligation), so that what is selected becomes a part of ω."""
+        self.theory.registry.define_selection(name, left)
+        state.events.append(Selected(name, left, right, span))
+        state.env[name] = same(chosen(name) if left.count is None else size_of(name))
+
+    def _select_concretely(
+        self, name: str, left: Gathered, right: Gathered, span: Span, state: State
+    ) -> list[State]:
+        """The same in a concrete run; it forks over how many indices D selects, if that is open."""
+        count = concrete_count(left)
+        ones, _ = concrete_ranks(left, count)
+        others, _ = concrete_ranks(right, count)
+        picks = tuple(Pair(a, b) for a, b in zip(ones, others, strict=True))
+        sizes = range(count + 1) if left.partial else (count,)
+        done: list[State] = []
+        for size in sizes:
+            each = state.fork() if left.partial else state
+            each.events += [Assumed(f) for f in concrete_facts(name, left, ones, size)]
+            each.events.append(Selected(name, left, right, span, picks))
+            each.env[name] = same(chosen(name) if left.count is None else const(size))
+            done.append(each)
+        return done
+
+    def emit(self, stmt: Emit, state: State) -> None:
+        position = state.env[Ledger.RECORDS].left
+        fields = tuple((f.name, self.pair(f.value, state), f.span) for f in stmt.fields)
+        state.events.append(Emission(position, stmt.tag, fields, stmt.span))
+        state.events += [Assumed(f) for f in self._record_facts(stmt.tag, fields, position)]
+        state.env[Ledger.RECORDS] = same(add(position, ONE))
+        counted = Counted(stmt.tag)
+        if counted in state.env:
+            state.env[counted] = same(add(state.env[counted].left, ONE))
+
+    def _record_facts(
+        self, tag: str, fields: tuple[tuple[str, Pair, Span], ...], position: Term
+    ) -> list[Term]:
+        """ω is what the run on D emits: record number `position` has this tag and these numbers."""
+        facts: list[Term] = []
+        for label in sorted(self.omega, key=text_of):
+            match label:
+                case RecordIs(other):
+                    here = App(label, (position,), Sort.BOOL, Kind.OMEGA)
+                    facts.append(here if other == tag else not_(here))
+                case RecordField(own):
+                    facts += [_field_fact(label, position, p.left) for name, p, _ in fields if name == own]
+                case RecordCount():
+                    pass
+        if RecordCount(None) in self.omega:
+            facts.append(lt(position, count_of(None)))
+        return facts
+
+
+def _field_fact(label: RecordField, position: Term, value: Term) -> Term:
+    sort = sort_of(value)
+    if sort is Sort.BOOL:
+        return iff(App(label, (position,), Sort.BOOL, Kind.OMEGA), value)
+    return eq(App(label, (position,), Sort.REAL, Kind.OMEGA), value)
