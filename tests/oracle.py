@@ -59,7 +59,7 @@ class TapeEnded(Exception):  # noqa: N818 - not an error of the program
 def supported(site: DrawSite, raw: int) -> Number:
     """A value in the support of the draw's distribution, dyadic where the step is."""
     match site.family:
-        case nodes.Family.LAPLACE:
+        case nodes.Family.LAPLACE | nodes.Family.CAUCHY:
             return Fraction(raw, 4)
         case nodes.Family.EXPONENTIAL:
             return Fraction(abs(raw), 4)

@@ -59,6 +59,8 @@ def noise_from(chance: random.Random) -> NoiseSource:
         match site.family:
             case nodes.Family.LAPLACE:
                 return Fraction(chance.expovariate(1 / scale) * chance.choice((-1, 1)))
+            case nodes.Family.CAUCHY:
+                return Fraction(scale * math.tan(math.pi * (chance.random() - 0.5)))
             case nodes.Family.EXPONENTIAL:
                 return Fraction(chance.expovariate(1 / scale))
             case nodes.Family.GEOMETRIC:

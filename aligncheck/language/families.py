@@ -41,7 +41,7 @@ class Row:
 
     Attributes:
         word: its name as the language prints it.
-        long: another name that it may be written with.
+        also: other names that it may be written with.
         slope: what its first argument says.
         lattice: where its values lie.
         one_sided: it is never negative.
@@ -54,7 +54,7 @@ class Row:
     """
 
     word: str
-    long: str
+    also: tuple[str, ...]
     slope: Slope
     lattice: Lattice
     one_sided: bool
@@ -69,22 +69,40 @@ class Family(Enum):
 
     _value_: str
 
-    LAPLACE = Row("Lap", "Laplace", Slope.SCALE, Lattice.NONE, False, "", "laplace", "DLap")
+    LAPLACE = Row("Lap", ("Laplace",), Slope.SCALE, Lattice.NONE, False, "", "laplace", "DLap")
     """f(x) = exp(-|x|/s)/(2s), and |y| - |x| <= |x - y|."""
 
-    EXPONENTIAL = Row("Exp", "Exponential", Slope.SCALE, Lattice.NONE, True, "+", "exponential", "DExp")
+    EXPONENTIAL = Row("Exp", ("Exponential",), Slope.SCALE, Lattice.NONE, True, "+", "exponential", "DExp")
     """f(x) = exp(-x/s)/s on x >= 0."""
 
-    GEOMETRIC = Row("Geo", "Geometric", Slope.CHANCE, Lattice.WHOLE, True, "%", "geometric")
+    CAUCHY = Row(
+        "Cauchy",
+        (),
+        Slope.SCALE,
+        Lattice.NONE,
+        False,
+        "~",
+        "cauchy",
+        tail=lambda x: 1 / 2 - x.atan() / x.pi(),
+    )
+    """f(x) = 1/(π s (1 + (x/s)^2)).
+
+    Its slope: ln f(x)/f(y) = h(y) - h(x) with h(x) = ln(1 + (x/s)^2), whose derivative is (1/s) 2t/(1 + t^2)
+    at t = x/s. From (1 - |t|)^2 >= 0 follows |2t| <= 1 + t^2: the derivative is at most 1/s in size (and as
+    large at x = s and x = -s), so that |h(y) - h(x)| <= |x - y|/s. P(X > x) = 1/2 - arctan(x/s)/π, which
+    rises with s where x >= 0.
+    """
+
+    GEOMETRIC = Row("Geo", ("Geometric",), Slope.CHANCE, Lattice.WHOLE, True, "%", "geometric")
     """Failures before the first success: f(x) = (1-p)^x p on x = 0, 1, 2, … (dissertation, section 5.4.2)."""
 
     DISCRETE_LAPLACE = Row(
-        "DLap", "DiscreteLaplace", Slope.SCALE, Lattice.STEP, False, "#", "discrete_laplace"
+        "DLap", ("DiscreteLaplace",), Slope.SCALE, Lattice.STEP, False, "#", "discrete_laplace"
     )
     """f(x) proportional to exp(-|x|/s) on the multiples of the step (VLDB paper, Theorem 2)."""
 
     DISCRETE_EXPONENTIAL = Row(
-        "DExp", "DiscreteExponential", Slope.SCALE, Lattice.STEP, True, "+#", "discrete_exponential"
+        "DExp", ("DiscreteExponential",), Slope.SCALE, Lattice.STEP, True, "+#", "discrete_exponential"
     )
     """f(x) proportional to exp(-x/s) on the multiples of the step from 0 on."""
 
@@ -134,5 +152,5 @@ class Family(Enum):
         return next((each for each in Family if each.row.twin == self.value), None)
 
 
-SPELLINGS = {name: family for family in Family for name in (family.value, family.row.long)}
+SPELLINGS = {name: family for family in Family for name in (family.value, *family.row.also)}
 """Family names as they may be written."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, overload
 
+from aligncheck.runtime import cauchy
 from aligncheck.runtime.bits import Bits, SystemBits, below
 from aligncheck.runtime.decimals import as_read, step_below
 from aligncheck.runtime.errors import NumericError
@@ -219,11 +220,17 @@ class LatticeNoise(_ExactNoise):
     def exponential(self, scale: Real) -> Real:
         return self.discrete_exponential(scale, self.gamma)
 
+    def cauchy(self, scale: Real) -> Real:
+        raise NumericError("Cauchy noise has no discrete form")
+
     def laplaces(self, scale: Real, count: int) -> Sequence[Real]:
         return self.discrete_laplaces(scale, self.gamma, count)
 
     def exponentials(self, scale: Real, count: int) -> Sequence[Real]:
         return self.discrete_exponentials(scale, self.gamma, count)
+
+    def cauchys(self, scale: Real, count: int) -> Sequence[Real]:
+        raise NumericError("Cauchy noise has no discrete form")
 
 
 class RefinedNoise(_ExactNoise):
@@ -263,6 +270,12 @@ class RefinedNoise(_ExactNoise):
             scaled.one_sided.next(self._bits), self.gamma, {(Rests(scaled.below, self._bits), 0): 1}
         )
 
+    def cauchy(self, scale: Real) -> Any:
+        whole, first = cauchy.draw(self._bits)
+        unit = 1 / short_rate(1 / rational(scale, "a noise scale"))
+        drawn = RefinedNumber(whole, unit, {(cauchy.UniformRests({0: first}, self._bits), 0): 1})
+        return -drawn if below(2, self._bits) else drawn
+
     def laplaces(self, scale: Real, count: int) -> Sequence[Any]:
         from aligncheck.runtime.digits import draws, signs
         from aligncheck.runtime.vectors import ExactVector
@@ -280,6 +293,9 @@ class RefinedNoise(_ExactNoise):
         scaled = self._scaled(scale, self.gamma)
         steps = draws(scaled.steps, count, self._bits)
         return ExactVector(steps, self.gamma, {(Rests(scaled.below, self._bits), None): 1})
+
+    def cauchys(self, scale: Real, count: int) -> Sequence[Any]:
+        return [self.cauchy(scale) for _ in range(count)]
 
 
 class _CalledNoise(RefinedNoise):

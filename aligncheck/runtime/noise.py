@@ -54,6 +54,9 @@ class Noise(Protocol):
     def exponential(self, scale: Real) -> Real:
         """Density exp(-x/scale) / scale on x >= 0."""
 
+    def cauchy(self, scale: Real) -> Real:
+        """Density proportional to 1 / (1 + (x/scale)^2) on the reals."""
+
     def geometric(self, p: Real) -> int:
         """Failures before the first success: probability (1-p)^x p on x = 0, 1, 2, …"""
 
@@ -88,6 +91,9 @@ class Noise(Protocol):
 
     def exponentials(self, scale: Real, count: int) -> Sequence[Real]:
         """`count` draws of `exponential`, in order."""
+
+    def cauchys(self, scale: Real, count: int) -> Sequence[Real]:
+        """`count` draws of `cauchy`, in order."""
 
     def geometrics(self, p: Real, count: int) -> list[int]:
         """`count` draws of `geometric`, in order."""
@@ -155,6 +161,11 @@ class FloatingNoise:
     def exponential(self, scale: Real) -> float:
         return self._unit_exponential() * at_least(scale)
 
+    def cauchy(self, scale: Real) -> float:
+        # By inversion: P(|X| > x) is 1 - (2/π) arctan(x), so that |X| is tan(πu/2) for a uniform u.
+        magnitude = math.tan(math.pi / 2 * (self._bits.getrandbits(53) + 0.5) * 2.0**-53) * at_least(scale)
+        return magnitude if self._bits.getrandbits(1) else -magnitude
+
     def geometric(self, p: Real) -> int:
         if p == 1:
             return 0
@@ -214,6 +225,9 @@ class FloatingNoise:
         from aligncheck.runtime.arrays import exponentials
 
         return [*exponentials(self._bits.randbytes(8 * count), at_least(scale))]
+
+    def cauchys(self, scale: Real, count: int) -> list[Real]:
+        return [self.cauchy(scale) for _ in range(count)]
 
     def geometrics(self, p: Real, count: int) -> list[int]:
         return [self.geometric(p) for _ in range(count)]
@@ -304,6 +318,9 @@ class RecordedNoise:
     def exponential(self, scale: Real) -> Real:
         return self._next("Exp", scale)
 
+    def cauchy(self, scale: Real) -> Real:
+        return self._next("Cauchy", scale)
+
     def geometric(self, p: Real) -> int:
         return int(self._next("Geo", p))
 
@@ -340,6 +357,9 @@ class RecordedNoise:
 
     def exponentials(self, scale: Real, count: int) -> list[Real]:
         return [self.exponential(scale) for _ in range(count)]
+
+    def cauchys(self, scale: Real, count: int) -> list[Real]:
+        return [self.cauchy(scale) for _ in range(count)]
 
     def geometrics(self, p: Real, count: int) -> list[int]:
         return [self.geometric(p) for _ in range(count)]

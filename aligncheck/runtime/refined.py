@@ -55,10 +55,14 @@ class Rests:
         value, known = self._known.get(place, (0, 0))
         if known >= count:
             return value >> (known - count)
+        value = self._longer(value, known, count)
+        self._known[place] = value, count
+        return value
+
+    def _longer(self, value: int, known: int, count: int) -> int:
         drawn = self._bits.draw(count - known)
         for event, byte in zip(self.events.between(known, count), drawn, strict=True):
             value = value << 1 | event.happens_by(byte, self._bits)
-        self._known[place] = value, count
         return value
 
 

@@ -104,7 +104,13 @@ class Programs:
             n.Binary("/", num(2), n.Binary("+", n.Name("k"), num(1))),
             n.Binary("+", n.Call("abs", (n.Index("b", n.Name("i")),)), num(1)),
         )
-        families = [Family.LAPLACE, Family.EXPONENTIAL, Family.DISCRETE_LAPLACE, Family.GEOMETRIC]
+        families = [
+            Family.LAPLACE,
+            Family.CAUCHY,
+            Family.EXPONENTIAL,
+            Family.DISCRETE_LAPLACE,
+            Family.GEOMETRIC,
+        ]
         family = rng.choice(families)
         args: tuple[n.Expr, ...] = (scale,)
         match family:
@@ -112,7 +118,7 @@ class Programs:
                 args = (num(Fraction(1, 2)),)
             case Family.DISCRETE_LAPLACE:
                 args = (scale, rng.choice([num(1), num(Fraction(1, 2))]))
-            case Family.LAPLACE | Family.EXPONENTIAL | Family.DISCRETE_EXPONENTIAL:
+            case Family.LAPLACE | Family.EXPONENTIAL | Family.CAUCHY | Family.DISCRETE_EXPONENTIAL:
                 pass
         over: n.OverQueries | n.OverRange = n.OverRange(num(0), length_of("q"))
         if rng.random() < 0.5:

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from random_pairs import scenarios
 
-from aligncheck.language.syntax.nodes import Family, Mechanism
+from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Undecided, Value
 from aligncheck.meaning.interpreter import Draw, Finished, NoiseKey
@@ -30,7 +30,6 @@ PAIRS, CLOSELY = 16, 3
 BESIDE, AIMED = 10, 10
 LIMIT = 400
 NEAR = (0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 6, 9)
-CONTINUOUS = (Family.LAPLACE, Family.EXPONENTIAL)
 TINY = Fraction(1, 2**20)
 
 
@@ -106,9 +105,9 @@ class _Pair:
     def _near(self, draw: Draw, place: int, off: bool) -> Fraction:
         """Small noise; continuous noise may be `off` the whole numbers, where tests change their minds."""
         size = Fraction(self._chance.choice(NEAR))
-        if draw.family not in (Family.EXPONENTIAL, Family.GEOMETRIC, Family.DISCRETE_EXPONENTIAL):
+        if not draw.family.one_sided:
             size *= self._chance.choice((1, -1))
-        if draw.family in CONTINUOUS:
+        if not draw.family.discrete:
             return size + Fraction(2 * place + 3, 256) if off else size
         if draw.family.stepped and isinstance(draw.args[1], Fraction):
             return size * draw.args[1]
@@ -165,7 +164,7 @@ class _Pair:
 
     def _volume(self, noise: Noise, draws: tuple[Draw, ...]) -> None:
         """|det J| where the alignment is smooth: the same difference quotient at three distances."""
-        moving = [draw.key for draw in draws if draw.family in CONTINUOUS]
+        moving = [draw.key for draw in draws if not draw.family.discrete]
         try:
             columns = [column for key in moving if (column := self._column(noise, key, moving)) is not None]
         except (ScenarioError, Undecided):
@@ -194,7 +193,7 @@ class _Pair:
 
 def _in_general_position(draw: Draw) -> bool:
     """On a null set an alignment may do anything: continuous noise is to be off the numbers in tests."""
-    return draw.family not in CONTINUOUS or not exact.is_multiple(draw.value, Fraction(1, 4))
+    return draw.family.discrete or not exact.is_multiple(draw.value, Fraction(1, 4))
 
 
 def _exact(noise: tuple[tuple[NoiseKey, object], ...]) -> Noise | None:

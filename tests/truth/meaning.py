@@ -240,6 +240,8 @@ class Program:
             n.Family.DISCRETE_LAPLACE: Shape.LATTICE,
             n.Family.DISCRETE_EXPONENTIAL: Shape.LATTICE_FROM_ZERO,
         }
+        if s.family not in shapes:
+            raise Unsupported("noise whose density is no exponential")
         shape = shapes[s.family]
         scale = self._expr(s.args[0])
         step = self._expr(s.args[1]) if s.family.stepped else lambda frame: WIDTH

@@ -218,7 +218,7 @@ SCOPE = [
     ("eta ~ Lap(1/eps)", "eta ~ Bernoulli(1/2)", "Bernoulli"),
     ("eta ~ Lap(1/eps)", "eta ~ Uniform(0, 1)", "Uniform"),
     ("eta ~ Lap(1/eps)", "eta ~ Gumbel(1)", "Gumbel"),
-    ("eta ~ Lap(1/eps)", "eta ~ Cauchy(1)", "Cauchy"),
+    ("eta ~ Lap(1/eps)", "eta ~ Student(1)", "Student"),
     ("eta ~ Lap(1/eps)", "a, b ~ Lap(1)", "a, b"),
     ("eta ~ Lap(1/eps)", "(a, b) ~ Lap(1)", "(a, b)"),
     ("s = 0", "assume s > 0", "assume"),

@@ -15,9 +15,9 @@ _CHOICE = (
     "use `Lap`, `Exp`, `Geo`, `DLap` or `DExp`",
 )
 _TAILED = (
-    "a shift of it has a bounded cost (its log-density has a bounded slope: 1/scale for Cauchy noise), but "
-    "no rule, sampler or test for it is built in",
-    "use `Lap`, whose tails are lighter; a shift by d costs d/scale",
+    "a shift of it has a bounded cost (its log-density has a bounded slope), but no rule, sampler or test "
+    "for it is built in",
+    "use `Cauchy`, or `Lap`, whose tails are lighter; a shift by d costs d/scale",
 )
 _STEEP = (
     "not every shift of it has a cost of at most `|x - x'| / scale` (condition iii of the lemma); of the "
@@ -98,7 +98,7 @@ REFUSED_FAMILIES: dict[str, tuple[str, str]] = {
         ("gumbel", "gamma", "poisson"),
         _STEEP,
     ),
-    **dict.fromkeys(("cauchy", "student", "studentt"), _TAILED),
+    **dict.fromkeys(("student", "studentt"), _TAILED),
     "staircase": _STAIRS,
     **dict.fromkeys(
         ("multivariatelaplace", "mvlap", "dirichlet", "multinormal", "multivariatenormal"), JOINT

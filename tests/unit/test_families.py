@@ -1,0 +1,110 @@
+"""The rows of the noise families: slopes against the densities, and what is drawn against the tails."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable
+from fractions import Fraction
+
+import pytest
+from flint import arb
+from frequencies import check
+
+from aligncheck.language.families import SPELLINGS, Family, Lattice, Slope
+from aligncheck.runtime import FloatingNoise
+from aligncheck.runtime.bits import SeededBits
+from aligncheck.runtime.cauchy import UniformRests, draw
+from aligncheck.runtime.exact_noise import RefinedNoise
+from aligncheck.runtime.noise import Noise, RecordedNoise
+
+SCALE = 1.5
+CHANCE = 0.25
+
+LOG_DENSITIES: dict[Family, Callable[[float], float]] = {
+    Family.LAPLACE: lambda x: -abs(x) / SCALE,
+    Family.EXPONENTIAL: lambda x: -x / SCALE,
+    Family.CAUCHY: lambda x: -math.log1p((x / SCALE) ** 2),
+    Family.GEOMETRIC: lambda x: x * math.log1p(-CHANCE),
+    Family.DISCRETE_LAPLACE: lambda x: -abs(x) / SCALE,
+    Family.DISCRETE_EXPONENTIAL: lambda x: -x / SCALE,
+}
+"""Up to a constant, where they are not 0."""
+
+
+@pytest.mark.parametrize("family", Family, ids=lambda family: family.value)
+def test_slopes_bound_the_ratio_of_densities_and_are_reached(family: Family) -> None:
+    step = 0.25 if family.row.lattice is Lattice.NONE else 1.0
+    points = [step * i for i in range(-80, 81) if not (family.one_sided and i < 0)]
+    slope = 1 / SCALE if family.row.slope is Slope.SCALE else -math.log1p(-CHANCE)
+    log_density = LOG_DENSITIES[family]
+    steepest = max((log_density(x) - log_density(y)) / abs(x - y) for x in points for y in points if x != y)
+    assert 0.98 * slope < steepest < (1 + 1e-9) * slope
+
+
+@pytest.mark.parametrize("family", Family, ids=lambda family: family.value)
+def test_rows_agree_with_each_other(family: Family) -> None:
+    assert SPELLINGS[family.value] is family
+    assert all(
+        callable(getattr(kind, method))
+        for kind in (Noise, FloatingNoise, RecordedNoise, RefinedNoise)
+        for method in (family.row.sampler, f"{family.row.sampler}s")
+    )
+    twin = family.on_lattice
+    if twin not in (None, family):
+        assert twin is not None
+        assert twin.on_reals is family
+        assert (twin.one_sided, twin.stepped, twin.exponential) == (family.one_sided, True, True)
+    others = {each.row.mark for each in Family if each is not family}
+    assert family.row.mark not in others
+
+
+# --- Cauchy noise -----------------------------------------------------------------------------------------
+
+ENDS = (-20.0, -3.0, -1.5, -0.7, -0.2, 0.0, 0.1, 0.5, 1.25, 2.0, 2.5, 4.0, 50.0)
+
+
+def above(x: float) -> float:
+    tail = Family.CAUCHY.row.tail
+    assert tail is not None
+    return float(tail(arb(x)))
+
+
+def of_intervals() -> dict[Hashable, float]:
+    tails = [1.0, *map(above, ENDS), 0.0]
+    return {i: p - q for i, (p, q) in enumerate(itertools.pairwise(tails))}
+
+
+def test_the_tail_of_cauchy_noise() -> None:
+    assert (above(0), above(1), above(-1)) == pytest.approx((1 / 2, 1 / 4, 3 / 4))
+
+
+@pytest.mark.parametrize("scale", [Fraction(1), Fraction(7, 3), Fraction(10**25 + 1, 10**25)], ids=str)
+def test_refined_cauchy_noise(scale: Fraction) -> None:
+    """Compared exactly, one number at a time; some digits are drawn for that."""
+    noise = RefinedNoise(Fraction(1, 8), SeededBits(5))
+    count = 4000
+    drawn = [*noise.cauchys(scale, count // 2), *(noise.cauchy(scale) for _ in range(count // 2))]
+    seen = Counter[Hashable](sum(x > Fraction(end) * scale for end in ENDS) for x in drawn)
+    check(seen, of_intervals(), count)
+
+
+def test_floating_cauchy_noise() -> None:
+    drawn = FloatingNoise(3).cauchys(2, 4000)
+    check(Counter(sum(x > 2 * end for end in ENDS) for x in drawn), of_intervals(), 4000)
+
+
+def test_later_digits_of_cauchy_noise_are_fair() -> None:
+    """Given the first ones, which decided whether it was kept."""
+    bits = SeededBits(11)
+    rests = UniformRests({place: draw(bits)[1] for place in range(4000)}, bits)
+    known = [rests.digits(place, 70) for place in range(4000)]
+    check(Counter(value & 7 for value in known), dict.fromkeys(range(8), 1 / 8), 4000)
+    assert [rests.digits(place, 64) for place in range(4000)] == [value >> 6 for value in known]
+
+
+def test_long_scales_are_raised() -> None:
+    long = Fraction(10**40 + 1, 10**40 - 7)
+    (unit,) = {abs(RefinedNoise(Fraction(1), SeededBits(1)).cauchy(long).unit) for _ in range(2)}
+    assert long < unit < long * (1 + Fraction(1, 2**60))
