@@ -247,8 +247,8 @@ class Aligner(Sets):
 
     def everywhere(self, path: Path) -> None:
         """The aligned draws at every index, where a shift is made of inputs, of what is released and of
-        maxima that the alignment looks ahead to, or of what a single call released: an equation that
-        defines the aligned draw, also of draws that are made later.
+        maxima that the alignment looks ahead to, or of what a single call released, or of draws on D: an
+        equation that defines the aligned draw, also of draws that are made later.
         """
         at = self.index("at")
         scope = Scope(Mode.LEVEL, self.symbols.true, self.spec.span)
@@ -264,10 +264,30 @@ class Aligner(Sets):
                 shift = self.total(self.moves(x, at, path, scope))
             except Reject:
                 continue
-            leaves = self.symbols.leaves(shift)
-            if all(not isinstance(role, Drawn | Held) or t.decl().get_id() in fixed for t, role in leaves):
+            noisy = [
+                (role, leaf)
+                for leaf, role in self.symbols.leaves(shift)
+                if isinstance(role, Drawn | Held) and leaf.decl().get_id() not in fixed
+            ]
+            if any(isinstance(role, Held) or role.run == 1 for role, _ in noisy):
+                continue
+            if not noisy or self._defined_everywhere(x, at, path):
                 on_d, on_other, _ = (f(at) for f in self.noise[x].symbols)
                 path.fact(Kind.WHOLE, on_other == on_d + shift, (at,))
+
+    def _defined_everywhere(self, x: str, at: Term, path: Path) -> bool:
+        """Whether a shift that is made of draws on D, whenever they are made, is defined at any index; then
+        what defines its maxima is known. Where it is not, it is evaluated when the draw is made.
+        """
+        trial = path.copy()
+        trial.pending = []
+        try:
+            self.moves(x, at, trial, Scope(Mode.ALIGN, self.symbols.true, self.spec.span, (), (at,)))
+            self.discharge(trial)
+        except Reject:
+            return False
+        path.facts, path.known = trial.facts, trial.known
+        return True
 
     def indexed(self, x: str) -> bool:
         """Whether a noise variable has indices."""
@@ -289,7 +309,7 @@ class Aligner(Sets):
             return _whole(rest[0] if len(rest) == 1 else z3.Product(*rest))
         if is_symbol(term) and term.decl().get_id() in self.whole:
             return self.whole[term.decl().get_id()](*parts)
-        return _whole(term / step)
+        return _whole(z3.simplify(divided(term, step)))
 
 
 def _whole(term: Term) -> Term:

@@ -124,6 +124,7 @@ class Calling(Runner):
                         else:
                             self._single(stmt, callee, name, given[name], sort, actual, path)
                     self._pass_marks(stmt, callee, item, [given[name] for name in names], actual)
+        self._pass_steps(callee, actual)
         return actual
 
     def _pair(self, stmt: n.Invoke, e: n.Expr, sort: n.Sort, path: Path, scope: Scope) -> tuple[Term, Term]:
@@ -221,6 +222,15 @@ class Calling(Runner):
                 pair = (callee.inner.moved[theirs], self.moved[ours](place))
                 actual.functions.append(pair)
                 actual.other_functions.append(pair)
+
+    def _pass_steps(self, callee: Callee, actual: Actual) -> None:
+        """How many steps of the callee's lattice an answer counts: a guess; what it must be is shown."""
+        for functions in (actual.functions, actual.other_functions):
+            for symbol, body in list(functions):
+                step = callee.inner.lattice.get(symbol.get_id())
+                if step is not None:
+                    counted = callee.inner.whole[symbol.get_id()]
+                    functions.append((counted, self.steps(body, actual.put(step, 0))))
 
     # --- what it released ---------------------------------------------------------------------------------
 

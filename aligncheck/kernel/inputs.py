@@ -130,6 +130,7 @@ class Inputs(Looping):
                     f"steps of {name}", (self.symbols.INT,), self.symbols.INT, Given()
                 )
                 self.whole[self.lists[name][run].get_id()] = steps
+                self.lattice[self.lists[name][run].get_id()] = step
                 yield value == step * z3.ToReal(steps(i))
         if group.range is not None:
             low, high = (real(self.number(e, path, 0, scope)) for e in group.range)

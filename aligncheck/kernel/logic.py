@@ -168,22 +168,29 @@ class Decider:
             return fact.formula
         known = self._general.get(id(fact))
         if known is None:
-            uses = [t for t in subterms(fact.formula) if is_symbol(t)]
-            triggers = [[t for t in uses if any(z3.eq(v, a) for a in t.children())] for v in fact.variables]
-            together = {frozenset(t.get_id() for t in each): each for each in product(*triggers)}
-            patterns = [z3.MultiPattern(*each) for each in together.values()]
-            if patterns:
-                term = z3.ForAll(list(fact.variables), fact.formula, patterns=patterns)
-            else:
-                term = z3.And(z3.BoolVal(True, fact.formula.ctx), *_at_equals(fact))
+            named = {v.get_id(): v for t in subterms(fact.formula) if is_symbol(t) for v in t.children()}
+            loose = [v for v in fact.variables if v.get_id() not in named]
+            bound = [v for v in fact.variables if v.get_id() in named]
+            parts = [_triggered(bound, each) for each in _at_equals(fact.formula, loose)]
+            term = parts[0] if len(parts) == 1 else z3.And(z3.BoolVal(True, fact.formula.ctx), *parts)
             known = self._general[id(fact)] = (fact, term)
         return known[1]
 
 
-def _at_equals(fact: Fact) -> list[Term]:
+def _triggered(variables: list[Term], formula: Term) -> Term:
+    """A formula for all values of variables, each of which a symbol in it is applied to."""
+    if not variables:
+        return formula
+    uses = [t for t in subterms(formula) if is_symbol(t)]
+    triggers = [[t for t in uses if any(z3.eq(v, a) for a in t.children())] for v in variables]
+    together = {frozenset(t.get_id() for t in each): each for each in product(*triggers)}
+    return z3.ForAll(variables, formula, patterns=[z3.MultiPattern(*each) for each in together.values()])
+
+
+def _at_equals(formula: Term, variables: list[Term]) -> list[Term]:
     """Instances of "for all i: if i == E": for that E."""
-    sides = [p.children() for p in subterms(fact.formula) if z3.is_eq(p)]
-    choices = [[b for a, b in sides if z3.eq(a, v)] for v in fact.variables]
-    return [
-        z3.substitute(fact.formula, *zip(fact.variables, each, strict=True)) for each in product(*choices)
-    ]
+    if not variables:
+        return [formula]
+    sides = [p.children() for p in subterms(formula) if z3.is_eq(p)]
+    choices = [[b for a, b in sides if z3.eq(a, v)] for v in variables]
+    return [z3.substitute(formula, *zip(variables, each, strict=True)) for each in product(*choices)]

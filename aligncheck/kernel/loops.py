@@ -230,7 +230,7 @@ class Looping(Calling):
     def _measured(self, stmt: n.While, hints: LoopWitness, path: Path, ending: Ending) -> Ending:
         if hints.measure is not None:
             scope = Scope(Mode.EARLY, self.symbols.true, stmt.span)
-            measure = self.whole_number(hints.measure, path, 0, scope)
+            measure = self.number(hints.measure, path, 0, scope)
             text = "the measure is not negative in a round"
             self.prove(path, "terminates", stmt.span, text, measure >= 0, (Kind.RUN,))
             return Ending(measure, None, None)
@@ -239,8 +239,8 @@ class Looping(Calling):
         return ending
 
     def _ends(self, stmt: n.For | n.While, hints: LoopWitness, path: Path, ending: Ending) -> None:
-        """A round that leads back to the head. A measure is a whole number, at least 0 in every round, that
-        falls.
+        """A round that leads back to the head. A measure is at least 0 in every round and falls by 1 or
+        more, so there are at most as many rounds as it allows at the start, and one.
 
         A chance: in each round a fresh draw is above the threshold with a probability that is at least some p
         > 0, given all that was drawn before: its scale is at least the one at the entry, and threshold and
@@ -250,7 +250,7 @@ class Looping(Calling):
         if isinstance(stmt, n.For):
             return
         if ending.least is not None and hints.measure is not None:
-            later = self.whole_number(hints.measure, path, 0, Scope(Mode.EARLY, self.symbols.true, stmt.span))
+            later = self.number(hints.measure, path, 0, Scope(Mode.EARLY, self.symbols.true, stmt.span))
             text = "the measure falls in every round"
             self.prove(path, "terminates", stmt.span, text, later <= ending.least - 1, (Kind.RUN,))
         elif ending.threshold is not None and ending.scale is not None and hints.chance is not None:

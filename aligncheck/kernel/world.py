@@ -90,6 +90,7 @@ class World:
     marks: dict[str, Term] = field(default_factory=dict)
     moved: dict[str, Any] = field(default_factory=dict)
     whole: dict[int, Any] = field(default_factory=dict)
+    lattice: dict[int, Term] = field(default_factory=dict)
     noise: dict[str, Noise] = field(default_factory=dict)
     functions: dict[str, tuple[n.Function, Any]] = field(default_factory=dict)
     sorts: dict[str, n.Sort] = field(default_factory=dict)

@@ -11,11 +11,16 @@ from pathlib import Path
 import pytest
 from kernel_cases import PROJECT, WITNESSES, search, spec_of, witness_of
 
+from aligncheck.compiler.forms import form_of
+from aligncheck.compiler.modes import Mode
 from aligncheck.kernel.decide import decide
 from aligncheck.kernel.verdict import Accepted, Rejected
 from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.read import read_source
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.search.witness.text import expression
 
@@ -78,6 +83,28 @@ def test_each_rule_tells_two_neighbours_apart(name: str) -> None:
         assert isinstance(answer, Accepted)
     else:
         assert isinstance(answer, Rejected), name
+
+
+@pytest.mark.parametrize("name", ["above_threshold", "noisy_max"])
+def test_the_kernel_accepts_forms_on_lattices(name: str) -> None:
+    """With the witness of the spec itself. Half a step more, and a draw may leave the lattice."""
+    source = read_source(str(PROJECT / "specs" / f"{name}.dp"))
+    form = form_of(parse(source), source, Mode.LATTICE).source
+    assert isinstance(decide(parse(form), witness_of("specs", name)), Accepted)
+    moved = form.text.replace("] += 1 ", "] += 3/2 ").replace("+= 2 when", "+= 5/2 when")
+    answer = decide(parse(Source("moved", moved)), witness_of("specs", name))
+    assert isinstance(answer, Rejected)
+    assert answer.condition == "support"
+
+
+def test_a_shift_may_name_a_maximum_that_the_program_never_does() -> None:
+    text = (PROJECT / "tests" / "specs" / "styles" / "max_gap_inline.dp").read_text("utf-8")
+    witness = witness_of("styles", "max_gap_inline")
+    assert isinstance(decide(parse(Source("s", text)), witness), Accepted)
+    own = text.replace("q'[l] + eta[l] for l in q where l != w", "q'[l] + eta[l] for l in q")
+    answer = decide(parse(Source("s", own)), witness)
+    assert isinstance(answer, Rejected)
+    assert answer.condition == "acyclic"
 
 
 FALSE_LINES = ("false", "alignment_cost <= 0", "$records == 0", "1 < 0", "alignment_cost <= 0 - 1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -279,7 +280,9 @@ def guessed(spec: n.Mechanism, chosen: establish.Chosen | ChosenDensities | None
 
 
 def _promises(spec: n.Mechanism) -> tuple[n.Expr, ...]:
-    """That there is a first record, where the alignment reads one that the program releases in the end."""
+    """That there is a first record, where the alignment reads one that the program releases in the end, and
+    that it holds what the program selected.
+    """
     last = spec.body[-1] if spec.body else None
     emits = [s for s in statements_in(spec.body) if isinstance(s, n.Emit)]
     reads = any(
@@ -288,7 +291,17 @@ def _promises(spec: n.Mechanism) -> tuple[n.Expr, ...]:
         for e in subexpressions(top)
     )
     if isinstance(last, n.Emit) and len(emits) == 1 and reads:
-        return (n.OutIs(n.Number(Fraction(0)), last.tag),)
+        first = n.Number(Fraction(0))
+        given = Counter(s.name for s in statements_in(spec.body) if isinstance(s, n.Assign))
+        chosen = {
+            s.name
+            for s in spec.body
+            if isinstance(s, n.Assign) and isinstance(s.value, n.Gather) and given[s.name] == 1
+            if s.value.function in ("argmax", "argmin")
+        }
+        fields = [f for f in last.fields if isinstance(f.value, n.Name) and f.value.ident in chosen]
+        same = (n.Compare("==", n.OutField(first, f.name), f.value) for f in fields)
+        return (n.OutIs(first, last.tag), *same)
     return ()
 
 
