@@ -17,7 +17,7 @@ from aligncheck.search.relational.simplify import (
     fixed_by,
     flag_sum,
     simplified,
-    sizes,
+    sizes_of,
 )
 from aligncheck.search.relational.terms import (
     ZERO,
@@ -70,7 +70,7 @@ class Distances:
     def _distance_bounds(self, name: Key, d: Term) -> list[Term]:
         forms = self._closed_forms(name)
         found = [implies(t, eq(d, form)) for t in self.loop.guards for form in (ZERO, *forms)]
-        sizes = distinct([*self.loop.bounds, *(size for f in forms for size in sizes(f))])
+        sizes = distinct([*self.loop.bounds, *(size for f in forms for size in sizes_of(f))])
         for b in sizes:
             found += [le(d, b), le(neg(b), d)]
         for guard in self._phases:
