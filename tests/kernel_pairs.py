@@ -7,10 +7,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from aligncheck.kernel.witness import Chance, LoopWitness, Witness
+from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
 from aligncheck.search.witness.text import expression
+
+CALLEE = """mechanism c
+input
+  y : query, sensitivity 1
+  k : int where k >= 1
+  d : real where d > 0
+privacy d
+program
+  eta ~ Lap(1/d)
+  emit w(v = y + eta)
+align
+  eta += y - y'
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +42,9 @@ class Pair:
     witness: Witness = field(default_factory=Witness)
 
     def spec(self, part: str) -> n.Mechanism:
-        return parse(Source(self.name, self.text.replace("{}", part)))
+        source = Source(self.name, self.text.replace("{}", part))
+        tree = parse(source)
+        return check(source, tree, lambda path: Source(path, CALLEE)) if tree.uses else tree
 
 
 def loop(
@@ -59,6 +75,12 @@ def spec(*lines: str, claim: str = "eps", align: str = "", more: str = "", where
         + f"\n{moves}"
     )
 
+
+def _calling(call: str) -> str:
+    return spec(f"a = {call}", "emit done").replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n')
+
+
+FOLDED = spec("eta ~ Lap(1/eps)", "emit done", align="eta += 1   when eta < 0\n  eta {} 1   when eta >= 0")
 
 PAIRS: tuple[Pair, ...] = (
     Pair(
@@ -134,5 +156,276 @@ PAIRS: tuple[Pair, ...] = (
         "c = 1",
         ("defined",),
         Witness((drawn("eta", "alignment_cost == 0"),)),
+    ),
+    Pair(
+        "a_value_of_an_arm",
+        1,
+        spec("y = 0", "if {}:", "  y = x", "emit done(v = y)"),
+        "false",
+        "true",
+        ("output",),
+    ),
+    Pair(
+        "partial_in_an_arm",
+        1,
+        spec("y = 0", "if m {} 0:", "  y = 1/m", "emit done(v = y)", more="  m : real\n"),
+        "!=",
+        ">=",
+        ("defined",),
+    ),
+    Pair(
+        "a_test_that_differs",
+        1,
+        spec("if {} > 0:", "  emit up", "else:", "  emit down"),
+        "eps - 1",
+        "x",
+        ("output",),
+    ),
+    Pair("a_field_that_differs", 2, spec("emit done(v = {})"), "eps", "x", ("output",)),
+    Pair(
+        "a_scale_that_differs",
+        2,
+        spec("eta ~ Lap({})", "emit done(v = eta)", more="  z : query, sensitivity 1, range [1, 2]\n"),
+        "1",
+        "z",
+        ("scales",),
+    ),
+    Pair(
+        "a_step_that_differs",
+        2,
+        spec("eta ~ DLap(1, {})", "emit done(v = eta)", more="  z : query, sensitivity 1, range [1, 2]\n"),
+        "1",
+        "z",
+        ("scales",),
+    ),
+    Pair(
+        "a_scale_that_is_no_scale",
+        2,
+        spec("eta ~ Lap({})", "emit done(v = eta)"),
+        "eps",
+        "1 - eps",
+        ("scales",),
+    ),
+    Pair(
+        "a_shift_that_costs",
+        2,
+        spec("eta ~ Lap({}/eps)", "emit done(v = x + eta)", align="eta += x - x'"),
+        "1",
+        "1/2*1",
+        ("cost",),
+    ),
+    Pair(
+        "a_claim_below_0",
+        2,
+        spec("emit done", claim="{}"),
+        "eps",
+        "eps - 1",
+        ("cost",),
+    ),
+    Pair("a_private_claim", 2, spec("emit done", claim="eps + {}"), "1", "x*x", ("form", "cost")),
+    Pair(
+        "a_private_clause",
+        2,
+        spec("emit done", more="  z : query, sensitivity {}\n"),
+        "1",
+        "x*x",
+        ("hypotheses",),
+    ),
+    Pair("below_0", 2, spec("eta ~ Exp(1/eps)", "emit done", align="eta {} 1"), "+=", "-=", ("support",)),
+    Pair(
+        "between_the_steps",
+        2,
+        spec("eta ~ DLap(1/eps, 1)", "emit done", align="eta += {}"),
+        "1",
+        "1/2",
+        ("support",),
+    ),
+    Pair(
+        "noise_that_is_not_there_yet",
+        3,
+        spec("{}", "eta ~ Lap(1)", "emit done(v = eta)"),
+        "pass",
+        "y = eta",
+        ("defined",),
+    ),
+    Pair(
+        "a_shift_by_its_own_draw",
+        3,
+        spec("mu ~ Lap(1)", "eta ~ Lap(1)", "emit done", align="eta += 0*{}"),
+        "mu",
+        "eta",
+        ("acyclic",),
+    ),
+    Pair("drawn_twice", 2, spec("eta[0] ~ Lap(1)", "eta[{}] ~ Lap(1)", "emit done"), "1", "0", ("fresh",)),
+    Pair(
+        "ended_by_a_promise",
+        4,
+        spec("while m >= 1:", "  emit t", "  emit t", "emit done", more="  m : int where m {} 1\n"),
+        "<",
+        ">=",
+        ("terminates",),
+        Witness(
+            (loop(early="m >= 1 or $records == 0", measure="0"),),
+            promises=(expression("len(out) == 1"),),
+        ),
+    ),
+    Pair(
+        "fewer_than_none",
+        4,
+        spec(
+            "for i, y in q:",
+            "  eta[i] ~ Lap(1/eps)",
+            "w = top(k, eta[i] for i in q)",
+            "emit done",
+            more="  k : int where k <= 1 and k >= {}\n",
+        ),
+        "0",
+        "0 - 1",
+        ("defined",),
+        Witness((drawn("eta", "alignment_cost == 0"),)),
+    ),
+    Pair(
+        "where_a_loop_starts",
+        5,
+        spec("s = {}", "for i, y in q:", "  s = s", "emit done(v = s)"),
+        "0*1",
+        "x",
+        ("invariant",),
+        Witness((loop("s' == s"),)),
+    ),
+    Pair(
+        "after_a_round",
+        5,
+        spec("s = 0*eps", "for i, y in q:", "  s = s + {}", "emit done(v = s)"),
+        "1",
+        "y",
+        ("invariant",),
+        Witness((loop("s' == s"),)),
+    ),
+    Pair(
+        "early_where_a_loop_starts",
+        5,
+        spec("s = {}", "for i, y in q:", "  s = s + 1", "emit done(v = 1/s)"),
+        "1",
+        "0 - 5",
+        ("invariant",),
+        Witness((loop("s' == s", early="s >= 1"),)),
+    ),
+    Pair(
+        "early_after_a_round",
+        5,
+        spec("s = 1", "for i, y in q:", "  s = s {} 1", "emit done(v = 1/s)"),
+        "+",
+        "-",
+        ("invariant",),
+        Witness((loop("s' == s", early="s >= 1"),)),
+    ),
+    Pair(
+        "as_many_rounds",
+        5,
+        spec("m = floor({})", "s = 0", "for i in range(0, m):", "  s = s + 1", "emit done(v = s)"),
+        "eps",
+        "x",
+        ("output",),
+        Witness((loop("s' == s"),)),
+    ),
+    Pair(
+        "a_measure_that_falls",
+        6,
+        spec("k = 5", "while k >= 1:", "  k = k - {}", "emit done"),
+        "1",
+        "0",
+        ("terminates",),
+        Witness((loop("k' == k", measure="k"),)),
+    ),
+    Pair(
+        "a_measure_with_an_end",
+        6,
+        spec("k = 5", "while {}:", "  k = k - 1", "emit done"),
+        "k >= 1",
+        "k <= 9",
+        ("terminates",),
+        Witness((loop("k' == k", measure="k"),)),
+    ),
+    Pair(
+        "a_chance_in_every_round",
+        6,
+        spec(
+            *("b = 0*eps", "k = 0", "while b <= {}:", "  r[k] ~ Lap(1)", "  b = r[k]", "  k = k + 1"),
+            "emit done",
+        ),
+        "5",
+        "b",
+        ("terminates",),
+        Witness(
+            (
+                loop(
+                    *("b' == b", "k' == k", "alignment_cost == 0"),
+                    early="k >= 0;$drawn_r == k",
+                    chance=("r", "5", "1"),
+                ),
+            )
+        ),
+    ),
+    Pair(
+        "an_empty_set", 7, spec("y = max(q[i] for i in q where i >= {})", "emit done"), "0", "1", ("defined",)
+    ),
+    Pair("a_sum_that_differs", 7, spec("emit done(v = sum({} + 1/2 for i in q))"), "i", "q[i]", ("output",)),
+    Pair(
+        "a_maximum_that_differs", 7, spec("emit done(v = max({} + 1/2 for i in q))"), "i", "q[i]", ("output",)
+    ),
+    Pair(
+        "a_place_that_differs",
+        7,
+        spec(
+            "w = argmax({}[i] for i in p)",
+            "emit done(v = w)",
+            more="  p : queries, sensitivity 1, adjacency all\n  t : vector\n",
+            where=" and len(p) >= 1 and len(t) >= len(p)",
+        ),
+        "t",
+        "p",
+        ("output",),
+    ),
+    Pair(
+        "a_count_that_differs",
+        7,
+        spec("k = floor({})", "w = upto(max(k, 0), i for i in q)", "emit done"),
+        "eps",
+        "x",
+        ("output",),
+    ),
+    Pair("an_index_beyond", 4, spec("y = q[{}]", "emit done"), "0", "1", ("defined",)),
+    Pair("a_logarithm_of_0", 4, spec("y = ln({})", "emit done"), "eps", "eps - 1", ("defined",)),
+    Pair("a_root_below_0", 4, spec("y = sqrt({})", "emit done"), "eps", "eps - 1", ("defined",)),
+    Pair("a_modulus_of_0", 4, spec("y = 5 % {}", "emit done"), "len(q)", "(len(q) - 1)", ("defined",)),
+    Pair("ends_out_of_order", 4, spec("y = clip(x, 0, {})", "emit done"), "eps", "eps - 1", ("defined",)),
+    Pair(
+        "an_argument_too_far",
+        8,
+        _calling("c(y = {}, k = 1, d = eps)"),
+        "x",
+        "2*x",
+        ("calls",),
+    ),
+    Pair("an_argument_not_covered", 8, _calling("c(y = x, k = {}, d = eps)"), "1", "0", ("calls",)),
+    Pair("a_call_that_costs", 8, _calling("c(y = x, k = 1, d = {}*eps)"), "1", "2", ("cost",)),
+    Pair(
+        "a_map_that_folds",
+        10,
+        FOLDED,
+        "+=",
+        "-=",
+        ("injective",),
+        Witness(route="injective"),
+    ),
+    Pair(
+        "a_map_that_stretches",
+        10,
+        spec("eta ~ Lap(1/eps)", "emit done", align="eta += {}   when eta < 0\n  eta += 1   when eta >= 0"),
+        "0 - 1",
+        "0 - 1 + eta/2",
+        ("acyclic",),
+        Witness(route="injective"),
     ),
 )

@@ -106,14 +106,6 @@ def test_costs_by_the_programs_own_counters() -> None:
     assert expected in offered(analysis, "costs")
 
 
-def test_sizes_of_what_a_distance_is_at_the_end_of_a_round() -> None:
-    inputs = "q : queries, sensitivity 1, adjacency all\ns : real where s >= 0\neps : real where eps > 0"
-    program = "eta ~ Lap(1/eps)\nm = eta\nfor i, x in q:\n  m = eta\nemit done"
-    analysis = paths_of(program, "eta += 2*s", inputs)
-    d, far = analysis.cuts[1].fresh["m"].distance, scaled(Sym("s", Sort.REAL, Kind.PARAMETER), 2)
-    assert canonical(le(d, far)) in offered(analysis, "bounded_distances")
-
-
 @pytest.mark.parametrize("draws", [1, 4, 8])
 def test_costs_of_a_round_with_many_draws(draws: int) -> None:
     analysis = paths_of(
@@ -163,5 +155,5 @@ def test_a_bound_on_a_shift_covers_its_cases() -> None:
     (path,) = [p for p in analysis.paths if p.origin == 1 and [e.tag for e in p.emissions()] == ["top"]]
     pool = Pool(analysis, analysis.cuts[1])
     (draw,) = path.drawings()
-    sizes = pool._costs.shift_sizes(draw.shift, path)
+    sizes = pool.shift_sizes(draw.shift, path)
     assert const(2) in sizes

@@ -16,7 +16,7 @@ from aligncheck.search.obligations.obligation import Invariants, known_at
 from aligncheck.search.relational.candidate_costs import LIMIT
 from aligncheck.search.relational.candidates import Pool
 from aligncheck.search.relational.paths import Analysis, Path
-from aligncheck.search.relational.terms import TRUE, Cmp, Term, substitute
+from aligncheck.search.relational.terms import TRUE, Term, substitute
 
 MILLISECONDS = 300
 """How long to try one candidate on one path; a candidate that takes longer is dropped."""
@@ -75,7 +75,6 @@ class Houdini:
                     continue  # what is left was shown to follow from these same invariants
                 seen[place] = assumed
                 changed |= self._filter(path, nonlinear.setdefault(place, set()))
-        self.kept = {n: _less_weaker(terms) for n, terms in self.kept.items()}
         self.settled = {n: set(terms) for n, terms in self.kept.items()}
 
     def _filter(self, path: Path, nonlinear: set[Term]) -> bool:
@@ -119,9 +118,3 @@ class Houdini:
             c for c in left if self.smt.implied(hypotheses, claims[c], MILLISECONDS).answer is Answer.VALID
         ]
         return set(claims) - set(implied)
-
-
-def _less_weaker(terms: list[Term]) -> list[Term]:
-    """The candidates without `a <= b` where `a < b` is among them, too: each line is asked of every path."""
-    strict = {(t.left, t.right) for t in terms if isinstance(t, Cmp) and t.op == "<"}
-    return [t for t in terms if not (isinstance(t, Cmp) and t.op == "<=" and (t.left, t.right) in strict)]

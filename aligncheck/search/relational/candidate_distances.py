@@ -17,7 +17,7 @@ from aligncheck.search.relational.simplify import (
     fixed_by,
     flag_sum,
     simplified,
-    sizes_of,
+    sizes,
 )
 from aligncheck.search.relational.terms import (
     ZERO,
@@ -70,12 +70,12 @@ class Distances:
     def _distance_bounds(self, name: Key, d: Term) -> list[Term]:
         forms = self._closed_forms(name)
         found = [implies(t, eq(d, form)) for t in self.loop.guards for form in (ZERO, *forms)]
-        sizes = distinct([*self.loop.bounds, *(size for f in forms for size in sizes_of(f))])
-        for b in sizes:
+        bounds = distinct([*self.loop.bounds, *(size for f in forms for size in sizes(f))])
+        for b in bounds:
             found += [le(d, b), le(neg(b), d)]
         for guard in self._phases:
             found.append(implies(guard, eq(d, ZERO)))
-            for b in sizes[:4]:
+            for b in bounds[:4]:
                 found += [implies(guard, c) for c in (le(d, b), le(b, d), le(neg(b), d), le(d, neg(b)))]
         return [*found, le(ZERO, d), le(d, ZERO), *self._walked_distances(d)]
 

@@ -13,7 +13,7 @@ from aligncheck.search.relational.candidate_costs import Costs
 from aligncheck.search.relational.candidate_distances import Distances
 from aligncheck.search.relational.candidate_values import Values
 from aligncheck.search.relational.loop import Loop
-from aligncheck.search.relational.paths import Analysis, Cut
+from aligncheck.search.relational.paths import Analysis, Cut, Path
 from aligncheck.search.relational.terms import Term
 
 
@@ -57,3 +57,11 @@ class Pool:
         owed.
         """
         return self._costs.further_costs(kept)
+
+    def resolved(self, shift: Term, path: Path) -> Term:
+        """A shift with the tests decided that its path decides."""
+        return self.loop.resolved(shift, path)
+
+    def shift_sizes(self, shift: Term, path: Path) -> list[Term]:
+        """Public bounds on |shift|."""
+        return self._costs.shift_sizes(shift, path)

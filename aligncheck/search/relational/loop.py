@@ -164,11 +164,9 @@ class Loop:
 
     @cached_property
     def index_holders(self) -> list[Term]:
-        """Variables of the program that some round sets to the loop's index."""
+        """Variables that some round sets to the loop's index."""
         return [
-            s
-            for name, s in self.numbers()
-            if isinstance(name, str) and any(p.env[name].left == self.cut.counter for p in self.rounds)
+            s for name, s in self.numbers() if any(p.env[name].left == self.cut.counter for p in self.rounds)
         ]
 
     def growth(self, path: Path) -> list[Term | None]:

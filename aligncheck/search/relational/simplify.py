@@ -149,7 +149,7 @@ def leaves(term: Term) -> Iterator[Term]:
             yield from leaves(substitute(term, {split: arm}))
 
 
-def sizes_of(form: Term) -> list[Term]:
+def sizes(form: Term) -> list[Term]:
     """Public sizes that a closed form may take."""
     return [unsigned(fn("abs", leaf)) for leaf in cases(form) if not noisy(leaf)]
 
