@@ -313,9 +313,15 @@ class Aligner(Sets):
 
 
 def _whole(term: Term) -> Term:
+    """A guess of the whole number that a real one is."""
+    parts = [_whole(p) for p in term.children()] if z3.is_mul(term) or z3.is_add(term) else []
     if z3.is_app_of(term, z3.Z3_OP_TO_REAL):
         return term.arg(0)
-    return z3.ToInt(term)
+    if z3.is_rational_value(term) and term.denominator_as_long() == 1:
+        return z3.IntVal(term.numerator_as_long(), term.ctx)
+    if not parts or any(z3.is_app_of(p, z3.Z3_OP_TO_INT) for p in parts):
+        return z3.ToInt(term)
+    return z3.Product(*parts) if z3.is_mul(term) else z3.Sum(*parts)
 
 
 def _connective(term: Term) -> bool:
