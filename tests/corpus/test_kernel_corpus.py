@@ -61,7 +61,7 @@ def test_the_kernel_accepts(path: Path, update_golden: bool, exhaustive: bool) -
 
 
 def test_every_spec_is_accounted_for() -> None:
-    assert KEPT == {path.stem for path in SPECS}
+    assert {path.stem for path in SPECS} == KEPT
 
 
 @pytest.mark.parametrize("name", PAIRS)
