@@ -175,7 +175,7 @@ def test_near_names_and_places() -> None:
     assert error.diagnostic.help == "did you mean `epsilon`?"
     error = refuse(spec("s = log(T)"), "unknown-function", "log")
     assert error.diagnostic.help is not None
-    assert "`ln`" in error.diagnostic.help
+    assert "`ln(x)`" in error.diagnostic.help
     error = refuse(spec("eta ~ Lap(1)|eta = 2"), "assigned-noise", "eta")
     assert [error.source.text_of(label.span) for label in error.diagnostic.related] == ["eta ~ Lap(1)"]
     error = refuse(spec("eta ~ Lap(1)|s = 0|emit t", "eta += s"), "maybe-unassigned", "s")

@@ -7,26 +7,14 @@ from typing import Any, Never, assert_never
 
 from aligncheck.language.check.symbols import ALIGNMENT_COST, ANSWER_INDEX, RESERVED_NAMES, Symbols, listed
 from aligncheck.language.diagnostics import Label, fault
+from aligncheck.language.families import SPELLINGS
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.faults import nearest
+from aligncheck.language.syntax.idioms import IDIOMS, WORDS, draw_of
 from aligncheck.language.syntax.layout import word_in
 from aligncheck.language.syntax.refused import CALLS, scope_fault
 from aligncheck.language.syntax.walk import names_in
-
-_FOREIGN_FUNCTIONS = {
-    "log": "write `ln` for the natural logarithm, `log2` for base 2",
-    "log10": "write `ln(x)/ln(10)`",
-    "pow": "write `x**2`",
-    "round": "write `floor(x + 1/2)`",
-    "ceil": "write `-floor(-x)`",
-    "int": "write `floor(x)`",
-    "mod": "write `a % b`",
-    "clamp": "write `clip(x, low, high)`",
-    "size": "write `len(q)`",
-    "length": "write `len(q)`",
-    "range": "`range` stands in `for i in range(…)` only",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,12 +247,7 @@ class Reader:
             )
         if name == ALIGNMENT_COST:
             self.fail("bad-output", "the cost of the alignment has a name in `invariant` lines only", span)
-        advice = {
-            "True": "write `true`",
-            "False": "write `false`",
-            "inf": "leave an infinite bound out",
-            "infinity": "leave an infinite bound out",
-        }.get(name)
+        advice = WORDS.get(name)
         known: list[str] = [*place.binders, *self.symbols.inputs]
         if place.assigned is not None:
             known += [*self.symbols.variables, *self.symbols.noise]
@@ -275,7 +258,15 @@ class Reader:
             "unknown-name",
             f"unknown name `{written}`{spelt}" + (": it is the tag of a record" if tag else ""),
             span,
-            help=advice or nearest(name, known) or (f"for a test write `out[i] is {name}`" if tag else None),
+            help=advice
+            or nearest(name, known)
+            or (
+                f"for a test write `out[i] is {name}`"
+                if tag
+                else f"declare it below `input`, as in `{name} : real where {name} > 0`"
+                if place.assigned is None
+                else None
+            ),
         )
 
     # --- lists and draws ---
@@ -453,14 +444,19 @@ class Reader:
         if name not in n.FUNCTIONS:
             if name in n.GATHERS:
                 self._no_set(call, span)
-            if any(isinstance(arg, n.Name) and self.symbols.is_list(arg.ident) for arg in call.args):
+            if name in SPELLINGS:
+                message = f"`{name}(…)` is a draw, which is no part of an expression"
+                self.fail("draw-in-expression", message, span, help=draw_of(name))
+            if name not in IDIOMS and any(
+                isinstance(arg, n.Name) and self.symbols.is_list(arg.ident) for arg in call.args
+            ):
                 # Scalar functions take no lists: this is another mechanism.
                 raise scope_fault(self.source, name, CALLS, span)
             self.fail(
                 "unknown-function",
                 f"unknown function `{name}`",
                 span,
-                help=_FOREIGN_FUNCTIONS.get(name)
+                help=IDIOMS.get(name)
                 or nearest(name, (*n.FUNCTIONS, *n.GATHERS, *self.symbols.functions, *self.symbols.uses)),
                 notes=(f"a function of one's own is declared above the inputs: `fun {name}(real) : real`",),
             )
@@ -505,7 +501,9 @@ class Reader:
                 "not-a-call",
                 f"`{of}` has no records: only what a called mechanism released has any",
                 span,
-                help=nearest(of, self.symbols.calls),
+                help=f"write `len({of})`"
+                if isinstance(expr, n.OutField) and expr.field in ("length", "size", "shape")
+                else nearest(of, self.symbols.calls),
             )
         self._known(of, span, place, primed=False)
         if not isinstance(expr, n.OutCount):

@@ -192,6 +192,7 @@ class _Checker:
         self._source = source
         self._symbols = symbols
         self._sorts = sorts
+        self._body: tuple[n.Stmt, ...] = ()
 
     def _fail(self, code: str, message: str, span: Span, **more: Any) -> Never:
         raise fault(self._source, code, message, span, **more)
@@ -199,6 +200,7 @@ class _Checker:
     # --- places ---
 
     def mechanism(self, mechanism: n.Mechanism) -> None:
+        self._body = mechanism.body
         for item in mechanism.inputs:
             self._declaration(item)
         self._number(mechanism.privacy, _Scope(), "the claimed privacy")
@@ -366,8 +368,17 @@ class _Checker:
                 "mismatched-sorts",
                 f"{what} must be a whole number, and this may not be one",
                 expr.span,
-                help="write `floor(…)`, or declare the parameter as `int`",
+                help=self._item_for_index(expr) or "write `floor(…)`, or declare the parameter as `int`",
             )
+
+    def _item_for_index(self, expr: n.Expr) -> str | None:
+        """Help for who takes the entries of a list for its indices."""
+        for stmt in statements_in(self._body):
+            if isinstance(stmt, n.For) and isinstance(stmt.over, n.OverQueries) and isinstance(expr, n.Name):
+                item, base = stmt.over.item, stmt.over.base
+                if expr.ident == item and stmt.index is None:
+                    return f"`{item}` is an entry of `{base}`: for its index write `for {item}, x in {base}:`"
+        return None
 
     def _test(self, expr: n.Expr, scope: _Scope, what: str) -> None:
         if self._check(expr, scope) is not Sort.BOOL:

@@ -18,6 +18,7 @@ from aligncheck.language.families import SPELLINGS, Family
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.faults import nearest
+from aligncheck.language.syntax.idioms import LIBRARIES, idiom_of
 from aligncheck.language.syntax.layout import Lexeme
 from aligncheck.language.syntax.refused import CALLS, REFUSED_FAMILIES, scope_fault
 from aligncheck.language.syntax.walk import parts_of, with_parts
@@ -816,6 +817,9 @@ class Builder:
         return n.OutCount(None, span=_over(c))
 
     def out_count(self, c: _Children) -> n.OutCount:
+        if c[2].text != "count" and c[0].text in LIBRARIES:
+            message = f"`{c[0].text}` is no name here: there are no modules"
+            raise self._fault("unknown-name", message, _over(c), help=idiom_of(c[2].text))
         if c[2].text != "count":
             raise self._fault(
                 "bad-output",

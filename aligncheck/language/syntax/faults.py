@@ -11,8 +11,13 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     pool = {each.lower(): each for each in reversed(list(known))}
     close = [pool[each] for each in get_close_matches(name.lower()[:60], list(pool), n=3, cutoff=0.66)]
     if len(name) > 2:
-        # Short forms of longer names, such as `eps` for `epsilon`.
-        close += [each for key, each in pool.items() if key.startswith(name.lower()) and each not in close]
+        # One is the beginning of the other, as `eps` is of `epsilon`.
+        close += [
+            each
+            for key, each in pool.items()
+            if (key.startswith(name.lower()) or (len(key) > 2 and name.lower().startswith(key)))
+            and each not in close
+        ]
     close = [each for each in close if each != name][:3]
     if not close:
         return None

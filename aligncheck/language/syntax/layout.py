@@ -72,6 +72,7 @@ _FOREIGN = {
     "*=": "write `x = x * …`",
     "/=": "write `x = x / …`",
     "%=": "write `x = x % …`",
+    "?": "write `a if CONDITION else b`",
     "√": "write `sqrt(x)`",
     "÷": "write `/`",
     "∞": "ranges are open by default: leave the bound out",

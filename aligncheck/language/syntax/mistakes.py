@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from aligncheck.language.diagnostics import SpecError, fault
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.faults import nearest
+from aligncheck.language.syntax.idioms import LIBRARIES, WORDS, idiom_of
 from aligncheck.language.syntax.layout import SECTIONS, Lexeme
 from aligncheck.language.syntax.refused import (
     DELTA,
@@ -76,6 +77,7 @@ _TERMINALS = {
     "RSQB": "`]`",
     "DOT": "`.`",
 }
+_TAG = "write `emit tag(x = …)`, with a tag and field names of your own"
 _OPERATORS = (
     "PLUS",
     "MINUS",
@@ -196,6 +198,81 @@ def _joint_draw(stop: _Stop) -> SpecError | None:
     if tilde is None or stop.place > tilde or not any(each.type == "COMMA" for each in stop.line[:tilde]):
         return None
     return scope_fault(stop.source, "a joint draw", JOINT, stop.line[0].span.to(stop.line[tilde - 1].span))
+
+
+def _library(stop: _Stop) -> SpecError | None:
+    """`np.random.laplace(…)` and `q.shape[0]`; a plain `np.log(…)` parses as a part of an output."""
+    words = stop.line
+    for place, word in enumerate(words[:-1]):
+        if words[place + 1].type != "DOT" or stop.section not in ("program", "align", "input", "privacy"):
+            continue
+        if word.text in LIBRARIES:
+            end = place + 2
+            while words[end + 1 : end + 2] and words[end + 1].type == "DOT":
+                end += 2
+            last = words[min(end, len(words) - 1)]
+            message, span = f"`{word.text}` is no name here: there are no modules", word.span.to(last.span)
+            return stop.fault("unknown-name", message, span, idiom_of(last.text))
+        if words[place + 2 : place + 3] and words[place + 2].text in ("shape", "size", "length"):
+            span = word.span.to(words[place + 2].span)
+            return stop.fault("unknown-name", "lists have no attributes", span, f"write `len({word.text})`")
+    return None
+
+
+def _record(stop: _Stop) -> SpecError | None:
+    """`emit (x)` and `emit x + 1`: a record without its tag."""
+    if stop.first != "emit" or stop.section != "program" or stop.place > 2:
+        return None
+    if stop.got.type in ("LPAR", "LSQB", "NUMBER", "MINUS") and stop.place == 1:
+        return stop.fault("missing-tag", "the record has no tag", help=_TAG)
+    if stop.place == 2 and stop.got.type not in ("LPAR", "PRIME", "EQUAL"):
+        return stop.fault("missing-tag", "a record is a tag and, in brackets, its fields", help=_TAG)
+    return None
+
+
+def _counted(stop: _Stop) -> SpecError | None:
+    """`c++`."""
+    words = [each.type for each in stop.line[1:3]]
+    if words not in (["PLUS", "PLUS"], ["MINUS", "MINUS"]) or stop.section != "program":
+        return None
+    sign = "+" if words[0] == "PLUS" else "-"
+    return stop.fault(
+        "augmented-assignment",
+        f"there is no `{sign}{sign}`",
+        stop.line[1].span.to(stop.line[2].span),
+        f"write `{stop.first} = {stop.first} {sign} 1`",
+    )
+
+
+def _appended(stop: _Stop) -> SpecError | None:
+    """`out.append(x)`."""
+    if [each.text for each in stop.line[1:3]] not in ([".", "append"], [".", "add"], [".", "extend"]):
+        return None
+    return stop.fault(
+        "no-statement",
+        "lists are inputs: nothing is appended",
+        stop.line[0].span.to(stop.line[2].span),
+        "write `emit tag(…)` to release a record",
+    )
+
+
+def _attribute(stop: _Stop) -> SpecError | None:
+    """`sensitivity=1`, and `q.length` or `q.shape[0]`."""
+    if stop.section == "input" and stop.got.type == "EQUAL" and stop.previous is not None:
+        word = stop.previous.text
+        if word in _ATTRIBUTES:
+            return stop.fault(
+                "unexpected-equals", f"the value of `{word}` follows it", help=f"leave the `=` out: `{word} …`"
+            )
+    return None
+
+
+def _function(stop: _Stop) -> SpecError | None:
+    """`lambda y: …`."""
+    found = next((each for each in stop.line[: stop.place + 1] if each.text == "lambda"), None)
+    if found is None or stop.section != "program":
+        return None
+    return stop.fault("no-statement", "functions are not made here", found.span, WORDS["lambda"])
 
 
 # --- blocks and lines ---------------------------------------------------------------------------------------
@@ -417,6 +494,9 @@ def _head(stop: _Stop) -> SpecError | None:
         return stop.fault(
             "bad-expect", "`expect` says what the verdict should be", help="write `expect verified`"
         )
+    if stop.got.type == "STRING" and stop.section == "mechanism":
+        advice = 'write it in one pair of quotes, which may hold several lines: `"What it does."`'
+        return stop.fault("unexpected-string", "one text follows another", help=advice)
     if stop.got.type == "STRING":
         return stop.fault(
             "unexpected-string", "a text can stand only below `mechanism NAME`", help="use a comment: `# …`"
@@ -502,7 +582,10 @@ def _set_alone(stop: _Stop) -> SpecError | None:
         advice = "write `max(q[j] for j in q where CONDITION)`"
         return stop.fault("bad-set", "`where` stands at the end of a set", help=advice)
     if stop.got.type == "LSQB" and stop.wants_operand:
-        return stop.fault("bad-set", "no list is written out", help="write `max(q[j] for j in q)`")
+        advice = (
+            "say what is wanted at each index where it is used: `max(q[j] for j in q)`, `sum(…)`, `top(…)`"
+        )
+        return stop.fault("bad-set", "no list is written out", help=advice)
     if stop.expected == {"IN"} and stop.previous is not None and stop.previous.text == "not":
         advice = "write `j not in winners`, or `… and not …`"
         return stop.fault("missing-operator", "`in` is missing after this `not`", stop.previous.span, advice)
@@ -621,6 +704,12 @@ def _choice_of(names: list[str]) -> str | None:
 
 _MISTAKES: tuple[Callable[[_Stop], SpecError | None], ...] = (
     _privacy,
+    _library,
+    _record,
+    _counted,
+    _appended,
+    _attribute,
+    _function,
     _indentation,
     _section_colon,
     _refused_line,

@@ -20,6 +20,12 @@ _INDENTED = ("mechanism", "input", "program", "align")
 _ORDER = "the sections are, in this order: " + ", ".join(f"`{name}`" for name in SECTIONS)
 
 
+_SECOND = {
+    "mechanism": 'one file holds one mechanism; where one calls the other write `use NAME from "FILE"`',
+    "privacy": "one mechanism makes one claim",
+}
+
+
 def check_sections(source: Source, lexemes: tuple[Lexeme, ...], *, whole: bool) -> None:
     """Raises SpecError for a section that is unknown, given twice, out of place, or missing in the end."""
     seen: dict[str, Lexeme] = {}
@@ -32,7 +38,14 @@ def check_sections(source: Source, lexemes: tuple[Lexeme, ...], *, whole: bool) 
         if word in seen and word not in (*REPEATED, TWICE):
             related = (Label(seen[word].span, "first here"),)
             message = f"there are two sections `{word}`"
-            raise fault(source, "duplicate-section", message, first.span, related=related, help="join them")
+            raise fault(
+                source,
+                "duplicate-section",
+                message,
+                first.span,
+                related=related,
+                help=_SECOND.get(word, "join them"),
+            )
         later = [name for name in seen if _place(name) > _place(word)]
         if later:
             raise fault(

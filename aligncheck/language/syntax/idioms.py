@@ -1,0 +1,65 @@
+"""How things that people know from Python and NumPy are written here: data for the stages that find them."""
+
+from __future__ import annotations
+
+_DRAW = "noise is drawn on a line of its own: `eta ~ {}`, then use `eta`"
+
+LIBRARIES = frozenset(("np", "numpy", "math", "random", "scipy", "stats", "pd", "pandas", "torch", "rng"))
+"""Names of modules: what follows their dot is the word to look up in `IDIOMS`."""
+
+IDIOMS: dict[str, str] = {
+    "log": "write `ln(x)` for the natural logarithm, `log2(x)` for base 2",
+    "log10": "write `ln(x)/ln(10)`",
+    "log1p": "write `ln(1 + x)`",
+    "expm1": "write `exp(x) - 1`",
+    "pow": "write `x**2`",
+    "power": "write `x**2`",
+    "round": "write `floor(x + 1/2)`",
+    "ceil": "write `-floor(-x)`",
+    "int": "write `floor(x)`",
+    "mod": "write `a % b`",
+    "fabs": "write `abs(x)`",
+    "absolute": "write `abs(x)`",
+    "clamp": "write `clip(x, low, high)`",
+    "maximum": "write `max(x, y)`",
+    "minimum": "write `min(x, y)`",
+    "size": "write `len(q)`",
+    "length": "write `len(q)`",
+    "shape": "write `len(q)`",
+    "range": "`range` stands in `for i in range(…)` only",
+    "mean": "write `sum(q[j] for j in q) / len(q)`",
+    "sort": "write `top(k, q[j] for j in q)` for the k greatest, the greatest first",
+    "sorted": "write `top(k, q[j] for j in q)` for the k greatest, the greatest first",
+    "argsort": "write `top(k, q[j] for j in q)` for the k greatest, the greatest first",
+    "zeros": "lists are inputs; what a loop adds up is kept in a variable",
+    "array": "lists are inputs; what a loop adds up is kept in a variable",
+    "laplace": _DRAW.format("Lap(scale)"),
+    "exponential": _DRAW.format("Exp(scale)"),
+    "expovariate": _DRAW.format("Exp(1/rate)"),
+    "geometric": _DRAW.format("Geo(p)"),
+    "standard_cauchy": _DRAW.format("Cauchy(1)"),
+    "choice": "to choose an index by weights write `winner ~ Choose(exp(E) for i in q)`",
+}
+"""What to write for a function of other languages, by its last name."""
+
+WORDS = {
+    "True": "write `true`",
+    "False": "write `false`",
+    "None": "a variable has a number or a truth value: give it one, or leave the line out",
+    "null": "a variable has a number or a truth value: give it one, or leave the line out",
+    "inf": "leave an infinite bound out",
+    "infinity": "leave an infinite bound out",
+    "lambda": "a function of one's own is declared above the inputs: `fun f(real) : real`",
+}
+"""The same for words that are no functions."""
+
+
+def draw_of(family: str) -> str:
+    """How noise of a family is drawn, for who writes `family(…)` in an expression."""
+    return _DRAW.format(f"{family}(…)")
+
+
+def idiom_of(word: str) -> str:
+    """What to write for `library.word`."""
+    shared = ("abs", "exp", "sqrt", "floor", "min", "max", "sum", "clip", "log2", "argmax", "argmin")
+    return IDIOMS.get(word) or (f"write `{word}(…)`" if word in shared else "nothing is imported here")
