@@ -262,7 +262,9 @@ def _attribute(stop: _Stop) -> SpecError | None:
         word = stop.previous.text
         if word in _ATTRIBUTES:
             return stop.fault(
-                "unexpected-equals", f"the value of `{word}` follows it", help=f"leave the `=` out: `{word} …`"
+                "unexpected-equals",
+                f"the value of `{word}` follows it",
+                help=f"leave the `=` out: `{word} …`",
             )
     return None
 
