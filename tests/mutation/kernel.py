@@ -178,8 +178,15 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, str, Any]]:
                 lambda t: setattr(t.value, "attr", "false" if t.value.attr == "true" else "true"),
             )
         case ast.Attribute(value=ast.Name(id="Kind"), attr=name):
-            for other in ("RUN", "WHOLE", "PRIME"):
-                if other != name:
+            order = (
+                "RUN",
+                "TOLD",
+                "WHOLE",
+                "PRIME",
+                "TWIN",
+            )  # a fact of an earlier kind may be used for more
+            for other in order[: order.index(name)] if name in order else ():
+                if other != "TOLD":
                     yield "fact", f"{name} is {other}", lambda t, other=other: setattr(t, "attr", other)
         case ast.Assign() | ast.AugAssign():
             yield "other", "dropped", _to_nothing
