@@ -92,7 +92,11 @@ def guess(
     """The first witness to try, with those of what it calls; if it is `called` itself, with promises of the
     records to its callers.
     """
-    witness = replace(guessed(spec, chosen), callees=callees, costs=costs_of(spec))
+    witness = guessed(spec, chosen)
+    named = {x for loop in witness.loops for e in loop.invariants for x in names_in(e)}
+    moves = any(x.startswith(("$differing_", "$moved_", "$down_", "$up_")) for x in named)
+    # What a line costs at most does not tell how far the answers moved.
+    witness = replace(witness, callees=callees, costs=() if moves else costs_of(spec))
     return _with_promises(spec, chosen, witness) if called and chosen is not None else witness
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -71,6 +71,7 @@ from aligncheck.search.relational.terms import (
     Truth,
     atoms,
 )
+from aligncheck.search.witness import lines
 
 
 class UntranslatableError(Exception):
@@ -275,8 +276,14 @@ def guessed(spec: n.Mechanism, chosen: establish.Chosen | ChosenDensities | None
     loops = [s for s in statements_in(spec.body) if isinstance(s, n.For | n.While)]
     found = chosen.invariants if isinstance(chosen, establish.Chosen) else {}
     route = chosen.route if isinstance(chosen, establish.Chosen) else Witness().route
-    lines = tuple(_loop(spec, stmt, k, found.get(k + 1, ())) for k, stmt in enumerate(loops))
-    return Witness(lines, route, _sample(spec), promises=_promises(spec))
+    shared = {
+        k: {x for x, pair in cut.fresh.items() if isinstance(x, str) and pair.left is pair.right}
+        for k, cut in enumerate(chosen.analysis.cuts if isinstance(chosen, establish.Chosen) else ())
+    }
+    made = tuple(
+        _loop(spec, stmt, k, found.get(k + 1, ()), shared.get(k + 1, ())) for k, stmt in enumerate(loops)
+    )
+    return Witness(made, route, _sample(spec), promises=_promises(spec))
 
 
 def _promises(spec: n.Mechanism) -> tuple[n.Expr, ...]:
@@ -305,24 +312,32 @@ def _promises(spec: n.Mechanism) -> tuple[n.Expr, ...]:
     return ()
 
 
-def _loop(spec: n.Mechanism, stmt: n.For | n.While, number: int, terms: Iterable[Term]) -> LoopWitness:
+def _of_cost(term: Term) -> bool:
+    return any(isinstance(a.label, AtHead) and a.label.key is Ledger.COST for a in atoms((term,)))
+
+
+def _loop(
+    spec: n.Mechanism, stmt: n.For | n.While, number: int, terms: Iterable[Term], shared: Container[str]
+) -> LoopWitness:
+    """`shared` are variables with one value in both runs."""
     early: list[n.Expr] = []
     both: list[n.Expr] = []
-    for term in terms:
+    inside = list(statements_in(stmt.body))
+    assigned = dict.fromkeys(s.name for s in inside if isinstance(s, n.Assign))
+    best = lines.strongest(list(terms))
+    bounds = lines.costs([t for t in best if _of_cost(t)], lines.counters(best))
+    for term in best:
+        if (_of_cost(term) and term not in bounds) or (
+            _early(term) and not lines.is_needed(term, set(assigned))
+        ):
+            continue
         try:
             e = Wording(number + 1).expression(term)
         except UntranslatableError:
             continue
         (early if _early(term) else both).append(e)
-    inside = list(statements_in(stmt.body))
-    assigned = dict.fromkeys(s.name for s in inside if isinstance(s, n.Assign))
-    both += [n.Compare("==", n.Name(x, True), n.Name(x)) for x in assigned]
-    index = stmt.index if isinstance(stmt, n.For) else None
-    for s in inside:
-        if isinstance(s, n.Sample):
-            early.append(n.Name(f"$dense_{s.name}"))
-            counters = [index] if index else list(assigned)
-            early += [n.Compare("==", n.Name(f"$drawn_{s.name}"), n.Name(c)) for c in counters]
+    both += [n.Compare("==", n.Name(x, True), n.Name(x)) for x in assigned if x in shared]
+    early += lines.draws(spec, stmt)
     measure = _measure(stmt) if isinstance(stmt, n.While) else None
     chance = _chance(stmt) if isinstance(stmt, n.While) and measure is None else None
     return LoopWitness(tuple(early), tuple(both), measure, chance)

@@ -1,0 +1,157 @@
+"""Which lines a witness needs: not those that follow from others, nor those that the kernel knows itself.
+
+Nothing here needs to be believed: a line too few, and the kernel says what it could not show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import align_expressions, own_expressions, statements_in, subexpressions
+from aligncheck.search.relational.labels import AtHead, Latest, Ledger
+from aligncheck.search.relational.terms import (
+    Cmp,
+    Div,
+    Kind,
+    Mul,
+    Or,
+    Sym,
+    Term,
+    atoms,
+    order_key,
+    sub,
+    summands,
+)
+
+_NUMBERS = re.compile(r"(?<![\w.@])-?\d+(/\d+)?(\*| )")
+
+
+def strongest(terms: Sequence[Term]) -> list[Term]:
+    """The terms without those that another one implies by itself."""
+    kept: list[Term] = []
+    for term in dict.fromkeys(terms):
+        if not any(_implies(known, term) for known in kept):
+            kept = [known for known in kept if not _implies(term, known)] + [term]
+    return kept
+
+
+def _implies(one: Term, other: Term) -> bool:
+    """Whether each way for `one` to be true is one for `other`, by their form."""
+    ways = other.args if isinstance(other, Or) else (other,)
+    return all(any(_at_least(a, b) for b in ways) for a in (one.args if isinstance(one, Or) else (one,)))
+
+
+def _at_least(one: Term, other: Term) -> bool:
+    """Whether one comparison, `parts + constant` with 0, says as much as another one."""
+    if one == other or not (isinstance(one, Cmp) and isinstance(other, Cmp)) or other.op == "==":
+        return one == other
+    wanted, most = summands(sub(other.left, other.right))
+    for left, right in ((one.left, one.right), (one.right, one.left))[: 2 if one.op == "==" else 1]:
+        parts, constant = summands(sub(left, right))
+        if parts == wanted and (
+            constant > most or (constant == most and (other.op == "<=" or one.op == "<"))
+        ):
+            return True
+    return False
+
+
+def is_needed(term: Term, assigned: set[str]) -> bool:
+    """Whether the kernel does not know a fact of the run on D by itself: bounds of indices and of what is
+    counted it does, and which draws were made `draws` says.
+    """
+    heads = [a.label.key for a in atoms((term,)) if isinstance(a.label, AtHead)]
+    if any(isinstance(key, Latest) for key in heads):
+        return False
+    if Ledger.RECORDS in heads:
+        return isinstance(term, Cmp) and term.op == "=="
+    return any(key in assigned for key in heads)
+
+
+def costs(terms: Sequence[Term], counted: set[Term]) -> list[Term]:
+    """Of bounds of the cost those that do not grow with the rounds, if there are such; and of those that
+    differ in numbers only the first, which is the least.
+    """
+    fixed = [t for t in terms if not any(_grows(s, counted) for s in _sides(t))] or terms
+    shapes: dict[str, Term] = {}
+    for t in fixed:
+        shapes.setdefault(_NUMBERS.sub("", order_key(t)), t)
+    return list(shapes.values())
+
+
+def counters(terms: Sequence[Term]) -> set[Term]:
+    """What counts rounds: the index, the number of records, and what equals these."""
+    same: set[Term] = set()
+    for t in terms:
+        if isinstance(t, Cmp) and t.op == "==" and any(_counts(s) for s in (t.left, t.right)):
+            same |= {s for s in (t.left, t.right) if isinstance(s, Sym)}
+    return same
+
+
+def _counts(term: Term) -> bool:
+    label = term.label if isinstance(term, Sym) else None
+    return isinstance(term, Sym) and (
+        term.kind is Kind.COUNTER or (isinstance(label, AtHead) and label.key is Ledger.RECORDS)
+    )
+
+
+def _sides(term: Term) -> tuple[Term, ...]:
+    return (term.left, term.right) if isinstance(term, Cmp) else ()
+
+
+def _grows(term: Term, counted: set[Term]) -> bool:
+    """Whether a number contains a counter as a factor or summand."""
+    if _counts(term) or term in counted:
+        return True
+    if isinstance(term, Div):
+        return _grows(term.left, counted) or _grows(term.right, counted)
+    if isinstance(term, Mul):
+        return any(_grows(a, counted) for a in term.args)
+    parts, _ = summands(term)
+    return any(_grows(part, counted) for part, _ in parts if part != term)
+
+
+def draws(spec: n.Mechanism, stmt: n.For | n.While) -> Iterator[n.Expr]:
+    """Which draws were made where a round starts: all below the index, or none from there on."""
+    first = stmt.index if isinstance(stmt, n.For) else None
+    assigned = {s.name for s in statements_in(stmt.body) if isinstance(s, n.Assign)}
+    inner = {
+        s.index if isinstance(s, n.For) else None for s in statements_in(stmt.body) if isinstance(s, n.For)
+    }
+    for s in statements_in(stmt.body):
+        if not isinstance(s, n.Sample) or s.index is None:
+            continue
+        names = {e.ident for e in subexpressions(s.index) if isinstance(e, n.Name)}
+        if names & inner or not names <= assigned | {first}:
+            continue
+        drawn = n.Name(f"$drawn_{s.name}")
+        if s in stmt.body and _from_zero(stmt, s.index):
+            yield n.Compare("==", drawn, s.index)
+            if _is_read_elsewhere(spec, stmt, s.name, s.index):
+                yield n.Name(f"$dense_{s.name}")
+        else:
+            yield n.Compare("<=", drawn, s.index)
+
+
+def _from_zero(stmt: n.For | n.While, index: n.Expr) -> bool:
+    if not isinstance(stmt, n.For) or index != n.Name(stmt.index or ""):
+        return False
+    return not isinstance(stmt.over, n.OverRange) or stmt.over.low == n.Number(Fraction(0))
+
+
+def _is_read_elsewhere(spec: n.Mechanism, stmt: n.For | n.While, x: str, index: n.Expr) -> bool:
+    """Whether a draw is read outside of the loop that makes it, or at another index."""
+    inside = list(statements_in(stmt.body))
+    for s in statements_in(spec.body):
+        own = [e for top in own_expressions(s) for e in subexpressions(top)]
+        for e in own:
+            if (
+                isinstance(e, n.Index)
+                and e.base == x
+                and (e.index != index or all(s is not t for t in inside))
+            ):
+                return True
+    read = [e for top in align_expressions(spec.align) for e in subexpressions(top)]
+    return any(isinstance(e, n.Index) and e.base == x and e.index != index for e in read)
