@@ -324,11 +324,13 @@ def _loop(
     both: list[n.Expr] = []
     inside = list(statements_in(stmt.body))
     assigned = dict.fromkeys(s.name for s in inside if isinstance(s, n.Assign))
-    best = lines.strongest(list(terms))
+    best = lines.strongest(lines.by_records(list(terms)))
     bounds = lines.costs([t for t in best if _of_cost(t)], lines.counters(best))
     for term in best:
         if (_of_cost(term) and term not in bounds) or (
-            _early(term) and not lines.is_needed(term, set(assigned))
+            _early(term)
+            and not lines.is_needed(term, set(assigned))
+            and not lines.bounds_rounds(term, bounds)
         ):
             continue
         try:
@@ -337,7 +339,7 @@ def _loop(
             continue
         (early if _early(term) else both).append(e)
     both += [n.Compare("==", n.Name(x, True), n.Name(x)) for x in assigned if x in shared]
-    early += lines.draws(spec, stmt)
+    early += lines.draws(spec, stmt, best)
     measure = _measure(stmt) if isinstance(stmt, n.While) else None
     chance = _chance(stmt) if isinstance(stmt, n.While) and measure is None else None
     return LoopWitness(tuple(early), tuple(both), measure, chance)

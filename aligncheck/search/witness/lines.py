@@ -14,6 +14,7 @@ from aligncheck.language.syntax.walk import align_expressions, own_expressions, 
 from aligncheck.search.relational.labels import AtHead, Latest, Ledger
 from aligncheck.search.relational.terms import (
     Cmp,
+    Const,
     Div,
     Kind,
     Mul,
@@ -23,6 +24,7 @@ from aligncheck.search.relational.terms import (
     atoms,
     order_key,
     sub,
+    substitute,
     summands,
 )
 
@@ -64,10 +66,26 @@ def is_needed(term: Term, assigned: set[str]) -> bool:
     """
     heads = [a.label.key for a in atoms((term,)) if isinstance(a.label, AtHead)]
     if any(isinstance(key, Latest) for key in heads):
-        return False
+        return pinned(term, assigned) is not None
     if Ledger.RECORDS in heads:
         return isinstance(term, Cmp) and term.op == "=="
     return any(key in assigned for key in heads)
+
+
+def pinned(term: Term, assigned: set[str]) -> str | None:
+    """The draws of which the greatest index is told by a variable of the program."""
+    keys = [a.label.key for a in atoms((term,)) if isinstance(a.label, AtHead)]
+    names = [key.name for key in keys if isinstance(key, Latest)]
+    if isinstance(term, Cmp) and term.op == "==" and len(keys) == 2 and any(k in assigned for k in keys):
+        return names[0] if names else None
+    return None
+
+
+def bounds_rounds(term: Term, bounds: Sequence[Term]) -> bool:
+    """Whether a fact bounds an index from above, on which what is known of the cost depends."""
+    if not isinstance(term, Cmp) or term.op != "<=" or not _counts(term.left):
+        return False
+    return any(_grows(side, set()) for bound in bounds for side in _sides(bound))
 
 
 def costs(terms: Sequence[Term], counted: set[Term]) -> list[Term]:
@@ -79,6 +97,17 @@ def costs(terms: Sequence[Term], counted: set[Term]) -> list[Term]:
     for t in fixed:
         shapes.setdefault(_NUMBERS.sub("", order_key(t)), t)
     return list(shapes.values())
+
+
+def by_records(terms: Sequence[Term]) -> list[Term]:
+    """The same, what equals the number of records up to a number being told by that number."""
+    told: dict[Term, Term] = {}
+    for t in terms:
+        if isinstance(t, Cmp) and t.op == "==" and _counts(t.left):
+            parts, constant = summands(t.right)
+            if len(parts) == 1 and parts[0][1] == 1 and isinstance(parts[0][0], Sym) and constant:
+                told[parts[0][0]] = sub(t.left, Const(constant))
+    return [substitute(t, told) for t in terms] if told else list(terms)
 
 
 def counters(terms: Sequence[Term]) -> set[Term]:
@@ -113,15 +142,18 @@ def _grows(term: Term, counted: set[Term]) -> bool:
     return any(_grows(part, counted) for part, _ in parts if part != term)
 
 
-def draws(spec: n.Mechanism, stmt: n.For | n.While) -> Iterator[n.Expr]:
-    """Which draws were made where a round starts: all below the index, or none from there on."""
+def draws(spec: n.Mechanism, stmt: n.For | n.While, terms: Sequence[Term]) -> Iterator[n.Expr]:
+    """Which draws were made where a round starts: all below the index, or none from there on, unless the
+    terms say it.
+    """
     first = stmt.index if isinstance(stmt, n.For) else None
     assigned = {s.name for s in statements_in(stmt.body) if isinstance(s, n.Assign)}
+    told = {pinned(t, assigned) for t in terms}
     inner = {
         s.index if isinstance(s, n.For) else None for s in statements_in(stmt.body) if isinstance(s, n.For)
     }
     for s in statements_in(stmt.body):
-        if not isinstance(s, n.Sample) or s.index is None:
+        if not isinstance(s, n.Sample) or s.index is None or s.name in told:
             continue
         names = {e.ident for e in subexpressions(s.index) if isinstance(e, n.Name)}
         if names & inner or not names <= assigned | {first}:
