@@ -11,7 +11,6 @@ from aligncheck.verdict import AlignmentFails, Error, Result, Unknown, Verdict, 
 
 if TYPE_CHECKING:
     from aligncheck.compiler.certificate.text import Section
-    from aligncheck.compiler.certificate.whole import Proven
     from aligncheck.compiler.forms import Form
     from aligncheck.compiler.modes import Mode
     from aligncheck.language.source import Source
@@ -51,15 +50,13 @@ def verify_file(path: str, options: Options) -> Result:
 @dataclass(frozen=True, slots=True)
 class Certification:
     """The result for a spec, and the form of it that runs. `form` is its proof and `sections` are those of
-    its certificate; where a VERIFIED spec has none, `problem` says why, as the end of a sentence, and
-    `proved` whether its form is proved all the same.
+    its certificate; where a VERIFIED spec has none, `problem` says why, as the end of a sentence.
     """
 
     result: Result
     form: Verified | None = None
     sections: tuple[Section, ...] = ()
     problem: str | None = None
-    proved: bool = False
 
 
 def certify_file(path: str, options: Options, mode: Mode) -> Certification:
@@ -96,8 +93,7 @@ def _certify_file(path: str, options: Options, mode: Mode) -> Certification:
 def _certified(
     verified: Verified, source: Source, mode: Mode, deadline: float, done: Certification
 ) -> Certification:
-    """The certificate of the form that runs; a proof that cannot be decided again from its text is none."""
-    from aligncheck.compiler.certificate.proof import ProofError
+    """The certificate of the form that runs, which the kernel must accept as well."""
     from aligncheck.compiler.certificate.whole import certificate_of
     from aligncheck.compiler.forms import NoFormError, form_of
     from aligncheck.judge import judge
@@ -107,38 +103,15 @@ def _certified(
         proof: Verdict = verified
         if not form.same:
             proof = judge(form.mechanism, form.source, deadline, explain=False, search=False)
-        if not isinstance(proof, Verified):
-            return replace(done, problem=_problem(proof, form))
-        sections = certificate_of(
-            verified.mechanism,
-            source,
-            mode,
-            replace(form, mechanism=proof.mechanism),
-            _proven(proof.mechanism, form.source, deadline),
-        )
     except NoFormError as error:
         line, _ = source.position(error.span.start)
         return replace(done, problem=f"line {line}: {error.why}")
     except SpecError as error:
         return replace(done, problem=error.diagnostic.message)
-    except ProofError as error:
-        return replace(done, problem=f"the proof has no certificate: {error}", proved=True)
+    if not isinstance(proof, Verified):
+        return replace(done, problem=_problem(proof, form))
+    sections = certificate_of(verified.mechanism, source, mode, proof.witness)
     return replace(done, form=proof, sections=sections)
-
-
-def _proven(mechanism: Mechanism, source: Source, deadline: float) -> tuple[Proven, ...]:
-    """What a certificate is made of: the obligations of the mechanism and of all that it calls, decided."""
-    from aligncheck.compiler.certificate.whole import Proven
-    from aligncheck.language.syntax.contract import contract_of
-    from aligncheck.language.syntax.walk import has_densities
-    from aligncheck.search.discharge.density import establish_densities
-    from aligncheck.search.discharge.establish import establish
-
-    called = [contract_of(use) for use in mechanism.uses]
-    before = [one for c in called for one in _proven(c.mechanism, c.source, deadline)]
-    if has_densities(mechanism.body):
-        return (*before, Proven(mechanism, source, establish_densities(mechanism, source, deadline)))
-    return (*before, Proven(mechanism, source, establish(mechanism, source, deadline)))
 
 
 def _problem(verdict: Verdict, form: Form) -> str:

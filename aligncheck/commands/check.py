@@ -68,27 +68,27 @@ def tell_faults(path: str, checked: Checked | str, *, error: bool = False) -> in
     if isinstance(checked, str):
         tell(f"FAILED  {path}: {checked}", error=error)
         return 1
-    for disagreement in checked.disagreements:
-        replies = ", ".join(f"{r.solver.value} says {r.answer}" for r in disagreement.replies)
-        tell(
-            f"SOLVERS DISAGREE  {path}: {disagreement.part}: {replies}: {disagreement.question}", error=error
-        )
+    if checked.disagreement:
+        replies = ", ".join(f"{r.solver.value} says {r.answer}" for r in checked.disagreement)
+        tell(f"SOLVERS DISAGREE  {path}: {replies}: {checked.disagreement[0].question}", error=error)
     for fault in checked.faults:
         place = path if fault.line is None else f"{path}:{fault.line}"
         tell(f"FAILED  {place}: {fault.part}: {fault.message}", error=error)
-    return DISAGREE if checked.disagreements else 1 if checked.faults else 0
+    return DISAGREE if checked.disagreement else 1 if checked.faults else 0
 
 
 def _tell_what_was_proved(path: str, checked: Checked, solvers: str) -> None:
     from aligncheck.language.syntax.unparse import unparse_claim
-    from aligncheck.report.statement import statement
+    from aligncheck.report.statement import statement, trusted
 
-    spec, form, mode = checked.spec, checked.form, checked.mode
-    if spec is None or form is None or mode is None:
-        raise RuntimeError("a check without faults has read everything")
+    spec, form, mode, accepted = checked.spec, checked.form, checked.mode, checked.accepted
+    if spec is None or form is None or mode is None or accepted is None:
+        raise RuntimeError("a check without faults has decided everything")
+    steps = sum(decision.steps for decision in accepted.decisions)
     tell(
         f"CHECKED  {path}: `{spec.name}` is `{unparse_claim(spec)}`-differentially private",
         *statement(spec, form, mode),
-        f"  {checked.questions} questions decided by {solvers}, {checked.sides} conditions by their form, "
-        f"in {checked.seconds:.2f} s; spec, claim, proof and code belong together",
+        *trusted(),
+        f"  the kernel made {len(accepted.decisions)} decisions by {solvers} ({steps:,} steps of Z3), in "
+        f"{checked.seconds:.2f} s; spec, claim, proof and code belong together",
     )

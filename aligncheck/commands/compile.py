@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,10 @@ from aligncheck.commands import CommandError
 from aligncheck.commands.checking import certified_and_searched, one_file, text_of
 from aligncheck.commands.telling import tell
 from aligncheck.compiler.modes import Mode
+from aligncheck.language.internal import InternalError
 from aligncheck.language.printable import printable
 
 if TYPE_CHECKING:
-    from aligncheck.compiler.certificate.text import Section
     from aligncheck.pipeline import Certification
     from aligncheck.refutation.result import Refutation
 
@@ -44,7 +45,7 @@ def compile_spec(
     mode: str | None = None,
     smt: str | None = None,
 ) -> int:
-    """Writes the module with its certificate to `output`, or prints it, and the certificate's scripts to the
+    """Writes the module with its certificate to `output`, or prints it, and the kernel's questions to the
     folder `smt`. Returns the verdict's exit status; that of UNKNOWN where the spec is verified, but
     what would run is not; `CONTRADICTION`, where a short search refutes what is verified.
 
@@ -65,7 +66,7 @@ def compile_spec(
     if isinstance(made, int):
         return made
     if smt is not None:
-        _write_scripts(smt, done.sections, force)
+        _write_questions(smt, done, force)
     if output is None:
         if sys.stdout.isatty() and any(line != printable(line) for line in made.split("\n")):
             raise CommandError(
@@ -126,7 +127,7 @@ def _made(path: str, done: Certification, contradiction: Refutation | None, mode
     from aligncheck.compiler.certificate.text import attached
     from aligncheck.compiler.emit.python import emit_python
 
-    return attached(emit_python(verdict, mode), done.sections)
+    return attached(emit_python(replace(verdict, accepted=done.form.accepted), mode), done.sections)
 
 
 def _ask_for_a_report(path: str, contradiction: Refutation, mode: Mode) -> None:
@@ -164,7 +165,7 @@ _INSTEAD = {
 
 def _refusal(mode: Mode, done: Certification) -> str:
     """Why a verified spec is not compiled for a mode, and what else can be done with it."""
-    lines = [f"but {'' if done.proved else _REFUSED[mode]}{done.problem}"]
+    lines = [f"but {_REFUSED[mode]}{done.problem}"]
     if mode in _INSTEAD:
         other, hint = _INSTEAD[mode]
         if _has_form(done, other):
@@ -190,20 +191,26 @@ def _has_form(done: Certification, mode: Mode) -> bool:
     return True
 
 
-def _write_scripts(folder: str, sections: tuple[Section, ...], force: bool) -> None:
-    """One SMT-LIB file for each script, named after its mechanism and its number."""
-    from aligncheck.compiler.certificate.text import script_files
+def _write_questions(folder: str, done: Certification, force: bool) -> None:
+    """One SMT-LIB file for each question that the kernel asks about the form that runs, in its order."""
+    from aligncheck.compiler.certificate.questions import Kept
+    from aligncheck.kernel.decide import decide
 
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
         raise CommandError(f"cannot make the folder `{folder}`: {error.strerror}") from error
-    files = {os.path.join(folder, name): text for name, text in script_files(sections)}
+    form = done.form
+    if form is None:
+        raise InternalError("what was compiled has a form")
+    kept, name = Kept(), form.mechanism.name
+    decide(form.mechanism, form.witness, kept)
+    files = {os.path.join(folder, f"{name}-{n:03}.smt2"): q.text for n, q in enumerate(kept.questions, 1)}
     for path in files:
         _refuse_to_overwrite(path, force, mark="(set-logic ")
     for path, text in files.items():
         _write(path, text)
-    tell(f"{len(files)} SMT-LIB scripts written to {folder}", error=True)
+    tell(f"{len(files)} questions written to {folder}, as SMT-LIB 2", error=True)
 
 
 def _refuse_to_overwrite(output: str, force: bool, mark: str = MARK) -> None:

@@ -58,8 +58,7 @@ def run(
             checked[:] = [done.result]
             if done.form is not None or not isinstance(done.result.verdict, Verified):
                 return Checked(done.result.verdict, each)
-            lead = f"in the mode {each.value}" if done.proved else _SAFE.get(each, "cannot run")
-            problems.append(f"{lead} ({done.problem})")
+            problems.append(f"{_SAFE.get(each, 'cannot run')} ({done.problem})")
         return Checked(checked[0].verdict, None, ", and ".join(problems))
 
     def decide(text: str) -> None:

@@ -1,1 +1,1 @@
-"""Certificates: what must be believed of a proof, as text that anyone can decide again."""
+"""Certificates: a spec, and the witness with which the kernel accepts the form of it that runs."""

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 _OPENING = "certificate, format "
-FORMAT = 2
+FORMAT = 3
 """Counts the changes after which certificates that were written before are no longer accepted."""
 OPENING = f"{_OPENING}{FORMAT}"
 CLOSING = "digest"
 MAKER = "made by"
 MODE = "mode"
-ABOUT = ("`aligncheck check` decides all of this afresh: see its help. Every byte above and below counts.",)
+WITNESS = "witness"
+ABOUT = ("`aligncheck check` decides afresh whether this is a proof: see its help. Every byte counts.",)
 
 _TITLE = "#: "
 _LINE = "#| "
@@ -147,18 +148,6 @@ def _read(text: str, line: int) -> list[Section]:
         else:
             raise FormatError("no line of a certificate", number)
     return [Section(title, tuple(lines), number) for title, number, lines in found]
-
-
-SCRIPT = "SMT-LIB script"
-
-
-def script_files(sections: Iterable[Section]) -> Iterator[tuple[str, str]]:
-    """The scripts of a certificate, each with a name for its file; its first line says what is expected."""
-    for section in sections:
-        if section.title.startswith(SCRIPT):
-            head, _, expected = section.title.removeprefix(f"{SCRIPT} ").partition(": ")
-            number, _, name = head.partition(" of ")
-            yield f"{name}-{int(number):02}.smt2", f"; {name}, script {number}: {expected}\n{section.text}\n"
 
 
 def first_difference(found: Sequence[str], wanted: Sequence[str]) -> int | None:
