@@ -27,6 +27,7 @@ ROW = re.compile(r"\| `(\w+)` \| (\w+) \| (.*) \|")
 SECONDS = 600.0
 GOLDENS = (
     "adaptive_svt",
+    "exponential_mechanism",
     "hybrid_sparse_gap",
     "noisy_topk_gap",
     "svt_with_gap",
