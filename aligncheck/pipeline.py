@@ -110,6 +110,8 @@ def _certified(
         return replace(done, problem=error.diagnostic.message)
     if not isinstance(proof, Verified):
         return replace(done, problem=_problem(proof, form))
+    if not proof.accepted.decisions:
+        return replace(done, problem="the kernel did not decide it")
     sections = certificate_of(verified.mechanism, source, mode, proof.witness)
     return replace(done, form=proof, sections=sections)
 

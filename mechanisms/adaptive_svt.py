@@ -295,10 +295,29 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #|   {
 #|    "early": [
 #|     "cost <= (eps*k + -0.5*eps)/k",
+#|     "i <= len(q)",
+#|     "0 <= $records",
+#|     "-1 <= $drawn_xi - 1",
+#|     "-1 <= $drawn_zeta - 1",
 #|     "0.5*eps <= cost",
+#|     "0 <= cost",
+#|     "0 < cost",
+#|     "0 <= i",
 #|     "$records == i",
+#|     "$drawn_xi - 1 < i or i == 0",
+#|     "0 <= $drawn_xi - 1 or i == 0",
+#|     "$drawn_zeta - 1 < i or i == 0",
+#|     "0 <= $drawn_zeta - 1 or i == 0",
+#|     "(not $drawn_xi - 1 == -1 or i == 0) and (not i == 0 or $drawn_xi - 1 == -1)",
+#|     "(not $drawn_zeta - 1 == -1 or i == 0) and (not i == 0 or $drawn_zeta - 1 == -1)",
 #|     "$drawn_xi - 1 < i",
-#|     "$drawn_zeta - 1 < i"
+#|     "$drawn_xi - 1 <= i",
+#|     "$drawn_zeta - 1 < i",
+#|     "$drawn_zeta - 1 <= i",
+#|     "$dense_xi",
+#|     "$drawn_xi == i",
+#|     "$dense_zeta",
+#|     "$drawn_zeta == i"
 #|    ],
 #|    "invariants": [
 #|     "alignment_cost <= cost",
@@ -308,7 +327,12 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #|  ],
 #|  "sample": {
 #|   "eps": "1"
-#|  }
+#|  },
+#|  "costs": [
+#|   "eps/2",
+#|   "eps/(4*k)",
+#|   "eps/(2*k)"
+#|  ]
 #| }
 #: digest
-#| sha256 b20a95dfecf9f073edb3e720f31938488dfb265033d66ad77bd5e8c756a72209
+#| sha256 96d71b92a7245a773ac79042b9d78b3c4ca1f9693da87eee54759576e08e1959

@@ -47,8 +47,8 @@ class ExponentialMechanism(LatticeMechanism):
 
     Guarantee: one run is `eps`-differentially private, for every number of answers and
     every value of the parameters. Neighbouring data: each answer of `u` differs by at
-    most `Delta` (adjacency `all`). Proved by a bound on the ratio of the densities on
-    neighbouring data, for every output.
+    most `Delta` (adjacency `all`). Proved by a randomness alignment that is acyclic
+    (Lemma 1 of Ding, Wang, Zhang, Kifer, PVLDB 13(3)).
 
     It runs as it was proved: answers are rounded down to multiples of `gamma`, all
     noise is discrete, on the same lattice, and every number is exact. The proof is of
@@ -202,4 +202,4 @@ class ExponentialMechanism(LatticeMechanism):
 #|  }
 #| }
 #: digest
-#| sha256 a3a117eebff15ec5def24172e58f8484ad286ac552615d891200c25f89f11848
+#| sha256 7705ca406950954c5d2290a35ceb42a6edd08c9de3d11c8929d86b6a604cc239

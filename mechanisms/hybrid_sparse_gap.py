@@ -265,26 +265,40 @@ class HybridSparseGap(LatticeMechanism):
 #|   {
 #|    "early": [
 #|     "i <= len(q)",
+#|     "-1 <= $drawn_xi - 1",
+#|     "0 <= i",
+#|     "$drawn_xi - 1 < i or i == 0",
+#|     "0 <= $drawn_xi - 1 or i == 0",
+#|     "(not $drawn_xi - 1 == -1 or i == 0) and (not i == 0 or $drawn_xi - 1 == -1)",
 #|     "$drawn_xi - 1 < i",
+#|     "$drawn_xi - 1 <= i",
 #|     "$dense_xi",
 #|     "$drawn_xi == i"
 #|    ],
 #|    "invariants": [
+#|     "alignment_cost <= (-1*(eps*i*theta) + eps*i + eps*k*theta)/k",
 #|     "alignment_cost <= (eps*k*theta + -1*(eps*$below_winners[i]*theta) + eps*$below_winners[i])/k"
 #|    ]
 #|   },
 #|   {
 #|    "early": [
+#|     "0 <= $records",
+#|     "0 <= r",
 #|     "$records == r"
 #|    ],
 #|    "invariants": [
-#|     "r <= len(winners)"
+#|     "r <= len(winners)",
+#|     "j' == j"
 #|    ]
 #|   }
 #|  ],
 #|  "sample": {
 #|   "eps": "1"
-#|  }
+#|  },
+#|  "costs": [
+#|   "theta*eps",
+#|   "(1 - theta)*eps/k"
+#|  ]
 #| }
 #: digest
-#| sha256 65b4e697dfdfd172d8a004ba3da798189c800475d57a1fbd8ade89dac7f6c15e
+#| sha256 572749444c77cc157d410054f7293625714469d73c020fc80b6b1f7fd236c6a8

@@ -235,19 +235,36 @@ class NoisyTopkGap(RefinedMechanism):
 #|   {
 #|    "early": [
 #|     "i <= len(q)",
+#|     "-1 <= $drawn_eta - 1",
+#|     "0 <= i",
+#|     "$drawn_eta - 1 < i or i == 0",
+#|     "0 <= $drawn_eta - 1 or i == 0",
+#|     "(not $drawn_eta - 1 == -1 or i == 0) and (not i == 0 or $drawn_eta - 1 == -1)",
 #|     "$drawn_eta - 1 < i",
+#|     "$drawn_eta - 1 <= i",
 #|     "$dense_eta",
 #|     "$drawn_eta == i"
 #|    ],
 #|    "invariants": [
+#|     "alignment_cost <= eps*i/k",
 #|     "alignment_cost <= eps*$below_winners[i]/k"
 #|    ]
 #|   },
-#|   {}
+#|   {
+#|    "early": [
+#|     "r <= k",
+#|     "0 <= $records",
+#|     "0 <= r",
+#|     "$records == r"
+#|    ]
+#|   }
 #|  ],
 #|  "sample": {
 #|   "eps": "1"
-#|  }
+#|  },
+#|  "costs": [
+#|   "eps/k"
+#|  ]
 #| }
 #: digest
-#| sha256 056cd2173a2998e37b52cbeb6b47125d7d8a53ac69f0148309c86dc9b4b18dc0
+#| sha256 4405b4c5347cfb377be90e975aa1620fac803a2900a939296775b0508f8ea9f5

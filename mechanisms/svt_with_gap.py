@@ -268,9 +268,22 @@ class SvtWithGap(LatticeMechanism):
 #|   {
 #|    "early": [
 #|     "count < k",
+#|     "count <= k",
+#|     "i <= len(q)",
+#|     "0 <= $records",
+#|     "-1 <= $drawn_xi - 1",
 #|     "0 <= count",
+#|     "0 <= i",
+#|     "count <= $records",
 #|     "$records == i",
-#|     "$drawn_xi - 1 < i"
+#|     "count <= i",
+#|     "$drawn_xi - 1 < i or i == 0",
+#|     "0 <= $drawn_xi - 1 or i == 0",
+#|     "(not $drawn_xi - 1 == -1 or i == 0) and (not i == 0 or $drawn_xi - 1 == -1)",
+#|     "$drawn_xi - 1 < i",
+#|     "$drawn_xi - 1 <= i",
+#|     "$dense_xi",
+#|     "$drawn_xi == i"
 #|    ],
 #|    "invariants": [
 #|     "alignment_cost <= (0.5*(count*eps) + 0.5*(eps*k))/k",
@@ -280,7 +293,11 @@ class SvtWithGap(LatticeMechanism):
 #|  ],
 #|  "sample": {
 #|   "eps": "1"
-#|  }
+#|  },
+#|  "costs": [
+#|   "eps/2",
+#|   "eps/(2*k)"
+#|  ]
 #| }
 #: digest
-#| sha256 a3ebdc26113108c808c899b0f24b1928f2979e9a7ff8f2dddc351120730a1b92
+#| sha256 865418e861bdc05a13652e6aecff38d8e2f88fb18f1fb8d762908fb8e53a16be
