@@ -287,8 +287,7 @@ class HybridSparseGap(LatticeMechanism):
 #|     "$records == r"
 #|    ],
 #|    "invariants": [
-#|     "r <= len(winners)",
-#|     "j' == j"
+#|     "r <= len(winners)"
 #|    ]
 #|   }
 #|  ],
@@ -301,4 +300,4 @@ class HybridSparseGap(LatticeMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 572749444c77cc157d410054f7293625714469d73c020fc80b6b1f7fd236c6a8
+#| sha256 57ced1305303b8952a3fd49475d8bebac96b116c99866b255230787e0ef450bf

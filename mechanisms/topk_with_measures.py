@@ -448,7 +448,13 @@ class TopkWithMeasures(RefinedMechanism):
 #|   {
 #|    "early": [
 #|     "r <= k",
+#|     "-1 <= $drawn_xi - 1",
+#|     "0 <= r",
+#|     "$drawn_xi - 1 < r or r == 0",
+#|     "0 <= $drawn_xi - 1 or r == 0",
+#|     "(not $drawn_xi - 1 == -1 or r == 0) and (not r == 0 or $drawn_xi - 1 == -1)",
 #|     "$drawn_xi - 1 < r",
+#|     "$drawn_xi - 1 <= r",
 #|     "$dense_xi",
 #|     "$drawn_xi == r"
 #|    ],
@@ -457,6 +463,12 @@ class TopkWithMeasures(RefinedMechanism):
 #|    ]
 #|   },
 #|   {
+#|    "early": [
+#|     "r <= k",
+#|     "0 <= $records",
+#|     "0 <= r",
+#|     "$records == r"
+#|    ],
 #|    "invariants": [
 #|     "above' == above"
 #|    ]
@@ -465,23 +477,37 @@ class TopkWithMeasures(RefinedMechanism):
 #|  "sample": {
 #|   "eps": "1"
 #|  },
+#|  "costs": [
+#|   "eps/(2*k)"
+#|  ],
 #|  "callees": {
 #|   "noisy_topk_gap_monotone": {
 #|    "loops": [
 #|     {
 #|      "early": [
 #|       "i <= len(q)",
+#|       "-1 <= $drawn_eta - 1",
+#|       "0 <= i",
+#|       "$drawn_eta - 1 < i or i == 0",
+#|       "0 <= $drawn_eta - 1 or i == 0",
+#|       "(not $drawn_eta - 1 == -1 or i == 0) and (not i == 0 or $drawn_eta - 1 == -1)",
 #|       "$drawn_eta - 1 < i",
+#|       "$drawn_eta - 1 <= i",
 #|       "$dense_eta",
 #|       "$drawn_eta == i"
 #|      ],
 #|      "invariants": [
-#|       "alignment_cost <= 0.5*eps*$below_winners[i]/k"
+#|       "alignment_cost <= 0.5*eps*i/k",
+#|       "alignment_cost <= eps*i/k",
+#|       "alignment_cost <= 0.5*eps*$below_winners[i]/k",
+#|       "alignment_cost <= eps*$below_winners[i]/k"
 #|      ]
 #|     },
 #|     {
 #|      "early": [
 #|       "r <= k",
+#|       "0 <= $records",
+#|       "0 <= r",
 #|       "$records == r",
 #|       "$records == r"
 #|      ]
@@ -502,4 +528,4 @@ class TopkWithMeasures(RefinedMechanism):
 #|  }
 #| }
 #: digest
-#| sha256 0da10b4062c485526b0c9e872a56f9b004bbb81d00e2fce77a298bbf6658bfc3
+#| sha256 0c4dc45a9f4d0f4aeedf51a57d12af64a7f1793597a6c01d7c95f237ffca8852
