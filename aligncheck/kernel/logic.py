@@ -94,6 +94,10 @@ def _solver(kind: Any, ctx: Any, rounds: int, limit: int) -> Any:
     return solver
 
 
+COUNT = "rlimit count"
+"""Z3's name for the number of its steps."""
+
+
 @dataclass
 class Decider:
     """Asks Z3. What is unknown or takes too many steps is not proved.
@@ -146,7 +150,8 @@ class Decider:
         answer = solver.check()
         through = answer == z3.sat or solver.reason_unknown() == "(incomplete quantifiers)"
         proved = True if answer == z3.unsat else False if through else None
-        total = int(solver.statistics().get_key_value("rlimit count"))
+        counts = solver.statistics()  # of which the one that is wanted is among the last
+        total = next(int(v) for k, v in map(counts.__getitem__, reversed(range(len(counts)))) if k == COUNT)
         steps, self.steps = total - self.steps, total  # Z3 counts for the whole context
         return proved, steps
 

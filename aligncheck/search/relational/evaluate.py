@@ -34,7 +34,6 @@ from aligncheck.search.relational.labels import Bound
 from aligncheck.search.relational.operations import OPERATIONS
 from aligncheck.search.relational.selection import Gathered, UnsupportedError
 from aligncheck.search.relational.terms import (
-    FALSE,
     ONE,
     TRUE,
     ZERO,
@@ -60,7 +59,6 @@ from aligncheck.search.relational.terms import (
     not_,
     or_,
     scaled,
-    sort_of,
     sub,
 )
 
@@ -335,11 +333,4 @@ def _fold(args: list[Term], join: Callable[[Term, Term], Term]) -> Term:
     value = args[0]
     for arg in args[1:]:
         value = join(value, arg)
-    return value
-
-
-def as_truth(value: Term) -> Term:
-    """The term, which must be bool: a static check has seen to it."""
-    if not (sort_of(value) is Sort.BOOL or value in (TRUE, FALSE)):
-        raise InternalError("a number stands where a truth is wanted")
     return value

@@ -10,7 +10,6 @@ from aligncheck.search.relational.terms import (
     ONE,
     ZERO,
     App,
-    Fn,
     Kind,
     Sort,
     Sym,
@@ -93,8 +92,3 @@ def draw(family: Family, name: str, index: Term | None, args: tuple[Term, ...]) 
     support = tuple(le(ZERO, each) for each in dict.fromkeys((base, value))) if family.one_sided else ()
     floor = ZERO if family.one_sided else None
     return Draw(base, value, inverse_alpha(family, args), legal(family, args), support, floor, step)
-
-
-def is_logarithm(term: Term) -> bool:
-    """Whether a term is an unfolded logarithm (a rate that has no closed form in the spec)."""
-    return isinstance(term, Fn) and term.name == "ln"

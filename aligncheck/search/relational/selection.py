@@ -297,10 +297,6 @@ class Registry:
         """What a symbol is the maximum of, or an index of, if it is one."""
         return self.extrema.get(symbol) or self.indices.get(symbol)
 
-    def has_meaning(self, symbol: Sym) -> bool:
-        """Whether a symbol stands for a maximum or for an index at which one is taken."""
-        return symbol in self.extrema or symbol in self.indices
-
     def hidden_in(self, symbol: Sym | App) -> tuple[Term, ...] | None:
         """What the value of a maximum's symbol, or of an index of one, is made of; None where no definition
         is kept.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from aligncheck.kernel.decide import decide
@@ -61,13 +61,6 @@ def _about_cost(witness: Witness, answer: Rejected) -> bool:
     loop = witness.loops[k]
     lines = loop.early if kind == "early" else loop.invariants[at - len(loop.early) :][:1]
     return kind != "early" and any("alignment_cost" in names_in(line) for line in lines)
-
-
-def all_lines(witness: Witness) -> Iterator[Line]:
-    """Every line of a witness; those of both runs are numbered after the early ones."""
-    for k, loop in enumerate(witness.loops):
-        yield from ((k, "early", at) for at in range(len(loop.early)))
-        yield from ((k, "invariants", len(loop.early) + at) for at in range(len(loop.invariants)))
 
 
 def without(witness: Witness, lines: set[Line]) -> Witness:
