@@ -19,6 +19,7 @@ from aligncheck.search.obligations.obligation import Invariants
 from aligncheck.search.obligations.running import loops_end
 from aligncheck.search.relational.labels import AtHead, Ledger
 from aligncheck.search.relational.paths import Analysis
+from aligncheck.search.relational.spell import spell
 from aligncheck.search.relational.terms import App, Sym, atoms
 
 
@@ -63,7 +64,7 @@ def _fewer(
     if len(invariants) != 1:
         return invariants
     ((number, terms),) = invariants.items()
-    bounds = [t for t in terms if any(_is_cost(a) for a in atoms((t,)))]
+    bounds = sorted((t for t in terms if any(map(_is_cost, atoms((t,))))), key=lambda t: len(spell(t)))
     rest = tuple(t for t in terms if t not in bounds)
     for bound in bounds if len(bounds) > 1 else ():
         fewer = {number: (*rest, bound)}
