@@ -19,7 +19,8 @@ from aligncheck.language.syntax.contract import Bound, Contract, contract_of, wi
 from aligncheck.language.syntax.nodes import Mechanism, Use
 from aligncheck.search.attempt import attempt
 from aligncheck.search.witness.fit import guess, refined
-from aligncheck.verdict import Error, Unknown, Verdict, Verified, name_of
+from aligncheck.search.witness.given import given
+from aligncheck.verdict import Error, Verdict, Verified, name_of
 
 ROUNDS = 40
 """So many witnesses are tried for one mechanism."""
@@ -63,8 +64,13 @@ class Judge:
         self, mechanism: Mechanism, source: Source, callees: Mapping[str, Witness], called: bool
     ) -> Verdict:
         tried = attempt(mechanism, source, self.deadline)
-        witness = guess(mechanism, tried.chosen, callees, called)
+        written = given(source.path)
+        witness = guess(mechanism, tried.chosen, callees, called) if written is None else written
+        witness = replace(witness, callees=callees)
         answer = self._decided(mechanism, witness)
+        if written is not None and isinstance(answer, Rejected):
+            witness = guess(mechanism, tried.chosen, callees, called)
+            answer = self._decided(mechanism, witness)
         for _ in range(ROUNDS):
             other = None if isinstance(answer, Accepted) else refined(mechanism, witness, answer)
             if other is None:
@@ -74,12 +80,7 @@ class Judge:
             case Accepted():
                 return Verified(mechanism, witness, answer)
             case Rejected():
-                verdict = tried.failing(answer, self.search, self.explain and not called)
-                if isinstance(verdict, Unknown) and "kernel" in verdict.message:  # FOR NOW
-                    return Verified(
-                        mechanism, witness, Accepted("density" if "route" in answer.reason else "acyclic", ())
-                    )
-                return verdict
+                return tried.failing(answer, self.search, self.explain and not called)
 
     def _decided(self, mechanism: Mechanism, witness: Witness) -> Accepted | Rejected:
         """The kernel's answer, if there is time to ask it."""

@@ -283,7 +283,12 @@ def guessed(spec: n.Mechanism, chosen: establish.Chosen | ChosenDensities | None
     made = tuple(
         _loop(spec, stmt, k, found.get(k + 1, ()), shared.get(k + 1, ())) for k, stmt in enumerate(loops)
     )
-    return Witness(made, route, _sample(spec), promises=_promises(spec))
+    selected = tuple(
+        n.Index(s.name, n.Number(Fraction(0)))
+        for s in spec.body
+        if isinstance(s, n.Assign) and isinstance(s.value, n.Gather) and s.value.function in n.SELECTING
+    )
+    return Witness(made, route, _sample(spec), selected, promises=_promises(spec))
 
 
 def _promises(spec: n.Mechanism) -> tuple[n.Expr, ...]:
