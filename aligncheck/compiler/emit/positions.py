@@ -41,8 +41,8 @@ class Answered:
 def answered_queries(mechanism: nodes.Mechanism) -> Mapping[int, Answered]:
     """Which answer an `emit` is about, by the `id` of the `Emit` node; not all have one.
 
-    Two rules. The record holds the index itself, the loop's or one that was selected, here or by a mechanism
-    that was called: `emit top(index = i)` (of several, the first). Or the loop over the queries is part of no
+    Two rules. The record, as all with its tag and fields, holds the index itself, the loop's or one that was
+    selected, here or by a mechanism that was called: `emit top(index = i)` (of several, the first). Or the loop over the queries is part of no
     other loop, each of its rounds emits the same positive number of records (a last round that breaks, at
     most as many), and how many records come before and after it is public: its place tells the round.
     """
@@ -56,6 +56,7 @@ def answered_queries(mechanism: nodes.Mechanism) -> Mapping[int, Answered]:
                 found.update(
                     (id(s), answered) for s in statements_in(statement.body) if isinstance(s, nodes.Emit)
                 )
+    paced = set(found)
     indices = IndicesOf.all_of(mechanism)
     for statement in statements_in(mechanism.body):
         if isinstance(statement, nodes.Emit):
@@ -67,7 +68,26 @@ def answered_queries(mechanism: nodes.Mechanism) -> Mapping[int, Answered]:
         if isinstance(loop, nodes.For) and (base := vector_of(loop, vectors)) is not None:
             answered = Answered(base, loop)
             found.update((id(s), answered) for s in statements_in(loop.body) if _holds_index(s, loop.index))
+    emits = [s for s in statements_in(mechanism.body) if isinstance(s, nodes.Emit)]
+    alike = [[e for e in emits if _kind(e) == _kind(emit)] for emit in emits]
+    for emit, others in zip(emits, alike, strict=True):
+        # Else whether a record has a label would tell which statement released it.
+        if id(emit) not in paced and not set.intersection(*(_fields(e, found.get(id(e))) for e in others)):
+            found.pop(id(emit), None)
     return found
+
+
+def _kind(emit: nodes.Emit) -> tuple[str, ...]:
+    return (emit.tag, *(field.name for field in emit.fields))
+
+
+def _fields(emit: nodes.Emit, answered: Answered | None) -> set[tuple[str, str, int]]:
+    """The list, the fields that hold the index, and what must be added to them."""
+    if answered is None:
+        return set()
+    at = answered.at
+    index = nodes.Name(at.index or "") if isinstance(at, nodes.For) else at
+    return {(answered.base, field.name, answered.shift) for field in emit.fields if field.value == index}
 
 
 def _holds_index(statement: nodes.Stmt, index: str | None) -> bool:

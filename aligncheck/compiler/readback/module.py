@@ -1,0 +1,867 @@
+"""The module around a program: imports, records, classes, and what a class does with its inputs."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from aligncheck import runtime
+from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.readback.expressions import BUILTINS, Expressions, names_of_length
+from aligncheck.compiler.readback.kinds import KINDS, Kind, constant, join, kind_of, kinds_of
+from aligncheck.compiler.readback.patterns import Found, ReadError, keywords, match, refuse, text, without_docstring
+from aligncheck.compiler.readback.shown import refuse_labels, refuse_stream, set_by
+from aligncheck.compiler.readback.statements import STEP, RecordType, Statements, variables_of
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.nodes import Expr, Sort
+from aligncheck.language.syntax.walk import statements_in
+
+_MODES = {"LatticeMechanism": Mode.LATTICE, "RefinedMechanism": Mode.REFINED, "FloatMechanism": Mode.FLOAT}
+_NUMBERS = frozenset({"exp", "ln", "log2", "one_minus_exp", "power", "sqrt"})
+_ABSTRACT = frozenset({"Callable", "Iterable", "Iterator", "Sequence"})
+_TYPING = frozenset({"ClassVar", "Never", "TypeAlias"})
+_ARRAYS = frozenset(
+    {"argmax", "argmin", "clipped", "greatest", "indices", "least", "maximum", "members", "minimum", "top", "upto", "vector"}
+)
+_METHODS = ("__init__", "__call__", "stream", "check", "sensitivities", "_bound", "_cost", "_program")
+_CHECKS = {Sort.REAL: "real", Sort.INT: "integer", Sort.BOOL: "boolean"}
+_TYPES = {"Real": Sort.REAL, "int": Sort.INT, "bool": Sort.BOOL}
+_SORTS = {sort.value: sort for sort in Sort}
+
+
+@dataclass
+class Answers:
+    """What a class does with one private input, or list of them. `rounded`: down to integers or to
+    the declared lattice; `to_step`: to the step of the class.
+    """
+
+    name: str
+    keyword: str
+    sort: Sort
+    vector: bool
+    adjacency: nodes.Adjacency
+    line: int
+    sensitivity: Expr | None = None
+    low: Expr | None = None
+    high: Expr | None = None
+    lattice: Expr | None = None
+    whole: bool = False
+    rounded: bool = False
+    to_step: bool = False
+    entries: tuple[str, ...] = ()
+
+
+@dataclass
+class Read:
+    """A class that was read. `tree` is the mechanism that it runs; each of its private inputs is a group of
+    its own there, since the class does not depend on which are declared together. Names that are set in the
+    program are Python's.
+    """
+
+    name: str
+    mode: Mode
+    line: int
+    tree: nodes.Mechanism
+    keywords: Mapping[str, str]
+    fields: Mapping[str, str]
+    kinds: Mapping[str, Kind]
+    answers: tuple[Answers, ...]
+    units: tuple[Expr, ...]
+    told: Mapping[str, str]
+    """What it says of its spec, in the spec's words."""
+    spec_name: str
+    streams: bool
+    calls: tuple[str, ...] = ()
+    callees: Mapping[str, Read] = field(default_factory=dict)
+
+
+def read_module(code: str, on_lattice: bool) -> Read:
+    """The class that a module is for, the last one. `on_lattice`: real-valued noise is to be read as noise on
+    the lattice. Raises ReadError.
+    """
+    if not code.startswith('"""'):  # so that no comment above it declares another encoding
+        raise ReadError(1, "a generated file begins with its documentation")
+    try:
+        body = ast.parse(code).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ReadError(getattr(error, "lineno", None) or 1, "this is no Python") from None
+    try:
+        return _Module(on_lattice).read(without_docstring(body))
+    except RecursionError:
+        raise ReadError(1, "nests too deeply") from None
+
+
+class _Module:
+    """Reads the parts of a module in order; what each defines is known to those after it."""
+
+    def __init__(self, on_lattice: bool) -> None:
+        self.on_lattice = on_lattice
+        self.imported: dict[str, str] = {}
+        self.records: dict[str, RecordType] = {}
+        self.waiting: dict[str, RecordType] = {}
+        self.classes: dict[str, Read] = {}
+        self.defined: set[str] = set()
+
+    def read(self, body: list[ast.stmt]) -> Read:
+        for node in body:
+            self._refuse_unknown(node)
+            match node:
+                case ast.Import() | ast.ImportFrom():
+                    self._import(node)
+                case ast.Expr(value=ast.Constant(value=str())):
+                    pass
+                case ast.ClassDef(decorator_list=[], bases=[ast.Name(id=base)]) if base in _MODES:
+                    self._define(node.name, node)
+                    self.classes[node.name] = _Class(self, node, _MODES[base]).read()
+                    self.waiting = {}
+                case ast.ClassDef():
+                    self._define(node.name, node)
+                    self.waiting[node.name] = self._record(node)
+                case ast.AnnAssign(target=ast.Name(id=name), annotation=ast.Name(id="TypeAlias"), value=ast.expr() as value):
+                    self._define(name, node)
+                    self.refuse_types(value)
+                case _:
+                    raise refuse(node, "the reader knows nothing like this in a module")
+        if not self.classes:
+            raise ReadError(1, "there is no mechanism")
+        *others, last = self.classes.values()
+        called = {name for each in self.classes.values() for name in each.calls}
+        for each in others:
+            if each.name not in called:
+                raise ReadError(each.line, f"nothing calls `{each.name}`")
+        wanted = {_NAMES_OF_NUMBERS[last.mode]}
+        if not {module for name, module in self.imported.items() if name in _NUMBERS} <= wanted:
+            raise ReadError(1, f"functions of another kind of numbers than a `{last.mode.value}` mechanism computes with")
+        return last
+
+    def _refuse_unknown(self, node: ast.stmt) -> None:
+        """Raises ReadError at a name that nothing defines: a run would stop there, and tell that it came there."""
+        known = {*self.imported, *self.defined, *BUILTINS, *_OTHER_WORDS, *(c.name for c in [node] if isinstance(c, ast.ClassDef))}
+        for scope in ast.walk(node):
+            if isinstance(scope, ast.FunctionDef | ast.Lambda):
+                known |= {each.arg for each in ast.walk(scope) if isinstance(each, ast.arg)}
+            if isinstance(scope, ast.FunctionDef):
+                known |= variables_of(scope).keys()
+        known |= {each.target.id for each in ast.walk(node) if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)}
+        for each in ast.walk(node):
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and each.id not in known:
+                raise refuse(each, f"`{each.id}` is not defined")
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        for alias in node.names:
+            module = "" if isinstance(node, ast.Import) else node.module or ""
+            if alias.asname is not None or (isinstance(node, ast.ImportFrom) and node.level) or not _may_import(module, alias.name):
+                raise refuse(node, f"`{alias.name}` is nothing that a generated file imports from there")
+            if self.imported.setdefault(alias.name, module) != module or self.defined:
+                raise refuse(node, f"`{alias.name}` is imported twice, or too late")
+
+    def _define(self, name: str, node: ast.stmt) -> None:
+        if name in self.defined or name in self.imported or name in BUILTINS or name.startswith("_") or name in _OTHER_WORDS:
+            raise refuse(node, f"`{name}` would have two meanings")
+        self.defined.add(name)
+
+    def refuse_types(self, node: ast.AST | None) -> None:
+        """Raises ReadError where an annotation, which Python evaluates, is more than a type."""
+        for part in ast.walk(node) if node is not None else ():
+            known = isinstance(part, ast.Name) and (part.id in self.imported or part.id in self.defined or part.id in _PLAIN_TYPES)
+            plain = isinstance(part, ast.Subscript | ast.List | ast.Tuple | ast.BitOr | ast.Load | ast.Store)
+            union = isinstance(part, ast.BinOp) and isinstance(part.op, ast.BitOr)
+            rest = isinstance(part, ast.Constant) and part.value in (None, ...)
+            if not (known or plain or union or rest):
+                raise refuse(part, "a type was expected here")
+
+    def refuse_names(self, names: Iterator[tuple[str, ast.AST]]) -> None:
+        """Raises ReadError where a variable has the name of something else."""
+        for name, node in names:
+            taken = name in self.imported or name in self.defined or name in BUILTINS or name in _OTHER_WORDS
+            if taken or name.startswith("_"):
+                raise refuse(node, f"`{name}` would have two meanings")
+
+    def _record(self, node: ast.ClassDef) -> RecordType:
+        decorators = [match("dataclass(frozen=True, slots=True)", each) for each in node.decorator_list]
+        if node.bases or node.keywords or getattr(node, "type_params", []) or decorators != [{}]:
+            raise refuse(node, "this class is neither a record nor a mechanism")
+        tag, *fields = without_docstring(node.body) or [ast.Pass(lineno=node.lineno)]
+        holes = match("tag: ClassVar[str] = _S", tag)
+        if holes is None:
+            raise refuse(tag, "a record's tag was expected here")
+        found = []
+        for each in fields:
+            match each:
+                case ast.AnnAssign(target=ast.Name(id=name), annotation=ast.Name(id="Real" | "int" | "bool"), value=value, simple=1):
+                    named = None if value is None else match('field(metadata={"name": _S})', value)
+                    if value is not None and named is None:
+                        raise refuse(each, "a field has no default")
+                    found.append((name, name if named is None else text(named["S"])))
+                case _:
+                    raise refuse(each, "a field of a record was expected here")
+        if len({name for _, name in found}) != len(found) or "tag" in dict(found):
+            raise refuse(node, "two fields of one name")
+        return RecordType(text(holes["S"]), tuple(found))
+
+
+_NAMES_OF_NUMBERS = {
+    Mode.LATTICE: "aligncheck.runtime.rationals",
+    Mode.REFINED: "aligncheck.runtime.rationals",
+    Mode.FLOAT: "aligncheck.runtime.reals",
+}
+_PLAIN_TYPES = frozenset({"int", "bool", "str", "dict", "tuple", "type"})
+_OTHER_WORDS = _PLAIN_TYPES | {"noise", "release", "run", "record", "self"}
+
+
+def _may_import(module: str, name: str) -> bool:
+    known: Mapping[str, frozenset[str]] = {
+        "": frozenset({"math"}),
+        "collections.abc": _ABSTRACT,
+        "dataclasses": frozenset({"dataclass", "field"}),
+        "fractions": frozenset({"Fraction"}),
+        "typing": _TYPING,
+        "aligncheck.runtime": frozenset(runtime.__all__) - _NUMBERS,
+        "aligncheck.runtime.arrays": _ARRAYS,
+        **dict.fromkeys(_NAMES_OF_NUMBERS.values(), _NUMBERS),
+    }
+    return name in known.get(module, frozenset())
+
+
+class _Class:
+    """Reads one class."""
+
+    def __init__(self, module: _Module, node: ast.ClassDef, mode: Mode) -> None:
+        self.module, self.node, self.mode = module, node, mode
+        self.parameters: list[tuple[str, str, Sort, bool, int]] = []
+        self.answers: list[Answers] = []
+        self.functions: dict[str, nodes.Function] = {}
+        self.where: dict[str, list[Expr]] = {}
+        self.units: list[Expr] = []
+        self.counted: set[str] = set()
+        self.step: Expr | None = None
+        self.names: dict[str, str] = {}
+        self.claims: dict[str, Expr] = {}
+        self.told: dict[str, str] = {}
+        self.called: list[str] = []
+
+    @property
+    def stepped(self) -> bool:
+        return self.mode is not Mode.FLOAT
+
+    @property
+    def on_lattice(self) -> bool:
+        return self.mode is Mode.LATTICE and self.module.on_lattice
+
+    def read(self) -> Read:
+        methods = self._methods()
+        self._init(methods["__init__"])
+        self._call(methods["__call__"])
+        if "sensitivities" in methods:
+            self._sensitivities(methods["sensitivities"])
+        for method, claim in (("_bound", "most"), ("_cost", "cost")):
+            if method in methods:
+                self._claim(methods[method], claim)
+        if "check" in methods:
+            self._check(methods["check"])
+        return self._program(methods["_program"], methods.get("stream"))
+
+    # --- the class itself ---------------------------------------------------------------------------------
+
+    def _methods(self) -> dict[str, ast.FunctionDef]:
+        node = self.node
+        if node.keywords or getattr(node, "type_params", []):
+            raise refuse(node, "a mechanism has one base")
+        spec, *rest = without_docstring(node.body) or [node]
+        holes = match("spec: ClassVar[Spec] = _S", spec)
+        if holes is None or not isinstance(holes["S"], ast.Call):
+            raise refuse(spec, "the description of the spec was expected here")
+        self._spec(holes["S"])
+        if rest and (holes := match("callees: ClassVar[tuple[type[Mechanism], ...]] = _C", rest[0])) is not None:
+            rest = rest[1:]
+            names = holes["C"].elts if isinstance(holes["C"], ast.Tuple) else [holes["C"]]
+            if [getattr(n, "id", "") for n in names] != list(dict.fromkeys(getattr(n, "id", "") for n in names)):
+                raise refuse(holes["C"], "a class is named twice")
+            for name in names:
+                if not isinstance(name, ast.Name) or name.id not in self.module.classes:
+                    raise refuse(name, "a class of this file was expected here")
+                self.called.append(name.id)
+        found: dict[str, ast.FunctionDef] = {}
+        for each in rest:
+            if not isinstance(each, ast.FunctionDef) or each.name not in _METHODS or each.name in found:
+                raise refuse(each, "the reader knows no such part of a class")
+            if each.decorator_list or getattr(each, "type_params", []):
+                raise refuse(each, "a method has no decorators")
+            self.module.refuse_types(each.returns)
+            found[each.name] = each
+        for name in ("__init__", "__call__", "_program"):
+            if name not in found:
+                raise refuse(node, f"`{name}` is missing")
+        return found
+
+    def _spec(self, node: ast.Call) -> None:
+        given = keywords(node)
+        if match("Spec", node.func) is None or node.args or not set(given) <= {"name", "claim", "bound", "parameters", "queries", "functions"}:
+            raise refuse(node, "the description of the spec was expected here")
+        self.spec_name = text(given.get("name"))
+        self.told.update((part, text(given[part])) for part in ("claim", "bound") if part in given)
+        for each in self._tuple(given, "parameters"):
+            name, keyword, sort, more = self._info("ParameterInfo", each, 3)
+            vector = "vector" in more and match("True", more["vector"]) is not None
+            if not set(more) <= {"vector", "where"}:
+                raise refuse(each, "a parameter is not described so")
+            self.told.update((f"where of {name}", text(value)) for part, value in more.items() if part == "where")
+            self.parameters.append((name, keyword, _SORTS[sort], vector, each.lineno))
+        for each in self._tuple(given, "queries"):
+            name, keyword, sort, more = self._info("QueryInfo", each, 3)
+            if not set(more) <= {"vector", "adjacency", "sensitivity", "lattice", "restricted"} or "adjacency" not in more:
+                raise refuse(each, "answers are not described so")
+            vector = match("True", more.get("vector", each)) is not None
+            adjacency = {a.value: a for a in nodes.Adjacency}.get(text(more["adjacency"]))
+            if adjacency is None or (not vector and match("False", more.get("vector", each)) is None):
+                raise refuse(each, "answers are not described so")
+            self.answers.append(Answers(name, keyword, _SORTS[sort], vector, adjacency, each.lineno))
+            for part in more.keys() & {"sensitivity", "lattice"}:
+                self.told[f"{part} of {name}"] = text(more[part])
+            if "restricted" in more:
+                self.told[f"restricted {name}"] = ast.unparse(more["restricted"])
+        for each in self._tuple(given, "functions"):
+            holes = match("FunctionInfo(_S, _T)", each)
+            if holes is None:
+                raise refuse(each, "a function is not described so")
+            self.functions[text(holes["T"])] = nodes.Function(text(holes["S"]), (), Sort.REAL)
+        every = [p[1] for p in self.parameters] + [a.keyword for a in self.answers] + list(self.functions)
+        self.module.refuse_names((name, node) for name in every)
+        taken = {name for base in runtime.Mechanism.__mro__ for name in vars(base)} | {"gamma", *_METHODS}
+        if len(set(every)) != len(every) or set(every) & taken:
+            raise refuse(node, "two inputs, or an input and a part of the class, have one name")
+
+    @staticmethod
+    def _tuple(given: Mapping[str, ast.expr], part: str) -> list[ast.expr]:
+        node = given.get(part)
+        if node is not None and not isinstance(node, ast.Tuple):
+            raise refuse(node, "a tuple was expected here")
+        return [] if node is None else list(node.elts)
+
+    @staticmethod
+    def _info(kind: str, node: ast.expr, count: int) -> tuple[str, str, str, dict[str, ast.expr]]:
+        if not isinstance(node, ast.Call) or match(kind, node.func) is None or len(node.args) != count:
+            raise refuse(node, f"`{kind}` was expected here")
+        name, keyword, sort = map(text, node.args)
+        if sort not in _SORTS:
+            raise refuse(node, "there is no such sort")
+        return name, keyword, sort, keywords(node)
+
+    # --- making an object ---------------------------------------------------------------------------------
+
+    def _arguments(self, node: ast.FunctionDef, positional: list[str], named: list[str], optional: list[str]) -> None:
+        """Raises ReadError where a method has other arguments."""
+        given = node.args
+        for each in [*given.args, *given.kwonlyargs]:
+            self.module.refuse_types(each.annotation)
+        defaults = [None if d is None else match("None", d) for d in given.kw_defaults]
+        if (
+            given.posonlyargs
+            or given.vararg is not None
+            or given.kwarg is not None
+            or given.defaults
+            or [a.arg for a in given.args] != ["self", *positional]
+            or [a.arg for a in given.kwonlyargs] != [*named, *optional]
+            or defaults != [None] * len(named) + [{}] * len(optional)
+        ):
+            raise refuse(node, f"`{node.name}` has other arguments")
+
+    def _init(self, node: ast.FunctionDef) -> None:
+        optional = ["gamma"] * self.stepped + ["budget", "testing_seed"]
+        named = [keyword for _, keyword, *_ in self.parameters] + list(self.functions)
+        self._arguments(node, [], named, optional)
+        first, *body = without_docstring(node.body)
+        if match("super().__init__(budget=budget, testing_seed=testing_seed)", first) is None:
+            raise refuse(first, "`super().__init__` was expected here")
+        for name, keyword, sort, vector, _ in self.parameters:
+            reader = _CHECKS[sort] + "s" * vector
+            self._expect(f"self.{keyword} = {reader}({name!r}, {keyword})", body)
+            self.names[f"self.{keyword}"] = name
+        types = {each.arg: each.annotation for each in node.args.kwonlyargs}
+        for keyword, function in self.functions.items():
+            self._function(keyword, function, types[keyword], body)
+        self._resolution(node)
+        scope = self._scope(self.names)
+        while body and (holes := match("require(_C, _S, _V, _W)", body[0])) is not None:
+            self._require(holes, scope)
+            body.pop(0)
+        if self.stepped:
+            holes = match("self.gamma = resolution(gamma, _D)", body[0]) if body else None
+            if holes is None:
+                raise refuse(body[0] if body else node, "the step of the lattice was expected here")
+            body.pop(0)
+        if body and (holes := match("self.bound = _E", body[0])) is not None:
+            self.claims["most"] = scope.read(holes["E"])
+            body.pop(0)
+        if body:
+            raise refuse(body[0], "the reader knows no such statement here")
+        self._settle(scope, ())
+
+    def _expect(self, pattern: str, body: list[ast.stmt]) -> Found:
+        """Takes the next statement, which must be this one."""
+        found = match(pattern, body[0]) if body else None
+        if found is None:
+            raise refuse(body[0] if body else self.node, f"`{pattern}` was expected here")
+        body.pop(0)
+        return found
+
+    def _function(self, keyword: str, function: nodes.Function, typed: ast.expr | None, body: list[ast.stmt]) -> None:
+        holes = None if typed is None else match("Callable[_T, _R]", typed)
+        if holes is None or not isinstance(holes["T"], ast.List):
+            raise refuse(typed or self.node, "the type of a function was expected here")
+        every = [getattr(each, "id", "") for each in [*holes["T"].elts, holes["R"]]]
+        if not set(every) <= _TYPES.keys():
+            raise refuse(typed or self.node, "the type of a function was expected here")
+        *sorts, result = (_TYPES[each] for each in every)
+        self._expect(f"self.{keyword} = {_CHECKS[result]}_function({function.name!r}, {keyword})", body)
+        self.functions[keyword] = nodes.Function(function.name, tuple(sorts), result)
+
+    def _resolution(self, node: ast.FunctionDef) -> None:
+        """What the step divides. On a lattice it is a fraction of what all constants among these are multiples
+        of, and real parameters among them are numbers of steps.
+        """
+        found = [holes["D"] for each in node.body if (holes := match("self.gamma = resolution(gamma, _D)", each))]
+        if len(found) != 1 or not isinstance(found[0], ast.Dict):
+            if self.stepped:
+                raise refuse(node, "the step of the lattice was expected here")
+            return
+        sorts = {keyword: (name, sort) for name, keyword, sort, *_ in self.parameters}
+        parts: list[ast.expr] = []
+        for key, value in zip(found[0].keys, found[0].values, strict=True):
+            text(key)
+            parts.append(value.elt if isinstance(value, ast.ListComp) else value)
+            name, sort = sorts.get(value.attr, ("", None)) if isinstance(value, ast.Attribute) else ("", None)
+            if sort is Sort.REAL and match("self._X", value) is not None and self.on_lattice:
+                self.counted.add(name)
+        self.counted |= {
+            sorts[holes["X"]][0]
+            for value in found[0].values
+            if self.on_lattice and (holes := match("[self._X[i] for i in range(len(self._X))]", value))
+        }
+        plain = Expressions(self._with_index(self.names), self.exact)
+        values = [constant(plain.read(part)) for part in parts]
+        known = [value for value in values if value]
+        if self.on_lattice:
+            made = nodes.Name(STEP)
+            self.step = nodes.Binary("/", nodes.Number(_common(known)), made) if known else made
+        scope = self._scope(self._with_index(self.names))
+        for value, part in zip(found[0].values, parts, strict=True):
+            if isinstance(value, ast.ListComp) and match("[_E for i in range(len(_X))]", value) is None:
+                raise refuse(value, "what the step divides at every index was expected here")
+            self.units.append(scope.read(part))
+
+    @property
+    def exact(self) -> bool:
+        return self.mode is not Mode.FLOAT
+
+    def _with_index(self, names: Mapping[str, str]) -> dict[str, str]:
+        """In a declaration, `i` is the index of an answer, unless an input has this name."""
+        declared = {p[0] for p in self.parameters} | {a.name for a in self.answers}
+        return {**names} if "i" in declared else {**names, "i": "i"}
+
+    def _scope(self, names: Mapping[str, str]) -> Expressions:
+        return Expressions(
+            dict(names),
+            self.exact,
+            self.step,
+            frozenset(self.counted),
+            {keyword: function.name for keyword, function in self.functions.items()},
+        )
+
+    def _settle(self, scope: Expressions, more: tuple[tuple[str, Kind | Expr], ...]) -> dict[str, Kind]:
+        """Raises ReadError at the first operation that another kind of numbers would make another one."""
+        given: list[tuple[str, Kind | Expr]] = [(name, KINDS[sort]) for name, _, sort, *_ in self.parameters]
+        given += [(a.name, KINDS[a.sort]) for a in self.answers]
+        given += [(f"{f.name}()", KINDS[f.result]) for f in self.functions.values()]
+        index = [] if more or any(name == "i" for name, _ in given) else [("i", Kind.INT)]
+        of = kinds_of([*given, *index, (STEP, Kind.REAL), *more])
+        for quotient in scope.quotients:
+            if Kind.REAL not in (kind_of(quotient.left, of), kind_of(quotient.right, of)):
+                raise ReadError(quotient.span.start, "`/` of what may be two ints is a float: `Fraction` is needed")
+        for mask in scope.masks:
+            if kind_of(mask, of) is not Kind.BOOL:
+                raise ReadError(mask.span.start, "`~`, `&` and `|` are for truth values")
+        return of
+
+    def _require(self, holes: Found, scope: Expressions) -> None:
+        name = text(holes["S"])
+        text(holes["W"]) if "W" in holes else None
+        if name not in {p[0] for p in self.parameters} | {a.name for a in self.answers}:
+            raise refuse(holes["S"], "the name of an input was expected here")
+        if "V" in holes:
+            scope.read(holes["V"]) if not isinstance(holes["V"], ast.Attribute) else scope.ident(holes["V"])
+        self.where.setdefault(name, []).append(self._condition(holes["C"], scope, name))
+
+    def _condition(self, node: ast.expr, scope: Expressions, name: str) -> Expr:
+        """A condition; `all(... for i in range(len(list)))` says it of every index of the list that is declared
+        there, as a declaration does that mentions `i`.
+        """
+        if (holes := match("all(_G)", node)) is None:
+            return scope.read(node)
+        inner = holes["G"]
+        part = inner.generators[0] if isinstance(inner, ast.GeneratorExp) and len(inner.generators) == 1 else None
+        found = None if part is None or part.ifs or part.is_async else match("range(len(_X))", part.iter)
+        if part is None or found is None or match("i", part.target) is None or scope.known(found["X"]) != name:
+            raise refuse(node, "a condition at every index was expected here")
+        within = self._scope(self._with_index(scope.names))
+        read = within.read(inner.elt)
+        self._settle(within, ())
+        return read
+
+    # --- running it ---------------------------------------------------------------------------------------
+
+    def _call(self, node: ast.FunctionDef) -> None:
+        self._arguments(node, [a.keyword for a in self.answers], [], [])
+        body = without_docstring(node.body)
+        names = dict(self.names)
+        passed: list[str] = ["run.noise", "run.release"]
+        for each in self.answers:
+            holes = self._expect_reader(body, f"{_CHECKS[each.sort]}_answer" + "s" * each.vector, each)
+            read = holes["V"].id
+            self.module.refuse_names(iter([(read, holes["V"])]))
+            if read in names or read in {a.keyword for a in self.answers}:
+                raise refuse(holes["V"], f"`{read}` has two meanings")
+            names[read] = each.name
+            self._domain(each, holes["K"])
+            passed.append(self._held(each, f"{read}.values" if each.vector else read, each.vector))
+        scope = self._scope(names)
+        while body and (holes := (match("require(_C, _S, _V, _W)", body[0]) or match("require_answers(_C, _S, _W)", body[0]))):
+            self._require(holes, scope)
+            body.pop(0)
+        lists = ", ".join(f"{a.name!r}: {n}" for n, i in names.items() for a in self.answers if a.vector and a.name == i)
+        begun, run = f"self._run({{{lists}}})" if lists else "self._run()", f"self._program({', '.join(passed)})"
+        plain = [f"with {begun} as run:\n    {run}", f"with {begun} as run:\n    for _ in {run}:\n        pass"]
+        if not body or all(self._match_held(pattern, body[0]) is None for pattern in plain):
+            raise refuse(body[0] if body else node, "one run of the program on the answers was expected here")
+        self.hands_out = self._match_held(plain[1], body[0]) is not None
+        body.pop(0)
+        self._expect("return run.result()", body)
+        if body:
+            raise refuse(body[0], "the reader knows no such statement here")
+        self._settle(scope, ())
+
+    def _match_held(self, pattern: str, node: ast.stmt) -> Found | None:
+        """Compares with a pattern in which `exact=E` stands for how each answer is held."""
+        found = match(pattern, node)
+        if found is None:
+            return None
+        for place, each in enumerate(a for a in self.answers if a.sort is Sort.REAL):
+            exact = found[_HOLES[place]]
+            if match("True", exact) is None and match("False", exact) is None:
+                return None
+            each.to_step = self.mode is Mode.LATTICE or match("False", exact) is not None
+            if match("False", exact) is not None and self.on_lattice and each.lattice is None:
+                each.lattice = self.step
+        return found
+
+    def _held(self, each: Answers, read: str, vector: bool) -> str:
+        if each.sort is not Sort.REAL:
+            return read
+        place = [a for a in self.answers if a.sort is Sort.REAL].index(each)
+        if place >= len(_HOLES):
+            raise ReadError(each.line, "too many private inputs")
+        return f"run.noise.answer{'s' if vector else ''}({read}, exact=_{_HOLES[place]})"
+
+    def _expect_reader(self, body: list[ast.stmt], reader: str, each: Answers) -> Found:
+        """`V = reader("name", keyword, ...)`; `K` are its other arguments."""
+        node = body[0] if body else self.node
+        match node:
+            case ast.Assign(targets=[ast.Name() as target], value=ast.Call(func=func, args=args) as call):
+                first = ast.Call(func, args, [])
+                if match(f"{reader}({each.name!r}, {each.keyword})", first) is not None:
+                    body.pop(0)
+                    return {"V": target, "K": keywords(call)}
+        raise refuse(node, f"the answers `{each.name}` must be read by `{reader}`")
+
+    def _domain(self, each: Answers, given: Mapping[str, ast.expr]) -> None:
+        """The declared range and lattice, and the lists that must be long enough."""
+        if not set(given) <= {"low", "high", "step", "whole", "entries"}:
+            raise ReadError(each.line, f"`{each.name}` is not read so")
+        scope = self._scope(self._with_index(self.names))
+        bounds: dict[str, Expr] = {}
+        for part in ("low", "high", "step"):
+            if part in given:
+                node = given[part]
+                if isinstance(node, ast.Lambda):
+                    at_each = ast.unparse(node.args) == "i" and "i" in scope.names and scope.names["i"] == "i"
+                    node = node.body if at_each else node
+                bounds[part] = scope.read(node)
+        self._settle(scope, ())
+        each.low, each.high, each.lattice = bounds.get("low"), bounds.get("high"), bounds.get("step")
+        each.whole = "whole" in given and match("True", given["whole"]) is not None
+        if "whole" in given and (not each.whole or each.sort is not Sort.INT):
+            raise refuse(given["whole"], "`whole=True` was expected here")
+        each.rounded = each.lattice is not None or (each.sort is Sort.INT and not each.whole)
+        if "entries" in given:
+            each.entries = tuple(self._entries(given["entries"], scope))
+
+    def _entries(self, node: ast.expr, scope: Expressions) -> Iterator[str]:
+        for key, value in zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ():
+            holes = match("len(_X)", value)
+            if key is None or holes is None or scope.ident(holes["X"]) != text(key):
+                raise refuse(value, "the length of a list was expected here")
+            yield text(key)
+
+    def _sensitivities(self, node: ast.FunctionDef) -> None:
+        self._arguments(node, [], [], [])
+        body = without_docstring(node.body)
+        holes = match("return _D", body[0]) if len(body) == 1 else None
+        if holes is None or not isinstance(holes["D"], ast.Dict):
+            raise refuse(node, "one dictionary was expected here")
+        scope = self._scope(self._with_index(self.names))
+        answers = {a.name: a for a in self.answers}
+        for key, value in zip(holes["D"].keys, holes["D"].values, strict=True):
+            name = text(key)
+            least = match("min(_E for i in range(len(_X)))", value)
+            if name not in answers or answers[name].sensitivity is not None:
+                raise refuse(value, "a private input was expected here")
+            answers[name].sensitivity = scope.read(value if least is None else least["E"])
+        self._settle(scope, ())
+
+    def _claim(self, node: ast.FunctionDef, claim: str) -> None:
+        self._arguments(node, ["release"], [], [])
+        given = {f"release.given['{a.name}']": a.name for a in self.answers}
+        scope = self._scope({**self.names, **given})
+        body = without_docstring(node.body)
+        holes = match("return _E", body[0]) if len(body) == 1 else None
+        if holes is None or claim in self.claims:
+            raise refuse(node, "one claim was expected here")
+        self.claims[claim] = scope.read(holes["E"])
+        self._settle(scope, ())
+
+    def _check(self, node: ast.FunctionDef) -> None:
+        """Computes nothing but conditions, which no run depends on."""
+        self._arguments(node, [a.keyword for a in self.answers], [], [])
+        body = without_docstring(node.body)
+        names = dict(self.names)
+        for each in self.answers:
+            reader = f"checked_{_CHECKS[each.sort]}" + "s" * each.vector
+            call = f"{reader}({each.name!r}, {each.keyword}{', whole=True' if each.whole else ''})"
+            if match(call, body[0]) is None:
+                target = self._expect(f"_V = {call}", body)["V"]
+                if not isinstance(target, ast.Name):
+                    raise refuse(target, "a variable was expected here")
+                self.module.refuse_names(iter([(target.id, target)]))
+                names[target.id] = each.name
+            else:
+                body.pop(0)
+        where, self.where = self.where, {}
+        scope = _Checks(names, self.exact, None, frozenset(), {k: f.name for k, f in self.functions.items()})
+        for each_ in body:
+            holes = match("require(_C, _S, _V, _W)", each_) or match("require_answers(_C, _S, _W)", each_)
+            if holes is None:
+                raise refuse(each_, "the reader knows no such statement here")
+            scope.condition(holes["C"])
+            text(holes["S"]), text(holes["W"])
+            scope.ident(holes["V"]) if "V" in holes else None
+        self.where = where
+
+    # --- the program --------------------------------------------------------------------------------------
+
+    def _program(self, node: ast.FunctionDef, stream: ast.FunctionDef | None) -> Read:
+        self._arguments(node, ["noise", "release", *(a.keyword for a in self.answers)], [], [])
+        body, names = without_docstring(node.body), {a.keyword: a.name for a in self.answers}
+        variables = variables_of(node)
+        bound = {keyword for _, keyword, *_ in self.parameters} | set(self.functions)
+        for each in ast.walk(node):
+            if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
+                self.module.refuse_names(iter([(each.id, each)]))
+            if isinstance(each, ast.NamedExpr | ast.Lambda | ast.Await | ast.YieldFrom | ast.Starred):
+                raise refuse(each, "the reader knows nothing like this in a program")
+        functions: dict[str, str] = {}
+        while body and (holes := self._binding(body[0])) is not None and holes in bound:
+            if holes in self.functions:
+                functions[holes] = self.functions[holes].name
+            else:
+                names[holes] = self.names[f"self.{holes}"]
+            variables[holes] -= 1
+            body.pop(0)
+        inputs = {p[0] for p in self.parameters} | {a.name for a in self.answers}
+        own = {name for name, count in variables.items() if count and name not in names}
+        if own & (set(functions) | bound):
+            raise refuse(node, "a function, or a parameter that is not read, is set")
+        names.update((name, f"{name}'" if name in inputs else name) for name in own)
+        lists = {p[0] for p in self.parameters if p[3]} | {a.name for a in self.answers if a.vector}
+        scope = self._scope(names)
+        scope.functions, scope.lengths = functions, {n: nodes.Call("len", (nodes.Name(n),)) for n in sorted(lists)}
+        scope.filled = frozenset(a.name for a in self.answers if a.vector)
+        statements = Statements(
+            scope,
+            lattice=self.on_lattice,
+            noisy=self.mode is not Mode.LATTICE or self.on_lattice,
+            passes_step=self.mode is Mode.LATTICE,
+            records=self.module.waiting,
+            callees=self.module.classes,
+            streams=self.hands_out,
+            variables=frozenset(names),
+            set_once=frozenset(names[name] for name in own if variables[name] == 1),
+            inputs=frozenset(ident for name, ident in names.items() if not variables[name]),
+        )
+        tree = self._tree(statements.block(body))
+        kinds = self._settle(scope, tuple(statements.given))
+        refuse_labels(statements.labels, {a.name for a in self.answers if a.vector}, tree)
+        for estimate in statements.estimates:
+            _refuse_private(estimate, tree, {p[0] for p in self.parameters})
+        if stream is not None:
+            self._stream(stream, tree)
+        elif self.hands_out:
+            raise refuse(node, "a program that hands out its records has a `stream`")
+        return self._whole(tree, kinds, stream is not None)
+
+    @staticmethod
+    def _binding(node: ast.stmt) -> str | None:
+        """`name = self.name`, or with its type."""
+        holes = match("_A = self._A", node) or match("_A: Real = self._A", node)
+        target = getattr(node, "target", None) or getattr(node, "targets", [None])[0]
+        value = getattr(node, "value", None)
+        if isinstance(target, ast.Name) and isinstance(value, ast.Attribute) and match("self._X", value) is not None:
+            typed = getattr(node, "annotation", None)
+            return target.id if target.id == value.attr and (typed is None or match("Real", typed)) is not None else None
+        return None if holes is None else str(holes["A"])
+
+    def _tree(self, body: tuple[nodes.Stmt, ...]) -> nodes.Mechanism:
+        inputs: list[nodes.Input] = []
+        if self.on_lattice and isinstance(self.step, nodes.Name):
+            inputs.append(nodes.Parameter(STEP, Sort.REAL, nodes.Compare(">", nodes.Name(STEP), nodes.Number(Fraction(0)))))
+        elif self.on_lattice:
+            inputs.append(nodes.Parameter(STEP, Sort.INT, nodes.Compare(">=", nodes.Name(STEP), nodes.Number(Fraction(1)))))
+        for name, _, sort, vector, _ in self.parameters:
+            kind = nodes.PublicVector if vector else nodes.Parameter
+            inputs.append(kind(name, Sort.INT if name in self.counted else sort, self._where(name)))
+        for a in self.answers:
+            ends = None if a.low is None or a.high is None else (a.low, a.high)
+            inputs.append(
+                nodes.Queries((a.name,), a.vector, a.sort, a.adjacency, a.sensitivity, a.lattice, ends, self._where(a.name))
+            )
+        claim = self.claims.get("most")
+        if claim is None:
+            raise refuse(self.node, "the class does not say what a run spends")
+        cost = self.claims.get("cost")
+        return nodes.Mechanism(
+            self.spec_name,
+            "",
+            (),
+            tuple(inputs),
+            claim if cost is None else cost,
+            body,
+            (),
+            most=None if cost is None else claim,
+            functions=tuple(self.functions.values()),
+        )
+
+    def _where(self, name: str) -> Expr | None:
+        parts = self.where.get(name, [])
+        return nodes.Logic("and", tuple(parts)) if parts else None
+
+    def _stream(self, node: ast.FunctionDef, tree: nodes.Mechanism) -> None:
+        self._arguments(node, [a.keyword for a in self.answers], [], [])
+        if not self.hands_out:
+            raise refuse(node, "only a program that hands out its records can be streamed")
+        body = without_docstring(node.body)
+        passed: list[str] = ["run.noise", "run.release"]
+        for each in self.answers:
+            exact = "False" if each.to_step and each.lattice in (None, self.step) else "True"
+            reader = f"{_CHECKS[each.sort]}_{'stream' if each.vector else 'answer'}"
+            copy = Answers(each.name, each.keyword, each.sort, each.vector, each.adjacency, each.line)
+            holes = self._expect_reader(body, reader, each)
+            self._domain(copy, holes["K"])
+            same = (copy.low, copy.high, copy.whole, copy.entries) == (each.low, each.high, each.whole, each.entries)
+            if not same or (copy.lattice != each.lattice and each.lattice is not self.step):
+                raise refuse(node, f"`{each.name}` is not read as in a run")
+            if copy.lattice is not None and each.lattice is not None:
+                exact = "True"
+            read = holes["V"].id
+            if each.sort is not Sort.REAL:
+                passed.append(read)
+            elif each.vector:
+                passed.append(f"(run.noise.answer(answer, exact={exact}) for answer in {read})")
+            else:
+                passed.append(f"run.noise.answer({read}, exact={exact})")
+        self._expect("run = self._run()", body)
+        self._expect(f"return run.stream(self._program({', '.join(passed)}))", body)
+        if body:
+            raise refuse(body[0], "the reader knows no such statement here")
+        refuse_stream(tree, {a.name for a in self.answers if a.vector}, node.lineno)
+
+    def _whole(self, tree: nodes.Mechanism, kinds: Mapping[str, Kind], streams: bool) -> Read:
+        runs = {s.mechanism for s in statements_in(tree.body) if isinstance(s, nodes.Invoke)}
+        if not runs <= set(self.called):
+            raise refuse(self.node, "`callees` does not name every class that is called")
+        fields: dict[str, str] = {}
+        for record in self.module.waiting.values():
+            for python, name in record.fields:
+                if fields.setdefault(python, name) != name:
+                    raise refuse(self.node, f"the field `{python}` has two meanings")
+        emitted: dict[str, list[Kind | None]] = {}
+        for each in statements_in(tree.body):
+            for part in each.fields if isinstance(each, nodes.Emit) else ():
+                emitted.setdefault(part.name, []).append(kind_of(part.value, kinds))
+        return Read(
+            self.node.name,
+            self.mode,
+            self.node.lineno,
+            tree,
+            {**{k: n for n, k, *_ in self.parameters}, **{a.keyword: a.name for a in self.answers}},
+            fields,
+            {name: join(some) for name, some in emitted.items()},
+            tuple(self.answers),
+            tuple(self.units),
+            self.told,
+            self.spec_name,
+            streams,
+            tuple(self.called),
+            {n: r for n, r in self.module.classes.items()},
+        )
+
+
+_HOLES = "ABDEFGHIJKL"
+
+
+class _Checks(Expressions):
+    """Conditions that are computed and thrown away: all that matters is that they are nothing else."""
+
+    def condition(self, node: ast.expr) -> None:
+        """Raises ReadError where this is more than a condition on what is known."""
+        holes = match("all(_G)", node)
+        if holes is not None and isinstance(holes["G"], ast.GeneratorExp):
+            self.generator("all", holes["G"], nodes.NOWHERE)
+        elif isinstance(node, ast.Compare) and len(node.ops) == 2:
+            self.read(node.left), *map(self.read, node.comparators)
+        elif (found := match("is_multiple(_X, _Y)", node)) is not None:
+            self.read(found["X"]), self.read(found["Y"])
+        else:
+            super().read(node)
+
+    def read(self, node: ast.expr) -> Expr:
+        if match("is_multiple(_X, _Y)", node) is not None or (isinstance(node, ast.Compare) and len(node.ops) == 2):
+            self.condition(node)
+            return nodes.Boolean(True)
+        return super().read(node)
+
+
+def _common(values: list[Fraction]) -> Fraction:
+    """The greatest number of which all of these are multiples."""
+    return Fraction(math.gcd(*(v.numerator for v in values)), math.lcm(*(v.denominator for v in values)))
+
+
+def _refuse_private(expr: Expr, tree: nodes.Mechanism, parameters: set[str]) -> None:
+    """Raises ReadError where a number that is shown beside a record is made of more than parameters."""
+    from aligncheck.language.syntax.walk import names_in, subexpressions
+
+    once = {s.name: s.value for s in tree.body if isinstance(s, nodes.Assign)}
+    often = [name for s in statements_in(tree.body) for name in set_by(s)]
+    for name in names_in(expr):
+        if name in parameters and name not in often:
+            continue
+        if often.count(name) != 1 or name not in once:
+            raise ReadError(expr.span.start, f"`{name}`, which is shown beside a record, may not be public")
+        _refuse_private(once[name], tree, parameters)
+    for part in subexpressions(expr):
+        if isinstance(part, nodes.Gather | nodes.OutField | nodes.OutIs | nodes.OutCount | nodes.Member):
+            raise ReadError(expr.span.start, "what is shown beside a record is no plain number")
+
+
+__all__ = ["Read", "names_of_length", "read_module"]

@@ -1,0 +1,159 @@
+"""What is shown beside the records: which answer one is about, and when it came.
+
+Both must follow from the records themselves, of which alone the proof speaks.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from aligncheck.compiler.readback.kinds import AS_INT, AS_REAL
+from aligncheck.compiler.readback.patterns import ReadError
+from aligncheck.compiler.readback.statements import Label
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.nodes import Expr
+from aligncheck.language.syntax.walk import names_in, own_expressions, statements_in
+
+
+def refuse_labels(labels: list[Label], lists: set[str], tree: nodes.Mechanism) -> None:
+    """Raises ReadError at a record whose answer the output does not determine.
+
+    Either all records with its tag and fields hold the index in the same field, the same constant away from it.
+    Or it is the index of a loop over all answers, which runs once, and in each of whose rounds the same number
+    of records is released, one or more; in a round that breaks at most as many; and the numbers of those before
+    and after are the same in all runs.
+    """
+    of = {id(label.emit): label for label in labels}
+    for label in labels:
+        alike = [s for s in statements_in(tree.body) if isinstance(s, nodes.Emit) and _kind(s) == _kind(label.emit)]
+        held = [_held(of[id(emit)]) if id(emit) in of else set() for emit in alike]
+        if label.base not in lists or not (set.intersection(*held) or _tells(label, tree)):
+            raise ReadError(label.line, "which answer the record is about does not follow from the output")
+
+
+def _kind(emit: nodes.Emit) -> tuple[str, ...]:
+    return (emit.tag, *(part.name for part in emit.fields))
+
+
+def _held(label: Label) -> set[tuple[str, str, Fraction]]:
+    """The list, the fields that hold the index, and what is added to them."""
+    index = _plain(label.index)
+    at = {(index, Fraction(0))}
+    match index:
+        case nodes.Binary(op="+" | "-" as op, left=left, right=nodes.Number(value=step)):
+            at.add((left, step if op == "+" else -step))
+    return {(label.base, p.name, step) for p in label.emit.fields for i, step in at if _plain(p.value) == i}
+
+
+def _plain(expr: Expr) -> Expr:
+    while isinstance(expr, nodes.Call) and expr.function in (AS_REAL, AS_INT):
+        (expr,) = expr.args
+    return expr
+
+
+def _tells(label: Label, tree: nodes.Mechanism) -> bool:
+    place = next((i for i, s in enumerate(tree.body) if any(e is label.emit for e in statements_in((s,)))), 0)
+    loop = tree.body[place] if tree.body else None
+    if not isinstance(loop, nodes.For) or loop.index is None or label.index != nodes.Name(loop.index):
+        return False
+    if any(loop.index in set_by(s) for s in statements_in(loop.body)):
+        return False
+    inner = (s for s in statements_in(loop.body) if isinstance(s, nodes.For | nodes.While))
+    if any(e is label.emit for s in inner for e in statements_in(s.body)):
+        return False
+    return all(map(_is_fixed, (*tree.body[:place], *tree.body[place + 1 :]))) and _Count.of(loop.body).paced
+
+
+def _is_fixed(statement: nodes.Stmt) -> bool:
+    """Whether a statement releases as many records in every run on as many answers."""
+    emits = any(isinstance(s, nodes.Emit) for s in statements_in((statement,)))
+    if emits and isinstance(statement, nodes.For) and isinstance(statement.over, nodes.OverQueries):
+        count = _Count.of(statement.body)
+        return len(count.ends) == 1 and not count.breaks
+    return len(_Count.of((statement,)).ends) == 1
+
+
+def set_by(statement: nodes.Stmt) -> set[str | None]:
+    """The names that a statement itself sets."""
+    match statement:
+        case nodes.For(index=index, over=over):
+            return {index, over.item if isinstance(over, nodes.OverQueries) else None}
+        case nodes.Assign(name=name) | nodes.Sample(name=name) | nodes.Choose(name=name):
+            return {name}
+        case nodes.Logistic(name=name) | nodes.Invoke(name=name):
+            return {name}
+        case nodes.If() | nodes.While() | nodes.Emit() | nodes.Break() | nodes.Pass():
+            return set()
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """How many records a block may release: where it ends, and where it leaves the loop around it."""
+
+    ends: frozenset[float]
+    breaks: frozenset[float] = frozenset()
+
+    @classmethod
+    def of(cls, body: tuple[nodes.Stmt, ...]) -> _Count:
+        ends, breaks = frozenset({0.0}), frozenset[float]()
+        for statement in body:
+            match statement:
+                case nodes.Emit():
+                    part = cls(frozenset({1.0}))
+                case nodes.Break():
+                    part = cls(frozenset(), frozenset({0.0}))
+                case nodes.If(branches=branches, otherwise=otherwise):
+                    arms = [cls.of(arm) for arm in (*(b.body for b in branches), otherwise)]
+                    part = cls(
+                        frozenset().union(*(a.ends for a in arms)), frozenset().union(*(a.breaks for a in arms))
+                    )
+                case nodes.For(body=inner) | nodes.While(body=inner) if any(
+                    isinstance(s, nodes.Emit) for s in statements_in(inner)
+                ):
+                    part = cls(frozenset({0.0, math.inf}))
+                case _:
+                    part = cls(frozenset({0.0}))
+            breaks |= {a + b for a in ends for b in part.breaks}
+            ends = frozenset(a + b for a in ends for b in part.ends)
+        return cls(ends, breaks)
+
+    @property
+    def paced(self) -> bool:
+        """Whether the number of records so far tells the round."""
+        if len(self.ends) != 1:
+            return False
+        (each,) = self.ends
+        return 0 < each < math.inf and max(self.breaks, default=0) <= each
+
+
+def refuse_stream(tree: nodes.Mechanism, lists: set[str], line: int) -> None:
+    """Raises ReadError where answers may not come one by one.
+
+    What is released in a round depends on this answer, on earlier ones and on noise. So queries may depend on
+    what was released: for each output they are the fixed queries that it leads to. Whoever supplies them sees
+    besides which records are of which round, and whether more is asked for. Both are functions of the output
+    of a run on enough further answers if each round that goes on releases the same number of records, one or
+    more, a round that breaks at most as many, and not none in one case and all in another. With records after
+    the loop, or a claim that depends on the output, no round may break.
+    """
+    loops = [s for s in tree.body if isinstance(s, nodes.For) and isinstance(s.over, nodes.OverQueries) and s.over.base in lists]
+    if len(lists) != 1 or len(loops) != 1:
+        raise ReadError(line, "a stream has one loop over one list of answers")
+    (loop,), (name,) = loops, lists
+    place = next(i for i, s in enumerate(tree.body) if s is loop)
+    before, each, after = (_Count.of(b) for b in (tree.body[:place], loop.body, tree.body[place + 1 :]))
+    others = [e for s in statements_in(tree.body) for e in own_expressions(s)]
+    others += [e for e in (tree.privacy, tree.most, *(i.where for i in tree.inputs)) if e is not None]
+    if any(name in names_in(e) for e in others) or any(
+        isinstance(s, nodes.For) and s is not loop and s.over == loop.over for s in statements_in(tree.body)
+    ):
+        raise ReadError(line, "a stream's answers are read in its loop alone")
+    (most,) = each.ends if len(each.ends) == 1 else (0.0,)
+    if len(before.ends) != 1 or not each.paced or {0.0, most} <= each.breaks:
+        raise ReadError(line, "a stream would show more than its records: not each round releases the same number")
+    if (after.ends != {0.0} or tree.most is not None) and each.breaks:
+        raise ReadError(line, "a stream would show more than its records: where it broke")
+    if tree.most is not None and (before.ends != {0.0} or after.ends != {0.0} or most != 1):
+        raise ReadError(line, "a stream would show more than its records")

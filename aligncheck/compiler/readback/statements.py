@@ -1,0 +1,388 @@
+"""The statements of a program, in order, as those of the language."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Protocol
+
+from aligncheck.compiler.readback.expressions import Expressions, Released, is_total, names_of_length
+from aligncheck.compiler.readback.kinds import AS_INT, AS_REAL, Given, Kind
+from aligncheck.compiler.readback.patterns import Found, ReadError, keywords, match, refuse, text
+from aligncheck.language.source import Span
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.nodes import Expr, Family
+from aligncheck.language.syntax.walk import names_in
+
+_FAMILIES = {
+    "laplace": (Family.LAPLACE, 1),
+    "exponential": (Family.EXPONENTIAL, 1),
+    "geometric": (Family.GEOMETRIC, 1),
+    "geometric_of_rate": (Family.GEOMETRIC, 1),
+    "discrete_laplace": (Family.DISCRETE_LAPLACE, 2),
+    "discrete_exponential": (Family.DISCRETE_EXPONENTIAL, 2),
+}
+_PLURALS = {name.replace("_of_rate", "s_of_rate") if "_of" in name else f"{name}s": name for name in _FAMILIES}
+_STEPPED = {Family.LAPLACE: Family.DISCRETE_LAPLACE, Family.EXPONENTIAL: Family.DISCRETE_EXPONENTIAL}
+
+STEP = "the step of the lattice"
+"""The parameter that the lattice's step is made of, in the tree of a mechanism that computes on one."""
+
+_fresh = itertools.count()
+
+
+class Callee(Protocol):
+    """A class that was read before and is called here."""
+
+    @property
+    def tree(self) -> nodes.Mechanism: ...
+    @property
+    def keywords(self) -> Mapping[str, str]:
+        """Its inputs' names in the spec, by their Python names."""
+        ...
+
+    @property
+    def fields(self) -> Mapping[str, str]: ...
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """The kinds of its records' fields, by their names in the spec."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RecordType:
+    """A class of records: its tag, and its fields' names, Python's first."""
+
+    tag: str
+    fields: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """That a record is said to be about the answer of `base` at `index`; in which loop, and in which `emit`."""
+
+    base: str
+    index: Expr
+    emit: nodes.Emit
+    line: int
+
+
+@dataclass
+class Statements:
+    """Reads a block. `mode` is `lattice`, `refined` or `float`; `given` collects what names are set to."""
+
+    scope: Expressions
+    lattice: bool
+    """Real-valued noise and answers are on the lattice."""
+    noisy: bool
+    """Real-valued noise may be drawn."""
+    passes_step: bool
+    """What is called gets the same step."""
+    records: Mapping[str, RecordType]
+    callees: Mapping[str, Callee]
+    streams: bool
+    variables: frozenset[str] = frozenset()
+    set_once: frozenset[str] = frozenset()
+    inputs: frozenset[str] = frozenset()
+    """Inputs that keep their values."""
+    rounds: int = 0
+    """How many loops there are around."""
+    given: list[Given] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
+    estimates: list[Expr] = field(default_factory=list)
+
+    def block(self, body: list[ast.stmt]) -> tuple[nodes.Stmt, ...]:
+        """The statements of a block."""
+        found: list[nodes.Stmt] = []
+        rest = list(body)
+        while rest:
+            if (call := self._invoke(rest[:3])) is not None:
+                found.append(call)
+                rest = rest[3:]
+            else:
+                found += self._statement(rest.pop(0))
+        return tuple(found)
+
+    def _statement(self, node: ast.stmt) -> Iterator[nodes.Stmt]:
+        at = Span(node.lineno, node.lineno)
+        if holes := match("_X: dict[int, _K] = {}", node):
+            self._target(holes["X"])
+            if not isinstance(holes["K"], ast.Name) or holes["K"].id not in ("int", "Real", "bool"):
+                raise refuse(node, "the type of indexed noise is one of int, Real, bool")
+            return
+        match node:
+            case ast.Assign(targets=[target], value=value):
+                yield self._assigned(target, value, at)
+            case ast.AnnAssign(target=ast.Name() as target, annotation=ast.Name(id="Real"), value=ast.expr() as value):
+                yield self._assigned(target, value, at)
+            case ast.If():
+                yield self._if(node, at)
+            case ast.For():
+                yield self._for(node, at)
+            case ast.While(test=test, body=body, orelse=[]):
+                yield nodes.While(self.scope.read(test), self._rounds(body), span=at)
+            case ast.Break():
+                yield nodes.Break(span=at)
+            case ast.Pass():
+                yield nodes.Pass(span=at)
+            case ast.Expr(value=value):
+                yield self._emit(value, at)
+            case _:
+                raise refuse(node, f"the reader knows no such statement: `{ast.unparse(node).splitlines()[0]}`")
+
+    def _target(self, node: ast.expr) -> str:
+        """The variable that is set; parameters keep their names, but no list and no function is set anew."""
+        if not isinstance(node, ast.Name) or node.id not in self.variables:
+            raise refuse(node, "a variable was expected here")
+        ident = self.scope.names[node.id]
+        if ident in self.scope.lengths and ident not in self.set_once or ident in self.scope.counted:
+            raise refuse(node, f"`{node.id}` must keep its value")
+        return ident
+
+    # --- assignments and draws ----------------------------------------------------------------------------
+
+    def _assigned(self, target: ast.expr, value: ast.expr, at: Span) -> nodes.Stmt:
+        index: Expr | None = None
+        if isinstance(target, ast.Subscript):
+            index = self.scope.read(target.slice)
+            target = target.value
+        name = self._target(target)
+        wrapped = match("Fraction(_X)", value)
+        drawn = self._draw(name, index, value if wrapped is None else wrapped["X"], at)
+        if drawn is not None:
+            kind = Kind.REAL if wrapped is not None else None
+            self.given.append((name, kind or self._kind_of_draw(drawn)))
+            return drawn
+        if index is not None:
+            raise refuse(value, "a draw was expected here")
+        read = self.scope.read(value)
+        self.given.append((name, read))
+        return nodes.Assign(name, read, span=at)
+
+    def _kind_of_draw(self, drawn: nodes.Stmt) -> Kind | Expr:
+        match drawn:
+            case nodes.Sample(family=Family.GEOMETRIC) | nodes.Choose():
+                return Kind.INT
+            case nodes.Sample(family=Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL, args=(_, step)):
+                return step
+            case nodes.For(body=(sample,)):
+                return self._kind_of_draw(sample)
+        return Kind.REAL
+
+    def _draw(self, name: str, index: Expr | None, value: ast.expr, at: Span) -> nodes.Stmt | None:
+        match value:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="noise"), attr=method), args=args, keywords=[]):
+                pass
+            case _:
+                return None
+        if method in _FAMILIES:
+            return self._sample(name, index, method, args, at)
+        if index is not None:
+            raise refuse(value, "no such draw has an index")
+        if method in _PLURALS:
+            return self._draw_all(name, method, args, at)
+        if method in ("choice", "weighted_choice") and len(args) == 1:
+            more = 1 if method == "choice" else 2
+            weights = self.scope.generator("Choose", args[0], at, first=more)
+            if more == 1:
+                weights = _with_body(weights, nodes.Call("exp", (weights.body,), span=at))
+            return nodes.Choose(name, weights, span=at)
+        if method == "logistic" and len(args) in (2, 3):
+            location, scale, *low = map(self.scope.read, args)
+            return nodes.Logistic(name, location, scale, low[0] if low else None, span=at)
+        raise refuse(value, f"`noise.{method}` is no draw that the reader knows")
+
+    def _sample(self, name: str, index: Expr | None, method: str, args: list[ast.expr], at: Span) -> nodes.Sample:
+        family, count = _FAMILIES[method]
+        if len(args) != count or any(isinstance(a, ast.Starred) for a in args):
+            raise ReadError(at.start, f"`noise.{method}` has {count} arguments")
+        given = tuple(map(self.scope.read, args))
+        if method == "geometric_of_rate":
+            power = nodes.Call("exp", (nodes.Unary("-", given[0], span=at),), span=at)
+            given = (nodes.Binary("-", nodes.Number(Fraction(1)), power, span=at),)
+        if family in _STEPPED and not self.noisy:
+            raise ReadError(at.start, "real-valued noise, which the proved form does not have")
+        if family in _STEPPED and self.lattice and self.scope.step is not None:
+            family, given = _STEPPED[family], (*given, self.scope.step)
+        return nodes.Sample(name, index, family, given, span=at)
+
+    def _draw_all(self, name: str, method: str, args: list[ast.expr], at: Span) -> nodes.For:
+        """A loop that does nothing but draw, its arguments being computed once instead of in each round."""
+        *each, last = args
+        count = self.scope.read(last)
+        index = f"i#{next(_fresh)}d"
+        sample = self._sample(name, nodes.Name(index, span=at), _PLURALS[method], each, at)
+        self._refuse_changing(name, (*sample.args, count), at)
+        runs = names_of_length(count) in self.scope.filled
+        if not runs and not all(map(is_total, map(self.scope.read, each))):
+            raise ReadError(at.start, "a loop without rounds would not compute this")
+        if name in self.set_once and not self.rounds and all(map(self._is_fixed, names_in(count))):
+            self.scope.lengths[name] = count
+        return nodes.For(index, nodes.OverRange(nodes.Number(Fraction(0)), count), (sample,), span=at)
+
+    def _is_fixed(self, name: str) -> bool:
+        """Whether a name has one value, from when something outside of all loops has read it."""
+        return name in self.set_once or name in self.inputs
+
+    def _refuse_changing(self, name: str, parts: Iterable[Expr], at: Span) -> None:
+        for part in parts:
+            if name in names_in(part):
+                raise ReadError(at.start, f"`{name}` is drawn with itself")
+
+    # --- control flow -------------------------------------------------------------------------------------
+
+    def _if(self, node: ast.If, at: Span) -> nodes.If:
+        branches = [nodes.Branch(self.scope.read(node.test), self.block(node.body), span=at)]
+        match node.orelse:
+            case [ast.If() as inner]:
+                read = self._if(inner, Span(inner.lineno, inner.lineno))
+                return nodes.If((*branches, *read.branches), read.otherwise, span=at)
+            case otherwise:
+                return nodes.If(tuple(branches), self.block(otherwise), span=at)
+
+    def _for(self, node: ast.For, at: Span) -> nodes.For:
+        if node.orelse:
+            raise refuse(node.orelse[0], "`else` of a loop is not read")
+        if holes := match("enumerate(_Q)", node.iter):
+            found = match("(_I, _X)", node.target)
+            if found is None:
+                raise refuse(node.target, "an index and an answer were expected here")
+            index: str | None = self._target(found["I"])
+            over = self._over(holes["Q"], found["X"])
+        elif isinstance(node.iter, ast.Name):
+            index, over = None, self._over(node.iter, node.target)
+        else:
+            index = self._target(node.target)
+            return self._looped(index, self.scope.over_range(node.iter), node, at)
+        return self._looped(index, over, node, at)
+
+    def _looped(self, index: str | None, over: nodes.OverQueries | nodes.OverRange, node: ast.For, at: Span) -> nodes.For:
+        if index is not None:
+            self.given.append((index, Kind.INT))
+        return nodes.For(index, over, self._rounds(node.body), span=at)
+
+    def _rounds(self, body: list[ast.stmt]) -> tuple[nodes.Stmt, ...]:
+        self.rounds += 1
+        read = self.block(body)
+        self.rounds -= 1
+        return read
+
+    def _over(self, answers: ast.expr, item: ast.expr) -> nodes.OverQueries:
+        base, name = self.scope.ident(answers), self._target(item)
+        if base not in self.scope.lengths or base in self.set_once or base in self.scope.counted:
+            raise refuse(answers, f"`{base}` is no list of inputs")
+        self.given.append((name, nodes.Name(base)))
+        return nodes.OverQueries(base, name)
+
+    # --- records ------------------------------------------------------------------------------------------
+
+    def _emit(self, node: ast.expr, at: Span) -> nodes.Emit:
+        if self.streams:
+            if not isinstance(node, ast.Yield) or node.value is None:
+                raise refuse(node, "a record that is released must be handed out")
+            node = node.value
+        holes = match("release.emit(_R)", ast.Call(node.func, node.args, [])) if isinstance(node, ast.Call) else None
+        if holes is None or not isinstance(node, ast.Call):
+            raise refuse(node, "the reader knows no such statement")
+        record, given = holes["R"], keywords(node)
+        if not isinstance(record, ast.Call) or not isinstance(record.func, ast.Name) or record.args:
+            raise refuse(record, "a record was expected here")
+        kind = self.records.get(record.func.id)
+        values = keywords(record)
+        if kind is None or list(values) != [python for python, _ in kind.fields]:
+            raise refuse(record, f"`{record.func.id}` has other fields, or is no record")
+        fields = tuple(nodes.EmitField(name, self.scope.read(values[python]), span=at) for python, name in kind.fields)
+        emit = nodes.Emit(kind.tag, fields, span=at)
+        if not set(given) <= {"query", "estimate"}:
+            raise refuse(node, "`release.emit` has other arguments")
+        if "query" in given:
+            self._label(given["query"], emit)
+        if "estimate" in given:
+            self._estimate(given["estimate"], kind)
+        return emit
+
+    def _label(self, node: ast.expr, emit: nodes.Emit) -> None:
+        holes = match("(_S, _I)", node)
+        if holes is None:
+            raise refuse(node, "a list and an index were expected here")
+        self.labels.append(Label(text(holes["S"]), self.scope.read(holes["I"]), emit, node.lineno))
+
+    def _estimate(self, node: ast.expr, kind: RecordType) -> None:
+        sided = match("(_S, _A, GapNoise(_X, _Y, one_sided=True))", node)
+        holes = sided or match("(_S, _A, GapNoise(_X, _Y))", node)
+        if holes is None or text(holes["S"]) not in dict(kind.fields):
+            raise refuse(node, "a field, a number and its noise were expected here")
+        self.estimates += [self.scope.read(holes[each]) for each in "AXY"]
+
+    # --- calls --------------------------------------------------------------------------------------------
+
+    def _invoke(self, three: list[ast.stmt]) -> nodes.Invoke | None:
+        """Makes the called mechanism, runs it with this run's noise, and takes what it released."""
+        first = three[0]
+        if not (
+            isinstance(first, ast.Assign)
+            and isinstance(first.value, ast.Call)
+            and isinstance(first.value.func, ast.Name)
+            and first.value.func.id in self.callees
+        ):
+            return None
+        made, run, taken = (self._single(each) for each in [*three, first, first][:3])
+        callee = self.callees[first.value.func.id]
+        given = self._run_with_noise(run[1], made[0])
+        if match("_X.records", taken[1]) is None or match(f"{run[0]}.records", taken[1]) is None:
+            raise refuse(three[-1], "what the call released was expected here")
+        public = keywords(first.value)
+        if first.value.args:
+            raise refuse(first, "parameters are given by name")
+        if self.passes_step:
+            gamma = public.pop("gamma", None)
+            if gamma is None or match("self.gamma", gamma) is None:
+                raise refuse(first, "what is called must compute on the same lattice")
+        arguments = {**public, **given}
+        if set(arguments) != set(callee.keywords) or len(public) + len(given) != len(arguments):
+            raise refuse(first, "the call has other arguments")
+        name = self._target(ast.Name(taken[0], ast.Store(), lineno=first.lineno))
+        at = Span(first.lineno, first.lineno)
+        passed = tuple(
+            nodes.Argument(callee.keywords[python], self._argument(value), span=at) for python, value in arguments.items()
+        )
+        if self.lattice:
+            step = nodes.Name(STEP, span=at)
+            passed = (*passed, nodes.Argument(STEP, step, span=at))
+        self.scope.releases[name] = Released(callee.fields)
+        self.given += [(f"{name}.{each}", kind) for each, kind in callee.kinds.items()]
+        return nodes.Invoke(name, first.value.func.id, passed, span=at)
+
+    def _single(self, node: ast.stmt) -> tuple[str, ast.expr]:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in self.variables:
+                return name, value
+        raise refuse(node, "one step of a call was expected here")
+
+    def _run_with_noise(self, node: ast.expr, made: str) -> dict[str, ast.expr]:
+        if not isinstance(node, ast.Call) or node.args or match(f"{made}.with_noise(noise.inside())", node.func) is None:
+            raise refuse(node, "a call with this run's noise was expected here")
+        return keywords(node)
+
+    def _argument(self, node: ast.expr) -> Expr:
+        if isinstance(node, ast.ListComp):
+            return self.scope.generator(nodes.LISTING, node, Span(node.lineno, node.lineno))
+        if isinstance(node, ast.Name) and self.scope.known(node) in self.scope.counted:
+            raise refuse(node, "a number of steps is passed on")
+        return self.scope.read(node)
+
+
+def _with_body(gather: nodes.Gather, body: Expr) -> nodes.Gather:
+    return nodes.Gather(gather.function, gather.count, body, gather.index, gather.over, gather.where, span=gather.span)
+
+
+def variables_of(function: ast.FunctionDef) -> Counter[str]:
+    """How often each name is set in a function, those inside comprehensions included."""
+    return Counter(n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+
+
+__all__ = ["AS_INT", "AS_REAL", "Callee", "Found", "Label", "RecordType", "Statements", "variables_of"]
