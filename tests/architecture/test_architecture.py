@@ -35,6 +35,7 @@ ORDER = (
     "language.check",
     "compiler.modes",
     "compiler.forms",
+    "compiler.readback",
     "meaning.exact",
     "meaning.interpreter",
     "meaning.density",

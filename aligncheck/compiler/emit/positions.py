@@ -42,9 +42,10 @@ def answered_queries(mechanism: nodes.Mechanism) -> Mapping[int, Answered]:
     """Which answer an `emit` is about, by the `id` of the `Emit` node; not all have one.
 
     Two rules. The record, as all with its tag and fields, holds the index itself, the loop's or one that was
-    selected, here or by a mechanism that was called: `emit top(index = i)` (of several, the first). Or the loop over the queries is part of no
-    other loop, each of its rounds emits the same positive number of records (a last round that breaks, at
-    most as many), and how many records come before and after it is public: its place tells the round.
+    selected, here or by a mechanism that was called: `emit top(index = i)` (of several, the first). Or the
+    loop over the queries is part of no other loop, each of its rounds emits the same positive number of
+    records (a last round that breaks, at most as many), and how many records come before and after it is
+    public: its place tells the round.
     """
     vectors = {n for q in mechanism.inputs if isinstance(q, nodes.Queries) and q.vector for n in q.names}
     found: dict[int, Answered] = {}

@@ -27,9 +27,9 @@ def streamed(mechanism: nodes.Mechanism, local: Collection[str]) -> nodes.For | 
     function of the output of a run on enough further answers: which records are of which round, and whether
     there was a break. Such a run's bound covers it.
 
-    Records after the loop are released on fewer answers, too, and a claim that depends on the output speaks of
-    one output and not of all that begin so. There no round may break, and with such claims no records may come
-    outside of the loop, and one in a round, so that whoever stops early has seen such an output, too.
+    Records after the loop are released on fewer answers, too, and a claim that depends on the output speaks
+    of one output and not of all that begin so. There no round may break, and with such claims no records may
+    come outside of the loop, and one in a round, so that whoever stops early has seen such an output, too.
 
     `local` names indexed noise that is not kept for longer than a round. Where a draw of each round is kept,
     memory would grow with the answers, and there is no such loop.

@@ -1,10 +1,10 @@
-"""Python expressions as expressions of the language, by what each function of the runtime is defined to give."""
+"""Python expressions as expressions of the language, by what the runtime's functions are defined to give."""
 
 from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -13,6 +13,7 @@ from aligncheck.compiler.readback.patterns import ReadError, keywords, match, re
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr
+from aligncheck.language.syntax.walk import subexpressions
 from aligncheck.runtime import rationals
 from aligncheck.runtime.errors import NumericError
 
@@ -78,8 +79,8 @@ class Expressions:
     `counted` are the parameters that are numbers of steps, whose Python value is that many times `step`.
     `exact`: irrational numbers are rational ones near them. `functions` are the public functions, by their
     Python names; `lengths` says of lists how long they are; `filled` are those that are never empty;
-    `releases` what calls gave. `quotients` and `masks` collect the operations that are right for some kinds of
-    numbers only.
+    `releases` what calls gave. `quotients` and `masks` collect the operations that are right for some kinds
+    of numbers only.
     """
 
     names: dict[str, str]
@@ -97,7 +98,11 @@ class Expressions:
 
     def known(self, node: ast.AST) -> str | None:
         """The identifier that a name, `self.name` or `release.given[...]` stands for."""
-        return self.names.get(ast.unparse(node)) if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) else None
+        return (
+            self.names.get(ast.unparse(node))
+            if isinstance(node, ast.Name | ast.Attribute | ast.Subscript)
+            else None
+        )
 
     def ident(self, node: ast.AST) -> str:
         """The same, of something that must be known."""
@@ -128,9 +133,13 @@ class Expressions:
                 return nodes.Unary("-", self.read(operand), span=at)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return nodes.Unary("not", self.read(operand), span=at)
-            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(times)) as right) if 0 <= times <= 64:
+            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(times)) as right) if (
+                0 <= times <= 64
+            ):
                 return self.binary("**", self.read(left), self.read(right), at)
-            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() | ast.Mod() as op, right=right):
+            case ast.BinOp(
+                left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() | ast.Mod() as op, right=right
+            ):
                 return self.binary(_OPERATORS[type(op)], self.read(left), self.read(right), at)
             case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[right]):
                 member = nodes.Member(self.read(left), self.ident(right), span=at)
@@ -148,6 +157,8 @@ class Expressions:
                 return self._field(of, index, name, at)
             case ast.Call():
                 return self._call(node, at)
+            case ast.expr():
+                pass
         raise refuse(node, f"`{_shown(node)}` is no expression that the reader knows")
 
     def binary(self, op: str, left: Expr, right: Expr, at: Span) -> nodes.Binary:
@@ -191,7 +202,9 @@ class Expressions:
         if holes := match("Fraction(_X, _Y)", node):
             quotient = nodes.Binary("/", self.read(holes["X"]), self.read(holes["Y"]), span=at)
             return nodes.Call(AS_REAL, (quotient,), span=at)
-        raise refuse(node, f"`{_shown(node.func)}` is no call that the reader knows, or not with these arguments")
+        raise refuse(
+            node, f"`{_shown(node.func)}` is no call that the reader knows, or not with these arguments"
+        )
 
     def _function(self, function: str, args: tuple[Expr, ...], at: Span) -> Expr:
         if function == "**":
@@ -256,7 +269,9 @@ class Expressions:
                 return nodes.Call(AS_REAL, (self.generator("sum", holes["G"], at),), span=at)
         return None
 
-    def generator(self, function: str, node: ast.expr, at: Span, *, first: int = 0, count: Expr | None = None) -> nodes.Gather:
+    def generator(
+        self, function: str, node: ast.expr, at: Span, *, first: int = 0, count: Expr | None = None
+    ) -> nodes.Gather:
         """A set that a generator goes through by rising index. Where its elements are tuples, the first one
         is the index, and `first` says how many more there are; a factor and a logarithm give a weight.
         """
@@ -305,7 +320,7 @@ class Expressions:
         reading = _Arrays(self, index)
         # Where something is selected, something is eligible, so that its value was computed in any case.
         length = reading.length(holes["A"], given.get("where"))
-        filled = isinstance(length, nodes.Call) and names_of_length(length) in self.filled
+        filled = names_of_length(length) in self.filled
         everywhere = filled or not selecting
         where = None if "where" not in given else reading.read(given["where"], certain=everywhere)
         body = reading.read(holes["A"], certain=everywhere and where is None)
@@ -314,11 +329,29 @@ class Expressions:
         return nodes.Gather(function, count, body, index, over, where, span=at)
 
 
-def names_of_length(length: nodes.Call) -> str | None:
+def names_of_length(length: Expr) -> str | None:
     """The list whose length an expression is."""
     match length:
         case nodes.Call(function="len", args=(nodes.Name(ident=ident),)):
             return ident
+        case (
+            nodes.Number()
+            | nodes.Boolean()
+            | nodes.Name()
+            | nodes.Index()
+            | nodes.Call()
+            | nodes.Unary()
+            | nodes.Binary()
+            | nodes.Compare()
+            | nodes.Logic()
+            | nodes.Conditional()
+            | nodes.OutIs()
+            | nodes.OutField()
+            | nodes.OutCount()
+            | nodes.Gather()
+            | nodes.Member()
+        ):
+            pass
     return None
 
 
@@ -344,7 +377,9 @@ class _Arrays:
                 if ident not in self.scalars.lengths:
                     raise refuse(node, f"the length of `{ident}` is not known")
                 found.append(self.scalars.lengths[ident])
-            elif holes := (match("vector(_X, _N)", node) or match("members(_X, _N)", node) or match("indices(_N)", node)):
+            elif holes := (
+                match("vector(_X, _N)", node) or match("members(_X, _N)", node) or match("indices(_N)", node)
+            ):
                 found.append(self.scalars.read(holes["N"]))
         if not found or any(each != found[0] for each in found):
             raise refuse(next(a for a in arrays if a is not None), "arrays of different or no lengths")
@@ -372,9 +407,9 @@ class _Arrays:
             return index
         for pattern, function in _ELEMENTWISE.items():
             if (holes := match(pattern, node)) is not None:
-                assert_call = node if isinstance(node, ast.Call) else None
-                parts = [] if assert_call is None else assert_call.args
-                return nodes.Call(function, tuple(self.read(p, certain=certain) for p in parts), span=at)
+                rest = holes.get("C", [])
+                some = [holes[h] for h in "AB" if h in holes] + (rest if isinstance(rest, list) else [rest])
+                return nodes.Call(function, tuple(self.read(each, certain=certain) for each in some), span=at)
         match node:
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return nodes.Unary("-", self.read(operand, certain=certain), span=at)
@@ -396,8 +431,6 @@ class _Arrays:
     def _mask(self, node: ast.expr, certain: bool) -> Expr:
         read = self.read(node, certain=certain)
         self.scalars.masks.append(read)
-        if isinstance(node, ast.UnaryOp | ast.Compare | ast.BinOp | ast.Call) or isinstance(read, nodes.Boolean):
-            return read
         return read
 
 
@@ -415,20 +448,16 @@ def _exp(log: Expr) -> Expr:
 
 def is_total(expr: Expr) -> bool:
     """Whether an expression has a value whatever the values of its names."""
-    return all(map(_has_value, _below(expr)))
-
-
-def _below(expr: Expr) -> Iterator[Expr]:
-    from aligncheck.language.syntax.walk import subexpressions
-
-    return subexpressions(expr)
+    return all(map(_has_value, subexpressions(expr)))
 
 
 def _has_value(expr: Expr) -> bool:
     match expr:
         case nodes.Binary(op="/", right=right):
             return bool(constant(right))
-        case nodes.Binary(op="+" | "-" | "*") | nodes.Number() | nodes.Boolean() | nodes.Name() | nodes.Unary():
+        case (
+            nodes.Binary(op="+" | "-" | "*") | nodes.Number() | nodes.Boolean() | nodes.Name() | nodes.Unary()
+        ):
             return True
         case nodes.Binary(op="**", right=nodes.Number(value=value)):
             return value >= 0 and value.denominator == 1
@@ -436,6 +465,8 @@ def _has_value(expr: Expr) -> bool:
             return True
         case nodes.Call(function=function):
             return function in ("abs", "min", "max", "clip", "floor", "len", AS_REAL)
+        case nodes.Index() | nodes.Binary() | nodes.OutIs() | nodes.OutField() | nodes.Gather():
+            pass
     return False
 
 

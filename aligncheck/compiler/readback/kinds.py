@@ -109,4 +109,21 @@ def constant(expr: Expr) -> Fraction | None:
             if a is None or b is None or (op == "/" and b == 0):
                 return None
             return a + b if op == "+" else a - b if op == "-" else a * b if op == "*" else a / b
+        case (
+            nodes.Boolean()
+            | nodes.Name()
+            | nodes.Index()
+            | nodes.Call()
+            | nodes.Unary()
+            | nodes.Binary()
+            | nodes.Compare()
+            | nodes.Logic()
+            | nodes.Conditional()
+            | nodes.OutIs()
+            | nodes.OutField()
+            | nodes.OutCount()
+            | nodes.Gather()
+            | nodes.Member()
+        ):
+            pass
     return None

@@ -10,21 +10,42 @@ from fractions import Fraction
 
 from aligncheck import runtime
 from aligncheck.compiler.modes import Mode
-from aligncheck.compiler.readback.expressions import BUILTINS, Expressions, names_of_length
+from aligncheck.compiler.readback.expressions import BUILTINS, Expressions
 from aligncheck.compiler.readback.kinds import KINDS, Kind, constant, join, kind_of, kinds_of
-from aligncheck.compiler.readback.patterns import Found, ReadError, keywords, match, refuse, text, without_docstring
+from aligncheck.compiler.readback.patterns import (
+    Found,
+    ReadError,
+    keywords,
+    match,
+    refuse,
+    text,
+    without_docstring,
+)
 from aligncheck.compiler.readback.shown import refuse_labels, refuse_stream, set_by
 from aligncheck.compiler.readback.statements import STEP, RecordType, Statements, variables_of
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr, Sort
-from aligncheck.language.syntax.walk import statements_in
+from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
 
 _MODES = {"LatticeMechanism": Mode.LATTICE, "RefinedMechanism": Mode.REFINED, "FloatMechanism": Mode.FLOAT}
 _NUMBERS = frozenset({"exp", "ln", "log2", "one_minus_exp", "power", "sqrt"})
 _ABSTRACT = frozenset({"Callable", "Iterable", "Iterator", "Sequence"})
 _TYPING = frozenset({"ClassVar", "Never", "TypeAlias"})
 _ARRAYS = frozenset(
-    {"argmax", "argmin", "clipped", "greatest", "indices", "least", "maximum", "members", "minimum", "top", "upto", "vector"}
+    {
+        "argmax",
+        "argmin",
+        "clipped",
+        "greatest",
+        "indices",
+        "least",
+        "maximum",
+        "members",
+        "minimum",
+        "top",
+        "upto",
+        "vector",
+    }
 )
 _METHODS = ("__init__", "__call__", "stream", "check", "sensitivities", "_bound", "_cost", "_program")
 _CHECKS = {Sort.REAL: "real", Sort.INT: "integer", Sort.BOOL: "boolean"}
@@ -120,10 +141,12 @@ class _Module:
                 case ast.ClassDef():
                     self._define(node.name, node)
                     self.waiting[node.name] = self._record(node)
-                case ast.AnnAssign(target=ast.Name(id=name), annotation=ast.Name(id="TypeAlias"), value=ast.expr() as value):
+                case ast.AnnAssign(
+                    target=ast.Name(id=name), annotation=ast.Name(id="TypeAlias"), value=ast.expr() as value
+                ):
                     self._define(name, node)
                     self.refuse_types(value)
-                case _:
+                case ast.stmt():
                     raise refuse(node, "the reader knows nothing like this in a module")
         if not self.classes:
             raise ReadError(1, "there is no mechanism")
@@ -134,18 +157,30 @@ class _Module:
                 raise ReadError(each.line, f"nothing calls `{each.name}`")
         wanted = {_NAMES_OF_NUMBERS[last.mode]}
         if not {module for name, module in self.imported.items() if name in _NUMBERS} <= wanted:
-            raise ReadError(1, f"functions of another kind of numbers than a `{last.mode.value}` mechanism computes with")
+            raise ReadError(
+                1, f"functions of another kind of numbers than a `{last.mode.value}` mechanism computes with"
+            )
         return last
 
     def _refuse_unknown(self, node: ast.stmt) -> None:
-        """Raises ReadError at a name that nothing defines: a run would stop there, and tell that it came there."""
-        known = {*self.imported, *self.defined, *BUILTINS, *_OTHER_WORDS, *(c.name for c in [node] if isinstance(c, ast.ClassDef))}
+        """Raises ReadError at a name that nothing defines: a run would stop there, which tells something."""
+        known = {
+            *self.imported,
+            *self.defined,
+            *BUILTINS,
+            *_OTHER_WORDS,
+            *(c.name for c in [node] if isinstance(c, ast.ClassDef)),
+        }
         for scope in ast.walk(node):
             if isinstance(scope, ast.FunctionDef | ast.Lambda):
                 known |= {each.arg for each in ast.walk(scope) if isinstance(each, ast.arg)}
             if isinstance(scope, ast.FunctionDef):
                 known |= variables_of(scope).keys()
-        known |= {each.target.id for each in ast.walk(node) if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)}
+        known |= {
+            each.target.id
+            for each in ast.walk(node)
+            if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+        }
         for each in ast.walk(node):
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and each.id not in known:
                 raise refuse(each, f"`{each.id}` is not defined")
@@ -153,20 +188,32 @@ class _Module:
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
             module = "" if isinstance(node, ast.Import) else node.module or ""
-            if alias.asname is not None or (isinstance(node, ast.ImportFrom) and node.level) or not _may_import(module, alias.name):
+            if (
+                alias.asname is not None
+                or (isinstance(node, ast.ImportFrom) and node.level)
+                or not _may_import(module, alias.name)
+            ):
                 raise refuse(node, f"`{alias.name}` is nothing that a generated file imports from there")
             if self.imported.setdefault(alias.name, module) != module or self.defined:
                 raise refuse(node, f"`{alias.name}` is imported twice, or too late")
 
     def _define(self, name: str, node: ast.stmt) -> None:
-        if name in self.defined or name in self.imported or name in BUILTINS or name.startswith("_") or name in _OTHER_WORDS:
+        if (
+            name in self.defined
+            or name in self.imported
+            or name in BUILTINS
+            or name.startswith("_")
+            or name in _OTHER_WORDS
+        ):
             raise refuse(node, f"`{name}` would have two meanings")
         self.defined.add(name)
 
     def refuse_types(self, node: ast.AST | None) -> None:
         """Raises ReadError where an annotation, which Python evaluates, is more than a type."""
         for part in ast.walk(node) if node is not None else ():
-            known = isinstance(part, ast.Name) and (part.id in self.imported or part.id in self.defined or part.id in _PLAIN_TYPES)
+            known = isinstance(part, ast.Name) and (
+                part.id in self.imported or part.id in self.defined or part.id in _PLAIN_TYPES
+            )
             plain = isinstance(part, ast.Subscript | ast.List | ast.Tuple | ast.BitOr | ast.Load | ast.Store)
             union = isinstance(part, ast.BinOp) and isinstance(part.op, ast.BitOr)
             rest = isinstance(part, ast.Constant) and part.value in (None, ...)
@@ -191,7 +238,12 @@ class _Module:
         found = []
         for each in fields:
             match each:
-                case ast.AnnAssign(target=ast.Name(id=name), annotation=ast.Name(id="Real" | "int" | "bool"), value=value, simple=1):
+                case ast.AnnAssign(
+                    target=ast.Name(id=name),
+                    annotation=ast.Name(id="Real" | "int" | "bool"),
+                    value=value,
+                    simple=1,
+                ):
                     named = None if value is None else match('field(metadata={"name": _S})', value)
                     if value is not None and named is None:
                         raise refuse(each, "a field has no default")
@@ -275,10 +327,15 @@ class _Class:
         if holes is None or not isinstance(holes["S"], ast.Call):
             raise refuse(spec, "the description of the spec was expected here")
         self._spec(holes["S"])
-        if rest and (holes := match("callees: ClassVar[tuple[type[Mechanism], ...]] = _C", rest[0])) is not None:
+        if (
+            rest
+            and (holes := match("callees: ClassVar[tuple[type[Mechanism], ...]] = _C", rest[0])) is not None
+        ):
             rest = rest[1:]
             names = holes["C"].elts if isinstance(holes["C"], ast.Tuple) else [holes["C"]]
-            if [getattr(n, "id", "") for n in names] != list(dict.fromkeys(getattr(n, "id", "") for n in names)):
+            if [getattr(n, "id", "") for n in names] != list(
+                dict.fromkeys(getattr(n, "id", "") for n in names)
+            ):
                 raise refuse(holes["C"], "a class is named twice")
             for name in names:
                 if not isinstance(name, ast.Name) or name.id not in self.module.classes:
@@ -299,7 +356,11 @@ class _Class:
 
     def _spec(self, node: ast.Call) -> None:
         given = keywords(node)
-        if match("Spec", node.func) is None or node.args or not set(given) <= {"name", "claim", "bound", "parameters", "queries", "functions"}:
+        if (
+            match("Spec", node.func) is None
+            or node.args
+            or not set(given) <= {"name", "claim", "bound", "parameters", "queries", "functions"}
+        ):
             raise refuse(node, "the description of the spec was expected here")
         self.spec_name = text(given.get("name"))
         self.told.update((part, text(given[part])) for part in ("claim", "bound") if part in given)
@@ -308,11 +369,16 @@ class _Class:
             vector = "vector" in more and match("True", more["vector"]) is not None
             if not set(more) <= {"vector", "where"}:
                 raise refuse(each, "a parameter is not described so")
-            self.told.update((f"where of {name}", text(value)) for part, value in more.items() if part == "where")
+            self.told.update(
+                (f"where of {name}", text(value)) for part, value in more.items() if part == "where"
+            )
             self.parameters.append((name, keyword, _SORTS[sort], vector, each.lineno))
         for each in self._tuple(given, "queries"):
             name, keyword, sort, more = self._info("QueryInfo", each, 3)
-            if not set(more) <= {"vector", "adjacency", "sensitivity", "lattice", "restricted"} or "adjacency" not in more:
+            if (
+                not set(more) <= {"vector", "adjacency", "sensitivity", "lattice", "restricted"}
+                or "adjacency" not in more
+            ):
                 raise refuse(each, "answers are not described so")
             vector = match("True", more.get("vector", each)) is not None
             adjacency = {a.value: a for a in nodes.Adjacency}.get(text(more["adjacency"]))
@@ -352,7 +418,9 @@ class _Class:
 
     # --- making an object ---------------------------------------------------------------------------------
 
-    def _arguments(self, node: ast.FunctionDef, positional: list[str], named: list[str], optional: list[str]) -> None:
+    def _arguments(
+        self, node: ast.FunctionDef, positional: list[str], named: list[str], optional: list[str]
+    ) -> None:
         """Raises ReadError where a method has other arguments."""
         given = node.args
         for each in [*given.args, *given.kwonlyargs]:
@@ -408,7 +476,9 @@ class _Class:
         body.pop(0)
         return found
 
-    def _function(self, keyword: str, function: nodes.Function, typed: ast.expr | None, body: list[ast.stmt]) -> None:
+    def _function(
+        self, keyword: str, function: nodes.Function, typed: ast.expr | None, body: list[ast.stmt]
+    ) -> None:
         holes = None if typed is None else match("Callable[_T, _R]", typed)
         if holes is None or not isinstance(holes["T"], ast.List):
             raise refuse(typed or self.node, "the type of a function was expected here")
@@ -420,10 +490,12 @@ class _Class:
         self.functions[keyword] = nodes.Function(function.name, tuple(sorts), result)
 
     def _resolution(self, node: ast.FunctionDef) -> None:
-        """What the step divides. On a lattice it is a fraction of what all constants among these are multiples
-        of, and real parameters among them are numbers of steps.
+        """What the step divides. On a lattice it is a fraction of what all constants among these are
+        multiples of, and real parameters among them are numbers of steps.
         """
-        found = [holes["D"] for each in node.body if (holes := match("self.gamma = resolution(gamma, _D)", each))]
+        found = [
+            holes["D"] for each in node.body if (holes := match("self.gamma = resolution(gamma, _D)", each))
+        ]
         if len(found) != 1 or not isinstance(found[0], ast.Dict):
             if self.stepped:
                 raise refuse(node, "the step of the lattice was expected here")
@@ -480,7 +552,9 @@ class _Class:
         of = kinds_of([*given, *index, (STEP, Kind.REAL), *more])
         for quotient in scope.quotients:
             if Kind.REAL not in (kind_of(quotient.left, of), kind_of(quotient.right, of)):
-                raise ReadError(quotient.span.start, "`/` of what may be two ints is a float: `Fraction` is needed")
+                raise ReadError(
+                    quotient.span.start, "`/` of what may be two ints is a float: `Fraction` is needed"
+                )
         for mask in scope.masks:
             if kind_of(mask, of) is not Kind.BOOL:
                 raise ReadError(mask.span.start, "`~`, `&` and `|` are for truth values")
@@ -496,15 +570,24 @@ class _Class:
         self.where.setdefault(name, []).append(self._condition(holes["C"], scope, name))
 
     def _condition(self, node: ast.expr, scope: Expressions, name: str) -> Expr:
-        """A condition; `all(... for i in range(len(list)))` says it of every index of the list that is declared
-        there, as a declaration does that mentions `i`.
+        """A condition; `all(... for i in range(len(list)))` says it of every index of the list that is
+        declared there, as a declaration does that mentions `i`.
         """
         if (holes := match("all(_G)", node)) is None:
             return scope.read(node)
         inner = holes["G"]
-        part = inner.generators[0] if isinstance(inner, ast.GeneratorExp) and len(inner.generators) == 1 else None
+        part = (
+            inner.generators[0]
+            if isinstance(inner, ast.GeneratorExp) and len(inner.generators) == 1
+            else None
+        )
         found = None if part is None or part.ifs or part.is_async else match("range(len(_X))", part.iter)
-        if part is None or found is None or match("i", part.target) is None or scope.known(found["X"]) != name:
+        if (
+            part is None
+            or found is None
+            or match("i", part.target) is None
+            or scope.known(found["X"]) != name
+        ):
             raise refuse(node, "a condition at every index was expected here")
         within = self._scope(self._with_index(scope.names))
         read = within.read(inner.elt)
@@ -528,12 +611,20 @@ class _Class:
             self._domain(each, holes["K"])
             passed.append(self._held(each, f"{read}.values" if each.vector else read, each.vector))
         scope = self._scope(names)
-        while body and (holes := (match("require(_C, _S, _V, _W)", body[0]) or match("require_answers(_C, _S, _W)", body[0]))):
-            self._require(holes, scope)
+        while body and (required := _required(body[0])) is not None:
+            self._require(required, scope)
             body.pop(0)
-        lists = ", ".join(f"{a.name!r}: {n}" for n, i in names.items() for a in self.answers if a.vector and a.name == i)
-        begun, run = f"self._run({{{lists}}})" if lists else "self._run()", f"self._program({', '.join(passed)})"
-        plain = [f"with {begun} as run:\n    {run}", f"with {begun} as run:\n    for _ in {run}:\n        pass"]
+        lists = ", ".join(
+            f"{a.name!r}: {n}" for n, i in names.items() for a in self.answers if a.vector and a.name == i
+        )
+        begun, run = (
+            f"self._run({{{lists}}})" if lists else "self._run()",
+            f"self._program({', '.join(passed)})",
+        )
+        plain = [
+            f"with {begun} as run:\n    {run}",
+            f"with {begun} as run:\n    for _ in {run}:\n        pass",
+        ]
         if not body or all(self._match_held(pattern, body[0]) is None for pattern in plain):
             raise refuse(body[0] if body else node, "one run of the program on the answers was expected here")
         self.hands_out = self._match_held(plain[1], body[0]) is not None
@@ -574,6 +665,8 @@ class _Class:
                 if match(f"{reader}({each.name!r}, {each.keyword})", first) is not None:
                     body.pop(0)
                     return {"V": target, "K": keywords(call)}
+            case ast.AST():
+                pass
         raise refuse(node, f"the answers `{each.name}` must be read by `{reader}`")
 
     def _domain(self, each: Answers, given: Mapping[str, ast.expr]) -> None:
@@ -640,7 +733,7 @@ class _Class:
         for each in self.answers:
             reader = f"checked_{_CHECKS[each.sort]}" + "s" * each.vector
             call = f"{reader}({each.name!r}, {each.keyword}{', whole=True' if each.whole else ''})"
-            if match(call, body[0]) is None:
+            if not body or match(call, body[0]) is None:
                 target = self._expect(f"_V = {call}", body)["V"]
                 if not isinstance(target, ast.Name):
                     raise refuse(target, "a variable was expected here")
@@ -651,7 +744,7 @@ class _Class:
         where, self.where = self.where, {}
         scope = _Checks(names, self.exact, None, frozenset(), {k: f.name for k, f in self.functions.items()})
         for each_ in body:
-            holes = match("require(_C, _S, _V, _W)", each_) or match("require_answers(_C, _S, _W)", each_)
+            holes = _required(each_)
             if holes is None:
                 raise refuse(each_, "the reader knows no such statement here")
             scope.condition(holes["C"])
@@ -686,7 +779,10 @@ class _Class:
         names.update((name, f"{name}'" if name in inputs else name) for name in own)
         lists = {p[0] for p in self.parameters if p[3]} | {a.name for a in self.answers if a.vector}
         scope = self._scope(names)
-        scope.functions, scope.lengths = functions, {n: nodes.Call("len", (nodes.Name(n),)) for n in sorted(lists)}
+        scope.functions, scope.lengths = (
+            functions,
+            {n: nodes.Call("len", (nodes.Name(n),)) for n in sorted(lists)},
+        )
         scope.filled = frozenset(a.name for a in self.answers if a.vector)
         statements = Statements(
             scope,
@@ -717,24 +813,49 @@ class _Class:
         holes = match("_A = self._A", node) or match("_A: Real = self._A", node)
         target = getattr(node, "target", None) or getattr(node, "targets", [None])[0]
         value = getattr(node, "value", None)
-        if isinstance(target, ast.Name) and isinstance(value, ast.Attribute) and match("self._X", value) is not None:
+        if (
+            isinstance(target, ast.Name)
+            and isinstance(value, ast.Attribute)
+            and match("self._X", value) is not None
+        ):
             typed = getattr(node, "annotation", None)
-            return target.id if target.id == value.attr and (typed is None or match("Real", typed)) is not None else None
+            return (
+                target.id
+                if target.id == value.attr and (typed is None or match("Real", typed)) is not None
+                else None
+            )
         return None if holes is None else str(holes["A"])
 
     def _tree(self, body: tuple[nodes.Stmt, ...]) -> nodes.Mechanism:
         inputs: list[nodes.Input] = []
         if self.on_lattice and isinstance(self.step, nodes.Name):
-            inputs.append(nodes.Parameter(STEP, Sort.REAL, nodes.Compare(">", nodes.Name(STEP), nodes.Number(Fraction(0)))))
+            inputs.append(
+                nodes.Parameter(
+                    STEP, Sort.REAL, nodes.Compare(">", nodes.Name(STEP), nodes.Number(Fraction(0)))
+                )
+            )
         elif self.on_lattice:
-            inputs.append(nodes.Parameter(STEP, Sort.INT, nodes.Compare(">=", nodes.Name(STEP), nodes.Number(Fraction(1)))))
+            inputs.append(
+                nodes.Parameter(
+                    STEP, Sort.INT, nodes.Compare(">=", nodes.Name(STEP), nodes.Number(Fraction(1)))
+                )
+            )
         for name, _, sort, vector, _ in self.parameters:
             kind = nodes.PublicVector if vector else nodes.Parameter
             inputs.append(kind(name, Sort.INT if name in self.counted else sort, self._where(name)))
         for a in self.answers:
             ends = None if a.low is None or a.high is None else (a.low, a.high)
             inputs.append(
-                nodes.Queries((a.name,), a.vector, a.sort, a.adjacency, a.sensitivity, a.lattice, ends, self._where(a.name))
+                nodes.Queries(
+                    (a.name,),
+                    a.vector,
+                    a.sort,
+                    a.adjacency,
+                    a.sensitivity,
+                    a.lattice,
+                    ends,
+                    self._where(a.name),
+                )
             )
         claim = self.claims.get("most")
         if claim is None:
@@ -768,7 +889,12 @@ class _Class:
             copy = Answers(each.name, each.keyword, each.sort, each.vector, each.adjacency, each.line)
             holes = self._expect_reader(body, reader, each)
             self._domain(copy, holes["K"])
-            same = (copy.low, copy.high, copy.whole, copy.entries) == (each.low, each.high, each.whole, each.entries)
+            same = (copy.low, copy.high, copy.whole, copy.entries) == (
+                each.low,
+                each.high,
+                each.whole,
+                each.entries,
+            )
             if not same or (copy.lattice != each.lattice and each.lattice is not self.step):
                 raise refuse(node, f"`{each.name}` is not read as in a run")
             if copy.lattice is not None and each.lattice is not None:
@@ -813,7 +939,7 @@ class _Class:
             self.spec_name,
             streams,
             tuple(self.called),
-            {n: r for n, r in self.module.classes.items()},
+            dict(self.module.classes),
         )
 
 
@@ -836,10 +962,16 @@ class _Checks(Expressions):
             super().read(node)
 
     def read(self, node: ast.expr) -> Expr:
-        if match("is_multiple(_X, _Y)", node) is not None or (isinstance(node, ast.Compare) and len(node.ops) == 2):
+        if match("is_multiple(_X, _Y)", node) is not None or (
+            isinstance(node, ast.Compare) and len(node.ops) == 2
+        ):
             self.condition(node)
             return nodes.Boolean(True)
         return super().read(node)
+
+
+def _required(node: ast.stmt) -> Found | None:
+    return match("require(_C, _S, _V, _W)", node) or match("require_answers(_C, _S, _W)", node)
 
 
 def _common(values: list[Fraction]) -> Fraction:
@@ -849,8 +981,6 @@ def _common(values: list[Fraction]) -> Fraction:
 
 def _refuse_private(expr: Expr, tree: nodes.Mechanism, parameters: set[str]) -> None:
     """Raises ReadError where a number that is shown beside a record is made of more than parameters."""
-    from aligncheck.language.syntax.walk import names_in, subexpressions
-
     once = {s.name: s.value for s in tree.body if isinstance(s, nodes.Assign)}
     often = [name for s in statements_in(tree.body) for name in set_by(s)]
     for name in names_in(expr):
@@ -862,6 +992,3 @@ def _refuse_private(expr: Expr, tree: nodes.Mechanism, parameters: set[str]) -> 
     for part in subexpressions(expr):
         if isinstance(part, nodes.Gather | nodes.OutField | nodes.OutIs | nodes.OutCount | nodes.Member):
             raise ReadError(expr.span.start, "what is shown beside a record is no plain number")
-
-
-__all__ = ["Read", "names_of_length", "read_module"]

@@ -39,7 +39,9 @@ def _normal(expr: Expr) -> Expr:
             return inner
         case nodes.Unary(op="-", operand=nodes.Number(value=value)):
             return nodes.Number(-value, span=expr.span)
-        case nodes.Binary(op="/", left=nodes.Number(), right=nodes.Number()) if (value_ := constant(expr)) is not None:
+        case nodes.Binary(op="/", left=nodes.Number(), right=nodes.Number()) if (
+            value_ := constant(expr)
+        ) is not None:
             return nodes.Number(value_, span=expr.span)
         case nodes.Logic(op=op, args=args):
             return replace(expr, args=tuple(conjuncts(op, args)))
@@ -49,6 +51,22 @@ def _normal(expr: Expr) -> Expr:
             own = {index: f"{index}~"}  # which no variable of the program is called
             where = None if expr.where is None else _with_names(expr.where, own)
             return replace(expr, index=own[index], body=_with_names(expr.body, own), over=over, where=where)
+        case (
+            nodes.Number()
+            | nodes.Boolean()
+            | nodes.Name()
+            | nodes.Index()
+            | nodes.Call()
+            | nodes.Unary()
+            | nodes.Binary()
+            | nodes.Compare()
+            | nodes.Conditional()
+            | nodes.OutIs()
+            | nodes.OutField()
+            | nodes.OutCount()
+            | nodes.Member()
+        ):
+            pass
     return expr
 
 
@@ -94,7 +112,18 @@ def _own(statement: Stmt) -> Stmt:
             statement = replace(statement, weights=replace(weights, body=_weight(weights.body)))
         case nodes.If(otherwise=(nodes.If() as inner,), branches=branches):
             statement = replace(inner, branches=(*branches, *inner.branches), span=statement.span)
-        case _:
+        case (
+            nodes.Assign()
+            | nodes.Invoke()
+            | nodes.Sample()
+            | nodes.Logistic()
+            | nodes.If()
+            | nodes.For()
+            | nodes.While()
+            | nodes.Emit()
+            | nodes.Break()
+            | nodes.Pass()
+        ):
             pass
     match statement:
         case nodes.For() | nodes.While():
@@ -102,7 +131,16 @@ def _own(statement: Stmt) -> Stmt:
         case nodes.If(branches=branches, otherwise=otherwise):
             arms = tuple(replace(b, body=_without_passes(b.body)) for b in branches)
             statement = replace(statement, branches=arms, otherwise=_without_passes(otherwise))
-        case _:
+        case (
+            nodes.Assign()
+            | nodes.Invoke()
+            | nodes.Sample()
+            | nodes.Choose()
+            | nodes.Logistic()
+            | nodes.Emit()
+            | nodes.Break()
+            | nodes.Pass()
+        ):
             pass
     return rewrite.own(statement, normal)
 
@@ -143,6 +181,18 @@ def _own_names(expr: Expr) -> Iterator[str]:
             yield name
         case nodes.OutIs(of=name) | nodes.OutField(of=name) | nodes.OutCount(of=name):
             yield name
+        case (
+            nodes.Number()
+            | nodes.Boolean()
+            | nodes.Call()
+            | nodes.Unary()
+            | nodes.Binary()
+            | nodes.Compare()
+            | nodes.Logic()
+            | nodes.Conditional()
+            | nodes.Gather()
+        ):
+            pass
 
 
 def _without_items(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -173,7 +223,9 @@ def _indices_apart(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         nested = any(name in _bound(s) for loop in loops(name) for s in statements_in(loop.body))
         return not nested and sum(inside) == often[name]
 
-    own = {name for s in statements_in(body) if isinstance(s, nodes.For) for name in _bound(s) if is_own(name)}
+    own = {
+        name for s in statements_in(body) if isinstance(s, nodes.For) for name in _bound(s) if is_own(name)
+    }
 
     def one(statement: Stmt) -> Stmt:
         if not isinstance(statement, nodes.For):
@@ -221,7 +273,9 @@ def _noise_in_rounds(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     plain = set()
     for loop in (s for s in statements_in(body) if isinstance(s, nodes.For) and s.index is not None):
         changed = any(isinstance(s, nodes.Assign) and s.name == loop.index for s in statements_in(loop.body))
-        if changed or any(loop.index in _bound(s) for s in statements_in(loop.body) if isinstance(s, nodes.For)):
+        if changed or any(
+            loop.index in _bound(s) for s in statements_in(loop.body) if isinstance(s, nodes.For)
+        ):
             continue
         at = nodes.Name(loop.index or "")
         for name in drawn:
@@ -262,7 +316,16 @@ def _selections_inside(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
                     statement = replace(statement, branches=arms, otherwise=block(otherwise))
                 case nodes.For(body=inner) | nodes.While(body=inner):
                     statement = replace(statement, body=block(inner))
-                case _:
+                case (
+                    nodes.Assign()
+                    | nodes.Invoke()
+                    | nodes.Sample()
+                    | nodes.Choose()
+                    | nodes.Logistic()
+                    | nodes.Emit()
+                    | nodes.Break()
+                    | nodes.Pass()
+                ):
                     pass
             before = found[-1] if found else None
             if (

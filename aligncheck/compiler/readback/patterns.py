@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 Found = dict[str, Any]
@@ -28,14 +28,14 @@ def refuse(node: ast.AST | int, message: str) -> ReadError:
     return ReadError(node if isinstance(node, int) else getattr(node, "lineno", 1), message)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _statement(pattern: str) -> ast.stmt:
     (statement,) = ast.parse(pattern).body
     return statement
 
 
 def match(pattern: str, node: ast.AST) -> Found | None:
-    """What stands in the holes of a pattern, which are its names such as `_A`, found under `A`; None where the node
+    """What stands in the holes of a pattern, its names such as `_A`, found under `A`; None where the node
     is anything else. All the rest must be equal, the types of constants included.
     """
     wanted: ast.AST = _statement(pattern)
@@ -62,13 +62,24 @@ def _bound(name: str, what: Any, found: Found) -> bool:
 
 def _fits(wanted: Any, given: Any, found: Found) -> bool:
     if isinstance(wanted, ast.Name) and _is_hole(wanted.id):
-        return isinstance(given, ast.expr) and not isinstance(given, ast.Starred) and _bound(wanted.id, given, found)
+        return (
+            isinstance(given, ast.expr)
+            and not isinstance(given, ast.Starred)
+            and _bound(wanted.id, given, found)
+        )
     if isinstance(wanted, list):
-        if wanted and isinstance(wanted[-1], ast.Starred) and _is_hole(getattr(wanted[-1].value, "id", "")):
-            found[wanted[-1].value.id[1:]] = given[len(wanted) - 1 :]
+        rest_hole = (
+            getattr(wanted[-1].value, "id", "") if wanted and isinstance(wanted[-1], ast.Starred) else ""
+        )
+        if _is_hole(rest_hole):
+            found[rest_hole[1:]] = given[len(wanted) - 1 :]
             rest = given[: len(wanted) - 1]
             plain = not any(isinstance(each, ast.Starred) for each in given)
-            return plain and len(rest) == len(wanted) - 1 and all(map(lambda w, g: _fits(w, g, found), wanted, rest))
+            return (
+                plain
+                and len(rest) == len(wanted) - 1
+                and all(map(lambda w, g: _fits(w, g, found), wanted, rest))
+            )
         return (
             isinstance(given, list)
             and len(wanted) == len(given)
@@ -101,4 +112,8 @@ def keywords(call: ast.Call) -> dict[str, ast.expr]:
 
 def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     """The statements after the documentation."""
-    return body[1:] if body and isinstance(body[0], ast.Expr) and isinstance(getattr(body[0].value, "value", None), str) else body
+    return (
+        body[1:]
+        if body and isinstance(body[0], ast.Expr) and isinstance(getattr(body[0].value, "value", None), str)
+        else body
+    )

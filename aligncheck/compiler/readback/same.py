@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
+from typing import TypeVar, get_args
 
 from aligncheck.compiler.forms import Reading, of_lengths, reading_of
 from aligncheck.compiler.forms.clauses import without_values
 from aligncheck.compiler.modes import Mode
-from aligncheck.compiler.readback.module import STEP, Read
+from aligncheck.compiler.readback.module import Answers, Read
 from aligncheck.compiler.readback.normal import conjuncts, normal, normal_body
 from aligncheck.compiler.readback.patterns import ReadError
+from aligncheck.compiler.readback.statements import STEP
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
@@ -19,7 +21,12 @@ from aligncheck.language.syntax.nodes import Expr, Mechanism
 from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import lists_per_answer, names_in
 
-_NAMING = {
+EXPRESSIONS = get_args(Expr)
+
+_One = TypeVar("_One")
+_Other = TypeVar("_Other")
+
+_NAMING: Mapping[type, tuple[str, ...]] = {
     nodes.Name: ("ident",),
     nodes.Index: ("base",),
     nodes.Member: ("selection",),
@@ -119,11 +126,11 @@ class _Comparison:
             del self.names["i"]
         self.line = self.read.line
         self._node(normal(form.privacy), normal(tree.privacy))
-        self._node(None if form.most is None else normal(form.most), None if tree.most is None else normal(tree.most))
+        self._node(*(None if e is None else normal(e) for e in (form.most, tree.most)))
         self._node(normal_body(form.body), normal_body(tree.body))
         self._callees()
 
-    def _paired(self, one: list, other: list, what: str) -> Iterable:  # type: ignore[type-arg]
+    def _paired(self, one: list[_One], other: list[_Other], what: str) -> Iterable[tuple[_One, _Other]]:
         if len(one) != len(other):
             raise self._differs(f"{len(other)} {what}", str(len(one)))
         return zip(one, other, strict=True)
@@ -175,22 +182,21 @@ class _Comparison:
             parts = [w for name in group.names if (w := of[name]) is not None]
             self._where(group.where, nodes.Logic("and", tuple(parts)) if parts else None)
 
-    def _reading(self, item: nodes.Queries, read: object) -> None:
+    def _reading(self, item: nodes.Queries, read: Answers) -> None:
         """Answers are rounded only where that takes no neighbours further apart, lists are long enough."""
-        from aligncheck.compiler.readback.module import Answers
-
-        if not isinstance(read, Answers) or self.read.mode is Mode.FLOAT:
+        if self.read.mode is Mode.FLOAT:
             return
-        declared = {n for i in self.form.inputs for n in (i.names if isinstance(i, nodes.Queries) else (i.name,))}
+        declared = set(self.read.keywords.values())
         if set(lists_per_answer(item, declared)) != set(read.entries):
             raise self._differs("lists that may be too short", "an entry for every answer")
-        if read.rounded and item.sort is not nodes.Sort.BOOL and reading_of(item, self.form) is not Reading.ROUNDED:
+        moved = read.rounded and item.sort is not nodes.Sort.BOOL
+        if moved and reading_of(item, self.form) is not Reading.ROUNDED:
             raise self._differs("answers that are rounded", "answers that must not be")
         parts = (item.sensitivity, item.lattice if read.rounded else None, *(item.range or ()))
         divided = [normal(unit) for unit in self.read.units]
         moves = (e for e in parts if e is not None and not any(self._equal(normal(e), u) for u in divided))
         if read.to_step and (item.adjacency is nodes.Adjacency.L1 or any(True for _ in moves)):
-            raise self._differs("a step that need not divide how far answers move", "answers that move by whole steps")
+            raise self._differs("a step that may divide no distance", "answers that move by whole steps")
 
     # --- trees --------------------------------------------------------------------------------------------
 
@@ -228,14 +234,14 @@ class _Comparison:
             return
         if isinstance(form, nodes.Invoke) and isinstance(read, nodes.Invoke):
             step = {self.form.inputs[0].name: STEP} if self.on_lattice else {}  # type: ignore[union-attr]
-            wanted = {step.get(a.name, a.name): a.value for a in form.arguments}
+            passed = {step.get(a.name, a.name): a.value for a in form.arguments}
             given = {a.name: a.value for a in read.arguments}
-            if wanted.keys() != given.keys():
-                raise self._differs(f"the arguments {', '.join(given)}", ", ".join(wanted))
-            for name in wanted:
-                self._node(normal(wanted[name]), normal(given[name]))
+            if passed.keys() != given.keys():
+                raise self._differs(f"the arguments {', '.join(given)}", ", ".join(passed))
+            for name in passed:
+                self._node(normal(passed[name]), normal(given[name]))
             form, read = replace(form, arguments=()), replace(read, arguments=())
-        naming = _NAMING.get(type(form), ())  # type: ignore[call-overload]
+        naming = _NAMING.get(type(form), ())
         for each in fields(form):
             if each.name == "span" or not each.compare:
                 continue
@@ -265,31 +271,24 @@ class _Comparison:
         for use, source in zip(self.form.uses, self.spec.uses, strict=True):
             name = self.names.get(use.name)
             if name is not None:
-                same_program(contract_of(source).mechanism, contract_of(use).mechanism, self.read.callees[name])
+                original, form = contract_of(source).mechanism, contract_of(use).mechanism
+                same_program(original, form, self.read.callees[name])
 
     def _differs(self, read: str, form: str) -> ReadError:
         return ReadError(self.line, f"{read} here, where the proved form has {form}")
 
 
 def _text(part: object) -> str:
-    match part:
-        case None:
-            return "nothing"
-        case ():
-            return "nothing more"
-        case (one,):
-            return _text(one)
-        case Enum(value=value):
-            return f"`{value}`"
-        case nodes.Assign(name=name, value=value):
-            return f"`{name} = {_text(value).strip('`')}`"
-        case nodes.Sample(name=name, family=family, args=args):
-            return f"`{name} ~ {family.value}({', '.join(_text(a).strip('`') for a in args)})`"
-        case nodes.Stmt | nodes.EmitField() | nodes.Branch() | nodes.OverRange():
-            return type(part).__name__
-        case nodes.Node():
-            try:
-                return f"`{unparse_expr(part)}`"  # type: ignore[arg-type]
-            except Exception:
-                return f"`{type(part).__name__}`"
-    return f"`{part}`"
+    if part is None or part == ():
+        return "nothing more"
+    if isinstance(part, tuple):
+        return _text(part[0])
+    if isinstance(part, nodes.Assign):
+        return f"`{part.name} = {_text(part.value).strip('`')}`"
+    if isinstance(part, nodes.Sample):
+        return f"`{part.name} ~ {part.family.value}({', '.join(_text(a).strip('`') for a in part.args)})`"
+    if isinstance(part, EXPRESSIONS):
+        return f"`{unparse_expr(part)}`"
+    if isinstance(part, Enum):
+        return f"`{part.value}`"
+    return f"`{type(part).__name__}`" if isinstance(part, nodes.Node) else f"`{part}`"

@@ -20,14 +20,16 @@ from aligncheck.language.syntax.walk import names_in, own_expressions, statement
 def refuse_labels(labels: list[Label], lists: set[str], tree: nodes.Mechanism) -> None:
     """Raises ReadError at a record whose answer the output does not determine.
 
-    Either all records with its tag and fields hold the index in the same field, the same constant away from it.
-    Or it is the index of a loop over all answers, which runs once, and in each of whose rounds the same number
-    of records is released, one or more; in a round that breaks at most as many; and the numbers of those before
-    and after are the same in all runs.
+    Either all records with its tag and fields hold the index in the same field, the same constant away from
+    it. Or it is the index of a loop over all answers, which runs once, and in each of whose rounds the same
+    number of records is released, one or more; in a round that breaks at most as many; and the numbers of
+    those before and after are the same in all runs.
     """
     of = {id(label.emit): label for label in labels}
     for label in labels:
-        alike = [s for s in statements_in(tree.body) if isinstance(s, nodes.Emit) and _kind(s) == _kind(label.emit)]
+        alike = [
+            s for s in statements_in(tree.body) if isinstance(s, nodes.Emit) and _kind(s) == _kind(label.emit)
+        ]
         held = [_held(of[id(emit)]) if id(emit) in of else set() for emit in alike]
         if label.base not in lists or not (set.intersection(*held) or _tells(label, tree)):
             raise ReadError(label.line, "which answer the record is about does not follow from the output")
@@ -44,6 +46,24 @@ def _held(label: Label) -> set[tuple[str, str, Fraction]]:
     match index:
         case nodes.Binary(op="+" | "-" as op, left=left, right=nodes.Number(value=step)):
             at.add((left, step if op == "+" else -step))
+        case (
+            nodes.Number()
+            | nodes.Boolean()
+            | nodes.Name()
+            | nodes.Index()
+            | nodes.Call()
+            | nodes.Unary()
+            | nodes.Binary()
+            | nodes.Compare()
+            | nodes.Logic()
+            | nodes.Conditional()
+            | nodes.OutIs()
+            | nodes.OutField()
+            | nodes.OutCount()
+            | nodes.Gather()
+            | nodes.Member()
+        ):
+            pass
     return {(label.base, p.name, step) for p in label.emit.fields for i, step in at if _plain(p.value) == i}
 
 
@@ -99,6 +119,7 @@ class _Count:
     def of(cls, body: tuple[nodes.Stmt, ...]) -> _Count:
         ends, breaks = frozenset({0.0}), frozenset[float]()
         for statement in body:
+            part = cls(frozenset({0.0}))
             match statement:
                 case nodes.Emit():
                     part = cls(frozenset({1.0}))
@@ -107,14 +128,25 @@ class _Count:
                 case nodes.If(branches=branches, otherwise=otherwise):
                     arms = [cls.of(arm) for arm in (*(b.body for b in branches), otherwise)]
                     part = cls(
-                        frozenset().union(*(a.ends for a in arms)), frozenset().union(*(a.breaks for a in arms))
+                        frozenset().union(*(a.ends for a in arms)),
+                        frozenset().union(*(a.breaks for a in arms)),
                     )
                 case nodes.For(body=inner) | nodes.While(body=inner) if any(
                     isinstance(s, nodes.Emit) for s in statements_in(inner)
                 ):
                     part = cls(frozenset({0.0, math.inf}))
-                case _:
-                    part = cls(frozenset({0.0}))
+                case (
+                    nodes.Assign()
+                    | nodes.Invoke()
+                    | nodes.Sample()
+                    | nodes.Choose()
+                    | nodes.Logistic()
+                    | nodes.If()
+                    | nodes.For()
+                    | nodes.While()
+                    | nodes.Pass()
+                ):
+                    pass
             breaks |= {a + b for a in ends for b in part.breaks}
             ends = frozenset(a + b for a in ends for b in part.ends)
         return cls(ends, breaks)
@@ -138,7 +170,11 @@ def refuse_stream(tree: nodes.Mechanism, lists: set[str], line: int) -> None:
     more, a round that breaks at most as many, and not none in one case and all in another. With records after
     the loop, or a claim that depends on the output, no round may break.
     """
-    loops = [s for s in tree.body if isinstance(s, nodes.For) and isinstance(s.over, nodes.OverQueries) and s.over.base in lists]
+    loops = [
+        s
+        for s in tree.body
+        if isinstance(s, nodes.For) and isinstance(s.over, nodes.OverQueries) and s.over.base in lists
+    ]
     if len(lists) != 1 or len(loops) != 1:
         raise ReadError(line, "a stream has one loop over one list of answers")
     (loop,), (name,) = loops, lists
@@ -152,7 +188,9 @@ def refuse_stream(tree: nodes.Mechanism, lists: set[str], line: int) -> None:
         raise ReadError(line, "a stream's answers are read in its loop alone")
     (most,) = each.ends if len(each.ends) == 1 else (0.0,)
     if len(before.ends) != 1 or not each.paced or {0.0, most} <= each.breaks:
-        raise ReadError(line, "a stream would show more than its records: not each round releases the same number")
+        raise ReadError(
+            line, "a stream would show more than its records: not each round releases the same number"
+        )
     if (after.ends != {0.0} or tree.most is not None) and each.breaks:
         raise ReadError(line, "a stream would show more than its records: where it broke")
     if tree.most is not None and (before.ends != {0.0} or after.ends != {0.0} or most != 1):

@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Protocol
 
 from aligncheck.compiler.readback.expressions import Expressions, Released, is_total, names_of_length
-from aligncheck.compiler.readback.kinds import AS_INT, AS_REAL, Given, Kind
-from aligncheck.compiler.readback.patterns import Found, ReadError, keywords, match, refuse, text
+from aligncheck.compiler.readback.kinds import Given, Kind
+from aligncheck.compiler.readback.patterns import ReadError, keywords, match, refuse, text
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr, Family
@@ -26,8 +26,9 @@ _FAMILIES = {
     "discrete_laplace": (Family.DISCRETE_LAPLACE, 2),
     "discrete_exponential": (Family.DISCRETE_EXPONENTIAL, 2),
 }
-_PLURALS = {name.replace("_of_rate", "s_of_rate") if "_of" in name else f"{name}s": name for name in _FAMILIES}
-_STEPPED = {Family.LAPLACE: Family.DISCRETE_LAPLACE, Family.EXPONENTIAL: Family.DISCRETE_EXPONENTIAL}
+_PLURALS = {
+    name.replace("_of_rate", "s_of_rate") if "_of" in name else f"{name}s": name for name in _FAMILIES
+}
 
 STEP = "the step of the lattice"
 """The parameter that the lattice's step is made of, in the tree of a mechanism that computes on one."""
@@ -63,7 +64,7 @@ class RecordType:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """That a record is said to be about the answer of `base` at `index`; in which loop, and in which `emit`."""
+    """That the record of an `emit` is said to be about the answer of `base` at `index`."""
 
     base: str
     index: Expr
@@ -117,7 +118,9 @@ class Statements:
         match node:
             case ast.Assign(targets=[target], value=value):
                 yield self._assigned(target, value, at)
-            case ast.AnnAssign(target=ast.Name() as target, annotation=ast.Name(id="Real"), value=ast.expr() as value):
+            case ast.AnnAssign(
+                target=ast.Name() as target, annotation=ast.Name(id="Real"), value=ast.expr() as value
+            ):
                 yield self._assigned(target, value, at)
             case ast.If():
                 yield self._if(node, at)
@@ -131,15 +134,17 @@ class Statements:
                 yield nodes.Pass(span=at)
             case ast.Expr(value=value):
                 yield self._emit(value, at)
-            case _:
-                raise refuse(node, f"the reader knows no such statement: `{ast.unparse(node).splitlines()[0]}`")
+            case ast.stmt():
+                raise refuse(
+                    node, f"the reader knows no such statement: `{ast.unparse(node).splitlines()[0]}`"
+                )
 
     def _target(self, node: ast.expr) -> str:
         """The variable that is set; parameters keep their names, but no list and no function is set anew."""
         if not isinstance(node, ast.Name) or node.id not in self.variables:
             raise refuse(node, "a variable was expected here")
         ident = self.scope.names[node.id]
-        if ident in self.scope.lengths and ident not in self.set_once or ident in self.scope.counted:
+        if (ident in self.scope.lengths and ident not in self.set_once) or ident in self.scope.counted:
             raise refuse(node, f"`{node.id}` must keep its value")
         return ident
 
@@ -171,13 +176,28 @@ class Statements:
                 return step
             case nodes.For(body=(sample,)):
                 return self._kind_of_draw(sample)
+            case (
+                nodes.Assign()
+                | nodes.Invoke()
+                | nodes.Sample()
+                | nodes.Logistic()
+                | nodes.If()
+                | nodes.For()
+                | nodes.While()
+                | nodes.Emit()
+                | nodes.Break()
+                | nodes.Pass()
+            ):
+                pass
         return Kind.REAL
 
     def _draw(self, name: str, index: Expr | None, value: ast.expr, at: Span) -> nodes.Stmt | None:
         match value:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="noise"), attr=method), args=args, keywords=[]):
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="noise"), attr=method), args=args, keywords=[]
+            ):
                 pass
-            case _:
+            case ast.expr():
                 return None
         if method in _FAMILIES:
             return self._sample(name, index, method, args, at)
@@ -196,7 +216,9 @@ class Statements:
             return nodes.Logistic(name, location, scale, low[0] if low else None, span=at)
         raise refuse(value, f"`noise.{method}` is no draw that the reader knows")
 
-    def _sample(self, name: str, index: Expr | None, method: str, args: list[ast.expr], at: Span) -> nodes.Sample:
+    def _sample(
+        self, name: str, index: Expr | None, method: str, args: list[ast.expr], at: Span
+    ) -> nodes.Sample:
         family, count = _FAMILIES[method]
         if len(args) != count or any(isinstance(a, ast.Starred) for a in args):
             raise ReadError(at.start, f"`noise.{method}` has {count} arguments")
@@ -204,10 +226,11 @@ class Statements:
         if method == "geometric_of_rate":
             power = nodes.Call("exp", (nodes.Unary("-", given[0], span=at),), span=at)
             given = (nodes.Binary("-", nodes.Number(Fraction(1)), power, span=at),)
-        if family in _STEPPED and not self.noisy:
+        stepped = _stepped(family)
+        if stepped is not None and not self.noisy:
             raise ReadError(at.start, "real-valued noise, which the proved form does not have")
-        if family in _STEPPED and self.lattice and self.scope.step is not None:
-            family, given = _STEPPED[family], (*given, self.scope.step)
+        if stepped is not None and self.lattice and self.scope.step is not None:
+            family, given = stepped, (*given, self.scope.step)
         return nodes.Sample(name, index, family, given, span=at)
 
     def _draw_all(self, name: str, method: str, args: list[ast.expr], at: Span) -> nodes.For:
@@ -260,7 +283,9 @@ class Statements:
             return self._looped(index, self.scope.over_range(node.iter), node, at)
         return self._looped(index, over, node, at)
 
-    def _looped(self, index: str | None, over: nodes.OverQueries | nodes.OverRange, node: ast.For, at: Span) -> nodes.For:
+    def _looped(
+        self, index: str | None, over: nodes.OverQueries | nodes.OverRange, node: ast.For, at: Span
+    ) -> nodes.For:
         if index is not None:
             self.given.append((index, Kind.INT))
         return nodes.For(index, over, self._rounds(node.body), span=at)
@@ -285,7 +310,11 @@ class Statements:
             if not isinstance(node, ast.Yield) or node.value is None:
                 raise refuse(node, "a record that is released must be handed out")
             node = node.value
-        holes = match("release.emit(_R)", ast.Call(node.func, node.args, [])) if isinstance(node, ast.Call) else None
+        holes = (
+            match("release.emit(_R)", ast.Call(node.func, node.args, []))
+            if isinstance(node, ast.Call)
+            else None
+        )
         if holes is None or not isinstance(node, ast.Call):
             raise refuse(node, "the reader knows no such statement")
         record, given = holes["R"], keywords(node)
@@ -295,7 +324,9 @@ class Statements:
         values = keywords(record)
         if kind is None or list(values) != [python for python, _ in kind.fields]:
             raise refuse(record, f"`{record.func.id}` has other fields, or is no record")
-        fields = tuple(nodes.EmitField(name, self.scope.read(values[python]), span=at) for python, name in kind.fields)
+        fields = tuple(
+            nodes.EmitField(name, self.scope.read(values[python]), span=at) for python, name in kind.fields
+        )
         emit = nodes.Emit(kind.tag, fields, span=at)
         if not set(given) <= {"query", "estimate"}:
             raise refuse(node, "`release.emit` has other arguments")
@@ -348,7 +379,8 @@ class Statements:
         name = self._target(ast.Name(taken[0], ast.Store(), lineno=first.lineno))
         at = Span(first.lineno, first.lineno)
         passed = tuple(
-            nodes.Argument(callee.keywords[python], self._argument(value), span=at) for python, value in arguments.items()
+            nodes.Argument(callee.keywords[python], self._argument(value), span=at)
+            for python, value in arguments.items()
         )
         if self.lattice:
             step = nodes.Name(STEP, span=at)
@@ -364,7 +396,11 @@ class Statements:
         raise refuse(node, "one step of a call was expected here")
 
     def _run_with_noise(self, node: ast.expr, made: str) -> dict[str, ast.expr]:
-        if not isinstance(node, ast.Call) or node.args or match(f"{made}.with_noise(noise.inside())", node.func) is None:
+        if (
+            not isinstance(node, ast.Call)
+            or node.args
+            or match(f"{made}.with_noise(noise.inside())", node.func) is None
+        ):
             raise refuse(node, "a call with this run's noise was expected here")
         return keywords(node)
 
@@ -376,13 +412,25 @@ class Statements:
         return self.scope.read(node)
 
 
+def _stepped(family: Family) -> Family | None:
+    """What real-valued noise is on a lattice."""
+    match family:
+        case Family.LAPLACE:
+            return Family.DISCRETE_LAPLACE
+        case Family.EXPONENTIAL:
+            return Family.DISCRETE_EXPONENTIAL
+        case Family.GEOMETRIC | Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL:
+            return None
+
+
 def _with_body(gather: nodes.Gather, body: Expr) -> nodes.Gather:
-    return nodes.Gather(gather.function, gather.count, body, gather.index, gather.over, gather.where, span=gather.span)
+    return nodes.Gather(
+        gather.function, gather.count, body, gather.index, gather.over, gather.where, span=gather.span
+    )
 
 
 def variables_of(function: ast.FunctionDef) -> Counter[str]:
     """How often each name is set in a function, those inside comprehensions included."""
-    return Counter(n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
-
-
-__all__ = ["AS_INT", "AS_REAL", "Callee", "Found", "Label", "RecordType", "Statements", "variables_of"]
+    return Counter(
+        n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
+    )
