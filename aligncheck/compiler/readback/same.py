@@ -288,7 +288,10 @@ def _text(part: object) -> str:
     if isinstance(part, nodes.Sample):
         return f"`{part.name} ~ {part.family.value}({', '.join(_text(a).strip('`') for a in part.args)})`"
     if isinstance(part, EXPRESSIONS):
-        return f"`{unparse_expr(part)}`"
+        try:
+            return f"`{unparse_expr(part)}`"
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return f"`{type(part).__name__}`"
     if isinstance(part, Enum):
         return f"`{part.value}`"
     return f"`{type(part).__name__}`" if isinstance(part, nodes.Node) else f"`{part}`"

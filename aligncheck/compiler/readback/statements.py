@@ -192,13 +192,11 @@ class Statements:
         return Kind.REAL
 
     def _draw(self, name: str, index: Expr | None, value: ast.expr, at: Span) -> nodes.Stmt | None:
-        match value:
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id="noise"), attr=method), args=args, keywords=[]
-            ):
-                pass
-            case ast.expr():
-                return None
+        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or value.keywords:
+            return None
+        method, args = value.func.attr, value.args
+        if match(f"noise.{method}", value.func) is None:
+            return None
         if method in _FAMILIES:
             return self._sample(name, index, method, args, at)
         if index is not None:
