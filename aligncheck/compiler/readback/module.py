@@ -425,7 +425,7 @@ class _Class:
         given = node.args
         for each in [*given.args, *given.kwonlyargs]:
             self.module.refuse_types(each.annotation)
-        defaults = [None if d is None else match("None", d) for d in given.kw_defaults]
+        defaults = [d if d is None else ast.unparse(d) for d in given.kw_defaults]
         if (
             given.posonlyargs
             or given.vararg is not None
@@ -433,7 +433,7 @@ class _Class:
             or given.defaults
             or [a.arg for a in given.args] != ["self", *positional]
             or [a.arg for a in given.kwonlyargs] != [*named, *optional]
-            or defaults != [None] * len(named) + [{}] * len(optional)
+            or defaults != [None] * len(named) + ["None"] * len(optional)
         ):
             raise refuse(node, f"`{node.name}` has other arguments")
 

@@ -13,23 +13,14 @@ from typing import Protocol
 from aligncheck.compiler.readback.expressions import Expressions, Released, is_total, names_of_length
 from aligncheck.compiler.readback.kinds import Given, Kind
 from aligncheck.compiler.readback.patterns import ReadError, keywords, match, refuse, text
+from aligncheck.language.families import Family
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.nodes import Expr, Family
+from aligncheck.language.syntax.nodes import Expr
 from aligncheck.language.syntax.walk import names_in
 
-_FAMILIES = {
-    "laplace": (Family.LAPLACE, 1),
-    "exponential": (Family.EXPONENTIAL, 1),
-    "geometric": (Family.GEOMETRIC, 1),
-    "geometric_of_rate": (Family.GEOMETRIC, 1),
-    "discrete_laplace": (Family.DISCRETE_LAPLACE, 2),
-    "discrete_exponential": (Family.DISCRETE_EXPONENTIAL, 2),
-}
-_PLURALS = {
-    name.replace("_of_rate", "s_of_rate") if "_of" in name else f"{name}s": name for name in _FAMILIES
-}
-
+_FAMILIES = {family.row.sampler: family for family in Family} | {"geometric_of_rate": Family.GEOMETRIC}
+_PLURALS = {f"{name}s": name for name in _FAMILIES} | {"geometrics_of_rate": "geometric_of_rate"}
 STEP = "the step of the lattice"
 """The parameter that the lattice's step is made of, in the tree of a mechanism that computes on one."""
 
@@ -169,26 +160,12 @@ class Statements:
         return nodes.Assign(name, read, span=at)
 
     def _kind_of_draw(self, drawn: nodes.Stmt) -> Kind | Expr:
-        match drawn:
-            case nodes.Sample(family=Family.GEOMETRIC) | nodes.Choose():
-                return Kind.INT
-            case nodes.Sample(family=Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL, args=(_, step)):
-                return step
-            case nodes.For(body=(sample,)):
-                return self._kind_of_draw(sample)
-            case (
-                nodes.Assign()
-                | nodes.Invoke()
-                | nodes.Sample()
-                | nodes.Logistic()
-                | nodes.If()
-                | nodes.For()
-                | nodes.While()
-                | nodes.Emit()
-                | nodes.Break()
-                | nodes.Pass()
-            ):
-                pass
+        if isinstance(drawn, nodes.For):
+            (drawn,) = drawn.body
+        if isinstance(drawn, nodes.Sample) and drawn.family.stepped:
+            return drawn.args[1]
+        if isinstance(drawn, nodes.Choose) or (isinstance(drawn, nodes.Sample) and drawn.family.discrete):
+            return Kind.INT
         return Kind.REAL
 
     def _draw(self, name: str, index: Expr | None, value: ast.expr, at: Span) -> nodes.Stmt | None:
@@ -217,18 +194,20 @@ class Statements:
     def _sample(
         self, name: str, index: Expr | None, method: str, args: list[ast.expr], at: Span
     ) -> nodes.Sample:
-        family, count = _FAMILIES[method]
-        if len(args) != count or any(isinstance(a, ast.Starred) for a in args):
-            raise ReadError(at.start, f"`noise.{method}` has {count} arguments")
+        family = _FAMILIES[method]
+        if len(args) != len(family.arguments):
+            raise ReadError(at.start, f"`noise.{method}` has {len(family.arguments)} arguments")
         given = tuple(map(self.scope.read, args))
         if method == "geometric_of_rate":
             power = nodes.Call("exp", (nodes.Unary("-", given[0], span=at),), span=at)
             given = (nodes.Binary("-", nodes.Number(Fraction(1)), power, span=at),)
-        stepped = _stepped(family)
-        if stepped is not None and not self.noisy:
+        if not family.discrete and not self.noisy:
             raise ReadError(at.start, "real-valued noise, which the proved form does not have")
-        if stepped is not None and self.lattice and self.scope.step is not None:
-            family, given = stepped, (*given, self.scope.step)
+        if not family.discrete and self.lattice and self.scope.step is not None:
+            twin = family.on_lattice
+            if twin is None:
+                raise ReadError(at.start, f"`noise.{method}` has no discrete form")
+            family, given = twin, (*given, self.scope.step)
         return nodes.Sample(name, index, family, given, span=at)
 
     def _draw_all(self, name: str, method: str, args: list[ast.expr], at: Span) -> nodes.For:
@@ -408,17 +387,6 @@ class Statements:
         if isinstance(node, ast.Name) and self.scope.known(node) in self.scope.counted:
             raise refuse(node, "a number of steps is passed on")
         return self.scope.read(node)
-
-
-def _stepped(family: Family) -> Family | None:
-    """What real-valued noise is on a lattice."""
-    match family:
-        case Family.LAPLACE:
-            return Family.DISCRETE_LAPLACE
-        case Family.EXPONENTIAL:
-            return Family.DISCRETE_EXPONENTIAL
-        case Family.GEOMETRIC | Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL:
-            return None
 
 
 def _with_body(gather: nodes.Gather, body: Expr) -> nodes.Gather:

@@ -1,0 +1,290 @@
+"""Generated code is read back as the proved form; changed code is refused, or means the same."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import random
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import as_if_verified
+
+from aligncheck.compiler.emit.python import emit_python
+from aligncheck.compiler.forms import NoFormError, form_of
+from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.readback import ReadError, program_runs
+from aligncheck.language.check import check
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.read import read_source
+
+PROJECT = Path(__file__).parents[2]
+sys.path.insert(0, str(PROJECT / "tests" / "property"))
+
+from test_emit_agreement import Programs  # noqa: E402 - a generator of random programs
+
+SPECS = sorted((PROJECT / "specs").glob("*.dp"))
+
+
+@cache
+def generated(stem: str, mode: Mode) -> tuple[str, Mechanism, Mechanism] | None:
+    """The code of a spec, the spec and its form; None where there is no form."""
+    source = read_source(str(PROJECT / "specs" / f"{stem}.dp"))
+    spec = check(source, parse(source))
+    try:
+        form = form_of(spec, source, mode).mechanism
+    except NoFormError:
+        return None
+    return emit_python(as_if_verified(spec), mode), spec, form
+
+
+def is_read(code: str, stem: str, mode: Mode) -> bool:
+    made = generated(stem, mode)
+    assert made is not None
+    try:
+        program_runs(code, *made[1:], mode)
+    except ReadError as error:
+        return not 1 <= error.line <= len(code.split("\n"))
+    return True
+
+
+def test_the_corpus_is_read_back_as_its_proved_forms(exhaustive: bool) -> None:
+    whole = [(path.stem, mode) for path in SPECS for mode in Mode]
+    found = 0
+    for stem, mode in whole if exhaustive else whole[::8]:
+        made = generated(stem, mode)
+        if made is not None:
+            program_runs(*made, mode)
+            found += 1
+    assert found > 20
+
+
+def test_compiled_mechanisms_are_read_back() -> None:
+    for path in sorted((PROJECT / "mechanisms").glob("*.py")):
+        text = path.read_text("utf-8")
+        mode = next(mode for mode in Mode if f"({mode.value.title()}Mechanism)" in text)
+        assert is_read(text, path.stem, mode), path.stem
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6))
+def test_random_programs_are_read_back(seed: int) -> None:
+    mechanism = Programs(seed).mechanism()
+    program_runs(emit_python(as_if_verified(mechanism), Mode.FLOAT), mechanism, mechanism, Mode.FLOAT)
+
+
+# --- what must be refused ---------------------------------------------------------------------------------
+
+ATTACKS = {
+    "statement in the module": (
+        "\n\nclass AdaptiveSvtWithGap(",
+        "\n\nNoise.laplace = None\n\n\nclass AdaptiveSvtWithGap(",
+    ),
+    "function in the module": (
+        "\n\nclass AdaptiveSvtWithGap(",
+        "\n\ndef sqrt(x):\n    return x\n\n\nclass AdaptiveSvtWithGap(",
+    ),
+    "import": ("from dataclasses import dataclass", "import os\nfrom dataclasses import dataclass"),
+    "import under another name": ("    sqrt,\n)", "    exp as sqrt,\n)"),
+    "functions of floats": ("runtime.rationals import", "runtime.reals import"),
+    "base": ("class AdaptiveSvtWithGap(LatticeMechanism)", "class AdaptiveSvtWithGap(FloatMechanism)"),
+    "decorator of a method": ("    def __call__(", "    @property\n    def __call__("),
+    "decorator of a record": (
+        "@dataclass(frozen=True, slots=True)\nclass Top",
+        "@dataclass(slots=True)\nclass Top",
+    ),
+    "default argument": ("        k: IntLike,", "        k: IntLike = 1,"),
+    "attribute of the class": ("    def __call__(", "    bound = 0\n\n    def __call__("),
+    "method of the runtime": (
+        "    def sensitivities(",
+        "    def _noise(self):\n        return None\n\n    def sensitivities(",
+    ),
+    "method of a record": (
+        '    tag: ClassVar[str] = "top"',
+        '    tag: ClassVar[str] = "top"\n\n    def __post_init__(self):\n        pass\n',
+    ),
+    "hidden field": ("    gap: Real\n    used: Real", "    gap: Real\n    q: Real\n    used: Real"),
+    "scale": ("eta = noise.laplace(1 / e0)", "eta = noise.laplace(1 / e1)"),
+    "noise that is not used": ("noisy_T = T + eta", "noisy_T = T"),
+    "draw too many": (
+        "            zeta = noise.laplace(1 / e2)",
+        "            zeta = noise.laplace(1 / e2)\n            zeta = noise.laplace(1 / e2)",
+    ),
+    "draws in another order": (
+        "xi = noise.laplace(1 / e1)\n            zeta = noise.laplace(1 / e2)",
+        "zeta = noise.laplace(1 / e2)\n            xi = noise.laplace(1 / e1)",
+    ),
+    "family": ("eta = noise.laplace", "eta = noise.exponential"),
+    "comparison": ("noisy_T >= sigma", "noisy_T > sigma"),
+    "quotient of integers": ("e2 = eps / (4 * k)", "e2 = eps * (1 / (4 * k))"),
+    "released beside": (
+        "Below(used=0), query",
+        'Below(used=0), estimate=("used", query, GapNoise(1, 1)), query',
+    ),
+    "label of a secret": ('Below(used=0), query=("q", i)', 'Below(used=0), query=("q", whole(query))'),
+    "what is kept": (
+        "                cost = cost + 2 * e2\n            else",
+        "                cost = cost + 2 * e1\n            else",
+    ),
+    "end of a loop": ("if cost > eps - 2 * e2", "if cost > eps"),
+    "unread answers": ("for i, query in enumerate(q)", "for i, query in enumerate(list(q))"),
+    "rounding": ('real_answers("q", q)', 'real_answers("q", q, step=2)'),
+    "step": ('resolution(gamma, {"1": 1})', 'resolution(gamma, {"1": 2})'),
+    "charge": ("self.bound = self.eps", "self.bound = self.eps / 2"),
+    "parameter": ('self.eps = real("eps", eps)', 'self.eps = real("eps", 2 * eps)'),
+    "condition": ("require(self.k >= 1,", "require(self.k >= 0,"),
+    "adjacency": ('adjacency="all"', 'adjacency="one"'),
+    "sensitivity": ('return {"q": 1}', 'return {"q": 2}'),
+    "words of the claim": ('claim="eps"', 'claim="eps/2"'),
+    "two runs": (
+        "        return run.result()",
+        "        with self._run() as run:\n            pass\n        return run.result()",
+    ),
+    "encoding": ('"""Sparse', '# coding: utf-7\n"""Sparse'),
+    "name of a builtin": ("            zeta = noise", "            enumerate = zeta = noise"),
+    "unknown name": ("sigma = 2 * sqrt(2) / e1", "sigma = 2 * root(2) / e1"),
+    "stream of other noise": ("        run = self._run()\n", "        run = self.with_noise(None)._run()\n"),
+    "look ahead": ("return run.stream(\n", "return run.stream(\n            # all\n            *[],\n"),
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_what_is_no_part_of_the_form_is_refused(name: str) -> None:
+    made = generated("adaptive_svt", Mode.LATTICE)
+    assert made is not None
+    old, new = ATTACKS[name]
+    assert made[0].count(old) >= 1, "the attack finds its place"
+    assert not is_read(made[0].replace(old, new, 1), "adaptive_svt", Mode.LATTICE)
+
+
+# --- mutants ----------------------------------------------------------------------------------------------
+
+MUTATED = [
+    ("adaptive_svt", Mode.LATTICE),
+    ("noisy_topk_gap", Mode.REFINED),
+    ("exponential_mechanism", Mode.LATTICE),
+    ("mwem", Mode.FLOAT),
+]
+OTHERS: dict[type[ast.AST], list[type[ast.AST]]] = {
+    ast.Add: [ast.Sub], ast.Sub: [ast.Add], ast.Mult: [ast.Div], ast.Div: [ast.Mult, ast.FloorDiv],
+    ast.Mod: [ast.Mult], ast.Pow: [ast.Mult], ast.Gt: [ast.GtE, ast.Lt], ast.GtE: [ast.Gt, ast.LtE],
+    ast.Lt: [ast.LtE, ast.Gt], ast.LtE: [ast.Lt, ast.GtE], ast.Eq: [ast.NotEq], ast.NotEq: [ast.Eq],
+    ast.And: [ast.Or], ast.Or: [ast.And], ast.In: [ast.NotIn], ast.NotIn: [ast.In], ast.USub: [ast.UAdd],
+    ast.BitAnd: [ast.BitOr], ast.BitOr: [ast.BitAnd],
+}  # fmt: skip
+Change = Callable[[ast.AST], object]
+
+
+def changes(node: ast.AST, names: list[str]) -> Iterator[tuple[str, Change]]:
+    """What may be done to one node: a description and the deed."""
+    if isinstance(node, ast.Constant):
+        value = node.value
+        others: list[object] = [not value] if isinstance(value, bool) else []
+        others += (
+            [value + 1, value - 1] if type(value) is int else [f"{value}x"] if isinstance(value, str) else []
+        )
+        for other in others:
+            yield f"{value!r} -> {other!r}", lambda n, other=other: setattr(n, "value", other)  # type: ignore[misc]
+    for other in OTHERS.get(type(getattr(node, "op", None)), []):  # type: ignore[arg-type]
+        yield f"operator {other.__name__}", lambda n, other=other: setattr(n, "op", other())  # type: ignore[misc]
+    if isinstance(node, ast.Compare):
+        for other in OTHERS.get(type(node.ops[0]), []):
+            yield f"comparison {other.__name__}", lambda n, other=other: n.ops.__setitem__(0, other())  # type: ignore[misc]
+    for part in ("id", "attr", "arg"):
+        if isinstance(getattr(node, part, None), str) and not isinstance(node, ast.keyword):
+            for name in names:
+                yield f"name {name}", lambda n, p=part, name=name: setattr(n, p, name)  # type: ignore[misc]
+    if isinstance(node, ast.Call):
+        for i, keyword in enumerate(node.keywords):
+            yield f"no {keyword.arg}", lambda n, i=i: n.keywords.pop(i)  # type: ignore[misc]
+        if len(node.args) > 1:
+            yield "arguments turned", lambda n: n.args.reverse()  # type: ignore[attr-defined]
+            yield "no last argument", lambda n: n.args.pop()  # type: ignore[attr-defined]
+    for part in ("body", "orelse"):
+        block = getattr(node, part, None)
+        for i in range(len(block)) if isinstance(block, list) and len(block) > 1 else ():
+            yield "deleted", lambda n, p=part, i=i: getattr(n, p).pop(i)  # type: ignore[misc]
+            yield "doubled", lambda n, p=part, i=i: getattr(n, p).insert(i, copy.deepcopy(getattr(n, p)[i]))  # type: ignore[misc]
+            yield "swapped", lambda n, p=part, i=i: getattr(n, p).insert(0, getattr(n, p).pop(i))  # type: ignore[misc]
+
+
+def mutants(code: str, share: float) -> Iterator[tuple[str, str]]:
+    """A share of all mutants, each with its description and text."""
+    tree = ast.parse(code)
+    nodes = list(ast.walk(tree))
+    names = {n.id for n in nodes if isinstance(n, ast.Name)} | {
+        n.attr for n in nodes if isinstance(n, ast.Attribute)
+    }
+    chance, other_chance = random.Random(1), random.Random(7)
+    for place, node in enumerate(nodes):
+        for what, change in changes(node, chance.sample(sorted(names), 2)):
+            if other_chance.random() >= share:
+                continue
+            other = copy.deepcopy(tree)
+            change(list(ast.walk(other))[place])
+            yield f"line {getattr(node, 'lineno', 0)}: {what}", ast.unparse(ast.fix_missing_locations(other))
+
+
+class Meaning(ast.NodeTransformer):
+    """Leaves of a module what its runs depend on. What it takes away: documentation and types; the words of
+    messages; `check`, which no run calls; labels and estimates, which are made of records and public numbers
+    and may be left out; the order of definitions and of checks; repetitions of what may be repeated; whether
+    answers are rounded to the step, which the form leaves open where there is none in it.
+    """
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        for part in ("annotation", "returns"):
+            if getattr(node, part, None) is not None:
+                setattr(node, part, ast.Constant(None) if part == "annotation" else None)
+        if (
+            isinstance(node, ast.AnnAssign)
+            and isinstance(node.target, ast.Name)
+            and node.target.id.endswith("Record")
+        ):
+            node.value = None
+        if isinstance(node, ast.Call):
+            function = ast.unparse(node.func)
+            if function in ("require", "require_answers"):
+                node.args = node.args[:2]
+            if function == "resolution":
+                node.args[1].keys = []  # type: ignore[attr-defined]
+            node.keywords = [k for k in node.keywords if k.arg not in ("query", "estimate", "exact")]
+        self.generic_visit(node)
+        for part in ("body", "orelse"):
+            block = getattr(node, part, None)
+            if isinstance(block, list):
+                setattr(node, part, self.block(node, block))
+        return node
+
+    def block(self, node: ast.AST, block: list[ast.stmt]) -> list[ast.stmt]:
+        kept = [s for s in block if not (isinstance(s, ast.FunctionDef) and s.name == "check")]
+        kept = [s for s in kept if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+        if isinstance(node, ast.Module | ast.ClassDef):
+            return [s for _, s in sorted({ast.dump(s): s for s in kept}.items())]
+        free = [s for s in kept if ast.unparse(s).startswith("require") or is_binding(s)]
+        texts = {ast.unparse(s): s for s in free}
+        return [s for s in kept if s not in free] + [texts[text] for text in sorted(texts)]
+
+
+def is_binding(statement: ast.stmt) -> bool:
+    value = getattr(statement, "value", None)
+    return isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id == "self"
+
+
+def meaning(code: str) -> str:
+    return ast.unparse(Meaning().visit(ast.parse(code)))
+
+
+@pytest.mark.parametrize(("stem", "mode"), MUTATED)
+def test_every_mutant_is_refused_or_means_the_same(stem: str, mode: Mode, exhaustive: bool) -> None:
+    made = generated(stem, mode)
+    assert made is not None
+    same = meaning(made[0])
+    mutated = mutants(made[0], 1.0 if exhaustive else 0.02)
+    assert not [what for what, text in mutated if is_read(text, stem, mode) and meaning(text) != same]
