@@ -8,12 +8,13 @@ offered only where they tell all of that.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from aligncheck.compiler.emit.program import names_read
+from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
+from aligncheck.language.syntax.walk import names_in, own_expressions, statements_in, subexpressions
 
 
 def streamed(mechanism: nodes.Mechanism, local: Collection[str]) -> nodes.For | None:
@@ -27,9 +28,11 @@ def streamed(mechanism: nodes.Mechanism, local: Collection[str]) -> nodes.For | 
     function of the output of a run on enough further answers: which records are of which round, and whether
     there was a break. Such a run's bound covers it.
 
-    Records after the loop are released on fewer answers, too, and a claim that depends on the output speaks
-    of one output and not of all that begin so. There no round may break, and with such claims no records may
-    come outside of the loop, and one in a round, so that whoever stops early has seen such an output, too.
+    Two things need more: records after the loop, since a run on fewer answers releases them too, and claims
+    that depend on the output, which speak of one output and not of all that begin so. There each `break` must
+    follow from records and parameters (`_Shown`), so that a stream that runs out of answers shows no more
+    than the output of a run on just these; with such claims no records may come outside of the loop, and one
+    in a round, so that whoever stops early has seen such an output, too.
 
     `local` names indexed noise that is not kept for longer than a round. Where a draw of each round is kept,
     memory would grow with the answers, and there is no such loop.
@@ -53,7 +56,7 @@ def streamed(mechanism: nodes.Mechanism, local: Collection[str]) -> nodes.For | 
         return loop
     if mechanism.most is not None and (before.ends != {0} or after.ends != {0} or rounds.ends != {1}):
         return None
-    return None if rounds.breaks else loop
+    return loop if not rounds.breaks or _Shown.of(mechanism, loop).breaks(loop.body) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,96 @@ class _Records:
             return False
         (each,) = self.ends
         return 0 < each < math.inf and max(self.breaks, default=0) <= each and not {0, each} <= self.breaks
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What the records show of a loop: `hidden` names may have values that do not follow from them and from
+    parameters.
+    """
+
+    hidden: frozenset[str]
+
+    @classmethod
+    def of(cls, mechanism: nodes.Mechanism, loop: nodes.For) -> _Shown:
+        hidden: set[str] = set()
+        for item in mechanism.inputs:
+            hidden.update(item.names if isinstance(item, nodes.Queries) else ())
+        if not isinstance(loop.over, nodes.OverQueries):
+            raise InternalError("a stream is a loop over answers")
+        hidden.add(loop.over.item)
+        for s in statements_in(mechanism.body):
+            match s:
+                case nodes.Sample(name=name) | nodes.Choose(name=name) | nodes.Logistic(name=name):
+                    hidden.add(name)
+                case nodes.Invoke(name=name):
+                    hidden.add(name)
+                case nodes.While() | nodes.For() if s is not loop:  # not looked into
+                    hidden.update(_set_in(s.body))
+                case nodes.Assign() | nodes.If() | nodes.For() | nodes.Emit() | nodes.Break() | nodes.Pass():
+                    pass
+        known = -1
+        while known < len(hidden):
+            known = len(hidden)
+            shown = cls(frozenset(hidden))
+            hidden.update(shown._set_unseen(mechanism.body))
+        return cls(frozenset(hidden))
+
+    def breaks(self, body: tuple[nodes.Stmt, ...]) -> bool:
+        """Whether all breaks of a loop with this body are shown."""
+        ifs = [s for s in body if isinstance(s, nodes.If) and any(map(_breaks, _arms(s)))]
+        return all(self._arm_is_shown(s) and all(map(self.breaks, _arms(s))) for s in ifs)
+
+    def _set_unseen(self, body: tuple[nodes.Stmt, ...]) -> Iterator[str]:
+        """Names that a block sets to what is not shown, or where it is not shown that it does."""
+        for s in body:
+            match s:
+                case nodes.Assign(name=name, value=value) if not self._is_shown(value):
+                    yield name
+                case nodes.If() if not self._arm_is_shown(s):
+                    for arm in _arms(s):
+                        yield from _set_in(arm)
+                case nodes.If():
+                    for arm in _arms(s):
+                        yield from self._set_unseen(arm)
+                case nodes.For(body=inner):
+                    yield from self._set_unseen(inner)
+                case (
+                    nodes.Assign()
+                    | nodes.Invoke()
+                    | nodes.Sample()
+                    | nodes.Choose()
+                    | nodes.Logistic()
+                    | nodes.While()
+                    | nodes.Emit()
+                    | nodes.Break()
+                    | nodes.Pass()
+                ):
+                    pass
+
+    def _is_shown(self, expr: nodes.Expr) -> bool:
+        return not names_in(expr) & self.hidden
+
+    def _arm_is_shown(self, statement: nodes.If) -> bool:
+        """Which arm was taken: by tests that are shown, or by the tags of the records, one for each arm."""
+        if all(map(self._is_shown, own_expressions(statement))):
+            return True
+        arms = _arms(statement)
+        tags = [{s.tag for s in statements_in(arm) if isinstance(s, nodes.Emit)} for arm in arms]
+        each = [_Records.of(arm) for arm in arms]
+        return all(r.ends | r.breaks == {1} for r in each) and sum(map(len, tags)) == len(set().union(*tags))
+
+
+def _arms(statement: nodes.If) -> tuple[tuple[nodes.Stmt, ...], ...]:
+    return (*(b.body for b in statement.branches), statement.otherwise)
+
+
+def _breaks(body: tuple[nodes.Stmt, ...]) -> bool:
+    return bool(_Records.of(body).breaks)
+
+
+def _set_in(body: tuple[nodes.Stmt, ...]) -> set[str]:
+    return {s.name for s in statements_in(body) if isinstance(s, nodes.Assign)}
 
 
 def _runs_over(loop: nodes.For, lists: Collection[str]) -> bool:

@@ -168,7 +168,7 @@ def refuse_stream(tree: nodes.Mechanism, lists: set[str], line: int) -> None:
     besides which records are of which round, and whether more is asked for. Both are functions of the output
     of a run on enough further answers if each round that goes on releases the same number of records, one or
     more, a round that breaks at most as many, and not none in one case and all in another. With records after
-    the loop, or a claim that depends on the output, no round may break.
+    the loop, or a claim that depends on the output, each break must follow from records and parameters.
     """
     loops = [
         s
@@ -191,7 +191,57 @@ def refuse_stream(tree: nodes.Mechanism, lists: set[str], line: int) -> None:
         raise ReadError(
             line, "a stream would show more than its records: not each round releases the same number"
         )
-    if (after.ends != {0.0} or tree.most is not None) and each.breaks:
+    hidden = _hidden(tree, loop)
+    if (after.ends != {0.0} or tree.most is not None) and not _breaks_are_shown(loop.body, hidden):
         raise ReadError(line, "a stream would show more than its records: where it broke")
     if tree.most is not None and (before.ends != {0.0} or after.ends != {0.0} or most != 1):
         raise ReadError(line, "a stream would show more than its records")
+
+
+def _hidden(tree: nodes.Mechanism, loop: nodes.For) -> set[str]:
+    """The names whose values may not follow from records and parameters."""
+    hidden = {n for i in tree.inputs if isinstance(i, nodes.Queries) for n in i.names}
+    for s in statements_in(tree.body):
+        other = isinstance(s, nodes.While) or (isinstance(s, nodes.For) and s is not loop)
+        inside = statements_in(s.body) if other and isinstance(s, nodes.For | nodes.While) else ()
+        own = set() if isinstance(s, nodes.Assign) else set_by(s) - {loop.index if s is loop else None}
+        hidden |= {name for name in own.union(*map(set_by, inside)) if name is not None}
+    known = -1
+    while known < len(hidden):
+        known = len(hidden)
+        hidden |= _set_unseen(tree.body, hidden)
+    return hidden
+
+
+def _set_unseen(body: tuple[nodes.Stmt, ...], hidden: set[str]) -> set[str]:
+    """The names that a block sets to what is hidden, or where it is hidden that it does."""
+    found: set[str] = set()
+    for s in body:
+        if isinstance(s, nodes.Assign) and names_in(s.value) & hidden:
+            found.add(s.name)
+        elif isinstance(s, nodes.If):
+            for arm in _arms(s):
+                all_ = {e.name for e in statements_in(arm) if isinstance(e, nodes.Assign)}
+                found |= _set_unseen(arm, hidden) if _is_shown(s, hidden) else all_
+        elif isinstance(s, nodes.For):
+            found |= _set_unseen(s.body, hidden)
+    return found
+
+
+def _arms(statement: nodes.If) -> tuple[tuple[nodes.Stmt, ...], ...]:
+    return (*(b.body for b in statement.branches), statement.otherwise)
+
+
+def _is_shown(statement: nodes.If, hidden: set[str]) -> bool:
+    """Whether its tests, or else its records, one for each arm, tell which arm was taken."""
+    if not any(names_in(e) & hidden for e in own_expressions(statement)):
+        return True
+    tags = [{e.tag for e in statements_in(arm) if isinstance(e, nodes.Emit)} for arm in _arms(statement)]
+    counts = [_Count.of(arm) for arm in _arms(statement)]
+    one = all(count.ends | count.breaks == {1.0} for count in counts)
+    return one and sum(map(len, tags)) == len(set().union(*tags))
+
+
+def _breaks_are_shown(body: tuple[nodes.Stmt, ...], hidden: set[str]) -> bool:
+    ifs = [s for s in body if isinstance(s, nodes.If) and any(_Count.of(arm).breaks for arm in _arms(s))]
+    return all(_is_shown(s, hidden) and all(_breaks_are_shown(a, hidden) for a in _arms(s)) for s in ifs)
