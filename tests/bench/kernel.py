@@ -1,0 +1,85 @@
+"""What the search and the kernel take for each spec.
+
+`python tests/bench/kernel.py [specs...]` prints a table in Markdown: processor seconds of the search and of
+the kernel's decision, the slowest single question, Z3's steps, how many witnesses were tried, and the size
+of the last one.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from aligncheck.judge import ROUNDS, Judge
+from aligncheck.kernel.decide import Kernel
+from aligncheck.kernel.form import well_formed, well_formed_witness
+from aligncheck.kernel.logic import Decider, Fact
+from aligncheck.kernel.verdict import Accepted, Reject, Rejected
+from aligncheck.kernel.witness import Witness
+from aligncheck.language.check import check
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.read import read_source
+from aligncheck.search.attempt import attempt
+from aligncheck.search.witness.fit import guess, refined
+from aligncheck.search.witness.text import written
+
+SPECS = Path(__file__).parents[2] / "specs"
+
+
+class Timed(Decider):
+    """A decider that keeps the time of its slowest question."""
+
+    slowest = 0.0
+
+    def follows(self, facts: Sequence[Fact], *rest: object, **more: object) -> int | None:
+        start = time.process_time()
+        steps = super().follows(facts, *rest, **more)  # type: ignore[arg-type]
+        self.slowest = max(self.slowest, time.process_time() - start)
+        return steps
+
+
+def decided(spec: Mechanism, witness: Witness, decider: Decider) -> Accepted | Rejected:
+    """The kernel's answer, by this decider."""
+    try:
+        return Kernel(well_formed(spec), well_formed_witness(witness), decider).judged()
+    except Reject as refusal:
+        return refusal.answer
+
+
+def row(path: Path) -> str:
+    """One line of the table."""
+    source = read_source(str(path))
+    far = time.monotonic() + 600
+    spec, callees = Judge(far, False, False).with_callees(check(source, parse(source)), source)
+    start = time.process_time()
+    witness = guess(spec, attempt(spec, source, far).chosen, callees)
+    searching = time.process_time() - start
+    tried = 0
+    while True:
+        tried += 1
+        decider, start = Timed(), time.process_time()
+        answer = decided(spec, witness, decider)
+        taken = time.process_time() - start
+        other = refined(spec, witness, answer) if isinstance(answer, Rejected) else None
+        if other is None or tried == ROUNDS:
+            break
+        witness = other
+    steps = f"{sum(d.steps for d in answer.decisions):,}" if isinstance(answer, Accepted) else "not accepted"
+    numbers = (
+        f"{searching:.2f} | {taken:.2f} | {decider.slowest:.2f} | {steps} | {tried} | {len(written(witness))}"
+    )
+    return f"| {path.stem} | {numbers} |"
+
+
+def main() -> None:
+    print("| spec | search, s | kernel, s | slowest question, s | steps | witnesses tried | bytes |")
+    print("|---|---|---|---|---|---|---|")
+    for path in [Path(a) for a in sys.argv[1:]] or sorted(SPECS.glob("*.dp")):
+        print(row(path), flush=True)
+
+
+if __name__ == "__main__":
+    main()
