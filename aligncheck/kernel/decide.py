@@ -64,9 +64,9 @@ class Kernel(Inputs):
         self.declare_functions()
         self.declare_noise()
         self.prepare_symbols()
-        self.declare(path)
         self.prepare_sets()
         self.prepare_draws()
+        self.declare(path)
         self.prepare_calls()
 
     def judged(self) -> Accepted:

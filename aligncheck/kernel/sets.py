@@ -33,8 +33,8 @@ class Sets(Evaluator):
 
     def prepare_sets(self) -> None:
         """No set has been met yet."""
-        calls = {s.name for s in statements_in(self.spec.body) if isinstance(s, n.Invoke)}
-        self.names: set[str] = {*self.public, *self.lists, *self.noise, *self.functions, *calls}
+        self.called = {s.name for s in statements_in(self.spec.body) if isinstance(s, n.Invoke)}
+        self.late_places: dict[str, tuple[Term, ...]] = {}
         self.pool: list[Term] = []
         self.made_sets: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self.totals: list[tuple[tuple[int, ...], tuple[Term, ...], Term, Callable[[Term], Term]]] = []
@@ -88,7 +88,8 @@ class Sets(Evaluator):
         self, g: n.Gather, j: Term, path: Path, run: int, scope: Scope
     ) -> tuple[Term, Term, Term, Term]:
         used = {name for name, _ in scope.bound}
-        if g.index in self.names or g.index in path.values or g.index in used:
+        named = (self.public, self.lists, self.noise, self.functions, self.called, path.values, used)
+        if any(g.index in names for names in named):
             raise Reject("form", g.span, f"`{g.index}` has a meaning around this set")
         within, low, high = self.inside(g.over, g.where, g.index, j, path, run, scope)
         body = self.value(g.body, path, run, scope.binding(g.index, j, True).under(within))
@@ -154,8 +155,6 @@ class Sets(Evaluator):
         scope = Scope(Mode.RELATION, self.symbols.true, self.spec.span)
         candidates += [self.whole_number(e, path, 0, scope) for e in self.witness.indices]
         return either(self.symbols.false, *(z3.substitute(within, (j, c)) for c in candidates))
-
-    late_places: dict[str, tuple[Term, ...]]
 
     def around(self, scope: Scope, *terms: Term) -> tuple[Term, ...]:
         """The arbitrary indices around a set that its terms contain: its symbol is a function of these. All

@@ -377,6 +377,26 @@ def test_a_twin_remembers_nothing_of_the_first_run() -> None:
     assert together.condition == "injective"
 
 
+@pytest.mark.parametrize(
+    ("clause", "condition"),
+    [
+        ("eps > 0 and len(q) >= 1", None),
+        ("eps > 0 and len(q) >= 1 and eps > max(0*q[j] for j in q)", None),
+        ("eps > 0 and eps > max(0*q[j] for j in q) and len(q) >= 1", "defined"),
+        ("eps > 0 and len(q) >= 1 and eps > sum(0 for j in q)", None),
+        ("eps > 0 and len(q) >= 1 and eps > logsumexp(0 for j in q)", "hypotheses"),
+        ("eps > 0 and len(q) >= 1 and eps > argmax(0 for j in q where j > n)", "defined"),
+    ],
+)
+def test_sets_in_declarations_are_read_like_others(clause: str, condition: str | None) -> None:
+    """What a clause needs to be defined is shown from what is declared before it."""
+    text = (PROJECT / "specs" / "noisy_max.dp").read_text("utf-8")
+    text = text.replace("eps > 0 and len(q) >= 1", clause)
+    answer = decide(parse(Source("s", text)), witness_of("specs", "noisy_max"))
+    assert isinstance(answer, Rejected) is (condition is not None), answer
+    assert getattr(answer, "condition", None) == condition
+
+
 # --- neighbours, one line apart ---------------------------------------------------------------------------
 
 
