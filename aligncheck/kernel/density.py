@@ -46,9 +46,7 @@ class Choosing(Selecting):
     # --- logarithms of sums -------------------------------------------------------------------------------
 
     def log_sum(self, g: n.Gather, path: Path, run: int, scope: Scope) -> Term:
-        """`logsumexp(E for j in …)`. Not in declarations: too little is known of it to find inputs with
-        them.
-        """
+        """`logsumexp(E for j in …)`; not in declarations, whose inputs could not be found then."""
         if scope.mode is Mode.CLAUSE:
             raise Reject("hypotheses", g.span, "`logsumexp` in a declaration")
         return self._log_sum(g, path, run, scope).value

@@ -377,6 +377,44 @@ def test_a_twin_remembers_nothing_of_the_first_run() -> None:
     assert together.condition == "injective"
 
 
+GAP = """mechanism gaps
+
+input
+  u : queries, sensitivity 1, adjacency all
+  eps : real where eps > 0 and len(u) >= 2
+
+privacy {claim}
+
+program
+  v ~ Choose(1 for i in u)
+  w ~ Choose(exp(eps*u[i]/2) for i in u)
+  t = eps*u[{of}]/2 - logsumexp(eps*u[j]/2 for j in u where j != {of})
+  g ~ Logistic(t) where g > {low}
+  {more}
+  emit chosen(index = w, gap = g)
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "condition"),
+    [
+        ({}, None),
+        ({"of": "v"}, "cost"),
+        ({"low": "1"}, "cost"),
+        ({"more": "h ~ Logistic(t) where h > 0"}, "cost"),
+        ({"more": "h ~ Logistic(t) where h > 0", "claim": "2*eps"}, None),
+        ({"more": "h ~ Logistic(t)", "claim": "3/2*eps"}, "cost"),
+    ],
+)
+def test_a_choice_pays_for_one_number_that_is_cut_at_its_odds(
+    change: dict[str, str], condition: str | None
+) -> None:
+    """Not for one at the odds of another choice, nor for one that is cut elsewhere, nor for two."""
+    text = GAP.format(**({"claim": "eps", "of": "w", "low": "0", "more": "pass"} | change))
+    answer = decide(parse(Source("s", text)), Witness())
+    assert getattr(answer, "condition", None) == condition, answer
+
+
 @pytest.mark.parametrize(
     ("clause", "condition"),
     [
