@@ -363,11 +363,11 @@ exit status:
 
 _CHECK_ABOUT = """\
 Checks a module that `aligncheck compile` wrote, and believes nothing in it: the
-obligations are derived again from the spec in its certificate, each is decided
-afresh by a solver from its SMT-LIB text, and the code is generated again and
-compared. Whatever was edited is named with its line. What is proved is printed
-in full. The digest at the end of a module finds accidents only; this finds
-intent."""
+form that runs is derived from the spec in its certificate, the kernel decides
+afresh whether the witness there shows it to be private, and the code is
+generated again and compared. What was edited is named, and what is proved is
+printed in full, with what it rests on. The digest at the end of a module finds
+accidents only; this finds intent."""
 
 _CHECK_EXAMPLES = """\
 examples:
@@ -380,7 +380,9 @@ exit status:
   2  error: there is nothing to check, or the solver is not installed
   4  two solvers contradict each other: a bug in one of them
 
-The solver cvc5 is an optional part: pip install 'aligncheck[cvc5]'"""
+The kernel asks Z3. With `--solver cvc5` or `both` each answer on which its
+decision rests is asked of cvc5 too, as SMT-LIB text, and counts only if cvc5
+gives it as well. It is an optional part: pip install 'aligncheck[cvc5]'"""
 
 _RUN_ABOUT = """\
 Runs a spec (verified first) or a module made by `aligncheck compile` on the
@@ -569,7 +571,7 @@ def _declare_compile(commands: _Commands) -> None:
         help="how it computes: on a lattice; with real-valued noise, drawn as finely as needed; in floating "
         "point, which is unsafe (default: lattice; with --check as OUT.py does)",
     )
-    parser.add_argument("--smt", metavar="DIR", help="also write the proof as SMT-LIB 2 files")
+    parser.add_argument("--smt", metavar="DIR", help="also write the kernel's questions as SMT-LIB 2 files")
     _add_timeout(parser)
 
 
