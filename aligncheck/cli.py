@@ -12,6 +12,7 @@ import sys
 from aligncheck import __version__
 from aligncheck.commands import CommandError
 from aligncheck.commands.telling import tell
+from aligncheck.language.adjacencies import Adjacency
 
 TYPE_CHECKING = False  # as `typing` has it, whose import would be a tenth of the start-up time
 if TYPE_CHECKING:
@@ -676,10 +677,10 @@ def _declare_test(commands: _Commands) -> None:
     )
     inputs.add_argument(
         "--adjacency",
-        choices=("all", "one", "monotone", "moved"),
+        choices=[each.value for each in Adjacency if each.row.patterns],
         default="all",
-        help="neighbours differ in all answers, in one, in all upwards or all downwards, or one up and one "
-        "down (default: all)",
+        help="neighbours differ in all answers, in one, in at most two, in all upwards or all downwards, or "
+        "one up and one down (default: all)",
     )
     inputs.add_argument(
         "--sensitivity",

@@ -16,6 +16,7 @@ from pathlib import Path
 TRUSTED: dict[str, str] = {
     "aligncheck.kernel": "decides, from a spec and a witness",
     "aligncheck.language.syntax": "the spec's text to its tree",
+    "aligncheck.language.adjacencies": "how neighbours may differ",
     "aligncheck.language.families": "what is known of each noise family",
     "aligncheck.language.check.link": "which spec a call means",
     "aligncheck.language.files": "what is read of a file",

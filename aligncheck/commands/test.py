@@ -178,10 +178,10 @@ def _pairs(options: Options) -> tuple[Pair, ...]:
             if pair.first == pair.second:
                 raise CommandError(f"`--pair`: D and D' are both {pair.first}")
     else:
-        (adjacency,) = (known for known in ADJACENCIES if known == options.adjacency)
+        (adjacency,) = (known for known in ADJACENCIES if known.value == options.adjacency)
         found = pairs(adjacency, options.sensitivity, _lengths(options.length))
         if not found:
-            raise CommandError(f"no pair of inputs of length {options.length} is `{adjacency}`")
+            raise CommandError(f"no pair of inputs of length {options.length} is `{adjacency.value}`")
     values = {name: text.split(",") for name, text in _assignments(options.vary, "--vary").items()}
     both = set(values) & set(_assignments(options.settings, "--set"))
     if both:

@@ -8,6 +8,7 @@ it is; what is known of it later is a function of that coordinate. See docs/kern
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import z3
@@ -21,6 +22,7 @@ from aligncheck.kernel.terms import Term, both, either, implies, real
 from aligncheck.kernel.verdict import Reject
 from aligncheck.kernel.witness import Witness
 from aligncheck.kernel.world import World
+from aligncheck.language.adjacencies import Way
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import names_in, statements_in
 
@@ -201,18 +203,23 @@ class Calling(Runner):
         self, stmt: n.Invoke, callee: Callee, item: n.Queries, given: list[n.Expr], actual: Actual
     ) -> None:
         """Which answers move is for the caller to say: those that move in the one group that the arguments
-        read.
+        read. The callee's `ways` are taken for the caller's in order: a choice as good as any, since what the
+        callee assumes of them is shown.
         """
         read = {x for e in given for x in self.lists if x in names_in(e) and x in self.private}
         groups = [g for g in self.spec.inputs if isinstance(g, n.Queries) and read & set(g.names)]
         if len(groups) != 1:
             return
         theirs, ours = item.names[0], groups[0].names[0]
-        for mark in list(callee.inner.marks):
-            if mark.endswith(f"_{theirs}"):
-                pair = (callee.inner.marks[mark], self.marks[mark.removesuffix(theirs) + ours])
-                actual.constants.append(pair)
-                actual.other_constants.append(pair)
+        instead = dict(zip(item.adjacency.ways, cycle(groups[0].adjacency.ways), strict=False))
+        words = [("rises", "rises")]
+        for way in Way:
+            own = instead.get(way, way)
+            words += [(f"{way.mark}{end}", f"{own.mark}{end}") for end in ("", "_owner")]
+        for inner, outer in words:
+            pair = (callee.inner.marks[f"${inner}_{theirs}"], self.marks[f"${outer}_{ours}"])
+            actual.constants.append(pair)
+            actual.other_constants.append(pair)
         place = z3.Var(0, self.symbols.INT)
         for name, e in zip(item.names, given, strict=True):
             theirs, ours = f"$moved_{name}", f"$moved_{e.ident}" if isinstance(e, n.Name) else ""

@@ -13,6 +13,7 @@ from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Given
 from aligncheck.kernel.terms import Term, absolute, both, either, implies, real
 from aligncheck.kernel.verdict import Reject
+from aligncheck.language.adjacencies import Way
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import lists_per_answer
 
@@ -83,13 +84,13 @@ class Inputs(Looping):
         positive step, a multiple of it in the range; these are asked for what the parameters alone are known
         to be.
         """
-        if group.sensitivity is None and group.adjacency is not n.Adjacency.ANY:
+        if group.sensitivity is None and not group.adjacency.free:
             raise Reject("form", group.span, "a sensitivity is missing")
         for b in lists_per_answer(group, self.lists):
             for name in group.names:
                 path.fact(Kind.RUN, self.lengths[b] >= self.lengths[name])
         self._declare_marks(group)
-        if group.adjacency is n.Adjacency.L1:
+        if group.adjacency.in_all:
             self._bounded_in_all(group, path)
         for number, name in enumerate(group.names):
             i = self.symbols.zero if name in self.single else self.index("i")
@@ -102,7 +103,7 @@ class Inputs(Looping):
     def _declare_marks(self, group: n.Queries) -> None:
         """Symbols for which answers move, and which way."""
         s, first = self.symbols, group.names[0]
-        for word in ("differing", "down", "up"):
+        for word in (way.mark for way in Way):
             self.marks[f"${word}_{first}"] = s.constant(word, s.INT, Given())
             self.marks[f"${word}_owner_{first}"] = s.constant(f"{word} owner", s.INT, Given())
         self.marks[f"$rises_{first}"] = s.constant("rises", s.BOOL, Given())
@@ -139,29 +140,29 @@ class Inputs(Looping):
                 greatest = step * z3.ToReal(z3.ToInt(divided(high, step)))
                 sensible(either(both(low <= 0, high >= 0), low <= greatest))
             yield both(low <= on_d, on_d <= high, low <= on_other, on_other <= high)
-        if group.sensitivity is not None and group.adjacency is not n.Adjacency.L1:
+        if group.sensitivity is not None and not group.adjacency.in_all:
             bound = real(self.number(group.sensitivity, path, 0, scope))
             sensible(bound >= 0)
             yield both(on_other - on_d <= bound, on_d - on_other <= bound)
         yield from self._moves_of(group, number, i, on_d, on_other)
 
     def _moves_of(self, group: n.Queries, number: int, i: Term, on_d: Term, on_other: Term) -> Iterator[Term]:
+        """Beyond the bound on each: all go the same way; or an answer stays, or is that of one of the `ways`,
+        each of which is at one place in the group and goes in its direction.
+        """
         first = group.names[0]
 
-        def here(word: str) -> Term:
-            return both(self.marks[f"${word}_owner_{first}"] == number, self.marks[f"${word}_{first}"] == i)
+        def moves(way: Way) -> Term:
+            own, at = self.marks[f"${way.mark}_owner_{first}"], self.marks[f"${way.mark}_{first}"]
+            there = both(own == number, at == i)
+            if way.sign == 0:
+                return there
+            return both(there, on_d <= on_other if way.sign > 0 else on_other <= on_d)
 
-        match group.adjacency:
-            case n.Adjacency.ONE:
-                yield either(on_d == on_other, here("differing"))
-            case n.Adjacency.MONOTONE:
-                yield z3.If(self.marks[f"$rises_{first}"], on_d <= on_other, on_d >= on_other)
-            case n.Adjacency.MOVED:
-                yield either(
-                    on_d == on_other, both(here("down"), on_other <= on_d), both(here("up"), on_d <= on_other)
-                )
-            case n.Adjacency.ALL | n.Adjacency.ANY | n.Adjacency.L1:
-                pass
+        if group.adjacency.one_way:
+            yield z3.If(self.marks[f"$rises_{first}"], on_d <= on_other, on_d >= on_other)
+        if group.adjacency.ways:
+            yield either(on_d == on_other, *map(moves, group.adjacency.ways))
 
     def _bounded_in_all(self, group: n.Queries, path: Path) -> None:
         """The sum of all moves is at most the sensitivity; `$moved_q[i]` is the part below index i."""

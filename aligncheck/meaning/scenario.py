@@ -333,12 +333,12 @@ def _not_adjacent(
     on_d_prime: Mapping[str, Input],
 ) -> Iterator[str]:
     adjacency = declared.adjacency
-    if adjacency is nodes.Adjacency.ANY:
+    if adjacency.free:
         return
     moves = list(_moves(declared, on_d, on_d_prime))
     group = "`" + "`, `".join(declared.names) + "`"
     signs = [exact.sign(move.size) for move in moves]
-    if adjacency is nodes.Adjacency.L1:
+    if adjacency.in_all:
         bound = _sensitivity(declared, parameters, None)
         total = exact.total(exact.absolute(move.size) for move in moves)
         if exact.compare(total, bound) > 0:
@@ -349,20 +349,9 @@ def _not_adjacent(
         if exact.compare(exact.absolute(move.size), bound) > 0:
             moved = variable_text((move.name, move.index))
             yield f"`{moved}` moves by {exact.absolute(move.size)}, more than {bound}"
-    match adjacency:
-        case nodes.Adjacency.ALL:
-            pass
-        case nodes.Adjacency.ONE:
-            if sum(map(abs, signs)) > 1:
-                yield f"more than one answer of {group} moves"
-        case nodes.Adjacency.MONOTONE:
-            if 1 in signs and -1 in signs:
-                yield f"answers of {group} move both up and down"
-        case nodes.Adjacency.MOVED:
-            if signs.count(1) > 1 or signs.count(-1) > 1:
-                yield f"more than one answer of {group} moves up, or down"
-        case _:
-            assert_never(adjacency)
+    if not adjacency.allows(signs.count(1), signs.count(-1)):
+        differ = adjacency.row.differ.format(group=group, bound="its sensitivity")
+        yield f"adjacency `{adjacency.value}` says otherwise of which answers move: {differ}"
 
 
 def _moves(

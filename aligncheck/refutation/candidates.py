@@ -284,7 +284,7 @@ def step_at(spot: Spot, parameters: Inputs) -> Fraction:
     """
     scope = Scope({**dict(parameters), **({} if spot.index is None else {"i": Fraction(spot.index)})})
     try:
-        if spot.group.adjacency is Adjacency.ANY:
+        if spot.group.adjacency.free:
             if spot.group.range is None:
                 return Fraction(0)
             low, high = (_rational(number_of(bound, scope)) for bound in spot.group.range)
@@ -373,7 +373,7 @@ def _within(spot: Spot, parameters: Inputs, base: Value, level: int) -> Value:
         except (Stopped, Undecided, Undefined):
             return value
         # In the local model the whole range is one step: D at one end, D' at the other.
-        value = low if spot.group.adjacency is Adjacency.ANY else min(max(value, low), high)
+        value = low if spot.group.adjacency.free else min(max(value, low), high)
     return value
 
 
@@ -386,7 +386,7 @@ def neighbours(mechanism: Mechanism, scenario: Scenario, share: Fraction = Fract
     if not spots:
         return []
     found: dict[Inputs, Scenario] = {}
-    for signs in _signs(len(spots)):
+    for signs in _signs(len(spots), max(len(spot.group.adjacency.ways) for spot in spots)):
         moves = {
             (spot.name, spot.index): sign * step * share
             for spot, step, sign in zip(spots, steps, signs, strict=True)
@@ -398,8 +398,8 @@ def neighbours(mechanism: Mechanism, scenario: Scenario, share: Fraction = Fract
     return list(found.values())
 
 
-def _signs(count: int) -> Iterator[tuple[int, ...]]:
-    """Which answers move up and down; each pattern comes with its mirror image."""
+def _signs(count: int, few: int) -> Iterator[tuple[int, ...]]:
+    """Which answers move up and down; each pattern comes with its mirror image. `few` may move at once."""
     half = (count + 1) // 2
     rows: list[tuple[int, ...]] = [(1,) * count]
     rows.append((1,) + (-1,) * (count - 1))
@@ -411,6 +411,8 @@ def _signs(count: int) -> Iterator[tuple[int, ...]]:
     if count > 1:
         rows.append((1, -1) + (0,) * (count - 2))
         rows.append((1,) + (0,) * (count - 2) + (-1,))
+    if 1 < few < count:
+        rows += [(1,) * few + (0,) * (count - few), (0,) * (count - few) + (1,) * few]
     for row in rows:
         yield row
         yield tuple(-sign for sign in row)

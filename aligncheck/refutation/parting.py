@@ -17,7 +17,6 @@ from typing import Any, assert_never
 
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import (
-    Adjacency,
     Mechanism,
     Sort,
 )
@@ -140,15 +139,12 @@ class _Question:
                 self.hard += [move <= bound, move >= -bound]
                 self.plain.append(z3.Or(move == bound, move == -bound))
             ups, downs = (z3.Sum([z3.If(test(move), 1, 0) for move in moves]) for test in (_above, _below))
-            match group.adjacency:
-                case Adjacency.ONE | Adjacency.L1:
-                    self.hard.append(ups + downs <= 1)
-                case Adjacency.MONOTONE:
-                    self.hard.append(z3.Or(ups == 0, downs == 0))
-                case Adjacency.MOVED:
-                    self.hard += [ups <= 1, downs <= 1]
-                case Adjacency.ALL | Adjacency.ANY:
-                    pass
+            counts = {0: ups + downs, 1: ups, -1: downs}
+            if group.adjacency.in_all:
+                self.hard.append(counts[0] <= 1)
+            if group.adjacency.one_way:
+                self.hard.append(z3.Or(ups == 0, downs == 0))
+            self.hard += [counts[sign] <= most for sign, most in group.adjacency.limits]
 
     def _lists(self, side: Mapping[tuple[str, int | None], Any]) -> dict[str, Any]:
         found: dict[str, Any] = {}

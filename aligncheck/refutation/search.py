@@ -145,19 +145,19 @@ def _chosen(adjacency: Adjacency, effects: dict[tuple[Spot, Fraction], float]) -
     def worth(keys: list[tuple[Spot, Fraction]]) -> list[tuple[Spot, Fraction]]:
         return [key for key in keys if effects[key] > 0]
 
-    match adjacency:
-        case Adjacency.ALL | Adjacency.ANY:
-            spots = dict.fromkeys(spot for spot, _ in effects)
-            return worth([key for spot in spots for key in best([k for k in effects if k[0] == spot])])
-        case Adjacency.ONE | Adjacency.L1:
-            return best(list(effects))
-        case Adjacency.MONOTONE:
-            sides = [worth(ups), worth(downs)]
-            return max(sides, key=lambda keys: sum(effects[key] for key in keys))
-        case Adjacency.MOVED:
-            pairs = [[up, down] for up in ups for down in downs if up[0] != down[0]]
-            singles = [[key] for key in (*ups, *downs)]
-            return max((*pairs, *singles), key=lambda keys: sum(effects[key] for key in keys), default=[])
+    if adjacency.one_way:
+        sides = [worth(ups), worth(downs)]
+        return max(sides, key=lambda keys: sum(effects[key] for key in keys))
+    if not adjacency.ways and not adjacency.in_all:
+        spots = dict.fromkeys(spot for spot, _ in effects)
+        return worth([key for spot in spots for key in best([k for k in effects if k[0] == spot])])
+    chosen: list[tuple[Spot, Fraction]] = []
+    for key in sorted(effects, key=effects.__getitem__, reverse=True):
+        signs = [move > 0 for _, move in (*chosen, key)]
+        elsewhere = all(key[0] != spot for spot, _ in chosen)
+        if elsewhere and adjacency.allows(sum(signs), len(signs) - sum(signs)):
+            chosen += [key] if effects[key] > 0 or not chosen else []
+    return chosen
 
 
 _SPREADS = (8, 64)
@@ -275,8 +275,7 @@ def _coordinates(candidate: Candidate, mechanism: nodes.Mechanism) -> list[_Coor
     found = [
         _Coordinate((spot.name, spot.index), step, _pushing_answer(spot))
         for spot in spots_of(mechanism, scenario.data)
-        if spot.group.adjacency is not Adjacency.ANY
-        and (step := _on_grain(unit, grain(spot, scenario.parameters)))
+        if not spot.group.adjacency.free and (step := _on_grain(unit, grain(spot, scenario.parameters)))
     ]
     if isinstance(candidate.event, Outputs):
         for place, record in enumerate(candidate.event.records):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from rich.console import RenderableType
 from rich.text import Text
 
+from aligncheck.language.adjacencies import Adjacency
 from aligncheck.language.families import SPELLINGS
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
@@ -20,7 +21,12 @@ _STATEMENTS = re.compile(
     "if|elif|else|for|while|in|and|or|not|is|break|pass|emit|invariant|case|otherwise|when|where"
 )
 _DECLARED = re.compile(
-    "real|int|bool|vector|query|queries|sensitivity|adjacency|lattice|range|all|one|monotone|moved|l1|any"
+    "|".join(
+        (
+            "real|int|bool|vector|query|queries|sensitivity|adjacency|lattice|range",
+            *(each.value for each in Adjacency),
+        )
+    )
 )
 _FAMILIES = frozenset((*SPELLINGS, "Choose", "Logistic"))
 _TOKEN = re.compile(

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from aligncheck.language.adjacencies import Adjacency
 from aligncheck.runtime.errors import AnswersError, MechanismError, MissingOpenDPError, ParameterError
 from aligncheck.runtime.mechanism import FloatMechanism, Mechanism, QueryInfo
 
@@ -73,7 +74,8 @@ def measurement(
     * `monotone`: L∞ with OpenDP's `monotonic`, by the same steps, which all go the same way.
     * `l1`: L1, by the same steps; over integers the answers move by units, Δ of them in a step.
     * `one`: L1 over integers (`whole`), for Δ >= 1: at most d_in units move, one in a step. Over the reals
-      any number of answers could move a little each, and no metric of OpenDP bounds how many.
+      any number of answers could move a little each, and no metric of OpenDP bounds how many. `two` likewise,
+      with two units in a step for Δ >= 2.
     * `any`: the discrete distance, one step for any two values; of lists of one length, so `size` is needed.
     * A single answer, whichever of these its adjacency is but `any`: the absolute distance.
 
@@ -134,26 +136,15 @@ def closeness(mechanism: Mechanism, whole: bool = False) -> Closeness:
     if query.sort == "bool" or query.restricted or query.lattice is not None:
         raise MechanismError(f"no domain of OpenDP expresses what is declared of the answers `{query.name}`")
     whole = whole or query.sort == "int"
-    if query.adjacency == "any":
-        return Closeness("discrete", whole, None)
-    step = Fraction(mechanism.sensitivities()[query.name])
-    step = Fraction(math.floor(step)) if whole else step
-    match query.adjacency:
-        case "moved":
-            pass
-        case _ if not query.vector:
-            return Closeness("absolute", whole, step)
-        case "all":
-            return Closeness("linf", whole, step)
-        case "monotone":
-            return Closeness("monotone linf", whole, step)
-        case "l1":
-            return Closeness("l1", whole, step)
-        case "one" if whole:
-            return Closeness("l1", whole, min(step, Fraction(1)))
-        case _:
-            pass
-    advice = "; with `whole=True`, for integers, L1 does" if query.adjacency == "one" else ""
+    adjacency = next((each for each in Adjacency if each.value == query.adjacency), None)
+    if adjacency is None:
+        raise MechanismError(f"it is not known which inputs are neighbours under `{query.adjacency}`")
+    step = Fraction(0) if adjacency.free else Fraction(mechanism.sensitivities()[query.name])
+    found = adjacency.metric(query.vector, whole, Fraction(math.floor(step)) if whole else step)
+    if found is not None:
+        return Closeness(found[0], whole, found[1])
+    whole_helps = adjacency.metric(query.vector, True, step) is not None
+    advice = "; with `whole=True`, for integers, L1 does" if whole_helps else ""
     raise MechanismError(f"no metric of OpenDP expresses the adjacency `{query.adjacency}`{advice}")
 
 

@@ -62,12 +62,6 @@ _FACTORS = (
     Fraction(3),
     Fraction(4),
 )
-_NARROWER = {
-    Adjacency.ALL: (Adjacency.MONOTONE, Adjacency.ONE),
-    Adjacency.L1: (Adjacency.ONE,),
-    Adjacency.MOVED: (Adjacency.ONE,),
-    Adjacency.MONOTONE: (Adjacency.ONE,),
-}
 SECONDS = 3.0
 
 
@@ -250,7 +244,7 @@ def _other_adjacencies(mechanism: Mechanism) -> Iterator[tuple[Adjacency, Mechan
     kinds = {g.adjacency for g in groups}
     if len(kinds) != 1:
         return
-    for narrower in _NARROWER.get(kinds.pop(), ()):
+    for narrower in kinds.pop().narrower:
         inputs = tuple(
             replace(item, adjacency=narrower) if isinstance(item, Queries) else item
             for item in mechanism.inputs

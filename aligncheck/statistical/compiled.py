@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from aligncheck.language.adjacencies import Adjacency
 from aligncheck.runtime import (
     ArgumentError,
     FloatingNoise,
@@ -158,21 +159,10 @@ def _may_differ(differences: list[float], adjacency: str | None, bound: float | 
     """Whether neighbouring answers may differ so; `bound` None: by how much is not known."""
     moved = [difference for difference in differences if difference != 0]
     slack = math.inf if bound is None else bound * (1 + 1e-9)
-    if adjacency == "l1":
-        return sum(map(abs, moved)) <= slack
-    if adjacency != "any" and any(abs(difference) > slack for difference in moved):
-        return False
-    match adjacency:
-        case "one":
-            return len(moved) <= 1
-        case "monotone":
-            return all(d > 0 for d in moved) or all(d < 0 for d in moved)
-        case "moved":
-            return len(moved) <= 2 and sum(d > 0 for d in moved) <= 1 and sum(d < 0 for d in moved) <= 1
-        case "all" | "any" | None:
-            return True
-        case _:
-            raise CannotTest(f"it is not known which inputs are neighbours under `{adjacency}`")
+    known = next((each for each in Adjacency if each.value == adjacency), None)
+    if known is None and adjacency is not None:
+        raise CannotTest(f"it is not known which inputs are neighbours under `{adjacency}`")
+    return (known or Adjacency.ALL).fits(moved, slack)
 
 
 def compiled(found: Any, setup: Setup) -> Compiled:

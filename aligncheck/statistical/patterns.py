@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, TypeAlias
 
-Adjacency: TypeAlias = Literal["all", "one", "monotone", "moved"]
-"""How answers of neighbouring databases differ: each by at most the sensitivity, a single one, all in one
-direction, or one up and another down."""
+from aligncheck.language.adjacencies import Adjacency
 
-ADJACENCIES: tuple[Adjacency, ...] = get_args(Adjacency)
+ADJACENCIES = tuple(each for each in Adjacency if each.row.patterns)
+"""Those of which there are patterns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +33,13 @@ def pairs(adjacency: Adjacency, sensitivity: float, lengths: Sequence[int]) -> t
 
     Source: dissertation, Table 4-1 and section 4.3.4 (lengths 5 and 10). "All Above & All Below" is two
     patterns here. For `monotone`, where the table has none of its own, half of the answers rise or fall; for
-    `moved` one rises and another falls.
+    `moved` one rises and another falls; for `two` these and two alike.
     """
     found: dict[tuple[tuple[float, ...], tuple[float, ...]], Pair] = {}
     for length in lengths:
-        for pattern, first, second in _PATTERNS[adjacency](length):
+        for pattern, first, second in _patterns(length):
+            if pattern not in adjacency.row.patterns:
+                continue
             D, D_prime = ([sensitivity * entry for entry in entries] for entries in (first, second))
             key = (tuple(D), tuple(D_prime))
             if D_prime != D and (key[1], key[0]) not in found:
@@ -59,38 +60,21 @@ def varied(some: Sequence[Pair], values: Mapping[str, Sequence[str]]) -> tuple[P
 _Pattern: TypeAlias = tuple[str, list[float], list[float]]
 
 
-def _one(length: int) -> Iterator[_Pattern]:
-    ones = [1.0] * length
+def _patterns(length: int) -> Iterator[_Pattern]:
+    ones, half = [1.0] * length, length // 2
     yield "one above", ones, [2.0, *ones[1:]]
     yield "one below", ones, [0.0, *ones[1:]]
-
-
-def _all(length: int) -> Iterator[_Pattern]:
-    ones, half = [1.0] * length, length // 2
-    yield from _one(length)
+    if length >= 2:
+        yield "two above", ones, [2.0, 2.0, *ones[2:]]
+        yield "two below", ones, [0.0, 0.0, *ones[2:]]
+        yield "one above, one below", ones, [2.0, 0.0, *ones[2:]]
+        yield "one moved", [1.0, *[0.0] * (length - 1)], [0.0, 1.0, *[0.0] * (length - 2)]
     yield "one above, rest below", ones, [2.0, *[0.0] * (length - 1)]
     yield "one below, rest above", ones, [0.0, *[2.0] * (length - 1)]
     yield "half half", ones, [0.0] * (length - half) + [2.0] * half
-    yield "all above", ones, [2.0] * length
-    yield "all below", ones, [0.0] * length
-    # Half of the answers, rounded down, fall while the rest rise; Table 4-2 has the same form at length 10.
-    yield "x shape", [1.0] * half + [0.0] * (length - half), [0.0] * half + [1.0] * (length - half)
-
-
-def _monotone(length: int) -> Iterator[_Pattern]:
-    ones, half = [1.0] * length, length // 2
-    yield from _one(length)
     yield "half above", ones, [1.0] * (length - half) + [2.0] * half
     yield "half below", ones, [1.0] * (length - half) + [0.0] * half
     yield "all above", ones, [2.0] * length
     yield "all below", ones, [0.0] * length
-
-
-def _moved(length: int) -> Iterator[_Pattern]:
-    ones = [1.0] * length
-    if length >= 2:
-        yield "one above, one below", ones, [2.0, 0.0, *ones[2:]]
-        yield "one moved", [1.0, *[0.0] * (length - 1)], [0.0, 1.0, *[0.0] * (length - 2)]
-
-
-_PATTERNS = {"all": _all, "one": _one, "monotone": _monotone, "moved": _moved}
+    # Half of the answers, rounded down, fall while the rest rise; Table 4-2 has the same form at length 10.
+    yield "x shape", [1.0] * half + [0.0] * (length - half), [0.0] * half + [1.0] * (length - half)

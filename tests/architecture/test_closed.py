@@ -132,6 +132,18 @@ def test_a_noise_family_is_one_row() -> None:
     assert not asking
 
 
+def test_an_adjacency_is_one_row() -> None:
+    """Nothing else asks which adjacency it has, but for the one that is meant where none is written."""
+    asking = {
+        f"{path.relative_to(PACKAGE)}:{node.attr}"
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value).rpartition(".")[2] == "Adjacency"
+    }
+    usual = {f"{path}:ALL" for path in ("language/syntax/build.py", "refutation/candidates.py")}
+    assert asking == usual | {"statistical/compiled.py:ALL"}
+
+
 def test_mypy_looks_for_what_is_left_out() -> None:
     settings = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))
     assert settings["tool"]["mypy"]["enable_error_code"] == ["exhaustive-match", "possibly-undefined"]

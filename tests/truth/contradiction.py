@@ -435,6 +435,8 @@ def adjacent(program: Program, public: Inputs, left: Inputs, right: Inputs) -> b
                 fine = True
             case n.Adjacency.ONE:
                 fine = up + down <= 1
+            case n.Adjacency.TWO:
+                fine = up + down <= 2
             case n.Adjacency.MONOTONE:
                 fine = not (up and down)
             case n.Adjacency.MOVED:

@@ -242,29 +242,11 @@ def _neighbours(mechanism: nodes.Mechanism) -> Iterator[str]:
     for item in _queries(mechanism):
         group = " and ".join(f"`{name}`" for name in item.names)
         bound = "" if item.sensitivity is None else f"`{unparse_expr(item.sensitivity)}`"
-        if not item.vector and len(item.names) == 1 and item.adjacency is not nodes.Adjacency.ANY:
+        if not item.vector and len(item.names) == 1 and not item.adjacency.free:
             differ = f"{group} differs by at most {bound}"
         else:
-            differ = _differ(item.adjacency, group, bound)
+            differ = item.adjacency.row.differ.format(group=group, bound=bound)
         yield f"Neighbouring data: {differ} (adjacency `{item.adjacency.value}`)."
-
-
-def _differ(adjacency: nodes.Adjacency, group: str, bound: str) -> str:
-    match adjacency:
-        case nodes.Adjacency.ALL:
-            return f"each answer of {group} differs by at most {bound}"
-        case nodes.Adjacency.ONE:
-            return f"one answer of {group} differs, by at most {bound}"
-        case nodes.Adjacency.MONOTONE:
-            return f"each answer of {group} differs by at most {bound}, all of them up or all of them down"
-        case nodes.Adjacency.MOVED:
-            return f"one answer of {group} goes down and another one up, each by at most {bound}"
-        case nodes.Adjacency.L1:
-            return f"the answers of {group} differ by at most {bound} in all"
-        case nodes.Adjacency.ANY:
-            return f"{group} may differ in any way within the declared range"
-        case _:
-            assert_never(adjacency)
 
 
 def _alignment(mechanism: nodes.Mechanism) -> str:

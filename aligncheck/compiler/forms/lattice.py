@@ -32,7 +32,6 @@ from aligncheck.compiler.modes import Mode
 from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.nodes import (
-    Adjacency,
     Expr,
     Mechanism,
     Sort,
@@ -40,8 +39,6 @@ from aligncheck.language.syntax.nodes import (
 from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import names_in, parts_of, statements_in, subexpressions, with_parts
 from aligncheck.runtime.refined import common_step
-
-_ROUNDED = (Adjacency.ALL, Adjacency.ONE, Adjacency.MONOTONE, Adjacency.MOVED, Adjacency.ANY)
 
 
 def units_of(mechanism: Mechanism) -> tuple[Expr, ...]:
@@ -79,7 +76,7 @@ def reading_of(item: nodes.Queries, mechanism: Mechanism) -> Reading:
 
 def _why_not_rounded(item: nodes.Queries, mechanism: Mechanism) -> str | None:
     """Why rounding answers might part neighbours; None where it cannot."""
-    if item.adjacency not in _ROUNDED:
+    if item.adjacency.in_all:
         return "rounding many answers may multiply their distance in the L1 norm"
     if item.sensitivity is None:
         return None

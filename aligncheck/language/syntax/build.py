@@ -352,7 +352,7 @@ class Builder:
 
     def _check_moves(self, found: dict[str, _Attribute], adjacency: n.Adjacency, span: Span) -> None:
         """Adjacency `any` says by a range how far answers move, every other one by a sensitivity."""
-        if adjacency is n.Adjacency.ANY:
+        if adjacency.free:
             if "range" not in found:
                 raise self._fault(
                     "missing-range",

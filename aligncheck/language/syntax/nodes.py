@@ -12,6 +12,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
+from aligncheck.language.adjacencies import Adjacency as Adjacency
 from aligncheck.language.families import Family as Family
 from aligncheck.language.source import Span
 
@@ -253,22 +254,6 @@ class Sort(Enum):
     REAL = "real"
     INT = "int"
     BOOL = "bool"
-
-
-class Adjacency(Enum):
-    """How D and D' may differ in a declared group of queries; `sensitivity` is written Δ.
-
-    ALL: every answer by at most Δ. ONE: a single, unknown answer by at most Δ. MONOTONE: every answer by at
-    most Δ, all up or all down. MOVED: one answer down and another up, each by at most Δ. L1: the sum of all
-    differences is at most Δ. ANY: two arbitrary values within the declared range (the local model).
-    """
-
-    ALL = "all"
-    ONE = "one"
-    MONOTONE = "monotone"
-    MOVED = "moved"
-    L1 = "l1"
-    ANY = "any"
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,14 +28,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import combinations, product
 
 from aligncheck.language.conditions import Condition
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import (
-    Adjacency,
     Expr,
     Input,
     Mechanism,
@@ -91,7 +90,8 @@ from aligncheck.search.relational.terms import (
 )
 from aligncheck.search.relational.theory import Theory
 
-_I, _J = (Sym(letter, Sort.INT, Kind.GHOST) for letter in ("one", "other"))
+_GENERIC = tuple(Sym(letter, Sort.INT, Kind.GHOST) for letter in ("one", "other", "third"))
+_I, _J = _GENERIC[:2]
 
 
 def calls_are_covered(analysis: Analysis, invariants: Invariants, source: Source) -> list[Obligation]:
@@ -249,7 +249,7 @@ class _Call:
             yield from map(_goal, of_one(item, name, _I, self.declared, self, primed))
 
     def _moves_within(self, group: Queries, name: str) -> Iterator[tuple[Goal, str]]:
-        if group.sensitivity is None or group.adjacency is Adjacency.L1:
+        if group.sensitivity is None or group.adjacency.in_all:
             return
         bound, move = self.clause(group.sensitivity, _I, False), self._move(name, _I)
         within = and_((le(neg(bound), move), le(move, bound)))
@@ -258,25 +258,27 @@ class _Call:
     def _jointly(self, group: Queries) -> Iterator[tuple[Goal, str]]:
         """How the moves of a group's answers go together, for two generic ones."""
         text = f"answers move as adjacency `{group.adjacency.value}` says"
-        if group.adjacency in (Adjacency.ALL, Adjacency.ANY):
-            return
-        if group.adjacency is Adjacency.L1:
+        if group.adjacency.in_all:
             yield self._total(group), text
             return
-        for a, b in product(group.names, repeat=2):
-            one, other = self._move(a, _I), self._move(b, _J)
-            legal = and_((self.legal(a, _I), self.legal(b, _J)))
-            apart = TRUE if a != b else not_(eq(_I, _J))
-            if a == b and not group.vector:
-                continue
-            match group.adjacency:
-                case Adjacency.ONE:
-                    yield implies(and_((legal, apart, not_(eq(one, ZERO)))), eq(other, ZERO)), text
-                case Adjacency.MONOTONE:
+        if group.adjacency.one_way:
+            for a, b in product(group.names, repeat=2):
+                if a != b or group.vector:
+                    one, other = self._move(a, _I), self._move(b, _J)
+                    legal = and_((self.legal(a, _I), self.legal(b, _J)))
                     yield implies(and_((legal, lt(ZERO, one))), le(ZERO, other)), text
-                case Adjacency.MOVED:
-                    both = [and_((lt(ZERO, one), lt(ZERO, other))), and_((lt(one, ZERO), lt(other, ZERO)))]
-                    yield implies(and_((legal, apart)), and_(not_(x) for x in both)), text
+        for sign, most in group.adjacency.limits:
+            for names in product(group.names, repeat=most + 1):
+                if group.vector or len(set(names)) == len(names):
+                    yield self._not_all(list(zip(names, _GENERIC, strict=False)), sign), text
+
+    def _not_all(self, answers: list[tuple[str, Term]], sign: int) -> Goal:
+        """That of answers at different places not all move in a direction."""
+        legal = [self.legal(*each) for each in answers]
+        apart = [not_(eq(i, j)) for (a, i), (b, j) in combinations(answers, 2) if a == b]
+        moves = [self._move(*each) for each in answers]
+        moved = [not_(eq(m, ZERO)) if sign == 0 else lt(ZERO, m) if sign > 0 else lt(m, ZERO) for m in moves]
+        return implies(and_((*legal, *apart)), not_(and_(moved)))
 
     def _total(self, group: Queries) -> Goal:
         """Adjacency `l1` speaks of a sum over all answers: passed on only from a whole group of inputs of
@@ -291,10 +293,10 @@ class _Call:
             return Impossible(False, "only a whole group of inputs can be passed on")
         if group.sensitivity is None:
             raise InternalError("answers without a sensitivity")
-        if mine.adjacency is Adjacency.L1:
+        if mine.adjacency.in_all:
             total = self.analysis.theory.input_term(mine.sensitivity, None)
             return le(total, self.clause(group.sensitivity, _I, False))
-        if mine.adjacency is Adjacency.ONE:
+        if len(mine.adjacency.ways) == 1:
             size = self.analysis.theory.size(mine, _I)
             # The one answer that moves may be in any list of the group, and the lists may differ in length.
             legal = or_(self.legal(n, _I) for n in group.names)
@@ -307,8 +309,12 @@ class _Call:
             return goal
         lengths = [each.length.left for each in self.event.lists.values()]
         most = max((int(n.value) for n in lengths if isinstance(n, Const)), default=0)
-        pairs = product(range(most), repeat=2)
-        return and_(substitute(goal, {_I: const(i), _J: const(j)}) for i, j in pairs) if most else goal
+        present = [each for each in _GENERIC if each in atoms((goal,))]
+        places = product(range(most), repeat=len(present))
+        some: Iterator[dict[Term, Term]] = (
+            dict(zip(present, map(const, place), strict=True)) for place in places
+        )
+        return and_(substitute(goal, each) for each in some) if most else goal
 
     # --- terms --------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import combinations, product
 
 from aligncheck.language.internal import InternalError
-from aligncheck.language.syntax.nodes import Adjacency, Queries
+from aligncheck.language.syntax.nodes import Queries
 from aligncheck.search.relational.labels import Apart, Last, Latest, Ledger
 from aligncheck.search.relational.loop import Loop
 from aligncheck.search.relational.paths import Drawing, Path
@@ -282,18 +282,13 @@ class Costs:
         found: list[Term] = []
         theory = self.loop.analysis.theory
         for group, q, t in self.loop.groups():
-            match group.adjacency:
-                case Adjacency.ONE | Adjacency.MOVED:
-                    passed = [lt(place, t) for place in theory.place(q)]
-                    paid = [
-                        c for costs in self._round_costs for c in costs if c != ZERO and self.loop.stable(c)
-                    ]
-                    paid += [mul(rate, b) for rate in self._sums_of_rates() for b in self.loop.bounds]
-                    found += [flag_sum(passed, amount) for amount in distinct(paid)]
-                case Adjacency.L1:
-                    found += [mul(rate, prefix(q, t)) for rate in self._sums_of_rates()]
-                case Adjacency.ALL | Adjacency.MONOTONE | Adjacency.ANY:
-                    pass
+            if group.adjacency.ways:
+                passed = [lt(place, t) for place in theory.place(q)]
+                paid = [c for costs in self._round_costs for c in costs if c != ZERO and self.loop.stable(c)]
+                paid += [mul(rate, b) for rate in self._sums_of_rates() for b in self.loop.bounds]
+                found += [flag_sum(passed, amount) for amount in distinct(paid)]
+            elif group.adjacency.in_all:
+                found += [mul(rate, prefix(q, t)) for rate in self._sums_of_rates()]
         return [*found, *self._selected_costs()]
 
     def _selected_costs(self) -> list[Term]:

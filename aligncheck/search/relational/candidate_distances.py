@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-from aligncheck.language.syntax.nodes import Adjacency
 from aligncheck.search.relational.labels import Key, Ledger
 from aligncheck.search.relational.loop import Loop
 from aligncheck.search.relational.paths import Path
@@ -127,46 +126,38 @@ class Distances:
         found: list[Term] = []
         theory = self.loop.analysis.theory
         for group, q, t in self.loop.groups():
-            match group.adjacency:
-                case Adjacency.ONE | Adjacency.MOVED:
-                    places = theory.place(q)
-                    passed = [lt(place, t) for place in places]
-                    found.append(or_((*passed, eq(d, ZERO))))
-                    for place, seen_it in zip(places, passed, strict=True):
-                        there = theory.distance(q, place)
-                        others = [s for s in passed if s != seen_it]
-                        found += [implies(seen_it, eq(d, there)), implies(seen_it, eq(d, neg(there)))]
-                        found += [or_((not_(seen_it), *others, eq(d, there)))]
-                        found += [or_((eq(d, ZERO), eq(d, there)))]
-                    if len(places) == 2:
-                        both = add(*(theory.distance(q, p) for p in places))
-                        found += [implies(and_(passed), eq(d, both))]
-                        found += [
-                            or_((*(not_(s) for s in passed), le(fn("abs", d), b))) for b in self.loop.bounds
-                        ]
-                case Adjacency.ALL | Adjacency.MONOTONE:
-                    if group.adjacency is Adjacency.MONOTONE:
-                        up, down = theory.directions(group)
-                        found += [implies(up, le(ZERO, d)), implies(down, le(d, ZERO))]
-                    for b in self.loop.bounds:
-                        found += [le(d, mul(b, t)), le(neg(mul(b, t)), d)]
-                case Adjacency.ANY:
-                    pass
-                case Adjacency.L1:
-                    pass
+            if group.adjacency.ways:
+                places = theory.place(q)
+                passed = [lt(place, t) for place in places]
+                found.append(or_((*passed, eq(d, ZERO))))
+                for place, seen_it in zip(places, passed, strict=True):
+                    there = theory.distance(q, place)
+                    others = [s for s in passed if s != seen_it]
+                    found += [implies(seen_it, eq(d, there)), implies(seen_it, eq(d, neg(there)))]
+                    found += [or_((not_(seen_it), *others, eq(d, there)))]
+                    found += [or_((eq(d, ZERO), eq(d, there)))]
+                if len(places) == 2:
+                    both = add(*(theory.distance(q, p) for p in places))
+                    found += [implies(and_(passed), eq(d, both))]
+                    found += [
+                        or_((*(not_(s) for s in passed), le(fn("abs", d), b))) for b in self.loop.bounds
+                    ]
+            elif not group.adjacency.in_all and not group.adjacency.free:
+                if group.adjacency.one_way:
+                    up, down = theory.directions(group)
+                    found += [implies(up, le(ZERO, d)), implies(down, le(d, ZERO))]
+                for b in self.loop.bounds:
+                    found += [le(d, mul(b, t)), le(neg(mul(b, t)), d)]
         return [*found, *self._walked_sizes(fn("abs", d))]
 
     def _walked_sizes(self, size: Term) -> list[Term]:
         """A size, bounded by what the walk over the answers has passed."""
         found: list[Term] = []
         for group, q, t in self.loop.groups():
-            match group.adjacency:
-                case Adjacency.ONE | Adjacency.MOVED:
-                    passed = [lt(place, t) for place in self.loop.analysis.theory.place(q)]
-                    found += [le(size, flag_sum(passed, b)) for b in self.loop.bounds]
-                case Adjacency.L1:
-                    found.append(le(size, prefix(q, t)))
-                case Adjacency.ALL | Adjacency.MONOTONE | Adjacency.ANY:
-                    pass
-        sums = [prefix(q, t) for g, q, t in self.loop.groups() if g.adjacency is Adjacency.L1]
+            if group.adjacency.ways:
+                passed = [lt(place, t) for place in self.loop.analysis.theory.place(q)]
+                found += [le(size, flag_sum(passed, b)) for b in self.loop.bounds]
+            elif group.adjacency.in_all:
+                found.append(le(size, prefix(q, t)))
+        sums = [prefix(q, t) for g, q, t in self.loop.groups() if g.adjacency.in_all]
         return [*found, le(size, add(*sums))] if len(sums) > 1 else found

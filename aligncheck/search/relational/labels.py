@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
+from aligncheck.language.adjacencies import Way as Way
 from aligncheck.language.families import Family
 from aligncheck.search.relational.interned import Interned
 
@@ -159,14 +160,6 @@ class PublicFunction(metaclass=Interned):
     """A function of which nothing is known."""
 
     name: str
-
-
-class Way(Enum):
-    """Which answer of a group differs: the only one, the one that goes down, or the one that goes up."""
-
-    ONE = "one"
-    DOWN = "down"
-    UP = "up"
 
 
 @dataclass(frozen=True, eq=False)

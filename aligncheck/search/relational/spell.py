@@ -47,7 +47,6 @@ from aligncheck.search.relational.labels import (
     SumForm,
     Total,
     Unsettled,
-    Way,
     Which,
     Witness,
 )
@@ -146,7 +145,7 @@ def _symbol(symbol: Sym | App, index: str) -> str:
         case PublicFunction(name):
             return f"{name}({index})"
         case Place(way):
-            return "the differing index" if way is Way.ONE else f"the index that goes {way.value}"
+            return way.text
         case Which(way, names):
             return f"which of {way.value} of {','.join(names)}"
         case Direction(way, names):

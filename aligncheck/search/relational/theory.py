@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 
 from aligncheck.language.check.sorts import sorts_of
 from aligncheck.language.check.symbols import symbols_of
@@ -17,7 +18,7 @@ from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
-from aligncheck.language.syntax.nodes import Adjacency, Expr, Mechanism, Parameter, PublicVector, Queries
+from aligncheck.language.syntax.nodes import Expr, Mechanism, Parameter, PublicVector, Queries
 from aligncheck.language.syntax.walk import expressions_in, gathered_in_full, statements_in
 from aligncheck.search.relational.calls import Called, Records, Released, execution_of, sorts_released
 from aligncheck.search.relational.declared import about_entries, inputs_of, of_all, of_lists, of_one, step_of
@@ -376,21 +377,20 @@ class Theory:
         return add(high, neg(low))
 
     def _group_facts(self, group: Queries) -> list[Term]:
-        match group.adjacency:
-            case Adjacency.MONOTONE:
-                up, down = self.directions(group)
-                return [or_((up, down))]
-            case Adjacency.MOVED:
-                first, second = self._place(group, Way.DOWN), self._place(group, Way.UP)
-                return [not_(and_(eq(a, b) for a, b in zip(first, second, strict=True)))]
-            case Adjacency.L1:
-                if group.sensitivity is None:
-                    raise InternalError("answers without a sensitivity")
-                totals = [_total(name) for name in group.names]
-                bound = self.input_term(group.sensitivity, None)
-                return [le(add(*totals), bound), *(le(ZERO, t) for t in totals)]
-            case Adjacency.ALL | Adjacency.ONE | Adjacency.ANY:
-                return []
+        """Of all moves together. The places are different ones: those of answers that move are, and others
+        can be outside of the group, but where there is one place only.
+        """
+        found = [or_(self.directions(group))] if group.adjacency.one_way else []
+        ways = group.adjacency.ways if group.vector or len(group.names) > 1 else ()
+        for pair in combinations((self._place(group, way) for way in ways), 2):
+            found.append(not_(and_(eq(a, b) for a, b in zip(*pair, strict=True))))
+        if group.adjacency.in_all:
+            if group.sensitivity is None:
+                raise InternalError("answers without a sensitivity")
+            totals = [_total(name) for name in group.names]
+            bound = self.input_term(group.sensitivity, None)
+            found += [le(add(*totals), bound), *(le(ZERO, t) for t in totals)]
+        return found
 
     def _place(self, group: Queries, way: Way) -> tuple[Term, Term]:
         """Where the (unknown) differing answer stands: which of the names, at which index."""
@@ -406,15 +406,9 @@ class Theory:
         return up, down
 
     def place(self, name: str) -> tuple[Term, ...]:
-        """The ghost indices at which `name` may differ, for adjacency `one` and `moved`."""
+        """The ghost indices at which `name` may differ, where only so many answers may."""
         group = self._group_of(name)
-        match group.adjacency:
-            case Adjacency.ONE:
-                return (self._place(group, Way.ONE)[1],)
-            case Adjacency.MOVED:
-                return (self._place(group, Way.DOWN)[1], self._place(group, Way.UP)[1])
-            case Adjacency.ALL | Adjacency.MONOTONE | Adjacency.L1 | Adjacency.ANY:
-                return ()
+        return tuple(self._place(group, way)[1] for way in group.adjacency.ways)
 
     def facts(self, atom: Sym | App) -> tuple[Term, ...]:
         """What may be assumed of one symbol that occurs in an obligation."""
@@ -500,7 +494,7 @@ class Theory:
         group = self._group_of(name)
         d = self.distance(name, index)
         ranges = self._value_facts(name, index)
-        if group.adjacency is Adjacency.ANY:
+        if group.adjacency.free:
             return ranges
         if group.sensitivity is None:
             raise InternalError("answers without a sensitivity")
@@ -517,24 +511,18 @@ class Theory:
 
     def _joint_facts(self, group: Queries, name: str, index: Term | None, d: Term) -> tuple[Term, ...]:
         """What the adjacency says beyond the bound on each answer."""
-        unmoved = eq(d, ZERO)
-        match group.adjacency:
-            case Adjacency.ALL | Adjacency.ANY:
-                return ()
-            case Adjacency.ONE:
-                return (or_((unmoved, self._at(group, Way.ONE, name, index))),)
-            case Adjacency.MONOTONE:
-                up, down = self.directions(group)
-                return implies(up, le(ZERO, d)), implies(down, le(d, ZERO))
-            case Adjacency.MOVED:
-                down_at, up_at = (self._at(group, way, name, index) for way in (Way.DOWN, Way.UP))
-                return (
-                    or_((unmoved, down_at, up_at)),
-                    implies(down_at, le(d, ZERO)),
-                    implies(up_at, le(ZERO, d)),
-                )
-            case Adjacency.L1:
-                return self._l1_facts(name, index, d)
+        if group.adjacency.in_all:
+            return self._l1_facts(name, index, d)
+        found: list[Term] = []
+        if group.adjacency.one_way:
+            up, down = self.directions(group)
+            found += [implies(up, le(ZERO, d)), implies(down, le(d, ZERO))]
+        if group.adjacency.ways:
+            places = [(way, self._at(group, way, name, index)) for way in group.adjacency.ways]
+            found.append(or_((eq(d, ZERO), *(here for _, here in places))))
+            signed = ((here, way.sign) for way, here in places if way.sign)
+            found += [implies(here, le(ZERO, d) if sign > 0 else le(d, ZERO)) for here, sign in signed]
+        return tuple(found)
 
     def _at(self, group: Queries, way: Way, name: str, index: Term | None) -> Term:
         which, where = self._place(group, way)
@@ -554,7 +542,7 @@ class Theory:
     def _order_facts(self, name: str) -> tuple[Term, ...]:
         """If not every answer goes up, a monotone pair goes down, and conversely."""
         group = self._group_of(name)
-        if group.adjacency is not Adjacency.MONOTONE:
+        if not group.adjacency.one_way:
             return ()
         up, down = self.directions(group)
         rises, falls = _order_flag(name, "<="), _order_flag(name, ">=")

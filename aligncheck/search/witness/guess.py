@@ -46,7 +46,6 @@ from aligncheck.search.relational.labels import (
     SumForm,
     Total,
     Unsettled,
-    Way,
     Which,
 )
 from aligncheck.search.relational.labels import (
@@ -143,8 +142,7 @@ class Wording:
             case Order(q, op):
                 return n.Compare(op, n.Name(q), n.Name(q, True))
             case Place(way, (q,)):
-                word = {Way.ONE: "$differing_", Way.DOWN: "$down_", Way.UP: "$up_"}[way]
-                return n.Name(word + q)
+                return n.Name(f"${way.mark}_{q}")
             case Extremum(str() as name, primed):
                 return n.Name(name, primed)
             case Chosen(name) | TakenAt(Extremum(str() as name)):

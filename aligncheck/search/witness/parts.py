@@ -125,7 +125,7 @@ def _size(spec: n.Mechanism, value: n.Expr, cautious: bool) -> n.Expr | None:
             if group is None or group.sensitivity is None:
                 return None
             moved.append(group.sensitivity)
-            monotone = monotone or group.adjacency is n.Adjacency.MONOTONE
+            monotone = monotone or group.adjacency.one_way
         elif isinstance(term, n.Number):
             fixed += sign * term.value
         elif any(isinstance(e, n.Name | n.Index) and e.primed for e in _parts(term)) or _group(spec, term):
