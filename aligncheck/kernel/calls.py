@@ -217,6 +217,8 @@ class Calling(Runner):
             own = instead.get(way, way)
             words += [(f"{way.mark}{end}", f"{own.mark}{end}") for end in ("", "_owner")]
         for inner, outer in words:
+            if f"${inner}_{theirs}" not in callee.inner.marks or f"${outer}_{ours}" not in self.marks:
+                continue
             pair = (callee.inner.marks[f"${inner}_{theirs}"], self.marks[f"${outer}_{ours}"])
             actual.constants.append(pair)
             actual.other_constants.append(pair)

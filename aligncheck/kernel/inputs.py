@@ -103,7 +103,7 @@ class Inputs(Looping):
     def _declare_marks(self, group: n.Queries) -> None:
         """Symbols for which answers move, and which way."""
         s, first = self.symbols, group.names[0]
-        for word in (way.mark for way in Way):
+        for word in dict.fromkeys(("differing", "down", "up", *(w.mark for w in group.adjacency.ways))):
             self.marks[f"${word}_{first}"] = s.constant(word, s.INT, Given())
             self.marks[f"${word}_owner_{first}"] = s.constant(f"{word} owner", s.INT, Given())
         self.marks[f"$rises_{first}"] = s.constant("rises", s.BOOL, Given())

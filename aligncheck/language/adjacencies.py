@@ -28,9 +28,9 @@ class Way(Enum):
     """
 
     ONE = "one"
-    SECOND = "second"
     DOWN = "down"
     UP = "up"
+    SECOND = "second"
 
     @property
     def sign(self) -> int:

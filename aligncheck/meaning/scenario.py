@@ -351,7 +351,7 @@ def _not_adjacent(
             yield f"`{moved}` moves by {exact.absolute(move.size)}, more than {bound}"
     if not adjacency.allows(signs.count(1), signs.count(-1)):
         differ = adjacency.row.differ.format(group=group, bound="its sensitivity")
-        yield f"adjacency `{adjacency.value}` says otherwise of which answers move: {differ}"
+        yield f"answers do not move as adjacency `{adjacency.value}` says: {differ}"
 
 
 def _moves(
