@@ -19,7 +19,8 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr
 from aligncheck.language.syntax.walk import names_in
 
-_FAMILIES = {family.row.sampler: family for family in Family} | {"geometric_of_rate": Family.GEOMETRIC}
+_FAMILIES = {family.row.sampler: family for family in Family}
+_FAMILIES["geometric_of_rate"] = _FAMILIES["geometric"]
 _PLURALS = {f"{name}s": name for name in _FAMILIES} | {"geometrics_of_rate": "geometric_of_rate"}
 STEP = "the step of the lattice"
 """The parameter that the lattice's step is made of, in the tree of a mechanism that computes on one."""
