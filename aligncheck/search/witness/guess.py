@@ -281,12 +281,15 @@ def guessed(spec: n.Mechanism, chosen: establish.Chosen | ChosenDensities | None
     made = tuple(
         _loop(spec, stmt, k, found.get(k + 1, ()), shared.get(k + 1, ())) for k, stmt in enumerate(loops)
     )
-    selected = tuple(
-        n.Index(s.name, n.Number(Fraction(0)))
-        for s in spec.body
-        if isinstance(s, n.Assign) and isinstance(s.value, n.Gather) and s.value.function in n.SELECTING
-    )
-    return Witness(made, route, _sample(spec), selected, promises=_promises(spec))
+    return Witness(made, route, _sample(spec), _indices(spec), _promises(spec))
+
+
+def _indices(spec: n.Mechanism) -> tuple[n.Expr, ...]:
+    """The first index of each selection whose members a set in the alignment is made of."""
+    read = [e for top in align_expressions(spec.align) for e in subexpressions(top)]
+    sets = [e.where for e in read if isinstance(e, n.Gather) and isinstance(e.where, n.Member)]
+    names = dict.fromkeys(where.selection for where in sets)
+    return tuple(n.Index(name, n.Number(Fraction(0))) for name in names)
 
 
 def _promises(spec: n.Mechanism) -> tuple[n.Expr, ...]:
