@@ -14,7 +14,7 @@ PROJECT = Path(__file__).parents[2]
 README = PROJECT / "README.md"
 SESSION = re.compile(r"^```console\n\$ (?P<command>[^\n]+)\n(?P<output>.*?)^```$", re.M | re.S)
 COMMANDS = [match["command"] for match in SESSION.finditer(README.read_text("utf-8"))]
-TIME = re.compile(r" *\b\d+(\.\d+)? m?s\b")
+TIME = re.compile(r" *\b(\d+(\.\d+)? m?s|[\d,]+ steps)\b")
 
 
 @pytest.fixture(scope="module")

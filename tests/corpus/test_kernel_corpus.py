@@ -41,13 +41,6 @@ BY_HAND = {
 SLOW = {"hybrid_topk_gap_exp", "noisy_topk_gap_exp_monotone", "topk_with_measures_exp"}
 """Six seconds each, and much like another one: only where there is time."""
 
-PRIVATE = {
-    "draws": "the draws are told by the test, which the stronger mechanism releases",
-    "draws_selection": "the draws are told by the selection, which the stronger mechanism releases",
-    "scale_state": "the scales are equal at each pair of runs",
-}
-"""Pairs whose second half breaks the letter of Lemma 1 only: the kernel's theorem covers it, so it passes."""
-
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_the_kernel_accepts(path: Path, update_golden: bool, exhaustive: bool) -> None:
@@ -71,10 +64,7 @@ def test_each_rule_tells_two_neighbours_apart(name: str) -> None:
     assert isinstance(decide(spec_of(RULES / f"{name}_ok.dp"), witness), Accepted)
     broken = spec_of(RULES / f"{name}_bad.dp")
     answer = decide(broken, witness)
-    if name in PRIVATE:
-        assert isinstance(answer, Accepted)
-    else:
-        assert isinstance(answer, Rejected), name
+    assert isinstance(answer, Rejected), name
 
 
 @pytest.mark.parametrize("name", ["above_threshold", "noisy_max", "rounded_count"])
@@ -127,9 +117,7 @@ BROKEN = sorted(
 
 @pytest.mark.parametrize("path", BROKEN[::9], ids=lambda path: path.stem)
 def test_no_witness_saves_what_is_broken(path: Path) -> None:
-    """The same mechanisms, with witnesses that lie. (Those in `BREAKS_THE_LETTER_ONLY` are private.)"""
-    if path.stem in BREAKS_THE_LETTER_ONLY:
-        return
+    """The same mechanisms, with witnesses that lie."""
     try:
         spec = spec_of(path)
     except SpecError:
@@ -155,18 +143,3 @@ def test_public_functions_are_given_the_same_wherever_they_are_applied(name: str
     answer = decide(spec_of(SOUNDNESS / f"{name}.dp"), Witness())
     assert isinstance(answer, Rejected)
     assert answer.condition == "calls"
-
-
-BREAKS_THE_LETTER_ONLY = {
-    "draws_high",
-    "nested_index",
-    "nested_index2",
-    "s_fields",
-    "s_order",
-    "scale_hidden",
-    "selection_decides_draws",
-    "selection_decides_draws_later",
-    "selection_decides_scale_later",
-    "selection_index_of_draw",
-}
-"""Privacy is not hurt in these, and the kernel's theorem covers them: see docs/kernel.md."""

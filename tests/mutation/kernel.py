@@ -46,7 +46,6 @@ KEPT = ("witness", "verdict", "__init__")
 RULES = Path(__file__).parents[1] / "specs" / "rules"
 LIMIT = 10
 """Seconds of processor time for one mutant; one that takes longer counts as killed (by the time)."""
-PRIVATE = {"draws", "draws_selection", "scale_state"}
 SLOW = 1.5
 """Seconds of processor time, while watched: cases that take longer are used where no other runs a line."""
 
@@ -68,8 +67,7 @@ def cases() -> Iterator[Case]:
     for path in sorted((WITNESSES / "rules").glob("*.json")):
         witness = witness_of("rules", path.stem)
         yield Case(f"{path.stem}_ok", spec_of(RULES / f"{path.stem}_ok.dp"), witness, True)
-        if path.stem not in PRIVATE:
-            yield Case(f"{path.stem}_bad", spec_of(RULES / f"{path.stem}_bad.dp"), witness, False)
+        yield Case(f"{path.stem}_bad", spec_of(RULES / f"{path.stem}_bad.dp"), witness, False)
 
 
 # --- mutants ----------------------------------------------------------------------------------------------

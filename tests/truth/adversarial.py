@@ -48,12 +48,7 @@ QUICK = logic.FEW
 """Less work for each question; what is accepted with less work is accepted with more."""
 CUTS = 60
 """So many lines that the kernel does not accept are taken out of a witness."""
-LETTER_ONLY = {
-    *("draws_high", "nested_index", "nested_index2", "s_fields", "s_order", "scale_hidden"),
-    *("selection_decides_draws", "selection_decides_draws_later", "selection_decides_scale_later"),
-    *("selection_index_of_draw", "draws_bad", "draws_selection_bad", "scale_state_bad"),
-    *("index_of_draw_not_shown", "later_draw_of_two_families"),
-}
+LETTER_ONLY = {"later_draw_of_two_families"}
 """Only the letter of Lemma 1 is broken: they are private, and the theorem of docs/kernel.md covers them."""
 
 
