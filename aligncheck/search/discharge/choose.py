@@ -33,28 +33,14 @@ def choices_for(analysis: Analysis, smt: Smt, decided: Decided, source: Source) 
         return not any(isinstance(outcome, Open) for outcome in decided.all(claims))
 
     given = {number: [term for term, _ in lines] for number, lines in author_lines(analysis).items()}
-    invariants = _inductive(analysis, Houdini(analysis, smt).run(given, enough), decided)
-    invariants = _fewer(analysis, invariants, decided, enough)
+    found = Houdini(analysis, smt).run(given, enough)
+    invariants = _fewer(analysis, found, decided, enough)
     ends = loops_end(analysis, invariants)
     return Choices(
         "acyclic" if decided.holds(in_order(analysis, source)) else "injective",
         tuple(next((n for n, way in enumerate(ways) if decided.holds(way)), len(ways)) for _, ways in ends),
         invariants,
     )
-
-
-def _inductive(analysis: Analysis, invariants: Invariants, decided: Decided) -> Invariants:
-    """Those of the invariants that are shown when all of them are asked for at once, until all that are left
-    are shown.
-    """
-    while True:
-        wanted = list(inductive_by_invariant(analysis, invariants))
-        outcomes = decided.all(obligation for _, _, obligation in wanted)
-        left = {outcome.obligation for outcome in outcomes if isinstance(outcome, Open)}
-        lost = {(number, term) for number, term, obligation in wanted if obligation in left}
-        if not lost:
-            return invariants
-        invariants = {n: tuple(t for t in ts if (n, t) not in lost) for n, ts in invariants.items()}
 
 
 def _fewer(
