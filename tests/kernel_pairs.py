@@ -82,6 +82,12 @@ def _calling(call: str) -> str:
 
 FOLDED = spec("eta ~ Lap(1/eps)", "emit done", align="eta += 1   when eta < 0\n  eta {} 1   when eta >= 0")
 
+LATER = spec(
+    *("for i, y in q:", "  eta[i] ~ Lap(1/eps)", "mu ~ Lap(1/eps)", "best = max(eta[i] for i in q where [])"),
+    "emit done",
+    align="mu += 0*(best' - best)",
+)
+
 PAIRS: tuple[Pair, ...] = (
     Pair(
         "no_whole_number_in_a_range",
@@ -507,5 +513,52 @@ PAIRS: tuple[Pair, ...] = (
         "q <= q' or q' <= q or true",
         "q <= q' or q' <= q",
         ("output",),
+    ),
+    Pair(
+        "a_greatest_of_none",
+        7,
+        spec(
+            "w = argmax(t[i] for i in t where i >= {})",
+            "emit done",
+            more="  t : vector\n",
+            where=" and len(t) == 1",
+        ),
+        "0",
+        "1",
+        ("defined",),
+    ),
+    Pair(
+        "fewer_than_asked_for",
+        7,
+        spec("w = top({}, t[i] for i in t)", "emit done", more="  t : vector\n", where=" and len(t) == 1"),
+        "1",
+        "2",
+        ("defined",),
+    ),
+    Pair(
+        "at_most_less_than_none",
+        7,
+        spec("w = upto({}, t[i] for i in t)", "emit done", more="  t : vector\n", where=" and len(t) == 1"),
+        "1",
+        "0 - 1",
+        ("defined",),
+    ),
+    Pair(
+        "a_later_maximum_of_none",
+        3,
+        LATER.replace("[]", "i >= {}"),
+        "0",
+        "1",
+        ("defined",),
+        Witness((drawn("eta", "alignment_cost == 0"),)),
+    ),
+    Pair(
+        "a_later_set_told_by_noise",
+        3,
+        LATER.replace("[]", "i == 0 or {} >= 1"),
+        "i",
+        "eta[i]",
+        ("acyclic",),
+        Witness((drawn("eta", "alignment_cost == 0"),)),
     ),
 )
