@@ -47,7 +47,7 @@ Confirm: TypeAlias = Callable[[Sequence[Term], bool, str], bool]
 what is decided. Where it does not agree, nothing is decided: so another solver has its say.
 """
 
-AT_ONCE, MODEL = (2, 100_000), 3_000_000
+AT_ONCE, MODEL = (2, 250_000), 3_000_000
 ANEW = ((1, 1_500_000), (3, 3_000_000))
 """How often instances are made of general facts, from terms of the question and of such instances; and how
 much Z3 may do for one question, in its own count (`rlimit`), the same everywhere. First a question is put to
