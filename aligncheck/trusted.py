@@ -33,7 +33,8 @@ TRUSTED: dict[str, str] = {
 RUNNING: dict[str, str] = {
     "aligncheck.compiler.forms": "the form in which a spec runs, which the kernel decides as a spec",
     "aligncheck.compiler.modes": "the modes of running",
-    "aligncheck.compiler.emit": "the form to Python",
+    "aligncheck.compiler.emit": "the form to Python; once a file is checked, `readback` alone",
+    "aligncheck.compiler.readback": "Python to the form",
     "aligncheck.runtime": "what a compiled mechanism calls: exact numbers, samplers, answers, results",
 }
 """The same for running."""
@@ -48,10 +49,10 @@ CHECKED_BY: dict[str, tuple[str, ...]] = {
     "are the kernel": ("aligncheck.kernel",),
     "read specs": tuple(name for name in TRUSTED if name.startswith("aligncheck.language.")),
     "derive the form that runs": ("aligncheck.compiler.forms", "aligncheck.compiler.modes"),
-    "read and compare the file": ("aligncheck.compiler.certificate",),
+    "read the program back": ("aligncheck.compiler.readback",),
+    "read the rest of the file": ("aligncheck.compiler.certificate",),
 }
 RUN_BY: dict[str, tuple[str, ...]] = {
-    "generate the program": ("aligncheck.compiler.emit",),
     "sample": tuple(
         f"aligncheck.runtime.{name}" for name in ("bits", "digits", "exact_noise", "exactly", "noise")
     ),

@@ -57,10 +57,9 @@ def _check(job: tuple[str, Sequence[str]]) -> Checked:
     """In a worker."""
     from aligncheck.compiler.certificate.check import check_file
     from aligncheck.compiler.certificate.solvers import Solver
-    from aligncheck.compiler.emit.python import emit_python
 
     text, solvers = job
-    return check_file(text, [Solver(name) for name in solvers], emit_python)
+    return check_file(text, [Solver(name) for name in solvers])
 
 
 def tell_faults(path: str, checked: Checked | str, *, error: bool = False) -> int:

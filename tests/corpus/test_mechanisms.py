@@ -12,7 +12,6 @@ from compile_all import GOLDENS, HEAD, MECHANISMS, ROW, SPECS, Made, made, verif
 
 from aligncheck.compiler.certificate.check import check_file
 from aligncheck.compiler.certificate.solvers import Solver
-from aligncheck.compiler.emit.python import emit_python
 from aligncheck.compiler.modes import Mode
 from aligncheck.runtime import Mechanism
 
@@ -53,7 +52,7 @@ def test_what_is_compiled_anew_is_accepted(other: str) -> None:
 
 def accepted(compiled: Made) -> None:
     """By the kernel; the second solver has a test of its own."""
-    checked = check_file(compiled.text, [Solver.Z3], emit_python)
+    checked = check_file(compiled.text, [Solver.Z3])
     assert checked.faults == ()
     assert checked.mode is compiled.mode
     assert str(Path.home()) not in compiled.text

@@ -13,7 +13,6 @@ from compile_all import GOLDENS, MECHANISMS, NotCompiledError, compiled
 
 from aligncheck.compiler.certificate.check import check_file
 from aligncheck.compiler.certificate.solvers import Solver
-from aligncheck.compiler.emit.python import emit_python
 from aligncheck.compiler.modes import Mode
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +22,7 @@ SPECS = [*sorted((ROOT / "specs").glob("*.dp")), *sorted((ROOT / "tests" / "spec
 def decided_by_both(text: str) -> None:
     """Every decision of the kernel about the module, by each of the solvers."""
     pytest.importorskip("cvc5")
-    found = check_file(text, [Solver.Z3, Solver.CVC5], emit_python)
+    found = check_file(text, [Solver.Z3, Solver.CVC5])
     assert found.disagreement == ()
     assert found.faults == ()
     assert found.accepted is not None

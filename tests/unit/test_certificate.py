@@ -31,7 +31,6 @@ from aligncheck.compiler.certificate.text import (
     spec_title,
 )
 from aligncheck.compiler.certificate.whole import File
-from aligncheck.compiler.emit.python import emit_python
 from aligncheck.compiler.modes import Mode
 from aligncheck.kernel.decide import decide
 from aligncheck.kernel.verdict import Accepted, Rejected
@@ -52,7 +51,7 @@ def generated(name: str, mode: Mode = Mode.FLOAT) -> str:
 
 
 def checked(text: str, solvers: list[Solver] = Z3) -> Checked:
-    return check_file(text, solvers, emit_python)
+    return check_file(text, solvers)
 
 
 def parts_named(text: str) -> list[str]:

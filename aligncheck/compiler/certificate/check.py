@@ -1,14 +1,14 @@
 """Checks a generated file: nothing in it is believed.
 
 Its specs are parsed, the form that runs is derived from them, the kernel decides whether the witness shows
-that form to be private, and the program is compared with it.
+that form to be private, and the program is read back and must be that form.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from aligncheck import __version__
@@ -23,23 +23,18 @@ from aligncheck.compiler.certificate.text import (
     Section,
     detached,
     digest,
-    first_difference,
     spec_named,
 )
 from aligncheck.compiler.certificate.whole import File, read_again
 from aligncheck.compiler.forms import Form, NoFormError, form_of
 from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.readback import ReadError, program_runs
 from aligncheck.kernel.decide import decide
 from aligncheck.kernel.verdict import Accepted, Rejected
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.diagnostics import SpecError
-from aligncheck.language.syntax.contract import contract_of, with_contract
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.search.witness.text import WitnessError, read
-from aligncheck.verdict import NAMES, Verified
-
-Emit = Callable[[Verified, Mode], str]
-"""The code of a verified mechanism for a mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +63,11 @@ class Checked:
     disagreement: tuple[Reply, ...] = ()
 
 
-def check_file(text: str, solvers: Sequence[Solver], emit: Emit) -> Checked:
+def check_file(text: str, solvers: Sequence[Solver]) -> Checked:
     """Checks the text of a generated file. Raises SolverMissingError, never anything about the file."""
     start = time.perf_counter()
     made = ""
-    checking = _Checking(tuple(solvers), emit)
+    checking = _Checking(tuple(solvers))
     try:
         parts = detached(text)
         made = parts.sections[0].text.partition(",")[0] if parts.sections else ""
@@ -104,9 +99,8 @@ class _HopelessError(Exception):
 class _Checking:
     """One check, part by part."""
 
-    def __init__(self, solvers: tuple[Solver, ...], emit: Emit) -> None:
+    def __init__(self, solvers: tuple[Solver, ...]) -> None:
         self.solvers = solvers
-        self.emit = emit
         self.faults: list[Fault] = []
         self.result = Checked(None, None, None, None, 0)
 
@@ -118,7 +112,7 @@ class _Checking:
         accepted = self._decide(form, _witness(last))
         self.result = replace(self.result, accepted=accepted)
         if accepted is not None:
-            self.faults += program_faults(parts.code, spec, mode, accepted, self.emit)
+            self.faults += program_faults(parts.code, spec, form.mechanism, mode)
         if not self.faults and not parts.intact:
             self.faults.append(Fault("digest", None, "the digest is not that of the file"))
 
@@ -201,28 +195,13 @@ def _why(form: Form, rejected: Rejected, undecided: Reply | None) -> str:
 # --- the program ------------------------------------------------------------------------------------------
 
 
-def program_faults(
-    code: str, spec: Mechanism, mode: Mode, accepted: Accepted, emit: Emit
-) -> tuple[Fault, ...]:
-    """Where the program is not the one of the form that was accepted: it is what this version generates. Only
-    its text is looked at.
-    """
-    wanted = emit(Verified(_believed(spec), Witness(), accepted), mode).split("\n")
-    found = code.split("\n")
-    place = first_difference(found, wanted)
-    if place is None:
-        return ()
-    what = f"`{wanted[place]}`" if place < len(wanted) else "nothing more"
-    return (Fault("code", place + 1, f"not what is generated from the spec: {_cut(what)}"),)
-
-
-def _believed(mechanism: Mechanism) -> Mechanism:
-    """The mechanism with callees that count as verified, as the kernel has accepted them."""
-    for use in mechanism.uses:
-        contract = contract_of(use)
-        proved = replace(contract, mechanism=_believed(contract.mechanism), verdict=NAMES[Verified])
-        mechanism = with_contract(mechanism, use.name, proved)
-    return mechanism
+def program_faults(code: str, spec: Mechanism, form: Mechanism, mode: Mode) -> tuple[Fault, ...]:
+    """Where the program, read back, is not the form of the spec that was accepted (see `readback`)."""
+    try:
+        program_runs(code, spec, form, mode)
+    except ReadError as error:
+        return (Fault("code", error.line, _cut(str(error))),)
+    return ()
 
 
 def _cut(text: str) -> str:

@@ -13,15 +13,16 @@ from typing import Protocol
 from aligncheck.compiler.readback.expressions import Expressions, Released, is_total, names_of_length
 from aligncheck.compiler.readback.kinds import Given, Kind
 from aligncheck.compiler.readback.patterns import ReadError, keywords, match, refuse, text
-from aligncheck.language.families import Family
+from aligncheck.language.families import Family, Slope
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr
 from aligncheck.language.syntax.walk import names_in
 
-_FAMILIES = {family.row.sampler: family for family in Family}
-_FAMILIES["geometric_of_rate"] = _FAMILIES["geometric"]
-_PLURALS = {f"{name}s": name for name in _FAMILIES} | {"geometrics_of_rate": "geometric_of_rate"}
+_RATES = {f"{f.row.sampler}_of_rate": f for f in Family if f.row.slope is Slope.CHANCE}
+_FAMILIES = {family.row.sampler: family for family in Family} | _RATES
+_PLURALS = {f"{name}s": name for name in _FAMILIES} | {n.replace("_of_", "s_of_"): n for n in _RATES}
+
 STEP = "the step of the lattice"
 """The parameter that the lattice's step is made of, in the tree of a mechanism that computes on one."""
 
@@ -199,7 +200,7 @@ class Statements:
         if len(args) != len(family.arguments):
             raise ReadError(at.start, f"`noise.{method}` has {len(family.arguments)} arguments")
         given = tuple(map(self.scope.read, args))
-        if method == "geometric_of_rate":
+        if method in _RATES:
             power = nodes.Call("exp", (nodes.Unary("-", given[0], span=at),), span=at)
             given = (nodes.Binary("-", nodes.Number(Fraction(1)), power, span=at),)
         if not family.discrete and not self.noisy:
