@@ -1,7 +1,7 @@
 """Z3 and cvc5 give every question of the kernel the same answer.
 
-The questions are those about the compiled mechanisms in `mechanisms/`. With `--exhaustive` every spec that is
-verified is compiled in each mode, and all of those are asked, too.
+The questions are those about two of the compiled mechanisms in `mechanisms/`. With `--exhaustive` every spec
+that is verified is compiled in each mode, and all of those are asked, too.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from compile_all import GOLDENS, MECHANISMS, NotCompiledError, compiled
+from compile_all import MECHANISMS, NotCompiledError, compiled
 
 from aligncheck.compiler.certificate.check import check_file
 from aligncheck.compiler.certificate.solvers import Solver
@@ -29,7 +29,7 @@ def decided_by_both(text: str) -> None:
     assert len(found.accepted.decisions) > 5
 
 
-@pytest.mark.parametrize("name", GOLDENS)
+@pytest.mark.parametrize("name", ["adaptive_svt", "exponential_mechanism"])
 def test_two_solvers_agree_on_the_compiled_mechanisms(name: str) -> None:
     decided_by_both((MECHANISMS / f"{name}.py").read_text("utf-8"))
 
