@@ -153,7 +153,11 @@ SABOTEURS: dict[str, dict[str, Callable[[Patch], None]]] = {
         "chooses what is false": _chosen("acyclic"),
         "chooses the other route": _chosen("injective"),
     },
-    "search.obligations": {"asks nothing": _gives([], "aligncheck.search.attempt.established")},
+    "search.obligations": {
+        "asks nothing": _gives(
+            [], *(f"aligncheck.search.discharge.whole.{f}" for f in ("obligations_of", "inductive"))
+        )
+    },
     "search.relational": {
         "candidates contradict": candidates_are_false,
         "no candidates": candidates_are_none,
