@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from aligncheck.language.adjacencies import Way as Way
 from aligncheck.language.families import Family
 from aligncheck.search.relational.interned import Interned
-
-if TYPE_CHECKING:
-    from aligncheck.search.relational.terms import Term
 
 # --- what the environment keeps besides variables of the program --------------------------------------------
 
@@ -43,10 +40,10 @@ class Counted(metaclass=Interned):
 
 @dataclass(frozen=True, eq=False)
 class Cell(metaclass=Interned):
-    """A draw, by its index on D, or by its index on D' (`primed`)."""
+    """A draw, by the text of its index (`order_key`) on D, or of that on D' (`primed`)."""
 
     name: str
-    index: Term
+    index: str
     primed: bool
 
 
@@ -460,9 +457,7 @@ def _text_of_key(key: Key) -> str:
         case Counted(tag):
             return f"#out:count:{tag}"
         case Cell(name, index, primed):
-            from aligncheck.search.relational.terms import order_key
-
-            return f"{name}[{order_key(index)}]" + ("'" if primed else "")
+            return f"{name}[{index}]" + ("'" if primed else "")
         case Last(name):
             return f"#last:{name}"
         case Latest(name):

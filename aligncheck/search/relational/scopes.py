@@ -60,6 +60,7 @@ from aligncheck.search.relational.terms import (
     le,
     lt,
     or_,
+    order_key,
     same,
     substitute,
 )
@@ -90,7 +91,7 @@ class ProgramScope:
         if base in self.theory.gathers:
             return pick(base, index), and_((le(ZERO, index), lt(index, self.length(base))))
         if base not in self.theory.inputs:
-            cell = self.env.get(Cell(base, index, self.side))
+            cell = self.env.get(Cell(base, order_key(index), self.side))
             if cell is None:
                 several = self._drawn(base, index, right) or self._among(base, index, right)
                 if several is not None:
@@ -132,7 +133,7 @@ class ProgramScope:
         there: list[Term] = []
         for name, cell in self.env.items():
             if isinstance(name, Cell) and name.name == base and not name.primed:
-                here = eq(index, name.index)
+                here = eq(index, const(int(name.index)))
                 found = ite(here, cell.right if right else cell.left, found)
                 there.append(here)
         return found, or_(there)
@@ -238,7 +239,7 @@ class DrawScope(ProgramScope):
         value: Term,
     ) -> DrawScope:
         """The scope at the draw `drawn[index]`, whose value on D is `value`."""
-        key: Key = drawn if index is None else Cell(drawn, index, False)
+        key: Key = drawn if index is None else Cell(drawn, order_key(index), False)
         return cls(theory, {**env, key: Pair(value, add(value, _unsettled(drawn, index)))}, False)
 
     def name(self, ident: str, primed: bool, span: Span) -> Term:
@@ -251,7 +252,7 @@ class DrawScope(ProgramScope):
     def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
         if base in self.theory.gathers:
             return super().entry(base, index, primed, span)
-        if base not in self.theory.inputs and Cell(base, index, False) not in self.env:
+        if base not in self.theory.inputs and Cell(base, order_key(index), False) not in self.env:
             drawn = self._drawn(base, index, primed)
             return drawn if drawn is not None else (self._later(base, index, primed, span), TRUE)
         return super().entry(base, index, primed, span)

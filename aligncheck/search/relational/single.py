@@ -66,6 +66,7 @@ from aligncheck.search.relational.terms import (
     lt,
     mul,
     not_,
+    order_key,
     same,
     sort_of,
     substitute,
@@ -140,8 +141,8 @@ class Single:
         if index is None:
             state.env[stmt.name] = drawn
         else:
-            state.env[Cell(stmt.name, index.left, False)] = drawn
-            state.env[Cell(stmt.name, index.right, True)] = drawn
+            state.env[Cell(stmt.name, order_key(index.left), False)] = drawn
+            state.env[Cell(stmt.name, order_key(index.right), True)] = drawn
         state.env[Latest(stmt.name)] = same(position)
         if stmt.name in self.remembered:
             state.env[Last(stmt.name)] = drawn

@@ -188,7 +188,7 @@ def _kept(key: Key, side: Side) -> str:
     """What the environment keeps, at a loop head."""
     match key:
         case str() | Cell():
-            name = key if isinstance(key, str) else f"{key.name}[{spell(key.index)}]"
+            name = key if isinstance(key, str) else f"{key.name}[{key.index}]"
             return (
                 f"({name}' - {name})"
                 if side is Side.APART
