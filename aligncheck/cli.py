@@ -365,8 +365,8 @@ exit status:
 _CHECK_ABOUT = """\
 Checks a module that `aligncheck compile` wrote, and believes nothing in it: the
 form that runs is derived from the spec in its certificate, the kernel decides
-afresh whether the witness there shows it to be private, and the code is
-generated again and compared. What was edited is named, and what is proved is
+afresh whether the witness there shows it to be private, and the code is read
+back and must be that form. What was edited is named, and what is proved is
 printed in full, with what it rests on. The digest at the end of a module finds
 accidents only; this finds intent."""
 
