@@ -1,8 +1,8 @@
 """What the search and the kernel take for each spec.
 
-`python tests/bench/kernel.py [specs...]` prints a table in Markdown: processor seconds of the search and of
-the kernel's decision, the slowest single question, Z3's steps, how many witnesses were tried, and the size
-of the last one.
+`python tests/bench/kernel_times.py [specs...]` prints a table in Markdown: processor seconds of the search
+and of the kernel's decision, the slowest single question, Z3's steps, how many witnesses were tried, and the
+size of the last one.
 """
 
 from __future__ import annotations
