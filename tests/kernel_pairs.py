@@ -561,4 +561,32 @@ PAIRS: tuple[Pair, ...] = (
         ("acyclic",),
         Witness((drawn("eta", "alignment_cost == 0"),)),
     ),
+    Pair(
+        "a_set_for_an_arbitrary_index",
+        3,
+        spec(
+            *("eta[0] ~ Lap(1/eps)", "eta[1] ~ Lap(1/eps)", "emit done(v = {})"),
+            align="eta[i] += max(i for j in range(1))",
+        ),
+        "eps",
+        "x + eta[1]",
+        ("output",),
+    ),
+    Pair(
+        "a_twin_of_what_is_not_drawn",
+        10,
+        spec(
+            *("for i in range(0, 0):", "  xi[i] ~ Lap(1)", "eta[0] ~ Lap(1/eps)"),
+            *("if eta[0] >= 0 and eta[0] < 2 - {}*z:", "  emit b", "else:", "  emit c"),
+            more="  z : int query, sensitivity 1, range [0, 1]\n",
+            align="xi[i] += (5 if eta[0] >= 1 and eta[0] < 2 else 0) - floor(xi[i])\n"
+            "  eta[0] -= {}   when z < z' and out is b and eta[0] >= 1 and (xi[0] > 0 or xi[0] <= 1)\n"
+            "  eta[0] += {}   when z > z' and out is c and eta[0] >= 1 and eta[0] < 2"
+            " and (xi[0] > 0 or xi[0] <= 1)",
+        ),
+        "0",
+        "1",
+        ("injective",),
+        Witness((loop("alignment_cost == 0", early="$drawn_xi == 0;$records == 0"),), route="injective"),
+    ),
 )

@@ -43,7 +43,7 @@ class Aligner(Sets):
             goal = implies(scope.guard, drawn)
             self.prove(path, "defined", e.span, f"{x} is read after it was drawn", goal, (Kind.RUN,))
         elif scope.mode is Mode.ALIGN and not looks and not z3.is_true(drawn):
-            goal = implies(scope.guard, either(drawn, self.first_level(x, at, path)))
+            goal = implies(scope.guard, either(drawn, self.first_level(x, at, path, scope)))
             path.oblige("acyclic", e.span, f"{x} is drawn before, or moved by no noise", goal)
         return self.noise[x].symbols[run](at)
 
@@ -55,9 +55,11 @@ class Aligner(Sets):
         upto, dense = path.ghosts[f"$drawn_{x}"], path.ghosts[f"$dense_{x}"]
         return either(both(dense, at >= 0, at < upto), *(at == index for index in made))
 
-    def first_level(self, x: str, at: Term, path: Path) -> Term:
-        """That the shift of a draw, whenever it is drawn, is made of inputs and of what is released."""
-        scope = Scope(Mode.LEVEL, self.symbols.true, self.spec.span)
+    def first_level(self, x: str, at: Term, path: Path, around: Scope) -> Term:
+        """That the shift of a draw, whenever it is drawn, is made of inputs and of what is released. Its
+        index may contain the arbitrary ones around the place that reads it.
+        """
+        scope = Scope(Mode.LEVEL, self.symbols.true, self.spec.span, (), around.generic)
         off = [self.symbols.true]
         try:
             moves = self.moves(x, at, path, scope)
@@ -219,7 +221,7 @@ class Aligner(Sets):
         """
         at, late = self.index("at"), {t.decl().get_id() for each in self.late.values() for t in each}
         for x in self.noise:
-            for run, mode, kind in ((0, Mode.ALIGN, Kind.WHOLE), (2, Mode.TWIN, Kind.TWIN)):
+            for run, mode in ((0, Mode.ALIGN), (2, Mode.TWIN)):
                 scope = Scope(mode, self.symbols.true, self.spec.span, (), (at,), True)
                 if self.indexed(x):
                     shift = self.total(self.moves(x, at, path, scope, run))
@@ -229,10 +231,16 @@ class Aligner(Sets):
                         continue
                     if any(isinstance(r, Drawn) and r.run == 1 for _, r in leaves):
                         continue  # it would define aligned draws by aligned draws
-                    path.fact(kind, drawn[1](at) == drawn[run](at) + shift, (at,))
+                    moved = drawn[1](at) == drawn[run](at) + shift
+                    if run == 0:  # also where nothing is drawn, and nothing is read
+                        path.fact(Kind.WHOLE, moved, (at,))
+                    else:  # what is not drawn has no image that two runs share
+                        path.twins.append((x, at, moved))
 
     def one_to_one(self, path: Path) -> None:
         """Two runs on D with one image and one output have the same draws."""
+        for x, at, moved in path.twins:
+            path.fact(Kind.TWIN, implies(self.is_drawn(path, x, at), moved), (at,))
         for x, noise in self.noise.items():
             j = self.index("j")
             drawn = both(j >= 0, j < path.ghosts[f"$drawn_{x}"])
@@ -251,7 +259,7 @@ class Aligner(Sets):
         equation that defines the aligned draw, also of draws that are made later.
         """
         at = self.index("at")
-        scope = Scope(Mode.LEVEL, self.symbols.true, self.spec.span)
+        scope = Scope(Mode.LEVEL, self.symbols.true, self.spec.span, (), (at,))
         fixed = {t.decl().get_id() for pair in self.late.values() for t in pair}
         for call, made in path.calls.items():
             if self.once(call):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import z3
@@ -46,6 +47,11 @@ class Sets(Evaluator):
         while len(self.pool) <= depth:
             self.pool.append(self.index("j"))
         return self.pool[depth]
+
+    def another(self, scope: Scope) -> Term:
+        """An arbitrary whole number that is none of those around a place."""
+        taken = {g.get_id() for g in scope.generic}
+        return next(g for g in map(self.generic, count()) if g.get_id() not in taken)
 
     def ends(self, over: n.Indices | n.OverRange, path: Path, run: int, scope: Scope) -> tuple[Term, Term]:
         """The first index of a range, and the one after the last."""
@@ -103,7 +109,7 @@ class Sets(Evaluator):
     def gathered(self, g: n.Gather, path: Path, run: int, scope: Scope) -> Term:
         """The value of a set expression."""
         if scope.mode is Mode.LEVEL:
-            j = self.generic(len(scope.bound))
+            j = self.another(scope)
             within, body, _, _ = self.opened(g, j, path, run, scope)
             if g.function in EXTREMA:  # its terms tell what it depends on
                 value, place = self._extremum_symbols(g.function, within, body, j, scope)
@@ -116,7 +122,7 @@ class Sets(Evaluator):
             raise Reject(
                 "language", g.span, f"`{g.function}` stands alone on the right of `=`, at the top level"
             )
-        j = self.generic(len(scope.bound))
+        j = self.another(scope)
         places = replace(scope, testing=scope.testing or g.function in PLACES)
         within, body, low, high = self.opened(g, j, path, run, places)
         if g.function == "sum":

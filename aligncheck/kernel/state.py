@@ -80,7 +80,8 @@ class Called:
 class Path:
     """One way through both runs since the start. `values` are a variable's values on D and on D' (and in the
     twin run); `made` are the draws since the last loop head (name, index, scale, step); the ghosts
-    `$drawn_X` and `$dense_X` sum up all draws.
+    `$drawn_X` and `$dense_X` sum up all draws. `twins` says of noise variables where the twin run's draw is
+    taken to, for all indices in the place of one.
     """
 
     values: dict[str, tuple[Term, ...]] = field(default_factory=dict)
@@ -92,6 +93,7 @@ class Path:
     calls: dict[str, Called] = field(default_factory=dict)
     known: set[tuple[Kind, int]] = field(default_factory=set)
     looked_ahead: bool = False
+    twins: list[tuple[str, Term, Term]] = field(default_factory=list)
 
     def copy(self) -> Path:
         """The same place, to go on in another way."""
@@ -105,6 +107,7 @@ class Path:
             dict(self.calls),
             set(self.known),
             self.looked_ahead,
+            list(self.twins),
         )
 
     def fact(self, kind: Kind, formula: Term, variables: tuple[Term, ...] = ()) -> None:
