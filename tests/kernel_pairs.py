@@ -26,6 +26,15 @@ align
   eta += y - y'
 """
 
+COUNTED = """mechanism c
+input
+  b : vector where len(b) >= 1
+privacy 0
+program
+  for i in range(0, argmax(b[j] for j in b)):
+    emit w
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -40,11 +49,12 @@ class Pair:
     wrong: str
     conditions: tuple[str, ...]
     witness: Witness = field(default_factory=Witness)
+    callee: str = CALLEE
 
     def spec(self, part: str) -> n.Mechanism:
         source = Source(self.name, self.text.replace("{}", part))
         tree = parse(source)
-        return check(source, tree, lambda path: Source(path, CALLEE)) if tree.uses else tree
+        return check(source, tree, lambda path: Source(path, self.callee)) if tree.uses else tree
 
 
 def loop(
@@ -128,6 +138,40 @@ PAIRS: tuple[Pair, ...] = (
         "",
         "x + ",
         ("output",),
+    ),
+    Pair(
+        "set_of_any_index",
+        7,
+        spec(
+            "eta[0] ~ Lap(1/eps)",
+            "eta[1] ~ Lap(1/eps)",
+            "emit done(v = {}t[0])",
+            more="  t : vector\n  u : vector where len(u) == 1 and u[0] == 0\n",
+            where=" and len(t) == 2 and t[0] == 0 and t[1] == 1",
+            align="eta[i] += max(t[i] + u[j] for j in u)",
+        ),
+        "",
+        "x + ",
+        ("output",),
+    ),
+    Pair(
+        "number_of_records_by_a_set",
+        8,
+        spec(
+            "u = c(b = list(j for j in range(0, 2)))",
+            "w = c(b = list(0 - j for j in range(0, 2)))",
+            "if len(u) != len(w):",
+            "  emit done(v = {}0)",
+        ).replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n'),
+        "",
+        "x + ",
+        ("output",),
+        Witness(
+            callees={
+                "c": Witness((loop(early="$records == i"),), length=expression("argmax(b[j] for j in b)"))
+            }
+        ),
+        COUNTED,
     ),
     Pair(
         "count_of_another_time",

@@ -15,6 +15,7 @@ from aligncheck.kernel.logic import Confirm, Decider, Fact, Kind
 from aligncheck.kernel.run import Exits
 from aligncheck.kernel.sorts import Sorting
 from aligncheck.kernel.state import Mode, Path, Scope
+from aligncheck.kernel.symbols import Defined
 from aligncheck.kernel.terms import Term, real
 from aligncheck.kernel.verdict import Accepted, Decision, Reject, Rejected
 from aligncheck.kernel.witness import Witness
@@ -50,10 +51,15 @@ class Kernel(Inputs):
         inner.prepare_inputs(path)
 
         def end(e: n.Expr | None) -> Term | None:
+            """A term for all arguments: the symbol of a set in it would be one for the sets of all calls."""
             scope = Scope(Mode.CLAUSE, self.symbols.true, spec.span)
-            return None if e is None else inner.number(e, Path(facts=list(path.facts)), 0, scope)
+            term = None if e is None else inner.number(e, Path(facts=list(path.facts)), 0, scope)
+            sets = [] if term is None else [r for _, r in self.symbols.leaves(term) if isinstance(r, Defined)]
+            return None if sets else term
 
         claim = end(spec.most if spec.most is not None else spec.privacy)
+        if claim is None:
+            raise Reject("language", spec.privacy.span, "a set in the claim of what is called")
         within = tuple((f, end(low), end(high)) for f, low, high in witness.within)
         return Callee(spec, inner, tuple(path.facts), real(claim), end(witness.length), within)
 

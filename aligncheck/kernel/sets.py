@@ -112,7 +112,7 @@ class Sets(Evaluator):
             j = self.another(scope)
             within, body, _, _ = self.opened(g, j, path, run, scope)
             if g.function in EXTREMA:  # its terms tell what it depends on
-                value, place = self._extremum_symbols(g.function, within, body, j, scope)
+                value, place = self._extremum_symbols(g.function, within, body, j)
                 return place if g.function in PLACES else value
             sort = self.symbols.INT if g.function in PLACES else self.symbols.REAL
             return self.held(g.function, sort)
@@ -128,7 +128,7 @@ class Sets(Evaluator):
         if g.function == "sum":
             return self._total(within, body, low, high, j, path, scope)
         self._exists(g, within, low, high, j, path, run, scope)
-        value, place = self._extremum_symbols(g.function, within, body, j, scope)
+        value, place = self._extremum_symbols(g.function, within, body, j)
         self.define_extremum(g.function, within, body, value, place, j, path, self.kind(scope, run), scope)
         return place if g.function in PLACES else value
 
@@ -162,18 +162,17 @@ class Sets(Evaluator):
         candidates += [self.whole_number(e, path, 0, scope) for e in self.witness.indices]
         return either(self.symbols.false, *(z3.substitute(within, (j, c)) for c in candidates))
 
-    def around(self, scope: Scope, *terms: Term) -> tuple[Term, ...]:
-        """The arbitrary indices around a set that its terms contain: its symbol is a function of these. All
-        else in the terms is fixed on a path, and has another symbol where it may be another thing.
+    def around(self, j: Term, *terms: Term) -> tuple[Term, ...]:
+        """The arbitrary indices that the terms of a set contain besides its own, whether its scope knows them
+        to be arbitrary or whoever asks makes them so: its symbol is a function of these. All else in the
+        terms is fixed on a path, and has another symbol where it may be another thing.
         """
-        inside = {t.get_id() for term in terms for t in subterms(term)}
-        return tuple(g for g in scope.generic if g.get_id() in inside)
+        inside = {t.get_id() for term in terms for t in subterms(term)} - {j.get_id()}
+        return tuple(g for at, g in self.indices.items() if at in inside)
 
-    def _extremum_symbols(
-        self, function: str, within: Term, body: Term, j: Term, scope: Scope
-    ) -> tuple[Term, Term]:
+    def _extremum_symbols(self, function: str, within: Term, body: Term, j: Term) -> tuple[Term, Term]:
         """The symbols of one set: the same for the same set, since its terms say all about it."""
-        s, around = self.symbols, self.around(scope, within, body)
+        s, around = self.symbols, self.around(j, within, body)
         family = "greatest" if function in GREATEST else "least"
         # The index of the set, under one name wherever the set stands; none of the indices around it has it.
         taken = {a.get_id() for a in around}
@@ -217,7 +216,7 @@ class Sets(Evaluator):
         somewhere.
         """
         s, term = self.symbols, z3.If(within, body, self.symbols.none)
-        around = self.around(scope, term, low, high)
+        around = self.around(j, term, low, high)
         ids = (low.get_id(), high.get_id(), *(a.get_id() for a in around))
         key = ("sum", term.get_id(), *ids)
         if key not in self.made_sets:
@@ -243,7 +242,7 @@ class Sets(Evaluator):
         path: Path,
         scope: Scope,
     ) -> None:
-        around = self.around(scope, term, low, high)
+        around = self.around(j, term, low, high)
         for other_ids, _, other, term_at in self.totals:
             if other_ids == ids and not z3.eq(other, value):
                 role = Defined((term, term_at(j)))

@@ -96,6 +96,7 @@ class World:
     sorts: dict[str, n.Sort] = field(default_factory=dict)
     settled: frozenset[str] = frozenset()
     rules: dict[str, Any] = field(default_factory=dict)
+    indices: dict[int, Term] = field(default_factory=dict)
     runs: tuple[int, ...] = (0, 1)
 
     # --- decisions ----------------------------------------------------------------------------------------
@@ -159,7 +160,9 @@ class World:
 
     def index(self, name: str) -> Term:
         """An arbitrary whole number."""
-        return self.symbols.constant(name, self.symbols.INT, Given())
+        index = self.symbols.constant(name, self.symbols.INT, Given())
+        self.indices[index.get_id()] = index
+        return index
 
     def held(self, name: str, sort: Any) -> Term:
         """A value of which nothing is known; it may depend on every draw so far."""
