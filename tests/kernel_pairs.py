@@ -633,4 +633,34 @@ PAIRS: tuple[Pair, ...] = (
         ("injective",),
         Witness((loop("alignment_cost == 0", early="$drawn_xi == 0;$records == 0"),), route="injective"),
     ),
+    Pair(
+        "an_image_of_what_is_not_drawn",
+        10,
+        spec(
+            *("for i in range(0, 0):", "  xi[i] ~ Lap(1)", "eta[0] ~ Lap(1/eps)"),
+            *("if eta[0] >= 0 and eta[0] < 2 - z:", "  emit b", "else:", "  emit c"),
+            claim="2*eps",
+            more="  z : int query, sensitivity {}, range [0, 1]\n",
+            align="xi[i] += 1   when (floor(xi[i]) - 2*floor(xi[i]/2) == 0) != (eta[0] >= 1 and eta[0] < 2)\n"
+            "  eta[0] -= 1   when z < z' and out is b and floor(xi'[0]) - 2*floor(xi'[0]/2) == 0\n"
+            "  eta[0] += 1   when z > z' and out is c and floor(xi'[0]) - 2*floor(xi'[0]/2) == 0",
+        ),
+        "0",
+        "1",
+        ("acyclic",),
+        Witness((loop("alignment_cost == 0", early="$drawn_xi == 0;$records == 0"),), route="injective"),
+    ),
+    Pair(
+        "a_length_before_its_time",
+        4,
+        spec(
+            "w = top({}, t[i] for i in t)",
+            "emit done(v = len(w))",
+            more="  t : vector\n",
+            where=" and len(t) >= 1",
+        ),
+        "1",
+        "1 if len(w) == 0 else 0",
+        ("defined",),
+    ),
 )

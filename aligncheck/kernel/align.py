@@ -43,7 +43,10 @@ class Aligner(Sets):
             goal = implies(scope.guard, drawn)
             self.prove(path, "defined", e.span, f"{x} is read after it was drawn", goal, (Kind.RUN,))
         elif scope.mode is Mode.ALIGN and not looks and not z3.is_true(drawn):
-            goal = implies(scope.guard, either(drawn, self.first_level(x, at, path, scope)))
+            # In the general route what is read of the image must be drawn: it is the twin's image, too.
+            shared = run == 0 or scope.computed or not self.general
+            early = self.first_level(x, at, path, scope) if shared else self.symbols.false
+            goal = implies(scope.guard, either(drawn, early))
             path.oblige("acyclic", e.span, f"{x} is drawn before, or moved by no noise", goal)
         return self.noise[x].symbols[run](at)
 

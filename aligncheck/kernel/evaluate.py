@@ -114,7 +114,7 @@ class Evaluator(World):
                 at = self.whole_number(i, path, run, scope)
                 return self._index(e, x, at, primed, path, run, scope)
             case n.Call(function="len", args=args):
-                return self._length(e, args, path)
+                return self._length(e, args, path, scope)
             case n.Call(function=f, args=args):
                 scope = replace(scope, testing=scope.testing or f == "floor")
                 return self._call(e, f, [self.value(a, path, run, scope) for a in args], path, scope, run)
@@ -248,10 +248,10 @@ class Evaluator(World):
             return self.selections[x]
         raise Reject("defined", e.span, f"`{x}` is no selection that was made before")
 
-    def _length(self, e: n.Expr, args: tuple[n.Expr, ...], path: Path) -> Term:
+    def _length(self, e: n.Expr, args: tuple[n.Expr, ...], path: Path, scope: Scope) -> Term:
         match args:
             case (n.Name(ident=x, primed=False),) if x in self.selections:
-                return self.selections[x].count
+                return self.selection(e, x, path, scope).count
             case (n.Name(ident=x, primed=False),) if x in path.calls:
                 return path.calls[x].length
             case (n.Name(ident=x),) if x in self.lengths and x not in self.single:

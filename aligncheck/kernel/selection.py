@@ -101,7 +101,8 @@ class Selecting(Aligner):
         for x, g in self.looked_ahead.items():
             for run, kind in zip(self.runs, (Kind.WHOLE, Kind.PRIME, Kind.TWIN), strict=False):
                 mode = Mode.TWIN if run == 2 else Mode.ALIGN
-                self._late_extremum(x, g, path, run, kind, Scope(mode, self.symbols.true, g.span))
+                scope = Scope(mode, self.symbols.true, g.span, computed=True)
+                self._late_extremum(x, g, path, run, kind, scope)
         if self.general:
             self.everywhere_in_general(path)
         path.values = kept

@@ -33,7 +33,8 @@ class Scope:
     """`bound` are the indices around an expression, in order: every symbol that is introduced below is a
     function of all of them. `generic` are those of which nothing but `guard` is known, so that facts hold
     for all of them. `guard` is what holds wherever the expression is evaluated.
-    `testing`: only a truth value or a whole number is made of it.
+    `testing`: only a truth value or a whole number is made of it. `computed`: the program itself computes it,
+    in every complete run.
     """
 
     mode: Mode
@@ -42,6 +43,7 @@ class Scope:
     bound: tuple[tuple[str, Term], ...] = ()
     generic: tuple[Term, ...] = ()
     testing: bool = False
+    computed: bool = False
 
     def under(self, condition: Term) -> Scope:
         """The scope where a condition holds as well."""
