@@ -20,6 +20,7 @@ from aligncheck.compiler.forms import NoFormError, form_of
 from aligncheck.compiler.modes import Mode
 from aligncheck.compiler.readback import ReadError, program_runs
 from aligncheck.language.check import check
+from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
@@ -161,6 +162,32 @@ def test_what_is_no_part_of_the_form_is_refused(name: str) -> None:
     old, new = ATTACKS[name]
     assert made[0].count(old) >= 1, "the attack finds its place"
     assert not is_read(made[0].replace(old, new, 1), "adaptive_svt", Mode.LATTICE)
+
+
+TOP = """mechanism best
+input
+  q : queries, sensitivity 1
+  eps : real where eps > 0 and len(q) >= 1
+privacy eps
+program
+  for i in range(len(q)):
+    eta[i] ~ Lap(2/eps)
+  w = top(1, q[i] + eta[i] for i in q)
+  emit chosen(index = w[0])
+align
+  eta[i] += q[i] - q'[i] + 1   when i in w
+"""
+
+
+def test_a_selection_that_a_record_reads_by_its_places_is_compared() -> None:
+    source = Source("best.dp", TOP)
+    spec = check(source, parse(source))
+    form = form_of(spec, source, Mode.LATTICE).mechanism
+    code = emit_python(as_if_verified(spec), Mode.LATTICE)
+    program_runs(code, spec, form, Mode.LATTICE)
+    changed = code.replace("vector(q) + vector(eta)", "vector(q) + 0 * vector(eta)")
+    with pytest.raises(ReadError, match="where the proved form has"):
+        program_runs(changed, spec, form, Mode.LATTICE)
 
 
 # --- mutants ----------------------------------------------------------------------------------------------

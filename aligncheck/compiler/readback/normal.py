@@ -334,8 +334,10 @@ def _selections_inside(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
                 and isinstance(before.value, nodes.Gather)
                 and often[before.name] == occurrences((before, statement))[before.name]
             ):
-                found.pop()
-                statement = _put(statement, before.name, before.value)
+                inside = _put(statement, before.name, before.value)
+                if not occurrences((inside,))[before.name]:  # as there are where it is read by an index
+                    found.pop()
+                    statement = inside
             found.append(statement)
         return tuple(found)
 
