@@ -179,15 +179,62 @@ align
 """
 
 
-def test_a_selection_that_a_record_reads_by_its_places_is_compared() -> None:
-    source = Source("best.dp", TOP)
+ONE = """mechanism one
+input
+  a : query, sensitivity 1
+  eps : real where eps > 0
+privacy eps
+program
+  y = 0
+  eta ~ Lap(1/eps)
+  noisy = a + eta
+  if a > 5:
+    y = 1
+  emit v(x = noisy)
+align
+  eta += a - a'
+"""
+
+CHANGES = {
+    "a selection that a record reads by its places": (
+        TOP,
+        {"vector(q) + vector(eta)": "vector(q) + 0 * vector(eta)"},
+    ),
+    "a dictionary where answers say so": (
+        ONE,
+        {"            y = 1": "            y = 1\n            noisy: dict[int, Real] = {}"},
+    ),
+    "an error where answers are not whole": (
+        ONE,
+        {"noisy = a": "noisy = whole(a)", "    resolution,\n": "    resolution,\n    whole,\n"},
+    ),
+    "an answer in a message": (
+        ONE.replace("eps > 0", "eps > 0 and eps < 9"),
+        {
+            "        with self._run(": (
+                '        require(self.eps < 9, "eps", a_answer, "eps < 9")\n        with self._run('
+            ),
+            '        require(self.eps > 0 and self.eps < 9, "eps", self.eps, "eps > 0 and eps < 9")': (
+                '        require(self.eps > 0, "eps", self.eps, "eps > 0 and eps < 9")'
+            ),
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_means_something_else_is_refused(name: str) -> None:
+    text, changes = CHANGES[name]
+    source = Source("s.dp", text)
     spec = check(source, parse(source))
     form = form_of(spec, source, Mode.LATTICE).mechanism
     code = emit_python(as_if_verified(spec), Mode.LATTICE)
     program_runs(code, spec, form, Mode.LATTICE)
-    changed = code.replace("vector(q) + vector(eta)", "vector(q) + 0 * vector(eta)")
-    with pytest.raises(ReadError, match="where the proved form has"):
-        program_runs(changed, spec, form, Mode.LATTICE)
+    for old, new in changes.items():
+        assert code.count(old) == 1, old
+        code = code.replace(old, new)
+    with pytest.raises(ReadError):
+        program_runs(code, spec, form, Mode.LATTICE)
 
 
 # --- mutants ----------------------------------------------------------------------------------------------

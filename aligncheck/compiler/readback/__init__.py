@@ -33,7 +33,8 @@ things, which are looked at: `/` of two ints is a float (`kinds`); an array is c
   and selections of the language, of equal values the lower index first.
 * `sqrt`, `exp`, `ln`, `log2`, `one_minus_exp`: in exact modes a rational number near it, and its floor
   exactly; else the function.
-* `power`, `absolute`, `clip`, `whole`, `Fraction`: the same number as the operator or function.
+* `power`, `absolute`, `clip`, `Fraction`: the same number as the operator or function; and `whole`, which is
+  read as an index alone, where the language has integers.
 * `has_tag`, `.records`, `with_noise(noise.inside())`: what a call released, drawing from this run's noise.
 * `release.emit(record, query, estimate)`: releases the record; labels are public.
 

@@ -142,7 +142,7 @@ class Expressions:
             ):
                 return self.binary(_OPERATORS[type(op)], self.read(left), self.read(right), at)
             case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[right]):
-                member = nodes.Member(self.read(left), self.ident(right), span=at)
+                member = nodes.Member(self.index(left), self.ident(right), span=at)
                 return member if isinstance(op, ast.In) else nodes.Unary("not", member, span=at)
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
                 return nodes.Compare(_OPERATORS[type(op)], self.read(left), self.read(right), span=at)
@@ -152,7 +152,7 @@ class Expressions:
                 return nodes.Conditional(self.read(test), self.read(then), self.read(otherwise), span=at)
             case ast.Subscript(value=base, slice=index):
                 ident = self.ident(base)
-                return self._steps(ident, nodes.Index(ident, self.read(index), span=at))
+                return self._steps(ident, nodes.Index(ident, self.index(index), span=at))
             case ast.Attribute(value=ast.Subscript(value=of, slice=index), attr=name):
                 return self._field(of, index, name, at)
             case ast.Call():
@@ -160,6 +160,14 @@ class Expressions:
             case ast.expr():
                 pass
         raise refuse(node, f"`{_shown(node)}` is no expression that the reader knows")
+
+    def index(self, node: ast.expr) -> Expr:
+        """An index, a number of draws or an end of a range. The language has whole numbers there and nowhere
+        else makes sure of it: so here alone `whole`, which raises for other numbers, raises nothing.
+        """
+        if holes := match("whole(_X)", node):
+            return nodes.Call(AS_INT, (self.read(holes["X"]),), span=Span(node.lineno, node.lineno))
+        return self.read(node)
 
     def binary(self, op: str, left: Expr, right: Expr, at: Span) -> nodes.Binary:
         """Arithmetic with Python's operator."""
@@ -172,7 +180,7 @@ class Expressions:
         call = self.ident(of)
         if call not in self.releases or name not in self.releases[call].fields:
             raise refuse(of, f"`.{name}` is no field of what a call released")
-        return nodes.OutField(self.read(index), self.releases[call].fields[name], call, span=at)
+        return nodes.OutField(self.index(index), self.releases[call].fields[name], call, span=at)
 
     def _call(self, node: ast.Call, at: Span) -> Expr:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
@@ -195,8 +203,6 @@ class Expressions:
         if holes := match("one_minus_exp(_X)", node):
             one = nodes.Number(Fraction(1))
             return nodes.Binary("-", one, self._function("exp", (self.read(holes["X"]),), at), span=at)
-        if holes := match("whole(_X)", node):
-            return nodes.Call(AS_INT, (self.read(holes["X"]),), span=at)
         if holes := match("Fraction(_X)", node):
             return nodes.Call(AS_REAL, (self.read(holes["X"]),), span=at)
         if holes := match("Fraction(_X, _Y)", node):
@@ -237,7 +243,7 @@ class Expressions:
             return nodes.OutCount(text(holes["S"]), self._released(holes["X"]), span=at)
         if holes := match("has_tag(_X, _I, _S)", node):
             of = self._released(holes["X"])
-            return nodes.OutIs(self.read(holes["I"]), text(holes["S"]), of, span=at)
+            return nodes.OutIs(self.index(holes["I"]), text(holes["S"]), of, span=at)
         if holes := match("getattr(_X[_I], _S)", node):
             return self._field(holes["X"], holes["I"], text(holes["S"]), at)
         return None
@@ -258,7 +264,7 @@ class Expressions:
             holes = match(f"{name}({'_N, ' if function in nodes.SELECTING else ''}_G)", node)
             if holes is None:
                 raise refuse(node, f"`{name}` is not called so")
-            count = self.read(holes["N"]) if "N" in holes else None
+            count = self.index(holes["N"]) if "N" in holes else None
             return self.generator(function, holes["G"], at, first=1, count=count)
         if name in _VALUES and (holes := match(f"{name}(_G)", node)) is not None:
             return self.generator(_VALUES[name], holes["G"], at)
@@ -305,9 +311,9 @@ class Expressions:
         """The indices that `range` gives."""
         zero = nodes.Number(Fraction(0))
         if holes := match("range(_H)", node):
-            return nodes.OverRange(zero, self.read(holes["H"]))
+            return nodes.OverRange(zero, self.index(holes["H"]))
         if holes := match("range(_L, _H)", node):
-            return nodes.OverRange(self.read(holes["L"]), self.read(holes["H"]))
+            return nodes.OverRange(self.index(holes["L"]), self.index(holes["H"]))
         raise refuse(node, "`range` was expected here")
 
     def _array_gather(self, node: ast.Call, function: str, at: Span) -> Expr:
@@ -324,7 +330,7 @@ class Expressions:
         everywhere = filled or not selecting
         where = None if "where" not in given else reading.read(given["where"], certain=everywhere)
         body = reading.read(holes["A"], certain=everywhere and where is None)
-        count = self.read(holes["N"]) if selecting else None
+        count = self.index(holes["N"]) if selecting else None
         over = nodes.OverRange(nodes.Number(Fraction(0)), length)
         return nodes.Gather(function, count, body, index, over, where, span=at)
 
@@ -380,7 +386,7 @@ class _Arrays:
             elif holes := (
                 match("vector(_X, _N)", node) or match("members(_X, _N)", node) or match("indices(_N)", node)
             ):
-                found.append(self.scalars.read(holes["N"]))
+                found.append(self.scalars.index(holes["N"]))
         if not found or any(each != found[0] for each in found):
             raise refuse(next(a for a in arrays if a is not None), "arrays of different or no lengths")
         self.known = found[0]

@@ -565,8 +565,8 @@ class _Class:
         text(holes["W"]) if "W" in holes else None
         if name not in {p[0] for p in self.parameters} | {a.name for a in self.answers}:
             raise refuse(holes["S"], "the name of an input was expected here")
-        if "V" in holes:
-            scope.read(holes["V"]) if not isinstance(holes["V"], ast.Attribute) else scope.ident(holes["V"])
+        if "V" in holes and scope.known(holes["V"]) not in {p[0] for p in self.parameters}:
+            raise refuse(holes["V"], "a message shows a parameter, and nothing else")
         self.where.setdefault(name, []).append(self._condition(holes["C"], scope, name))
 
     def _condition(self, node: ast.expr, scope: Expressions, name: str) -> Expr:
@@ -796,7 +796,7 @@ class _Class:
             set_once=frozenset(names[name] for name in own if variables[name] == 1),
             inputs=frozenset(ident for name, ident in names.items() if not variables[name]),
         )
-        tree = self._tree(statements.block(body))
+        tree = self._tree(statements.program(body, own))
         kinds = self._settle(scope, tuple(statements.given))
         refuse_labels(statements.labels, {a.name for a in self.answers if a.vector}, tree)
         for estimate in statements.estimates:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
@@ -89,6 +89,19 @@ class Statements:
     labels: list[Label] = field(default_factory=list)
     estimates: list[Expr] = field(default_factory=list)
 
+    def program(self, body: list[ast.stmt], own: Container[str]) -> tuple[nodes.Stmt, ...]:
+        """The whole program. Dictionaries for indexed noise stand before all else, when nothing is in them;
+        `own` are the names that are no inputs.
+        """
+        rest = list(body)
+        while rest and (holes := match("_X: dict[int, _K] = {}", rest[0])) is not None:
+            if not isinstance(holes["X"], ast.Name) or holes["X"].id not in own:
+                raise refuse(rest[0], "a variable was expected here")
+            if not isinstance(holes["K"], ast.Name) or holes["K"].id not in ("int", "Real", "bool"):
+                raise refuse(rest[0], "the type of indexed noise is one of int, Real, bool")
+            rest.pop(0)
+        return self.block(rest)
+
     def block(self, body: list[ast.stmt]) -> tuple[nodes.Stmt, ...]:
         """The statements of a block."""
         found: list[nodes.Stmt] = []
@@ -103,11 +116,6 @@ class Statements:
 
     def _statement(self, node: ast.stmt) -> Iterator[nodes.Stmt]:
         at = Span(node.lineno, node.lineno)
-        if holes := match("_X: dict[int, _K] = {}", node):
-            self._target(holes["X"])
-            if not isinstance(holes["K"], ast.Name) or holes["K"].id not in ("int", "Real", "bool"):
-                raise refuse(node, "the type of indexed noise is one of int, Real, bool")
-            return
         match node:
             case ast.Assign(targets=[target], value=value):
                 yield self._assigned(target, value, at)
@@ -146,7 +154,7 @@ class Statements:
     def _assigned(self, target: ast.expr, value: ast.expr, at: Span) -> nodes.Stmt:
         index: Expr | None = None
         if isinstance(target, ast.Subscript):
-            index = self.scope.read(target.slice)
+            index = self.scope.index(target.slice)
             target = target.value
         name = self._target(target)
         wrapped = match("Fraction(_X)", value)
@@ -215,7 +223,7 @@ class Statements:
     def _draw_all(self, name: str, method: str, args: list[ast.expr], at: Span) -> nodes.For:
         """A loop that does nothing but draw, its arguments being computed once instead of in each round."""
         *each, last = args
-        count = self.scope.read(last)
+        count = self.scope.index(last)
         index = f"i#{next(_fresh)}d"
         sample = self._sample(name, nodes.Name(index, span=at), _PLURALS[method], each, at)
         self._refuse_changing(name, (*sample.args, count), at)
@@ -319,7 +327,7 @@ class Statements:
         holes = match("(_S, _I)", node)
         if holes is None:
             raise refuse(node, "a list and an index were expected here")
-        self.labels.append(Label(text(holes["S"]), self.scope.read(holes["I"]), emit, node.lineno))
+        self.labels.append(Label(text(holes["S"]), self.scope.index(holes["I"]), emit, node.lineno))
 
     def _estimate(self, node: ast.expr, kind: RecordType) -> None:
         sided = match("(_S, _A, GapNoise(_X, _Y, one_sided=True))", node)
