@@ -663,4 +663,17 @@ PAIRS: tuple[Pair, ...] = (
         "1 if len(w) == 0 else 0",
         ("defined",),
     ),
+    Pair(
+        "a_claim_of_what_is_not_released",
+        2,
+        spec(
+            "w = upto(1, t[i] for i in t)",
+            "emit done",
+            claim="eps*len({}) at most eps",
+            more="  t : vector\n",
+        ),
+        "out",
+        "w",
+        ("defined",),
+    ),
 )

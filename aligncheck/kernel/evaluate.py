@@ -243,8 +243,11 @@ class Evaluator(World):
         raise Reject("defined", e.span, f"`{x}[…]` has no value here")
 
     def selection(self, e: n.Expr, x: str, path: Path, scope: Scope) -> Selection:
-        """A selection that is read: by the program after it was made, by the alignment anywhere."""
-        if x in self.selections and (scope.mode in OF_COMPLETE or x in path.selected):
+        """A selection that is read: by the program after it was made, by the alignment anywhere; never by a
+        claim, which speaks of the output.
+        """
+        made = x in path.selected and scope.mode is not Mode.CLAUSE
+        if x in self.selections and (made or scope.mode in OF_COMPLETE):
             return self.selections[x]
         raise Reject("defined", e.span, f"`{x}` is no selection that was made before")
 
@@ -253,7 +256,7 @@ class Evaluator(World):
             case (n.Name(ident=x, primed=False),) if x in self.selections:
                 return self.selection(e, x, path, scope).count
             case (n.Name(ident=x, primed=False),) if x in path.calls:
-                return path.calls[x].length
+                return self._records(e, x, path, scope).length
             case (n.Name(ident=x),) if x in self.lengths and x not in self.single:
                 return self.lengths[x]
             case _:
@@ -267,7 +270,8 @@ class Evaluator(World):
             if scope.mode not in OF_COMPLETE:
                 raise Reject("form", e.span, "the output is read in `align` only")
             return Called(self.out.length, self.out.tag, self.out.fields)
-        if of in path.calls and (self.once(of) or scope.mode is not Mode.LEVEL):
+        fixed = self.once(of) or scope.mode is not Mode.LEVEL
+        if of in path.calls and fixed and scope.mode is not Mode.CLAUSE:
             return path.calls[of]
         raise Reject("defined", e.span, f"nothing was released by `{of}` yet")
 
