@@ -134,7 +134,7 @@ class Selecting(Aligner):
         scope = Scope(Mode.PROGRAM, self.symbols.true, stmt.span)
         for run, kind in zip(self.runs, (Kind.RUN, Kind.PRIME, Kind.TWIN), strict=False):
             self._late_extremum(x, self.looked_ahead[x], path, run, kind, scope)
-        path.values[x] = self.late[x]
+        path.values[x] = self.late[x][: len(self.runs)]
 
     def _shape(self, w: Selection, low: Term, high: Term, path: Path, kind: Kind) -> None:
         """What holds of any list of `count` different indices in a range."""
@@ -196,7 +196,7 @@ class Selecting(Aligner):
             path.fact(Kind.PRIME, formula, variables)
         path.selected.add(stmt.name)
         if w.single:
-            path.values[stmt.name] = self.late[stmt.name]
+            path.values[stmt.name] = self.late[stmt.name][: len(self.runs)]
 
     def _enough(
         self,
