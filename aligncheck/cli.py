@@ -12,7 +12,6 @@ import sys
 from aligncheck import __version__
 from aligncheck.commands import CommandError
 from aligncheck.commands.telling import tell
-from aligncheck.language.adjacencies import Adjacency
 
 TYPE_CHECKING = False  # as `typing` has it, whose import would be a tenth of the start-up time
 if TYPE_CHECKING:
@@ -247,6 +246,15 @@ def _seed(text: str) -> int:
     if not text.isdecimal() or len(text) > 30:
         raise argparse.ArgumentTypeError(f"`{text}` is not a seed (a whole number of at most 30 digits)")
     return int(text)
+
+
+def _adjacency(text: str) -> str:
+    from aligncheck.language.adjacencies import Adjacency
+
+    known = [each.value for each in Adjacency if each.row.patterns]
+    if text not in known:
+        raise argparse.ArgumentTypeError(f"`{text}` is not an adjacency ({', '.join(known)})")
+    return text
 
 
 def _between(low: float, high: float, what: str) -> Callable[[str], float]:
@@ -677,10 +685,11 @@ def _declare_test(commands: _Commands) -> None:
     )
     inputs.add_argument(
         "--adjacency",
-        choices=[each.value for each in Adjacency if each.row.patterns],
+        type=_adjacency,
+        metavar="ADJACENCY",
         default="all",
-        help="neighbours differ in all answers, in one, in at most two, in all upwards or all downwards, or "
-        "one up and one down (default: all)",
+        help="neighbours differ in all answers (`all`), in `one`, in at most `two`, in all upwards or all "
+        "downwards (`monotone`), or one up and one down (`moved`; default: all)",
     )
     inputs.add_argument(
         "--sensitivity",

@@ -141,7 +141,6 @@ CONTRADICTIONS = [
     (["x : query, sensitivity -d", "d : real where d > 0 and d < 9"], ["-d", "d > 0"]),
     (["p, q : queries, sensitivity -1, adjacency l1"], ["-1"]),
     (["x : query, adjacency any, range [2, 1]", "a : real where a > 0"], ["2, 1"]),
-    (["x : query, sensitivity 1, adjacency moved"], ["x : query, sensitivity 1, adjacency moved"]),
     (["x : query, sensitivity 1, lattice 1/2, range [1/8, 1/4]"], ["1/2", "1/8, 1/4"]),
     (["k : int where k >= 1", "T : real where T > 3", "n : int where k + n < 2 and n > 0"],
      ["k >= 1", "k + n < 2 and n > 0"]),
