@@ -4,12 +4,12 @@ same witness; grouped by the sections of docs/kernel.md. What is wrong with a sp
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from aligncheck.kernel.witness import Chance, LoopWitness, Witness
-from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.contract import Contract, with_contract
 from aligncheck.language.syntax.parse import parse
 from aligncheck.search.witness.text import expression
 
@@ -35,6 +35,18 @@ program
     emit w
 """
 
+MANY = """mechanism c
+input
+  y : queries, sensitivity 1, adjacency all
+  t : vector where t[i] >= 0
+  k : int where k >= 0
+  d : real where d > 0
+privacy d
+program
+  for j in range(0, k):
+    emit w(v = 0)
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -52,9 +64,9 @@ class Pair:
     callee: str = CALLEE
 
     def spec(self, part: str) -> n.Mechanism:
-        source = Source(self.name, self.text.replace("{}", part))
-        tree = parse(source)
-        return check(source, tree, lambda path: Source(path, self.callee)) if tree.uses else tree
+        """The tree, with no checks of the front end."""
+        tree, callee = parse(Source(self.name, self.text.replace("{}", part))), Source("c.dp", self.callee)
+        return with_contract(tree, "c", Contract(parse(callee), callee)) if tree.uses else tree
 
 
 def loop(
@@ -88,6 +100,24 @@ def spec(*lines: str, claim: str = "eps", align: str = "", more: str = "", where
 
 def _calling(call: str) -> str:
     return spec(f"a = {call}", "emit done").replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n')
+
+
+def _many(argument: str, after: str = "pass") -> str:
+    """A call of `MANY` that gives one input something else than is safe."""
+    given = {"y": "y = q", "t": "t = list(1/2 for j in q)", "k": "k = 1", "d": "d = eps"}
+    given[argument[0]] = argument
+    called = spec(f"a = c({', '.join(given.values())})", after, "emit done", more="  m : int\n")
+    return called.replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n')
+
+
+EACH = Witness((loop(early="$records == j"),), length=expression("k"))
+"""A witness for `MANY`: it releases k records."""
+
+
+def _above(scale: str) -> LoopWitness:
+    """A loop that ends when a draw is above 5."""
+    both = ("b' == b", "k' == k", "alignment_cost == 0")
+    return loop(*both, early="k >= 0;$drawn_r == k", chance=("r", "5", scale))
 
 
 FOLDED = spec("eta ~ Lap(1/eps)", "emit done", align="eta += 1   when eta < 0\n  eta {} 1   when eta >= 0")
@@ -675,5 +705,716 @@ PAIRS: tuple[Pair, ...] = (
         "out",
         "w",
         ("defined",),
+    ),
+    # --- what mutants may drop: what is asked, and the guards of what is known ---
+    Pair(
+        "drawn_with_gaps",
+        3,
+        spec(
+            *("eta[0] ~ Lap(1)", "eta[{}] ~ Lap(1)", "eta[{} + 1] ~ Lap(1)", "for i, y in q:", "  pass"),
+            *("z = eta[1]", "emit done"),
+        ),
+        "1",
+        "2",
+        ("defined",),
+    ),
+    Pair(
+        "drawn_below_0",
+        3,
+        spec("eta[0] ~ Lap(1)", "for i, y in q:", "  pass", "z = eta[{}]", "emit done"),
+        "0",
+        "0 - 1",
+        ("defined",),
+    ),
+    Pair(
+        "a_shift_by_its_own_image",
+        3,
+        spec("eta ~ Lap(1/eps)", "emit done", align="eta += {}"),
+        "1",
+        "eta' - eta + 1",
+        ("acyclic",),
+    ),
+    Pair("a_break_outside_of_loops", 1, spec("{}", "emit done"), "pass", "break", ("form",)),
+    Pair(
+        "a_certain_chance",
+        2,
+        spec("eta ~ Geo({})", "emit done"),
+        "1 - exp(0 - eps)",
+        "1 - exp(0 - eps) + 1",
+        ("scales",),
+    ),
+    Pair(
+        "a_chance_of_another_form",
+        2,
+        spec("eta ~ Geo({})", "emit done"),
+        "1 - exp(0 - eps)",
+        "1/2",
+        ("language",),
+    ),
+    Pair(
+        "a_call_that_may_not_be_made",
+        8,
+        _many("k = {}"),
+        "1",
+        "m",
+        ("calls",),
+        Witness(callees={"c": EACH}),
+        MANY,
+    ),
+    Pair(
+        "a_public_number",
+        8,
+        _many("k = {}"),
+        "1",
+        "max(1, floor(x))",
+        ("calls",),
+        callee=MANY,
+        witness=Witness(callees={"c": EACH}),
+    ),
+    Pair(
+        "a_public_list",
+        8,
+        _many("t = list({} for j in q)"),
+        "1/2",
+        "max(0, q[j])",
+        ("calls",),
+        callee=MANY,
+        witness=Witness(callees={"c": EACH}),
+    ),
+    Pair(
+        "lists_of_other_lengths",
+        8,
+        _many("y = list(0*eps for j in range(0, {}))"),
+        "2",
+        "max(0, floor(x))",
+        ("calls",),
+        Witness(callees={"c": EACH}),
+        MANY,
+    ),
+    Pair(
+        "records_that_there_are_none_of",
+        8,
+        _many("k = 0", after="y = a[0].v if len(a) >= 1 and a[0] is w else 0").replace(
+            "emit done", "emit done(v = y + {})"
+        ),
+        "0*eps",
+        "x",
+        ("output",),
+        Witness(callees={"c": replace(EACH, length=None, within=(("v", *(expression("5"),) * 2),))}),
+        MANY.replace("k >= 0", "k == 0"),
+    ),
+    Pair(
+        "a_step_above_0",
+        4,
+        spec("emit w", more="  b : query, sensitivity 1, lattice {}\n"),
+        "eps",
+        "(eps - 1)",
+        ("hypotheses",),
+    ),
+    Pair(
+        "ends_of_a_range",
+        4,
+        spec("emit w", more="  b : query, sensitivity 1, range [0, {}]\n"),
+        "eps",
+        "eps - 1",
+        ("hypotheses",),
+    ),
+    Pair(
+        "a_sensitivity_below_0",
+        4,
+        spec("emit w", more="  b : query, sensitivity {}\n"),
+        "eps",
+        "(eps - 1)",
+        ("hypotheses",),
+    ),
+    Pair(
+        "a_sensitivity_in_all_below_0",
+        4,
+        spec("emit w", more="  b : queries, sensitivity {}, adjacency l1\n"),
+        "eps",
+        "(eps - 1)",
+        ("hypotheses",),
+    ),
+    Pair(
+        "a_private_sensitivity_in_all",
+        4,
+        spec("emit w", more="  b : queries, sensitivity {}, adjacency l1\n"),
+        "1",
+        "x*x",
+        ("hypotheses",),
+    ),
+    Pair(
+        "a_range_below_0",
+        4,
+        spec("emit w", more="  b : query, sensitivity 1, lattice 1, range [0 - 1/2, {}1/3]\n"),
+        "",
+        "0 - ",
+        ("hypotheses",),
+    ),
+    Pair(
+        "answers_that_there_are_none_of",
+        4,
+        spec(
+            "emit done(v = {})",
+            more="  b : queries, sensitivity 1, range [0, 3 - abs(i)]\n",
+            where=" and len(b) <= 3",
+        ),
+        "eps",
+        "x",
+        ("output",),
+        Witness(promises=(expression("abs(b[7]) >= 0 and abs(b[0 - 7]) >= 0"),)),
+    ),
+    Pair(
+        "entries_that_there_are_none_of",
+        4,
+        spec(
+            "emit done(v = {})",
+            more="  t : vector where t[i] >= 0 and abs(i) <= 5\n",
+            where=" and len(t) <= 3",
+        ),
+        "eps",
+        "x",
+        ("output",),
+        Witness(promises=(expression("abs(t[7]) >= 0 and abs(t[0 - 7]) >= 0"),)),
+    ),
+    Pair(
+        "an_answer_that_stays",
+        4,
+        spec(
+            "emit done(v = {})",
+            more="  b : queries, sensitivity 1, adjacency one\n",
+            where=" and len(b) >= 2",
+        ),
+        "eps",
+        "b[0] + b[1]",
+        ("output",),
+    ),
+    Pair(
+        "a_least_scale_of_0",
+        6,
+        spec(
+            *(
+                "s = {}",
+                "b = 0*eps",
+                "k = 0",
+                "while b <= 5:",
+                "  r[k] ~ Lap(1)",
+                "  b = r[k]",
+                "  k = k + 1",
+            ),
+            "emit done",
+        ),
+        "1",
+        "0",
+        ("terminates",),
+        Witness((_above("s"),)),
+    ),
+    Pair(
+        "a_scale_below_the_least",
+        6,
+        spec(
+            *("b = 0*eps", "k = 0", "while b <= 5:", "  r[k] ~ Lap({})", "  b = r[k]", "  k = k + 1"),
+            "emit done",
+        ),
+        "1",
+        "1/2",
+        ("terminates",),
+        Witness((_above("1"),)),
+    ),
+    Pair(
+        "a_range_of_nothing",
+        5,
+        spec("for i in range(0, 0 - 1):", "  pass", "emit done(v = {})"),
+        "eps",
+        "x",
+        ("output",),
+    ),
+    Pair(
+        "ended_by_a_promise_of_inputs",
+        4,
+        spec("while m >= 1:", "  emit t", "emit done", more="  m : int where {}\n"),
+        "m <= 0",
+        "m <= 9",
+        ("terminates",),
+        Witness((loop(measure="0"),), promises=(expression("m <= 0"),)),
+    ),
+    Pair(
+        "looked_ahead_in_runs_that_do_not_end",
+        4,
+        spec(
+            *("mu ~ Lap(1/eps)", "while m >= 1:", "  pass", "w = argmax(t[i] for i in range(0, 1 - m))"),
+            "emit done",
+            more="  m : int where m >= 0 and m <= {}\n  t : vector\n",
+            where=" and len(t) == 1",
+        ),
+        "0",
+        "9",
+        ("terminates",),
+        Witness((loop(measure="0"),)),
+    ),
+    Pair(
+        "a_law_of_runs_that_do_not_end",
+        4,
+        spec(
+            *("mu ~ Lap(1/eps)", "while m >= 1:", "  pass"),
+            *("w = argmax(t[i] for i in t where i + m <= 0)", "emit done"),
+            more="  m : int where {}\n  t : vector\n",
+            where=" and len(t) >= 1",
+        ),
+        "m <= 0",
+        "m <= 9",
+        ("terminates",),
+        Witness((loop(measure="0"),), route="injective"),
+    ),
+    Pair(
+        "a_maximum_of_runs_that_do_not_end",
+        4,
+        spec(
+            *("mu ~ Lap(1/eps)", "while m >= 1:", "  pass", "best = max(i + 1/2 for i in range(0, 1 - m))"),
+            "emit done",
+            align="mu += 0*(best' - best)",
+            more="  m : int where {}\n",
+        ),
+        "m <= 0",
+        "m <= 9",
+        ("terminates",),
+        Witness((loop(measure="0"),), promises=(expression("m <= 0"),)),
+    ),
+    Pair(
+        "a_promise_that_is_broken",
+        4,
+        spec("{}", "emit done"),
+        "pass",
+        "emit done",
+        ("output",),
+        Witness(promises=(expression("len(out) == 1"),)),
+    ),
+    Pair(
+        "a_private_claim_with_a_bound",
+        2,
+        spec("emit done", claim="{} at most eps"),
+        "eps",
+        "min(eps, abs(x))",
+        ("form",),
+    ),
+    Pair("a_private_bound", 2, spec("emit done", claim="eps at most {}"), "eps", "max(eps, x)", ("form",)),
+    Pair("a_claim_above_its_bound", 2, spec("emit done", claim="{}*eps at most eps"), "1", "2", ("cost",)),
+    Pair(
+        "records_that_are_not_as_many",
+        8,
+        spec("for i in range(0, 2):", "  emit w", "{}", "emit done"),
+        "pass",
+        "emit w",
+        ("output",),
+        Witness((loop(early="$records == i"),), length=expression("3")),
+    ),
+    Pair(
+        "a_field_at_its_end",
+        8,
+        spec("emit w(v = {})"),
+        "4",
+        "5",
+        ("output",),
+        Witness(within=(("v", expression("0"), expression("5")),)),
+    ),
+    Pair(
+        "a_field_below_its_bounds",
+        8,
+        spec("emit w(v = {})"),
+        "0",
+        "0 - 1",
+        ("output",),
+        Witness(within=(("v", expression("0"), expression("5")),)),
+    ),
+    Pair(
+        "defined_where_the_runs_part",
+        4,
+        spec("if {} >= 0:", "  y = sqrt({})", "  emit a", "else:", "  y = ln(0 - {})", "  emit b"),
+        "eps",
+        "x",
+        ("output",),
+    ),
+    Pair(
+        "sets_where_the_runs_part",
+        4,
+        spec(
+            *("if {} >= 0:", "  y = max(i + 1/2 for i in range(0, 1) where {} >= 0)", "  emit a"),
+            *("else:", "  y = max(i + 1/2 for i in range(0, 1) where {} < 0)", "  emit b"),
+        ),
+        "eps",
+        "x",
+        ("output",),
+    ),
+    Pair("an_index_below_0", 4, spec("y = q[{}]", "emit done"), "0", "0 - 1", ("defined",)),
+    Pair(
+        "a_place_below_0",
+        4,
+        spec(
+            "w = top(1, t[i] for i in t)",
+            "y = w[{}]",
+            "emit done",
+            more="  t : vector\n",
+            where=" and len(t) >= 1",
+        ),
+        "0",
+        "0 - 1",
+        ("defined",),
+    ),
+    Pair("the_output_in_the_program", 1, spec("emit done(v = {})"), "1", "len(out)", ("form",)),
+    Pair("the_other_run_in_the_program", 1, spec("emit done(v = {})"), "eps", "x'", ("form",)),
+    Pair(
+        "all_answers_compared_in_the_program",
+        1,
+        spec("if {}:", "  emit a", "emit done"),
+        "eps <= 2",
+        "q <= q'",
+        ("form",),
+    ),
+    Pair("a_modulus_of_real_numbers", 4, spec("y = {} % 2", "emit done"), "len(q)", "eps", ("language",)),
+    Pair(
+        "answers_that_all_fall_or_rise",
+        4,
+        spec(
+            "eta ~ Lap(1/eps)",
+            "emit done(v = {})",
+            align="eta += 0   when q <= q' or q' <= q",
+            where=" and len(q) == 1",
+        ),
+        "eps",
+        "x",
+        ("output",),
+    ),
+    Pair(
+        "roots_of_what_has_none",
+        4,
+        spec("y = sqrt(eps - 1) if eps >= 1 else {}", "emit done(v = y)"),
+        "0",
+        "x",
+        ("output",),
+    ),
+    Pair(
+        "logarithms_and_powers",
+        4,
+        spec("y = ln(eps + 1)", "z = exp(eps)", "emit done(v = {} + y + z)"),
+        "eps",
+        "x",
+        ("output",),
+    ),
+    Pair(
+        "a_function_applied_by_one_run",
+        8,
+        spec("y = h(eps) if {} > 0 else 0", "emit done").replace(
+            "mechanism m\n", "mechanism m\nfun h(real) : real\n"
+        ),
+        "eps",
+        "x",
+        ("calls",),
+    ),
+    Pair(
+        "a_set_that_may_be_empty",
+        7,
+        spec(
+            "y = max(i + 1/2 for i in q where i + m <= 0) if m <= 0 else {}",
+            "emit done(v = y)",
+            more="  m : int\n",
+        ),
+        "0",
+        "x",
+        ("output",),
+    ),
+    Pair(
+        "values_outside_of_a_set",
+        7,
+        spec(
+            "y = max(t[i] for i in range(0, 1))",
+            "emit done(v = {} + t[1] - y)",
+            more="  t : vector where t[i] == i\n",
+            where=" and len(t) == 2",
+        ),
+        "0",
+        "x",
+        ("output",),
+    ),
+    Pair(
+        "a_shift_by_a_maximum_of_none",
+        7,
+        spec("eta ~ Lap(1/eps)", "emit done", align="eta += 0*max(i for i in q where i >= {})"),
+        "0",
+        "1",
+        ("defined",),
+    ),
+    Pair("a_set_over_one_answer", 7, spec("y = max(1/2 for i in {})", "emit done"), "q", "x", ("form",)),
+    Pair(
+        "an_index_with_a_meaning",
+        7,
+        spec("emit done(v = max({} + 1/2 for {} in q))", more="  m : int\n"),
+        "i",
+        "m",
+        ("form",),
+    ),
+    Pair(
+        "a_selection_of_no_statement",
+        7,
+        spec("y = {}", "emit done"),
+        "0",
+        "0*top(1, t[i] for i in t)".replace("t[i]", "q[i]").replace("in t", "in q"),
+        ("language",),
+    ),
+    Pair(
+        "the_greatest_of_some",
+        7,
+        spec("w = {}(1, t[i] for i in t where t[i] >= 0)", "emit done", more="  t : vector\n"),
+        "upto",
+        "top",
+        ("language",),
+    ),
+    Pair(
+        "places_that_there_are_none_of",
+        7,
+        spec("w = upto(1, i for i in range(0, 0))", "emit done(v = {})"),
+        "eps",
+        "x",
+        ("output",),
+        Witness(promises=(expression("abs(w[0]) >= 0 and abs(w[0 - 1]) >= 0"),)),
+    ),
+    Pair(
+        "a_list_that_is_full_or_not",
+        7,
+        spec(
+            "w = upto(1, t[i] for i in t where i >= 5)",
+            "emit done(v = {} if len(w) == 0 else 1)",
+            more="  t : vector\n",
+            where=" and len(t) == 1",
+        ),
+        "eps",
+        "x",
+        ("output",),
+    ),
+    Pair(
+        "nothing_is_left_out",
+        7,
+        spec(
+            "w = argmax(t[i] for i in t)",
+            "emit done(v = {})",
+            more="  t : vector\n",
+            where=" and len(t) == 1",
+        ),
+        "eps",
+        "x",
+        ("output",),
+    ),
+    Pair(
+        "equal_values",
+        7,
+        spec(
+            "w = argmax(t[i] for i in t)",
+            "emit done(v = {} + t[0] + t[1])",
+            more="  t : vector where t[i] == 5\n",
+            where=" and len(t) == 2",
+        ),
+        "0",
+        "x",
+        ("output",),
+    ),
+    Pair(
+        "the_first_wins_by_more_than_its_place",
+        7,
+        spec(
+            *(
+                "for i, y in q:",
+                "  eta[i] ~ Lap(2/eps)",
+                "w = argmax(q[i] + eta[i] for i in q)",
+                "emit done(v = w)",
+            ),
+            align="eta[i] += 2   when i == w{}",
+        ),
+        "",
+        " and i >= 1",
+        ("output",),
+        Witness((drawn("eta", "alignment_cost <= (eps if i > w else 0)"),)),
+    ),
+    Pair(
+        "the_first_of_equals_wins",
+        7,
+        spec(
+            *("eta[0] ~ DLap(2/eps, 1)", "eta[1] ~ DLap(2/eps, 1)"),
+            *("w = argmax(b[i] + eta[i] for i in b)", "emit done(v = w)"),
+            align="eta[i] += 2 - {}*i   when i == w",
+            more="  b : int queries, sensitivity 1\n",
+            where=" and len(b) == 2",
+        ),
+        "0",
+        "1",
+        ("output",),
+    ),
+    Pair(
+        "no_tie_with_itself",
+        7,
+        spec(
+            "eta[0] ~ Lap(1/eps)",
+            "eta[1] ~ Lap(1/eps)",
+            "w = argmax(eta[i] for i in range(0, 2))",
+            "emit done(v = {})",
+        ),
+        "w",
+        "x",
+        ("output",),
+    ),
+    Pair(
+        "ties_are_no_matter_of_definedness",
+        7,
+        spec(
+            "eta[0] ~ Lap(1/eps)",
+            "eta[1] ~ Lap(1/eps)",
+            "w = argmax(eta[i] for i in range(0, 2))",
+            "y = 1/({})",
+            "emit done",
+        ),
+        "eps",
+        "eta[0] - eta[1]",
+        ("defined",),
+    ),
+    Pair(
+        "ties_of_the_image",
+        7,
+        spec(
+            *(
+                "eta[0] ~ Lap(1/eps)",
+                "eta[1] ~ Lap(1/eps)",
+                "w = argmax(eta[i] for i in range(0, 2))",
+                "emit done",
+            ),
+            align="eta[i] += 0 - {}",
+        ),
+        "0",
+        "eta[i]",
+        ("acyclic",),
+    ),
+    Pair(
+        "nothing_to_choose_from",
+        11,
+        spec("w ~ Choose(exp(eps) for j in q where j >= {})", "emit done"),
+        "0",
+        "1",
+        ("defined",),
+    ),
+    Pair(
+        "a_logistic_scale_below_0",
+        11,
+        spec("y ~ Logistic(0, {})", "emit done"),
+        "eps",
+        "eps - 1",
+        ("scales",),
+    ),
+    Pair(
+        "cut_at_another_place",
+        11,
+        spec("y ~ Logistic(x, 1) where y > {}", "emit done", claim="2*eps", where=" and eps >= 1"),
+        "0",
+        "x",
+        ("support",),
+    ),
+    Pair(
+        "chosen_by_one_run",
+        11,
+        spec(
+            "mu ~ Exp(1/eps)",
+            "w ~ Choose(exp(eps) for j in q where j == 0 or mu <= 1)",
+            "emit done",
+            claim="2*eps",
+            align="mu += {}",
+        ),
+        "0",
+        "1",
+        ("support",),
+    ),
+    Pair(
+        "more_to_choose_from",
+        11,
+        spec(
+            "mu ~ Lap(1/eps)",
+            "w ~ Choose(exp(eps) for j in q where j == 0 or mu <= 1)",
+            "emit done",
+            claim="2*eps",
+            align="mu -= {}",
+        ),
+        "0",
+        "1",
+        ("cost",),
+    ),
+    Pair(
+        "nothing_else_to_choose_from",
+        11,
+        spec("w ~ Choose(exp(eps) for j in q where j == 0)", "emit done(v = {})"),
+        "eps",
+        "x",
+        ("output",),
+    ),
+    Pair(
+        "the_odds_against_the_others",
+        11,
+        spec(
+            *(
+                "w ~ Choose(exp(eps*q[i]/2) for i in q)",
+                "theta = eps*q[w]/2 - logsumexp(eps*q[j]/2 for j in q where {})",
+            ),
+            *("gap ~ Logistic(theta) where gap > 0", "emit done(gap = gap)"),
+            where=" and len(q) >= 2",
+        ),
+        "j != w",
+        "j >= 0",
+        ("cost",),
+    ),
+    Pair(
+        "a_sum_of_powers_in_a_declaration",
+        11,
+        spec("emit done", more="  d : real where d <= {}\n  t : vector\n"),
+        "eps",
+        "logsumexp(t[j] for j in t)",
+        ("hypotheses",),
+    ),
+    Pair(
+        "a_sum_of_powers_in_a_set",
+        11,
+        spec("emit done(v = 0*max({} + 1/2 for i in q))"),
+        "i",
+        "logsumexp(q[k] for k in q)",
+        ("language",),
+    ),
+    Pair(
+        "a_claim_that_speaks_of_a_selection",
+        2,
+        spec(
+            "w = upto(1, t[j] for j in t)",
+            "eta ~ Lap(1/eps)",
+            "emit done(v = x + eta)",
+            claim="eps*{} at most eps",
+            align="eta += x - x'",
+            more="  t : vector\n",
+            where=" and len(t) >= 1",
+        ),
+        "len(out)",
+        "len(w)",
+        ("defined",),
+    ),
+    Pair(
+        "a_selection_that_is_not_made_yet",
+        4,
+        spec("y = len({})", "w = upto(1, t[j] for j in t)", "emit done(v = y)", more="  t : vector\n"),
+        "t",
+        "w",
+        ("defined",),
+    ),
+    Pair(
+        "an_input_with_the_name_of_an_index",
+        4,
+        spec(
+            "emit done(v = b[0] - b[0])",
+            more="  {} : real where {} > 0\n  b : queries, sensitivity {}\n",
+            where=" and len(b) >= 1",
+        ),
+        "d",
+        "i",
+        ("form",),
     ),
 )

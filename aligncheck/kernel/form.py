@@ -26,6 +26,8 @@ LEVELS = 90
 """How deep a tree may be."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
 RESERVED = {"out", "alignment_cost", *n.FUNCTIONS}
+INDEX = "i"
+"""What declarations call the index of an answer, or of an entry."""
 NAMED = (
     *(n.Parameter, n.PublicVector, n.Assign, n.Sample, n.Choose, n.Logistic, n.Invoke, n.Use, n.Function),
     *(n.Mechanism, n.EmitField, n.Argument),
@@ -173,6 +175,8 @@ def _names(spec: n.Mechanism) -> None:
 
     for item in spec.inputs:
         for name in item.names if isinstance(item, n.Queries) else (item.name,):
+            if name == INDEX:
+                raise Reject("form", item.span, f"`{name}` is the index of an answer in declarations")
             claim(name, "input", item.span, False)
     for use in spec.uses:
         claim(use.name, "use", use.span, False)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import z3
 
 from aligncheck.kernel.evaluate import divided
+from aligncheck.kernel.form import INDEX
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.loops import Looping
 from aligncheck.kernel.state import Mode, Path, Scope
@@ -65,7 +66,7 @@ class Inputs(Looping):
         names = item.names if isinstance(item, n.Queries) else (item.name,)
         i = self.index("i")
         inside = both(*(both(i >= 0, i < self.lengths[x]) for x in names))
-        scope = scope.binding("i", i, True).under(inside)
+        scope = scope.binding(INDEX, i, True).under(inside)
         clause = self.truth(item.where, path, run, scope)
         if any(z3.eq(t, i) for t, _ in self.symbols.leaves(clause)):
             path.fact(Kind.RUN, implies(inside, clause), (i,))
@@ -95,7 +96,7 @@ class Inputs(Looping):
         for number, name in enumerate(group.names):
             i = self.symbols.zero if name in self.single else self.index("i")
             inside = both(i >= 0, i < self.lengths[name])
-            scope = Scope(Mode.CLAUSE, inside, group.span, (("i", i),), () if name in self.single else (i,))
+            scope = Scope(Mode.CLAUSE, inside, group.span, ((INDEX, i),), () if name in self.single else (i,))
             says = list(self._clauses(group, number, name, i, path, scope))
             if says:
                 path.fact(Kind.RUN, implies(inside, both(*says)), scope.generic)
