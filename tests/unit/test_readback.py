@@ -208,6 +208,19 @@ CHANGES = {
         ONE,
         {"noisy = a": "noisy = whole(a)", "    resolution,\n": "    resolution,\n    whole,\n"},
     ),
+    "a kind of number where answers say so": (
+        ONE.replace("y = 1", "y = 1/2")
+        .replace("y = 0", "y = 1")
+        .replace("x = noisy", "x = noisy + 0*y, z = y"),
+        {"y: Real = Fraction(1)": "y = 1"},
+    ),
+    "a kind of number for a function": (
+        ONE.replace("input", "fun f(real) : real\ninput", 1)
+        .replace("y = 1", "y = 1/2")
+        .replace("y = 0", "y = 1")
+        .replace("x = noisy", "x = noisy + 0*f(y)"),
+        {"y: Real = Fraction(1)": "y = 1"},
+    ),
     "an answer in a message": (
         ONE.replace("eps > 0", "eps > 0 and eps < 9"),
         {

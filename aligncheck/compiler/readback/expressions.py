@@ -80,7 +80,7 @@ class Expressions:
     `exact`: irrational numbers are rational ones near them. `functions` are the public functions, by their
     Python names; `lengths` says of lists how long they are; `filled` are those that are never empty;
     `releases` what calls gave. `quotients` and `masks` collect the operations that are right for some kinds
-    of numbers only.
+    of numbers only; `passed` what public functions are given, which see of what kind it is.
     """
 
     names: dict[str, str]
@@ -93,6 +93,7 @@ class Expressions:
     releases: dict[str, Released] = field(default_factory=dict)
     quotients: list[nodes.Binary] = field(default_factory=list)
     masks: list[Expr] = field(default_factory=list)
+    passed: list[Expr] = field(default_factory=list)
 
     # --- names --------------------------------------------------------------------------------------------
 
@@ -185,7 +186,9 @@ class Expressions:
     def _call(self, node: ast.Call, at: Span) -> Expr:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in self.functions and not node.keywords:
-            return nodes.Call(self.functions[name], tuple(map(self.read, node.args)), span=at)
+            args = tuple(map(self.read, node.args))
+            self.passed += args
+            return nodes.Call(self.functions[name], args, span=at)
         if (found := self._gather(node, name, at)) is not None:
             return found
         if (found := self._of_records(node, at)) is not None:

@@ -558,6 +558,9 @@ class _Class:
         for mask in scope.masks:
             if kind_of(mask, of) is not Kind.BOOL:
                 raise ReadError(mask.span.start, "`~`, `&` and `|` are for truth values")
+        for given_ in scope.passed:
+            if kind_of(given_, of) in (None, Kind.NUMBER):
+                raise ReadError(given_.span.start, "a function may be given an int or a fraction")
         return of
 
     def _require(self, holes: Found, scope: Expressions) -> None:
@@ -924,7 +927,10 @@ class _Class:
         emitted: dict[str, list[Kind | None]] = {}
         for each in statements_in(tree.body):
             for part in each.fields if isinstance(each, nodes.Emit) else ():
-                emitted.setdefault(part.name, []).append(kind_of(part.value, kinds))
+                kind = kind_of(part.value, kinds)
+                if kind in (None, Kind.NUMBER):
+                    raise ReadError(each.span.start, f"`{part.name}` may be shown as an int or as a fraction")
+                emitted.setdefault(part.name, []).append(kind)
         return Read(
             self.node.name,
             self.mode,
