@@ -195,6 +195,33 @@ align
   eta += a - a'
 """
 
+CALLED = """mechanism c
+input
+  y : query, sensitivity 1
+  d : real where d > 0
+privacy d
+program
+  eta ~ Lap(1/d)
+  emit w(v = y + eta)
+align
+  eta += y - y'
+"""
+
+CALLING = """mechanism caller
+use c from "c.dp"
+input
+  a : query, sensitivity 1
+  eps : real where eps > 0
+privacy eps
+program
+  u = eps
+  r = c(y = a, d = eps)
+  z = 0
+  if a > 5:
+    z = u + 1
+  emit v(x = r[0].v)
+"""
+
 CHANGES = {
     "a selection that a record reads by its places": (
         TOP,
@@ -221,6 +248,13 @@ CHANGES = {
         .replace("x = noisy", "x = noisy + 0*f(y)"),
         {"y: Real = Fraction(1)": "y = 1"},
     ),
+    "a result for a variable": (
+        CALLING,
+        {
+            "r_result = r_mechanism": "u = r_mechanism",
+            "r = r_result.records": "r = u.records",
+        },
+    ),
     "an answer in a message": (
         ONE.replace("eps > 0", "eps > 0 and eps < 9"),
         {
@@ -239,7 +273,7 @@ CHANGES = {
 def test_what_means_something_else_is_refused(name: str) -> None:
     text, changes = CHANGES[name]
     source = Source("s.dp", text)
-    spec = check(source, parse(source))
+    spec = check(source, parse(source), lambda path: Source(path, CALLED))
     form = form_of(spec, source, Mode.LATTICE).mechanism
     code = emit_python(as_if_verified(spec), Mode.LATTICE)
     program_runs(code, spec, form, Mode.LATTICE)

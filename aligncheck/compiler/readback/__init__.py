@@ -12,8 +12,8 @@ module that does not take part in the tree, but documentation, types, the words 
 which computes conditions and nothing else. Both trees are then written in one way (`normal`) and compared
 node by node (`same`), up to the names of variables, one for one. Python differs from the language in four
 things, which are looked at: `/` of two ints is a float (`kinds`); an int and a fraction that are equal look
-different, so what is released, or given to a function, must be of one kind; an array is computed at every index
-(`_Arrays`); arguments of a draw of many are computed once, whether there is a round or not.
+different, so what is released, or given to a function, must be of one kind; an array is computed at every
+index (`_Arrays`); arguments of a draw of many are computed once, whether there is a round or not.
 
 **It rests on** what these are defined to do (the runtime's function, and its meaning):
 

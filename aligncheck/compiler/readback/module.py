@@ -800,6 +800,8 @@ class _Class:
             inputs=frozenset(ident for name, ident in names.items() if not variables[name]),
         )
         tree = self._tree(statements.program(body, own))
+        if any(variables[name] != count or name not in own for name, count in statements.passing.items()):
+            raise refuse(node, "a variable of the program is set to what is called, or to its result")
         kinds = self._settle(scope, tuple(statements.given))
         refuse_labels(statements.labels, {a.name for a in self.answers if a.vector}, tree)
         for estimate in statements.estimates:

@@ -88,6 +88,10 @@ class Statements:
     given: list[Given] = field(default_factory=list)
     labels: list[Label] = field(default_factory=list)
     estimates: list[Expr] = field(default_factory=list)
+    passing: Counter[str] = field(default_factory=Counter)
+    """How often each of Python's names is set to a mechanism that is called, or to its result: no variables
+    of the program.
+    """
 
     def program(self, body: list[ast.stmt], own: Container[str]) -> tuple[nodes.Stmt, ...]:
         """The whole program. Dictionaries for indexed noise stand before all else, when nothing is in them;
@@ -349,6 +353,7 @@ class Statements:
         ):
             return None
         made, run, taken = (self._single(each) for each in [*three, first, first][:3])
+        self.passing.update((made[0], run[0]))
         callee = self.callees[first.value.func.id]
         given = self._run_with_noise(run[1], made[0])
         if match("_X.records", taken[1]) is None or match(f"{run[0]}.records", taken[1]) is None:
