@@ -255,6 +255,13 @@ CHANGES = {
             "r = r_result.records": "r = u.records",
         },
     ),
+    "a fraction that refined noise cannot be made": (
+        ONE.replace("y = 1", "y = noisy").replace("y = 0", "y = 0*eps"),
+        {
+            "y = noisy": "y = Fraction(noisy)",
+            "from typing import": "from fractions import Fraction\nfrom typing import",
+        },
+    ),
     "an answer in a message": (
         ONE.replace("eps > 0", "eps > 0 and eps < 9"),
         {

@@ -80,7 +80,8 @@ class Expressions:
     `exact`: irrational numbers are rational ones near them. `functions` are the public functions, by their
     Python names; `lengths` says of lists how long they are; `filled` are those that are never empty;
     `releases` what calls gave. `quotients` and `masks` collect the operations that are right for some kinds
-    of numbers only; `passed` what public functions are given, which see of what kind it is.
+    of numbers only; `passed` what public functions are given, which see of what kind it is, and
+    `whole` what fractions are made of: ints, since not every number can be made one.
     """
 
     names: dict[str, str]
@@ -94,6 +95,7 @@ class Expressions:
     quotients: list[nodes.Binary] = field(default_factory=list)
     masks: list[Expr] = field(default_factory=list)
     passed: list[Expr] = field(default_factory=list)
+    whole: list[Expr] = field(default_factory=list)
 
     # --- names --------------------------------------------------------------------------------------------
 
@@ -207,9 +209,11 @@ class Expressions:
             one = nodes.Number(Fraction(1))
             return nodes.Binary("-", one, self._function("exp", (self.read(holes["X"]),), at), span=at)
         if holes := match("Fraction(_X)", node):
-            return nodes.Call(AS_REAL, (self.read(holes["X"]),), span=at)
+            self.whole.append(self.read(holes["X"]))
+            return nodes.Call(AS_REAL, (self.whole[-1],), span=at)
         if holes := match("Fraction(_X, _Y)", node):
             quotient = nodes.Binary("/", self.read(holes["X"]), self.read(holes["Y"]), span=at)
+            self.whole += [quotient.left, quotient.right]
             return nodes.Call(AS_REAL, (quotient,), span=at)
         raise refuse(
             node, f"`{_shown(node.func)}` is no call that the reader knows, or not with these arguments"
@@ -407,6 +411,8 @@ class _Arrays:
         index = nodes.Name(self.index, span=at)
         if holes := (match("vector(_X)", node) or match("vector(_X, _N)", node)):
             ident = self.scalars.ident(holes["X"])
+            if ident not in self.scalars.lengths:
+                raise refuse(node, f"`{ident}` may be no list")
             if not certain and self.scalars.lengths.get(ident) != self.known:
                 raise refuse(node, f"`{ident}` may be too short")
             return self.scalars._steps(ident, nodes.Index(ident, index, span=at))

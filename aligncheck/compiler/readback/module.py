@@ -561,6 +561,9 @@ class _Class:
         for given_ in scope.passed:
             if kind_of(given_, of) in (None, Kind.NUMBER):
                 raise ReadError(given_.span.start, "a function may be given an int or a fraction")
+        for number in scope.whole:
+            if kind_of(number, of) is not Kind.INT:
+                raise ReadError(number.span.start, "a fraction is made of what may be no int")
         return of
 
     def _require(self, holes: Found, scope: Expressions) -> None:

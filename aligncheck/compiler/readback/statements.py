@@ -165,6 +165,8 @@ class Statements:
         drawn = self._draw(name, index, value if wrapped is None else wrapped["X"], at)
         if drawn is not None:
             kind = Kind.REAL if wrapped is not None else None
+            if kind and not (isinstance(drawn, nodes.Sample) and drawn.family.discrete):
+                raise refuse(value, "a fraction is made of what may be no int")
             self.given.append((name, kind or self._kind_of_draw(drawn)))
             return drawn
         if index is not None:
