@@ -1417,4 +1417,25 @@ PAIRS: tuple[Pair, ...] = (
         "i",
         ("form",),
     ),
+    Pair(
+        "a_measure_of_one_round",
+        6,
+        spec("k = 0", "for i, y in q:", "  pass", "{}", "  k = k + 1", "emit done"),
+        "for i, y in q:\n    pass\n  while k <= 2:",
+        "while k >= 0:",
+        ("terminates",),
+        Witness((loop(), *[loop("k' == k", early="k >= 0", measure="$head_1_k + 3 - k")] * 2)),
+    ),
+    Pair(
+        "a_selection_beside_an_arm",
+        1,
+        spec(
+            *("w = argmax(t[i] for i in t)", "y = 1", "if eps > 1:", "  y = 2", "emit done(v = w + {})"),
+            more="  t : vector\n",
+            where=" and len(t) >= 1",
+        ),
+        "y",
+        "x",
+        ("output",),
+    ),
 )

@@ -33,9 +33,9 @@ class Ending:
     scale: Term | None
 
 
-def _remembers(e: n.Expr) -> bool:
+def _remembers(e: n.Expr, loop: str = "") -> bool:
     """Whether a line speaks of an earlier loop head: what was there is kept for one run, not for its twin."""
-    return any(isinstance(x, n.Name) and x.ident.startswith("$head_") for x in subexpressions(e))
+    return any(isinstance(x, n.Name) and x.ident.startswith(f"$head_{loop}") for x in subexpressions(e))
 
 
 class Looping(Calling):
@@ -229,6 +229,10 @@ class Looping(Calling):
 
     def _measured(self, stmt: n.While, hints: LoopWitness, path: Path, ending: Ending) -> Ending:
         if hints.measure is not None:
+            if _remembers(
+                hints.measure, f"{self.loops[id(stmt)]}_"
+            ):  # which is another head in the next round
+                raise Reject("terminates", stmt.span, "the measure speaks of the head where it falls")
             scope = Scope(Mode.EARLY, self.symbols.true, stmt.span)
             measure = self.number(hints.measure, path, 0, scope)
             text = "the measure is not negative in a round"
