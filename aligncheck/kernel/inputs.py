@@ -88,6 +88,8 @@ class Inputs(Looping):
         if group.sensitivity is None and not group.adjacency.free:
             raise Reject("form", group.span, "a sensitivity is missing")
         for b in lists_per_answer(group, self.lists):
+            if b not in self.lengths:
+                raise Reject("form", group.span, f"`{b}` is no list")
             for name in group.names:
                 path.fact(Kind.RUN, self.lengths[b] >= self.lengths[name])
         self._declare_marks(group)

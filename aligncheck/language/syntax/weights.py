@@ -19,7 +19,7 @@ def log_of(weight: Expr) -> Expr:
 
     It is undefined where a factor is not positive, also where the weight is positive all the same.
     """
-    if isinstance(weight, Call) and weight.function == "exp":
+    if isinstance(weight, Call) and weight.function == "exp" and len(weight.args) == 1:
         return weight.args[0]
     if isinstance(weight, Number) and weight.value == 1:
         return Number(Fraction(0), span=weight.span)
