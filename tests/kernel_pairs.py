@@ -1438,4 +1438,17 @@ PAIRS: tuple[Pair, ...] = (
         "x",
         ("output",),
     ),
+    Pair(
+        "sums_in_a_set",
+        9,
+        spec(
+            "y = max(sum(t[j] for j in range(0, k)) for k in range(0, 3))",
+            "emit done(v = {}/(1 + abs(y)))",
+            more="  t : vector where t[i] == i\n",
+            where=" and len(t) == 3",
+        ),
+        "1",
+        "x",
+        ("output",),
+    ),
 )

@@ -186,10 +186,15 @@ def _triggered(variables: list[Term], formula: Term) -> Term:
     """A formula for all values of variables, each of which a symbol in it is applied to."""
     if not variables:
         return formula
-    uses = [t for t in subterms(formula) if is_symbol(t)]
+    uses = [t for t in subterms(formula) if is_symbol(t) and not _chooses(t)]
     triggers = [[t for t in uses if any(z3.eq(v, a) for a in t.children())] for v in variables]
     together = {frozenset(t.get_id() for t in each): each for each in product(*triggers)}
     return z3.ForAll(variables, formula, patterns=[z3.MultiPattern(*each) for each in together.values()])
+
+
+def _chooses(term: Term) -> bool:
+    """Whether a term contains a choice (`if`) or a formula, which Z3 takes in no trigger."""
+    return any(z3.is_app_of(t, z3.Z3_OP_ITE) or (z3.is_bool(t) and not is_symbol(t)) for t in subterms(term))
 
 
 def _at_equals(formula: Term, variables: list[Term]) -> list[Term]:
