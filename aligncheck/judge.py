@@ -19,11 +19,14 @@ from aligncheck.language.syntax.contract import Bound, Contract, contract_of, wi
 from aligncheck.language.syntax.nodes import Mechanism, Use
 from aligncheck.search.attempt import attempt
 from aligncheck.search.witness.fit import guess, refined
-from aligncheck.search.witness.given import given
-from aligncheck.verdict import Error, Verdict, Verified, name_of
+from aligncheck.verdict import Error, Unknown, Verdict, Verified, name_of
 
 ROUNDS = 40
 """So many witnesses are tried for one mechanism."""
+
+
+class OutOfTimeError(Exception):
+    """The deadline is over."""
 
 
 def judge(
@@ -64,29 +67,29 @@ class Judge:
         self, mechanism: Mechanism, source: Source, callees: Mapping[str, Witness], called: bool
     ) -> Verdict:
         tried = attempt(mechanism, source, self.deadline)
-        written = given(source.path)
-        witness = guess(mechanism, tried.chosen, callees, called) if written is None else written
-        witness = replace(witness, callees=callees)
-        answer = self._decided(mechanism, witness)
-        if written is not None and isinstance(answer, Rejected):
-            witness = guess(mechanism, tried.chosen, callees, called)
-            answer = self._decided(mechanism, witness)
-        for _ in range(ROUNDS):
-            other = None if isinstance(answer, Accepted) else refined(mechanism, witness, answer)
-            if other is None:
-                break
-            witness, answer = other, self._decided(mechanism, other)
+        witness = guess(mechanism, tried.chosen, callees, called)
+        try:
+            answer = decide(mechanism, witness, self._in_time)
+            for _ in range(ROUNDS):
+                other = None if isinstance(answer, Accepted) else refined(mechanism, witness, answer)
+                if other is None:
+                    break
+                witness, answer = other, decide(mechanism, other, self._in_time)
+        except OutOfTimeError:
+            return _not_decided(mechanism)
         match answer:
             case Accepted():
                 return Verified(mechanism, witness, answer)
             case Rejected():
                 return tried.failing(answer, self.search, self.explain and not called)
 
-    def _decided(self, mechanism: Mechanism, witness: Witness) -> Accepted | Rejected:
-        """The kernel's answer, if there is time to ask it."""
+    def _in_time(self, formulas: object, satisfiable: bool, about: str) -> bool:
+        """Confirms what the kernel decided, which counts steps and knows of no clock, while there is time.
+        Raises OutOfTimeError.
+        """
         if time.monotonic() > self.deadline:
-            return Rejected("language", mechanism.span, "no time was left")
-        return decide(mechanism, witness)
+            raise OutOfTimeError
+        return True
 
     # --- callees --------------------------------------------------------------------------------------------
 
@@ -120,6 +123,16 @@ class Judge:
             contract, mechanism=mechanism, verdict=name_of(verdict), length=told.length, bounds=bounds
         )
         return Callee(known, told)
+
+
+def _not_decided(mechanism: Mechanism) -> Unknown:
+    return Unknown(
+        mechanism,
+        None,
+        "the kernel had not decided when the time was over",
+        Label(mechanism.span),
+        help="allow more time with `--timeout`, or simplify the spec",
+    )
 
 
 def _not_verified(source: Source, use: Use, verdict: str, message: str) -> SpecError:

@@ -80,6 +80,24 @@ def test_another_way_to_write_a_spec_gets_the_same_verdict(path: str, seed: int)
     assert outcome(variant, path) == expected(mechanism)
 
 
+SETS = ["hybrid_topk_gap_exp", "noisy_topk_gap_exp", "noisy_topk_gap_exp_monotone"]
+"""Witnesses that speak of maxima for which the spec has no name."""
+
+LOOPS = ["dyadic_sums", "hybrid_topk_gap", "noisy_topk_gap", "smart_sum"]
+
+
+@pytest.mark.parametrize("name", [*SETS, *LOOPS])
+def test_witnesses_are_found_whatever_the_names_and_the_order(name: str, exhaustive: bool) -> None:
+    if name in SETS[::2] and not exhaustive:
+        pytest.skip("needs --exhaustive")
+    path, choose = f"specs/{name}.dp", random.Random(name).randrange
+    mechanism = spec(path)
+    assert mechanism is not None
+    variant = renamed(reordered(mechanism, choose), choose)
+    assert variant != mechanism
+    assert outcome(variant, path) == "verified"
+
+
 def test_variants_differ_in_every_way() -> None:
     """Else the test above would say little."""
     mechanism = spec("specs/adaptive_svt.dp")

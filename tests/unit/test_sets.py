@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
 from aligncheck.language.families import Family
 from aligncheck.language.source import Span
+from aligncheck.language.syntax.nodes import Gather, Indices, Number
 from aligncheck.search.relational.density import Wholes
 from aligncheck.search.relational.labels import AtHead, Bound, Drawn, Length, Place, Side, Way
 from aligncheck.search.relational.selection import Gathered, Registry, UnsupportedError
@@ -38,6 +40,7 @@ def answer(index: Term) -> App:
     return App("q", (index,), Sort.REAL, Kind.DATA)
 
 
+SAID = Gather("max", None, Number(Fraction(0)), "j", Indices("q"), None)
 PLAIN = Gathered(None, OWN, ZERO, N, TRUE, answer(OWN))
 OPEN = [
     AROUND,
@@ -66,9 +69,9 @@ def with_(symbol: Term) -> dict[str, Gathered]:
 def test_no_symbol_without_arguments_depends_on_an_index_or_a_round(symbol: Term, part: str) -> None:
     meaning = with_(symbol)[part]
     with pytest.raises(UnsupportedError):
-        Registry().anonymous(meaning, HERE)
+        Registry().anonymous(meaning, SAID)
     with pytest.raises(UnsupportedError):
-        Registry().anonymous_index(meaning, HERE)
+        Registry().anonymous_index(meaning, SAID)
     with pytest.raises(UnsupportedError):
         Wholes().symbol("max", meaning, HERE)
 
@@ -84,7 +87,7 @@ def test_its_own_index_and_what_is_fixed_throughout_a_run_may_stand_in_a_set() -
     for symbol in fixed:
         for meaning in with_(symbol).values():
             registry = Registry()
-            assert registry.meaning_of(registry.anonymous(meaning, HERE)) == meaning
+            assert registry.meaning_of(registry.anonymous(meaning, SAID)) == meaning
 
 
 @pytest.mark.parametrize("part", ["low", "high", "where", "body"])

@@ -160,7 +160,7 @@ class ProgramScope:
         if self.theory.is_concrete:
             return concrete_extremum(meaning)
         meaning = self.theory.with_candidates(meaning)
-        return self.theory.registry.anonymous(meaning, expr.span), meaning.enough()
+        return self.theory.registry.anonymous(meaning, expr), meaning.enough()
 
     def ordered(self, left: str, op: str) -> Term | None:
         return self.theory.ordered(left, op)
@@ -265,7 +265,7 @@ class DrawScope(ProgramScope):
             ranks, some = concrete_ranks(meaning, 1)
             return ranks[0], some
         meaning = self.theory.with_candidates(meaning)
-        return self.theory.registry.anonymous_index(meaning, expr.span), meaning.enough()
+        return self.theory.registry.anonymous_index(meaning, expr), meaning.enough()
 
     def _foreseen(self, name: str, expr: Gather, primed: bool) -> Term:
         """What a variable will hold later in the complete run: a part of ω, or a maximum over noise."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
+from aligncheck.language.syntax.nodes import Gather
 from aligncheck.search.relational.labels import (
     Below,
     Bound,
@@ -256,6 +257,8 @@ class Registry:
     argmaxima: dict[str, Gathered | None] = field(default_factory=dict)
     selections: dict[str, Gathered | None] = field(default_factory=dict)
     indices: dict[Sym, Gathered | None] = field(default_factory=dict)
+    spoken: dict[Sym, Gather] = field(default_factory=dict)
+    """What the spec says for a maximum without a name, or for an index of one."""
 
     def define_extremum(self, symbol: Sym, meaning: Gathered) -> None:
         """What a maximum is the maximum of."""
@@ -269,24 +272,26 @@ class Registry:
         if table.setdefault(name, meaning) != meaning:
             table[name] = None
 
-    def anonymous(self, meaning: Gathered, span: Span) -> Sym:
+    def anonymous(self, meaning: Gathered, expr: Gather) -> Sym:
         """The symbol of a maximum that has no name: one for each meaning. Raises UnsupportedError."""
-        needs_no_arguments(meaning, span)
+        needs_no_arguments(meaning, expr.span)
         for symbol, known in self.extrema.items():
             if known == meaning:
                 return symbol
         symbol = Sym(Extremum(len(self.extrema), False), Sort.REAL, Kind.EXTREMUM)
         self.extrema[symbol] = meaning
+        self.spoken[symbol] = expr
         return symbol
 
-    def anonymous_index(self, meaning: Gathered, span: Span) -> Sym:
+    def anonymous_index(self, meaning: Gathered, expr: Gather) -> Sym:
         """The symbol of an index of a maximum: one for each meaning. Raises UnsupportedError."""
-        needs_no_arguments(meaning, span)
+        needs_no_arguments(meaning, expr.span)
         for symbol, known in self.indices.items():
             if known == meaning:
                 return symbol
         symbol = Sym(ExtremalIndex(len(self.indices)), Sort.INT, Kind.PLACE)
         self.indices[symbol] = meaning
+        self.spoken[symbol] = expr
         return symbol
 
     def places(self) -> list[Term]:
@@ -317,6 +322,7 @@ class Registry:
         """Forgets everything: the program is about to be executed again."""
         self.extrema.clear()
         self.indices.clear()
+        self.spoken.clear()
         self.argmaxima.clear()
         self.selections.clear()
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from aligncheck.kernel.witness import Chance, LoopWitness, Witness
@@ -82,9 +82,12 @@ class UntranslatableError(Exception):
 
 @dataclass(frozen=True)
 class Wording:
-    """How the symbols of one loop's invariants are spelled; `cut` is the number of that loop."""
+    """How the symbols of one loop's invariants are spelled; `cut` is the number of that loop, `gathers` are
+    the maxima that symbols stand for, as the spec says them.
+    """
 
     cut: int
+    gathers: Mapping[Label, n.Gather] = field(default_factory=dict)
 
     def expression(self, term: Term) -> n.Expr:
         """The term as an expression. Raises UntranslatableError."""
@@ -145,8 +148,13 @@ class Wording:
                 return n.Name(f"${way.mark}_{q}")
             case Extremum(str() as name, primed):
                 return n.Name(name, primed)
-            case Chosen(name) | TakenAt(Extremum(str() as name)):
+            case Chosen(name):
                 return n.Name(name)
+            case (Extremum() | ExtremalIndex()) as label if label in self.gathers:
+                return self.gathers[label]
+            case TakenAt(Extremum() as label) if label in self.gathers:
+                gather = self.gathers[label]
+                return replace(gather, function=f"arg{gather.function}")
             case (
                 Place()
                 | Extremum()
@@ -278,10 +286,19 @@ def guessed(spec: n.Mechanism, chosen: establish.Chosen | ChosenDensities | None
         k: {x for x, pair in cut.fresh.items() if isinstance(x, str) and pair.left is pair.right}
         for k, cut in enumerate(chosen.analysis.cuts if isinstance(chosen, establish.Chosen) else ())
     }
+    gathers = _gathers(chosen) if isinstance(chosen, establish.Chosen) else {}
     made = tuple(
-        _loop(spec, stmt, k, found.get(k + 1, ()), shared.get(k + 1, ())) for k, stmt in enumerate(loops)
+        _loop(spec, stmt, Wording(k + 1, gathers), found.get(k + 1, ()), shared.get(k + 1, ()))
+        for k, stmt in enumerate(loops)
     )
     return Witness(made, route, _sample(spec), _indices(spec), _promises(spec))
+
+
+def _gathers(chosen: establish.Chosen) -> dict[Label, n.Gather]:
+    """The maxima without a name, and those that a variable holds throughout, in the spec's words."""
+    named = ((Extremum(name, False), g) for name, g in chosen.theory.gathers.items())
+    spoken = ((symbol.label, g) for symbol, g in chosen.theory.registry.spoken.items())
+    return dict((*named, *spoken))
 
 
 def _indices(spec: n.Mechanism) -> tuple[n.Expr, ...]:
@@ -323,7 +340,7 @@ def _of_cost(term: Term) -> bool:
 
 
 def _loop(
-    spec: n.Mechanism, stmt: n.For | n.While, number: int, terms: Iterable[Term], shared: Container[str]
+    spec: n.Mechanism, stmt: n.For | n.While, words: Wording, terms: Iterable[Term], shared: Container[str]
 ) -> LoopWitness:
     """`shared` are variables with one value in both runs."""
     early: list[n.Expr] = []
@@ -340,7 +357,7 @@ def _loop(
         ):
             continue
         try:
-            e = Wording(number + 1).expression(term)
+            e = words.expression(term)
         except UntranslatableError:
             continue
         (early if _early(term) else both).append(e)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import names_in, parts_of, shifts_in, statements_in, with_parts
+from aligncheck.language.syntax.walk import (
+    gathered_in_full,
+    names_in,
+    parts_of,
+    shifts_in,
+    statements_in,
+    with_parts,
+)
 
 ONE = n.Number(Fraction(1))
 
@@ -25,10 +32,12 @@ def costs_of(spec: n.Mechanism, cautious: bool = False) -> tuple[n.Expr | None, 
 
 
 def _cost(spec: n.Mechanism, line: n.Shift, draw: n.Sample | None, cautious: bool) -> n.Expr | None:
-    size = _size(spec, line.value, cautious)
+    size = _most(spec, line, cautious)
     rate = None if draw is None else _rate(draw)
     if size is None or rate is None:
         return None
+    if isinstance(size, n.Conditional):
+        return replace(size, otherwise=product((size.otherwise, 1), (rate, 1)))
     return product((size, 1), (rate, 1))
 
 
@@ -106,39 +115,128 @@ def _joined(number: int, factors: list[n.Expr]) -> n.Expr:
 # --- how far ------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Reach:
+    """What a line adds up: a number, what moves from D to D' by at most so much (and with which sign it
+    counts), and other amounts.
+    """
+
+    fixed: Fraction = Fraction(0)
+    moved: tuple[tuple[int, n.Expr], ...] = ()
+    more: tuple[n.Expr, ...] = ()
+    one_way: bool = False
+
+    def __add__(self, other: _Reach) -> _Reach:
+        return _Reach(
+            self.fixed + other.fixed,
+            self.moved + other.moved,
+            self.more + other.more,
+            self.one_way or other.one_way,
+        )
+
+    @property
+    def most(self) -> Fraction:
+        return abs(self.fixed) + sum(map(_constant, [*self.more, *(e for _, e in self.moved)]))
+
+
+def _most(spec: n.Mechanism, line: n.Shift, cautious: bool) -> n.Expr | None:
+    """How far a line moves its draw at most: nowhere at the index at which a set's least or greatest value is
+    taken, if it adds the difference of the value at each index of the set and that one.
+    """
+    size, index = _size(spec, line.value, cautious), line.index
+    if size is None or not isinstance(index, n.Name):
+        return size
+    terms = Counter(_terms(line.value, 1))
+    for sign, term in terms:
+        if isinstance(term, n.Gather) and term.function in ("max", "min"):
+            own = Counter(_terms(_at(term.body, term.index, index), -sign))
+            there = term.where and _at(term.where, term.index, index)
+            if own == terms - Counter([(sign, term)]) and there == line.guard:
+                place = replace(term, function=f"arg{term.function}")
+                return n.Conditional(n.Compare("==", index, place), n.Number(Fraction(0)), size)
+    return size
+
+
 def _size(spec: n.Mechanism, value: n.Expr, cautious: bool) -> n.Expr | None:
-    """How far a line moves its draw at most: the constant part, and the sensitivity for each difference of an
-    answer, or of a maximum, on D and on D'.
+    """The constant part, and the sensitivity for each difference of an answer, or of a maximum, on D and on
+    D'; if all answers move one way, of differences that count with two signs one only.
     """
     if isinstance(value, n.Conditional):
         sizes = [_size(spec, e, cautious) for e in (value.then, value.otherwise)]
         return None if None in sizes else max((s for s in sizes if s is not None), key=_constant)
-    fixed, moved, monotone = Fraction(0), [], False
-    left = list(_terms(value, 1))
-    more: list[n.Expr] = []
+    reach = _reach(spec, value, 1)
+    if reach is None:
+        return None
+    moved = [e for _, e in reach.moved]
+    if reach.one_way and not cautious:
+        if not reach.more and len(moved) == 1 and isinstance(moved[0], n.Number):
+            return n.Number(max(abs(reach.fixed), moved[0].value))
+        ways = [[e for s, e in reach.moved if s == sign] for sign in (1, -1)]
+        moved = max(ways, key=lambda way: (sum(map(_constant, way)), len(way)))
+    numbers = sum((e.value for e in moved if isinstance(e, n.Number)), Fraction(0))
+    return _sum(abs(reach.fixed) + numbers, [*(e for e in moved if not isinstance(e, n.Number)), *reach.more])
+
+
+def _reach(spec: n.Mechanism, value: n.Expr, sign: int) -> _Reach | None:
+    gathers = gathered_in_full(spec.body)
+    left, reach = list(_terms(value, sign)), _Reach()
     while left:
-        sign, term = left.pop()
-        other = next((t for t in left if t[0] == -sign and _bare(t[1]) == _bare(term) and t[1] != term), None)
+        own, term = left.pop()
+        other = next((t for t in left if t[0] == -own and _differ_by_run(t[1], term, gathers)), None)
+        part: _Reach | None
         if other is not None:
             left.remove(other)
             group = _group(spec, term) or _group(spec, other[1])
             if group is None or group.sensitivity is None:
                 return None
-            moved.append(group.sensitivity)
-            monotone = monotone or group.adjacency.one_way
+            part = _Reach(
+                moved=((own if _primes(term) else -own, group.sensitivity),), one_way=group.adjacency.one_way
+            )
         elif isinstance(term, n.Number):
-            fixed += sign * term.value
-        elif any(isinstance(e, n.Name | n.Index) and e.primed for e in _parts(term)) or _group(spec, term):
-            return None
+            part = _Reach(own * term.value)
+        elif isinstance(term, n.Conditional):
+            ways = [_reach(spec, e, own) for e in (term.then, term.otherwise)]
+            part = None if None in ways else max((w for w in ways if w is not None), key=lambda w: w.most)
+        elif isinstance(term, n.Gather) and term.function in ("max", "min"):
+            part = _reach(spec, term.body, own)
+        elif _primes(term) or _group(spec, term):
+            part = None
         else:
-            more.append(term)
-    numbers = [e.value for e in moved if isinstance(e, n.Number)]
-    names = [e for e in moved if not isinstance(e, n.Number)] + more
-    if monotone and not cautious and not names and len(moved) == 1:
-        return n.Number(max(abs(fixed), numbers[0]))
-    if monotone and not cautious and not fixed and len(names) == 2 and _bare(names[0]) == _bare(names[1]):
-        return names[0]
-    return _sum(abs(fixed) + sum(numbers), names)
+            part = _Reach(more=(term,))
+        if part is None:
+            return None
+        reach += part
+    return reach
+
+
+def _differ_by_run(one: n.Expr, other: n.Expr, gathers: Mapping[str, n.Gather]) -> bool:
+    """Whether two expressions are one on D and on D'."""
+    return one != other and _shape(one, gathers) == _shape(other, gathers)
+
+
+def _shape(e: n.Expr, gathers: Mapping[str, n.Gather]) -> n.Expr:
+    """The expression without its places and primes, and without names for sets and their indices."""
+    if isinstance(e, n.Name) and e.ident in gathers:
+        e = gathers[e.ident]
+    if isinstance(e, n.Gather):
+        e = replace(
+            e,
+            index="$",
+            body=_at(e.body, e.index, n.Name("$")),
+            where=None if e.where is None else _at(e.where, e.index, n.Name("$")),
+        )
+    return _bare(with_parts(e, tuple(_shape(p, gathers) for p in parts_of(e))))
+
+
+def _at(e: n.Expr, name: str, other: n.Name) -> n.Expr:
+    """The expression with another name in the place of one."""
+    if isinstance(e, n.Name) and e.ident == name:
+        return other
+    return with_parts(e, tuple(_at(p, name, other) for p in parts_of(e)))
+
+
+def _primes(e: n.Expr) -> bool:
+    return any(isinstance(part, n.Name | n.Index) and part.primed for part in _parts(e))
 
 
 def _constant(e: n.Expr) -> Fraction:
