@@ -163,9 +163,10 @@ def draws(spec: n.Mechanism, stmt: n.For | n.While, terms: Sequence[Term]) -> It
             yield n.Compare("==", drawn, s.index)
             if _is_read_elsewhere(spec, stmt, s.name, s.index):
                 yield n.Name(f"$dense_{s.name}")
-        elif first is not None and first not in names:
-            yield n.Compare("<=", drawn, n.Name(first))  # the index is as good as that of the round
-        else:
+            continue
+        if first is not None and first not in names:
+            yield n.Compare("<=", drawn, n.Name(first))  # the index may be as good as that of the round
+        if names or first is None:
             yield n.Compare("<=", drawn, s.index)
 
 
