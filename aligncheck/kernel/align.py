@@ -319,7 +319,11 @@ class Aligner(Sets):
             rest = [p for p in parts if not z3.eq(p, step)]
             return _whole(rest[0] if len(rest) == 1 else z3.Product(*rest))
         if is_symbol(term) and term.decl().get_id() in self.whole:
-            return self.whole[term.decl().get_id()](*parts)
+            counted, own = (
+                self.whole[term.decl().get_id()](*parts),
+                self.lattice.get(term.decl().get_id(), step),
+            )
+            return counted if z3.eq(own, step) else _whole(z3.simplify(divided(own, step))) * counted
         return _whole(z3.simplify(divided(term, step)))
 
 

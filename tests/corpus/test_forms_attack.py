@@ -60,7 +60,6 @@ TRAPS: list[tuple[str, str, str]] = [
     ),
     ("q : query, sensitivity 1, lattice 1/3, range [0.5, 4.1]", "", "floor(3*q) == 3*q and q >= 0.4"),
     (f"{T}\nq : int query, sensitivity 1, range [T/2, T + 1]", "", "q >= T/2 and q <= T + 1"),
-    (f"{Q}\n{T}", "g ~ DExp(1/eps, T)", "g >= 0 and floor(g/T) == g/T"),
     (Q, "g ~ Lap(1/eps)", "floor(g) <= g and floor(g) + 1 > g and (g + 1)*2 - g - g == 2"),
     (Q, "g ~ Lap(1/eps)", "abs(g) >= g and max(g, -g) == abs(g) and clip(g, 0, 1) <= 1"),
 ]
