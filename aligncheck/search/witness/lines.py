@@ -68,8 +68,25 @@ def is_needed(term: Term, assigned: set[str]) -> bool:
     if any(isinstance(key, Latest) for key in heads):
         return pinned(term, assigned) is not None
     if Ledger.RECORDS in heads:
-        return isinstance(term, Cmp) and term.op == "=="
+        return _tells_records(term)
     return any(key in assigned for key in heads)
+
+
+def _tells_records(term: Term) -> bool:
+    """Whether a fact says how many records there are, if only in some runs; bounds by the index do not."""
+    match term:
+        case Or(args=args):
+            return any(_tells_records(arg) for arg in args)
+        case Cmp(op="=="):
+            return any(_is_records(side) for side in _sides(term))
+        case Cmp(op="<=", left=left, right=Const()):
+            return _is_records(left)
+        case _:
+            return False
+
+
+def _is_records(term: Term) -> bool:
+    return any(isinstance(a.label, AtHead) and a.label.key is Ledger.RECORDS for a in atoms((term,)))
 
 
 def pinned(term: Term, assigned: set[str]) -> str | None:
