@@ -5,7 +5,7 @@
 A mutant changes one place of one file of `aligncheck/kernel/`. It is killed by a pair of twins
 (`kernel_pairs.py`, and those of `specs/rules`) if it accepts the one that must be rejected, or rejects the
 one that must be accepted; only the cases that run the changed line are tried. Prints the survivors that
-`kernel_survivors.toml` does not list.
+`kernel_survivors.toml` does not list; changes that it argues for at every place are not run.
 """
 
 from __future__ import annotations
@@ -314,7 +314,8 @@ def main() -> int:
     given = parser.parse_args()
     patch.object(logic, "ANEW", ()).start()  # less work, as in the tests of the pairs
     known = [(case, *lines_of(case)) for case in cases()]
-    listed = {m for entry in _listed() for m in entry["mutants"]}
+    listed = {m for entry in _listed() for m in entry.get("mutants", [])}
+    everywhere = {c for entry in _listed() for c in entry.get("changes", [])}
     counted: Counter[str] = Counter()
     number = 0
     for file in given.files.split(","):
@@ -323,6 +324,9 @@ def main() -> int:
                 continue
             number += 1
             if number % given.every:
+                continue
+            if mutant.change in everywhere:
+                counted[f"{mutant.kind}: argued"] += 1
                 continue
             here = [(case, spent) for case, ran, spent in known if (file, mutant.line) in ran]
             quick = [case for case, spent in here if spent < SLOW] or [case for case, _ in here][:4]
