@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aligncheck.commands import CommandError
-from aligncheck.commands.checking import GRACE, MEMORY, one_file, text_of, why_lost
+from aligncheck.commands.checking import MEMORY, one_file, text_of, why_lost
 from aligncheck.commands.telling import tell
 from aligncheck.workers import Died, Done, OutOfMemory, Raised, Supervision, TimedOut
 
@@ -40,7 +40,7 @@ def decided(text: str, solvers: Sequence[str], timeout: float) -> Checked | str:
     """
     job = (text, solvers)
     work: Supervision[tuple[str, Sequence[str]], Checked] = Supervision(
-        _check, [job], deadline=timeout + GRACE, jobs=1, memory=MEMORY
+        _check, [job], deadline=timeout, jobs=1, memory=MEMORY
     )
     with work as outcomes:
         ((_, outcome),) = outcomes
