@@ -35,6 +35,19 @@ program
     emit w
 """
 
+STEPS = """mechanism c
+input
+  g : real where g > 0
+  y : query, lattice g, sensitivity g
+  d : real where d > 0
+privacy d
+program
+  eta ~ DLap(g/d, g)
+  emit w(v = y + eta)
+align
+  eta += y - y'
+"""
+
 MANY = """mechanism c
 input
   y : queries, sensitivity 1, adjacency all
@@ -1482,5 +1495,58 @@ PAIRS: tuple[Pair, ...] = (
         "Lap(1)",
         "Exp(1)",
         ("language",),
+    ),
+    Pair(
+        "two_answers_that_move",
+        4,
+        spec(
+            *("eta[0] ~ Lap({}/eps)", "eta[1] ~ Lap({}/eps)", "eta[2] ~ Lap({}/eps)"),
+            "emit done(u = b[0] + eta[0], v = b[1] + eta[1], w = b[2] + eta[2])",
+            align="eta[i] += b[i] - b'[i]",
+            more="  b : queries, sensitivity 1, adjacency two\n",
+            where=" and len(b) == 3",
+        ),
+        "2",
+        "1",
+        ("cost",),
+    ),
+    Pair(
+        "cauchy_noise_that_costs",
+        2,
+        spec("eta ~ Cauchy({}/eps)", "emit done(v = x + eta)", align="eta += x - x'"),
+        "1",
+        "1/2*1",
+        ("cost",),
+    ),
+    Pair(
+        "a_real_measure_that_falls_by_less_and_less",
+        6,
+        spec("k = eps + 5", "while k > 0:", "  k = {}", "emit done"),
+        "k - 1",
+        "k/2",
+        ("terminates",),
+        Witness((loop("k' == k", measure="k"),)),
+    ),
+    Pair(
+        "an_argument_between_the_steps",
+        8,
+        spec(
+            "a = c(y = {}, g = g, d = eps)",
+            "emit done",
+            more="  g : real where g > 0\n  z : query, lattice g, sensitivity g\n",
+        ).replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n'),
+        "z",
+        "z/2",
+        ("calls",),
+        callee=STEPS,
+    ),
+    Pair(
+        "a_call_that_costs_on_the_general_route",
+        10,
+        _calling("c(y = x, k = 1, d = {}*eps)"),
+        "1",
+        "2",
+        ("cost",),
+        Witness(route="injective"),
     ),
 )
