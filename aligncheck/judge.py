@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from aligncheck.kernel.decide import decide
 from aligncheck.kernel.verdict import Accepted, Rejected
@@ -81,7 +82,18 @@ class Judge:
             case Accepted():
                 return Verified(mechanism, witness, answer)
             case Rejected():
-                return tried.failing(answer, self.search, self.explain and not called)
+                verified = partial(self._holds, source, callees) if self.explain and not called else None
+                return tried.failing(answer, self.search, verified)
+
+    def _holds(
+        self, source: Source, callees: Mapping[str, Witness], mechanism: Mechanism, until: float
+    ) -> bool:
+        """Whether a mechanism that calls the same ones is verified before `until`."""
+        other = replace(self, deadline=min(self.deadline, until), explain=False, search=False)
+        try:
+            return isinstance(other._judged(mechanism, source, callees, called=False), Verified)
+        except SpecError:
+            return False
 
     def _in_time(self, formulas: object, satisfiable: bool, about: str) -> bool:
         """Confirms what the kernel decided, which counts steps and knows of no clock, while there is time.

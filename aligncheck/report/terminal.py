@@ -370,7 +370,7 @@ def _found(invariants: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _summary(canvas: Canvas, conditions: Sequence[ConditionReport]) -> Iterator[Text]:
-    """`proved: …   failed: …   unknown: …`, in the order of the lemma."""
+    """`proved: …   failed: …   unknown: …`, those that there are, in the order of the lemma."""
     order = {condition: number for number, condition in enumerate(Condition)}
     parts: list[Text] = []
     for status in Status:
@@ -379,8 +379,8 @@ def _summary(canvas: Canvas, conditions: Sequence[ConditionReport]) -> Iterator[
             for report in sorted(conditions, key=lambda report: order[report.condition])
             if report.status is status
         ]
-        style = _STATUS_STYLES[status] if ids else "dim"
-        parts.append(Text.assemble((f"{status.value}: ", style), ", ".join(ids) or "none"))
+        if ids:
+            parts.append(Text.assemble((f"{status.value}: ", _STATUS_STYLES[status]), ", ".join(ids)))
     yield from canvas.wrapped(Text("     ").join(parts), canvas.width)
 
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import TypeAlias
 
 from aligncheck.language.conditions import Condition
-from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.nodes import (
     SELECTING,
     Adjacency,
     Binary,
     Call,
+    Compare,
     Expr,
     Gather,
     Indices,
+    Logic,
     Mechanism,
     Name,
     Number,
@@ -30,14 +32,8 @@ from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import expressions_in, names_in, statements_in
 from aligncheck.meaning.scenario import Scenario, check_scenario
 from aligncheck.search.discharge.algebra import canonical
-from aligncheck.search.discharge.density import DensityFindings, establish_densities
-from aligncheck.search.discharge.establish import Findings, establish
-from aligncheck.search.discharge.prove import Proved, decide
-from aligncheck.search.discharge.smt import Smt
-from aligncheck.search.obligations.alignment import within_claim
-from aligncheck.search.obligations.density import densities_bound_privacy
+from aligncheck.search.discharge.choose import Chosen
 from aligncheck.search.relational.labels import Ledger
-from aligncheck.search.relational.paths import TooManyPathsError
 from aligncheck.search.relational.spell import spell
 from aligncheck.search.relational.terms import (
     Cmp,
@@ -52,6 +48,7 @@ from aligncheck.search.relational.terms import (
     substitute,
 )
 from aligncheck.search.relational.theory import Theory
+from aligncheck.search.witness.text import expression
 
 _FACTORS = (
     Fraction(5, 4),
@@ -65,57 +62,38 @@ _FACTORS = (
 SECONDS = 3.0
 
 
+Verified: TypeAlias = Callable[[Mechanism, float], bool]
+"""Whether the kernel accepts a mechanism, by a `time.monotonic()` value."""
+
+
 def advice_for(
-    mechanism: Mechanism, source: Source, findings: Findings, failing: Scenario, deadline: float
+    mechanism: Mechanism,
+    chosen: Chosen | None,
+    failed: Condition,
+    failing: Scenario,
+    verified: Verified,
+    deadline: float,
 ) -> tuple[str, ...]:
     """Other claims, parameter ranges and adjacencies under which this spec would be verified; no proof is
     tried under an adjacency that allows the run that was found failing.
     """
     until = min(deadline, time.monotonic() + SECONDS)
-    unproved = {o.obligation.condition for o in findings.open()}
     found: list[str] = []
-    if unproved == {Condition.COST}:
-        found += _other_claims(findings, source)
-    if Condition.OUTPUT in unproved:
-        found += _ties(mechanism, source, until)
-    if not unproved <= {Condition.COST, Condition.OUTPUT, Condition.SUPPORT}:
+    if failed is Condition.COST:
+        found += _other_claims(mechanism, chosen, verified, until)
+    if failed is Condition.OUTPUT:
+        found += _ties(mechanism, verified, until)
+    if chosen is None or failed not in (Condition.COST, Condition.OUTPUT, Condition.SUPPORT):
         return tuple(found)
     for name, changed in _other_adjacencies(mechanism):
         if time.monotonic() > until:
             break
-        if not check_scenario(changed, failing):
-            continue
-        try:
-            if not establish(changed, source, until).open():
-                found.append(f"verified for adjacency `{name.value}`")
-        except TooManyPathsError:
-            continue
-    return tuple(found)
-
-
-def density_advice(
-    mechanism: Mechanism, source: Source, findings: DensityFindings, deadline: float
-) -> tuple[str, ...]:
-    """The same for a mechanism that draws by densities: another claim, other adjacencies."""
-    until = min(deadline, time.monotonic() + SECONDS)
-    if {o.obligation.condition for o in findings.open()} != {Condition.COST}:
-        return ()
-    found: list[str] = []
-    for factor in _FACTORS:
-        claim = scaled(findings.theory.claim, factor)
-        wanted = densities_bound_privacy(findings.densities, findings.factors, claim)
-        if isinstance(decide(wanted, findings.smt), Proved):
-            found.append(f"needs `privacy {spell(canonical(claim))}`")
-            break
-    for name, changed in _other_adjacencies(mechanism):
-        if time.monotonic() > until:
-            break
-        if not establish_densities(changed, source, until).open():
+        if check_scenario(changed, failing) and verified(changed, until):
             found.append(f"verified for adjacency `{name.value}`")
     return tuple(found)
 
 
-def _ties(mechanism: Mechanism, source: Source, until: float) -> Iterator[str]:
+def _ties(mechanism: Mechanism, verified: Verified, until: float) -> Iterator[str]:
     """What ties cost a selection on a lattice, where the same alignment is verified for continuous noise, in
     which there are none.
 
@@ -130,7 +108,7 @@ def _ties(mechanism: Mechanism, source: Source, until: float) -> Iterator[str]:
     ]
     compared = [(drawn[name], e.over) for e in selections for name in sorted(names_in(e.body) & drawn.keys())]
     lattice = [(s, over) for s, over in compared if s.family.stepped]
-    if not lattice or establish(_continuous(mechanism), source, until).open():
+    if not lattice or not verified(_continuous(mechanism), until):
         return
     sample, over = lattice[0]
     scale, step = sample.args
@@ -163,48 +141,74 @@ def _continuous(mechanism: Mechanism) -> Mechanism:
     return replace(mechanism, inputs=inputs, body=rewrite.statements(mechanism.body, statement))
 
 
-def _other_claims(findings: Findings, source: Source) -> Iterator[str]:
-    """The least multiple of the claim, and a parameter range, for which the cost obligation is proved."""
-    smt = findings.smt
-    claim = findings.theory.claim
-    for larger, most in _larger_claims(findings):
-        if _holds(findings, larger, (), smt, source, most):
-            text = unparse_expr(findings.theory.mechanism.privacy) if larger == claim else _text(larger)
-            yield f"needs `privacy {text}{f' at most {_text(most)}' if most is not None else ''}`"
-            break
-    for parameter in findings.theory.mechanism.inputs:
-        if isinstance(parameter, Parameter) and parameter.sort.value != Sort.BOOL.value:
-            value = findings.theory.parameter(parameter.name)
-            for op, word in ((">=", ">="), ("<=", "<=")):
-                for bound in (1, 2):
-                    if _holds(findings, claim, (compare(op, value, const(bound)),), smt, source):
-                        yield f"verified where `{parameter.name} {word} {bound}`"
-                        return
+def _other_claims(
+    mechanism: Mechanism, chosen: Chosen | None, verified: Verified, until: float
+) -> Iterator[str]:
+    """The least multiple of the claim, and a parameter range, with which the mechanism is verified: those are
+    tried of which the invariants show it, where there are any.
+    """
+    theory = Theory(mechanism)
+    for larger, most in _larger_claims(theory, chosen):
+        if (chosen is None or chosen.keeps(larger, most)) and time.monotonic() < until:
+            privacy = mechanism.privacy if larger == theory.claim else _expression(larger)
+            bound = None if most is None else _expression(most)
+            if verified(replace(mechanism, privacy=privacy, most=bound), until):
+                yield f"needs `privacy {unparse_expr(privacy)}{f' at most {_text(most)}' if most else ''}`"
+                break
+    for parameter in mechanism.inputs:
+        if (
+            chosen is not None
+            and isinstance(parameter, Parameter)
+            and parameter.sort.value != Sort.BOOL.value
+        ):
+            value = theory.parameter(parameter.name)
+            for op, end in ((">=", 1), (">=", 2), ("<=", 1), ("<=", 2)):
+                given = compare(op, value, const(end))
+                shown = chosen.smt.satisfiable((given,), 500).model and chosen.keeps(
+                    theory.claim, theory.most, (given,)
+                )
+                if shown and verified(_restricted(mechanism, parameter, op, end), until):
+                    yield f"verified where `{parameter.name} {op} {end}`"
+                    return
+
+
+def _restricted(mechanism: Mechanism, parameter: Parameter, op: str, bound: int) -> Mechanism:
+    """The mechanism for fewer values of a parameter."""
+    test: Expr = Compare(op, Name(parameter.name), Number(Fraction(bound)))
+    where = test if parameter.where is None else Logic("and", (parameter.where, test))
+    inputs = (replace(item, where=where) if item is parameter else item for item in mechanism.inputs)
+    return replace(mechanism, inputs=tuple(inputs))
+
+
+def _expression(term: Term) -> Expr:
+    return expression(_text(term))
 
 
 def _text(claim: Term) -> str:
     return spell(canonical(claim))
 
 
-def _larger_claims(findings: Findings) -> Iterator[tuple[Term, Term | None]]:
+def _larger_claims(theory: Theory, chosen: Chosen | None) -> Iterator[tuple[Term, Term | None]]:
     """Claims to try instead, the least ones first, each with its bound where the spec gives one."""
-    claim, most = findings.theory.claim, findings.theory.most
-    if most is None:
+    claim, most = theory.claim, theory.most
+    if chosen is None:  # nothing tells beforehand what holds, and the kernel may think about it for long
+        yield scaled(claim, Fraction(2)), None if most is None else scaled(most, Fraction(2))
+    elif most is None:
         yield from ((scaled(claim, factor), None) for factor in _FACTORS)
-        yield from ((bound, None) for bound in _bounds_found(findings))
+        yield from ((bound, None) for bound in _bounds_found(chosen))
     else:
         yield from ((claim, scaled(most, factor)) for factor in _FACTORS)
         yield from ((scaled(claim, factor), scaled(most, factor)) for factor in _FACTORS)
 
 
-def _bounds_found(findings: Findings) -> Iterator[Term]:
+def _bounds_found(chosen: Chosen) -> Iterator[Term]:
     """Claims that the invariants suggest: a bound on the cost by counters, each counter at its own greatest
     value.
     """
-    for cut in findings.analysis.cuts:
+    for cut in chosen.analysis.cuts:
         if Ledger.COST not in cut.fresh:
             continue
-        terms = findings.invariants[cut.number]
+        terms = chosen.invariants[cut.number]
         greatest: dict[Term, Term] = {
             t.left: t.right
             for t in terms
@@ -219,23 +223,6 @@ def _bounds_found(findings: Findings) -> Iterator[Term]:
 
 def _is_public(term: Term) -> bool:
     return all(isinstance(a, Sym) and a.kind is Kind.PARAMETER for a in atoms((term,)))
-
-
-def _holds(
-    findings: Findings,
-    claim: Term,
-    extra: tuple[Term, ...],
-    smt: Smt,
-    source: Source,
-    most: Term | None = None,
-) -> bool:
-    """Whether the cost stays within a claim, under an extra condition that some parameters satisfy."""
-    if extra and not smt.satisfiable(extra, 500).model:
-        return False
-    wanted = within_claim(findings.analysis, claim, findings.invariants, source, most)
-    return all(
-        isinstance(decide(replace(o, hypotheses=(*o.hypotheses, *extra)), smt), Proved) for o in wanted
-    )
 
 
 def _other_adjacencies(mechanism: Mechanism) -> Iterator[tuple[Adjacency, Mechanism]]:

@@ -7,26 +7,18 @@ Not trusted for VERIFIED, which is never said here. What is said to fail was rep
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from aligncheck.kernel.verdict import Rejected
-from aligncheck.language.conditions import Condition
+from aligncheck.language.conditions import Condition, condition_named
 from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import NOWHERE, For, Mechanism, While
 from aligncheck.language.syntax.walk import has_densities, statements_in
-from aligncheck.search.discharge.contradiction import contradiction
-from aligncheck.search.discharge.density import (
-    ChosenDensities,
-    DensityFindings,
-    choose_densities,
-    established_densities,
-)
-from aligncheck.search.discharge.establish import Chosen, Findings, choose, established
-from aligncheck.search.discharge.prove import Open, Outcome, Proved
-from aligncheck.search.obligations import ORDER
+from aligncheck.search.discharge.choose import Chosen, choose
+from aligncheck.search.discharge.contradiction import contradiction, senseless
 from aligncheck.search.relational.labels import AtHead, Ledger
 from aligncheck.search.relational.paths import TooManyPathsError
 from aligncheck.search.relational.selection import UnsupportedError
@@ -45,8 +37,8 @@ if TYPE_CHECKING:
     from aligncheck.search.discharge.exceeding import Exceeding
     from aligncheck.search.discharge.search import Violation
 
-SEARCH_SECONDS = 4.0
-"""How long to look for a concrete violation of one condition."""
+SEARCH_SECONDS = 5.0
+"""How long to look for a concrete violation, in time of the processor."""
 
 
 def attempt(mechanism: Mechanism, source: Source, deadline: float) -> Attempt:
@@ -57,114 +49,111 @@ def attempt(mechanism: Mechanism, source: Source, deadline: float) -> Attempt:
     try:
         _refuse_contradiction(mechanism, source)
     except UnsupportedError as error:
-        return Untried(replace(_unsupported(mechanism, error), help=_CLAUSE_HELP))
-    densities = has_densities(mechanism.body)
+        return Attempt(mechanism, source, deadline, None, error.advice or _CLAUSE_HELP)
+    if has_densities(mechanism.body):
+        return Attempt(mechanism, source, deadline, None)
     try:
-        if densities:
-            return ByDensities(mechanism, source, deadline, choose_densities(mechanism, deadline))
-        return ByAlignment(mechanism, source, deadline, choose(mechanism, source, deadline))
+        return Attempt(mechanism, source, deadline, choose(mechanism, deadline))
     except TooManyPathsError as error:
         raise SpecError(source, _too_many_paths(mechanism, error)) from None
     except UnsupportedError as error:
-        unknown = _unsupported(mechanism, error)
-        help_ = _DENSITY_HELP if densities and not error.advice else unknown.help
-        return Untried(replace(unknown, help=help_))
+        return Attempt(mechanism, source, deadline, None, error.advice or _OWN_ASSIGNMENT)
 
 
 @dataclass(frozen=True)
-class Untried:
-    """A mechanism that the search has no terms for. The kernel may have."""
-
-    unknown: Unknown
-    chosen: None = None
-
-    def failing(self, answer: Rejected, search: bool, explain: bool) -> Verdict:
-        """UNKNOWN: nothing was found out."""
-        return self.unknown
-
-
-@dataclass(frozen=True)
-class ByAlignment:
-    """The choices for a mechanism with an alignment."""
+class Attempt:
+    """What the search found for one mechanism: `chosen` is None for one that draws by densities, which needs
+    no choices, and for one that the search has no terms for. The kernel may have; `unsupported` says what
+    would help.
+    """
 
     mechanism: Mechanism
     source: Source
     deadline: float
-    chosen: Chosen
+    chosen: Chosen | None
+    unsupported: str | None = None
 
-    def failing(self, answer: Rejected, search: bool, explain: bool) -> Verdict:
-        """The verdict where the kernel does not accept: a confirmed violation, or UNKNOWN."""
-        findings = established(self.chosen, self.source, thorough=search)
-        _refuse_bad_clause(findings, self.source)
-        if not findings.open():
-            return _not_accepted(self.mechanism, answer, findings)
-        violation = self._first_violation(findings) if search else None
-        if violation is None:
-            return _unknown(self.mechanism, findings)
-        return _fails(
-            self.mechanism, findings, violation, self._advice(findings, violation) if explain else ()
-        )
+    def failing(
+        self, answer: Rejected, search: bool, verified: Callable[[Mechanism, float], bool] | None
+    ) -> Verdict:
+        """The verdict where the kernel does not accept: a confirmed violation, or UNKNOWN. With `verified`,
+        which says whether another mechanism would be, by a time, the former comes with advice.
 
-    def _first_violation(self, findings: Findings) -> Violation | None:
-        """A confirmed violation of the first condition, in `ORDER`, that has one."""
+        Raises SpecError for clauses of the inputs that make no sense.
+        """
+        if self.unsupported is None:
+            _refuse_bad_clause(self.mechanism, self.source)
+            found = self._violation(answer) if search else None
+            if found is not None:
+                return self._fails(found, answer, verified)
+        return self._unknown(answer)
+
+    def _violation(self, answer: Rejected) -> Violation | Exceeding | None:
+        """A confirmed violation, of the condition at which the kernel stopped if there is one."""
+        from aligncheck.search.discharge.exceeding import find_exceeding
         from aligncheck.search.discharge.search import find_violation
 
-        unproved = {o.obligation.condition for o in findings.open()}
-        named = findings.theory.mechanism  # with a name for each selection
-        for condition in ORDER:
-            if condition in unproved and condition is not Condition.TERMINATES:
-                until = min(self.deadline, time.monotonic() + SEARCH_SECONDS)
-                found = find_violation(named, self.source, condition, until)
-                if found is not None:
-                    return found
-        return None
+        first = condition_named(answer.condition)
+        if self.chosen is None:
+            until = min(self.deadline, time.monotonic() + SEARCH_SECONDS)
+            return find_exceeding(self.mechanism, first, until)
+        named = self.chosen.theory.mechanism  # with a name for each selection
+        return find_violation(named, first, SEARCH_SECONDS, self.deadline)
 
-    def _advice(self, findings: Findings, violation: Violation) -> tuple[str, ...]:
+    def _fails(
+        self,
+        found: Violation | Exceeding,
+        answer: Rejected,
+        verified: Callable[[Mechanism, float], bool] | None,
+    ) -> AlignmentFails:
         from aligncheck.search.advice import advice_for
+        from aligncheck.search.discharge.exceeding import Exceeding
 
-        failing = violation.counterexample.scenario
-        return advice_for(findings.theory.mechanism, self.source, findings, failing, self.deadline)
+        reports = _reports(answer, found.condition)
+        if isinstance(found, Exceeding):
+            failing, message, at = found.example.scenario, _TOO_DIFFERENT[found.condition], answer.place
+            if condition_named(answer.condition) is not found.condition or at == NOWHERE:
+                at = self.mechanism.privacy.span
+        else:
+            failing, message, at = found.counterexample.scenario, found.message, found.span
+        advice: tuple[str, ...] = ()
+        if verified is not None:
+            advice = advice_for(
+                self.mechanism, self.chosen, found.condition, failing, verified, self.deadline
+            )
+        return AlignmentFails(
+            self.mechanism,
+            found.condition,
+            message,
+            Label(at),
+            (),
+            None if isinstance(found, Exceeding) else found.counterexample,
+            reports,
+            _invariants(self.chosen),
+            advice,
+            densities=found.example if isinstance(found, Exceeding) else None,
+        )
 
+    def _unknown(self, answer: Rejected) -> Unknown:
+        """The kernel's own reason."""
+        condition = condition_named(answer.condition)
+        kind = "not kernel-checked" if condition is None else "not decided"
+        return Unknown(
+            self.mechanism,
+            condition,
+            f"{kind}: {answer.reason}",
+            Label(answer.place if answer.place != NOWHERE else self.mechanism.span),
+            _reports(answer, None),
+            _invariants(self.chosen),
+            help=self._help(condition),
+        )
 
-@dataclass(frozen=True)
-class ByDensities:
-    """The choices for a mechanism that draws by densities, so without an alignment."""
-
-    mechanism: Mechanism
-    source: Source
-    deadline: float
-    chosen: ChosenDensities
-
-    def failing(self, answer: Rejected, search: bool, explain: bool) -> Verdict:
-        """The verdict where the kernel does not accept: a confirmed violation, or UNKNOWN."""
-        findings = established_densities(self.chosen, self.source)
-        _refuse_bad_clause(findings, self.source)
-        if not findings.open():
-            return _not_accepted(self.mechanism, answer, findings)
-        exceeding = self._exceeding(findings) if search else None
-        if exceeding is None:
-            return replace(_unknown(self.mechanism, findings), help=_DENSITY_HELP)
-        return _too_different(self.mechanism, findings, exceeding, self._advice(findings) if explain else ())
-
-    def _exceeding(self, findings: DensityFindings) -> Exceeding | None:
-        """A confirmed violation of the first condition, in `ORDER`, that has one."""
-        from aligncheck.search.discharge.exceeding import find_exceeding
-
-        unproved = {o.obligation.condition for o in findings.open()}
-        for condition in ORDER:
-            if condition in unproved:
-                found = find_exceeding(self.mechanism, condition, self.deadline)
-                if found is not None:
-                    return found
-        return None
-
-    def _advice(self, findings: DensityFindings) -> tuple[str, ...]:
-        from aligncheck.search.advice import density_advice
-
-        return density_advice(self.mechanism, self.source, findings, self.deadline)
-
-
-Attempt: TypeAlias = ByAlignment | ByDensities | Untried
+    def _help(self, condition: Condition | None) -> str:
+        if self.unsupported is not None:
+            return self.unsupported
+        if has_densities(self.mechanism.body):
+            return _DENSITY_HELP
+        return _help(condition, self.mechanism)
 
 
 # --- refusals ---------------------------------------------------------------------------------------------
@@ -188,21 +177,22 @@ def _refuse_contradiction(mechanism: Mechanism, source: Source) -> None:
         )
 
 
-def _refuse_bad_clause(findings: Findings | DensityFindings, source: Source) -> None:
+def _refuse_bad_clause(mechanism: Mechanism, source: Source) -> None:
     """A sensitivity that may be negative, a step that may be 0, a range that may be empty: not decided is
     refused too.
     """
-    for o in findings.open():
-        if o.obligation.condition is Condition.HYPOTHESES and o.obligation.rule == "clauses_make_sense":
-            raise SpecError(
-                source,
-                Diagnostic(
-                    "bad-clause",
-                    f"not for all parameters: {o.obligation.text}",
-                    Label(o.obligation.span),
-                    help="restrict the parameters with a `where` clause",
-                ),
-            )
+    found = senseless(mechanism)
+    if found is not None:
+        text, span = found
+        raise SpecError(
+            source,
+            Diagnostic(
+                "bad-clause",
+                f"not for all parameters: {text}",
+                Label(span),
+                help="restrict the parameters with a `where` clause",
+            ),
+        )
 
 
 def _too_many_paths(mechanism: Mechanism, error: TooManyPathsError) -> Diagnostic:
@@ -217,72 +207,7 @@ def _too_many_paths(mechanism: Mechanism, error: TooManyPathsError) -> Diagnosti
 # --- not accepted -----------------------------------------------------------------------------------------
 
 
-def _fails(
-    mechanism: Mechanism, findings: Findings, violation: Violation, advice: tuple[str, ...]
-) -> AlignmentFails:
-    open_here = [o for o in findings.open() if o.obligation.condition is violation.condition]
-    related = tuple(
-        Label(span, text)
-        for o in open_here[:1]
-        for span, text in o.obligation.related
-        if span != violation.span
-    )
-    return AlignmentFails(
-        mechanism,
-        violation.condition,
-        violation.message,
-        Label(violation.span),
-        related,
-        violation.counterexample,
-        _reports(findings, violation.condition),
-        _invariants(findings),
-        advice,
-    )
-
-
-def _not_accepted(mechanism: Mechanism, answer: Rejected, findings: Findings | DensityFindings) -> Unknown:
-    """Every obligation of the search was decided, and the kernel does not accept: the kernel decides."""
-    known = {c.id: c for c in Condition}
-    reason = f"{answer.condition}: {answer.reason}"
-    return Unknown(
-        mechanism,
-        known.get(answer.condition),
-        f"not kernel-checked: {answer.reason}"
-        if answer.condition == "language"
-        else f"the kernel did not accept: {reason}",
-        Label(answer.place if answer.place != NOWHERE else mechanism.span),
-        _reports(findings, None),
-        _invariants(findings),
-        help="what the search found to hold could not be shown to the kernel; nothing is claimed",
-    )
-
-
-def _unknown(mechanism: Mechanism, findings: Findings | DensityFindings) -> Unknown:
-    worst = min(findings.open(), key=lambda o: ORDER.index(o.obligation.condition))
-    obligation = worst.obligation
-    return Unknown(
-        mechanism,
-        obligation.condition,
-        f"not decided: {obligation.text}",
-        Label(obligation.span),
-        _reports(findings, None),
-        _invariants(findings),
-        help=_help(obligation.condition, mechanism),
-    )
-
-
-def _unsupported(mechanism: Mechanism, error: UnsupportedError) -> Unknown:
-    return Unknown(
-        mechanism,
-        Condition.OUTPUT,
-        f"no rule for {error}",
-        Label(error.span),
-        help=error.advice
-        or "give the maximum or the selection an assignment of its own, at the top level of the program",
-    )
-
-
-def _help(condition: Condition, mechanism: Mechanism) -> str:
+def _help(condition: Condition | None, mechanism: Mechanism) -> str:
     loops = any(isinstance(stmt, For | While) for stmt in statements_in(mechanism.body))
     match condition:
         case Condition.TERMINATES:
@@ -307,6 +232,7 @@ def _help(condition: Condition, mechanism: Mechanism) -> str:
             | Condition.OUTPUT
             | Condition.DEFINED
             | Condition.SCALES
+            | None
         ):
             return "simplify the alignment, or allow more time with `--timeout`"
 
@@ -316,9 +242,11 @@ _DENSITY_HELP = (
     "`E of the chosen index - logsumexp(E for the others)`"
 )
 
-
 _CLAUSE_HELP = "a declaration takes no set: state it of each answer, `q[i]`, or of `len(q)`"
 
+_OWN_ASSIGNMENT = (
+    "give the maximum or the selection an assignment of its own, at the top level of the program"
+)
 
 _TOO_DIFFERENT = {
     Condition.COST: "an output exists whose density on D and on D' differs by more than the claim allows",
@@ -327,80 +255,28 @@ _TOO_DIFFERENT = {
 }
 
 
-def _too_different(
-    mechanism: Mechanism,
-    findings: DensityFindings,
-    exceeding: Exceeding,
-    advice: tuple[str, ...],
-) -> AlignmentFails:
-    condition = exceeding.condition
-    obligation = next(o.obligation for o in findings.open() if o.obligation.condition is condition)
-    return AlignmentFails(
-        mechanism,
-        condition,
-        _TOO_DIFFERENT[condition],
-        Label(obligation.span),
-        tuple(Label(span, text) for span, text in obligation.related),
-        None,
-        _reports(findings, condition),
-        (),
-        advice,
-        densities=exceeding.example,
-    )
+# --- what became of it ------------------------------------------------------------------------------------
 
 
-# --- what became of obligations ---------------------------------------------------------------------------
+def _reports(answer: Rejected, failed: Condition | None) -> tuple[ConditionReport, ...]:
+    """What the kernel did not show; and which condition a run violates."""
+    stopped = condition_named(answer.condition)
+    reports = []
+    if failed is not None and failed is not stopped:
+        reports.append(ConditionReport(failed, Status.FAILED, "a run violates it"))
+    if stopped is not None:
+        status = Status.FAILED if failed is stopped else Status.UNKNOWN
+        text = answer.reason.removeprefix("not shown: ")
+        one = ObligationReport(stopped, text, answer.place, status, "not shown by the kernel")
+        reports.append(ConditionReport(stopped, status, "not shown by the kernel", (one,)))
+    return tuple(reports)
 
 
-def _reports(findings: Findings | DensityFindings, failed: Condition | None) -> tuple[ConditionReport, ...]:
-    """One report per condition that had obligations, in the order of the lemma."""
-    groups: dict[Condition, list[Outcome]] = {c: [] for c in Condition}
-    for outcome in findings.outcomes:
-        groups[outcome.obligation.condition].append(outcome)
-    return tuple(_report(condition, outcomes, failed) for condition, outcomes in groups.items() if outcomes)
-
-
-def _report(condition: Condition, outcomes: list[Outcome], failed: Condition | None) -> ConditionReport:
-    if all(isinstance(o, Proved) for o in outcomes):
-        status = Status.PROVED
-    else:
-        general = {Condition.ACYCLIC, Condition.INJECTIVE}
-        gone = condition is failed or (condition in general and failed in general)
-        status = Status.FAILED if gone else Status.UNKNOWN
-    return ConditionReport(
-        condition,
-        status,
-        _how(outcomes),
-        tuple(_obligation(o, status) for o in outcomes),
-    )
-
-
-def _how(outcomes: Iterable[Outcome]) -> str:
-    counts: dict[str, int] = {}
-    for o in outcomes:
-        how = o.how if isinstance(o, Proved) else "open"
-        counts[how] = counts.get(how, 0) + 1
-    return ", ".join(how if n == 1 else f"{how} ({n})" for how, n in counts.items())
-
-
-def _obligation(outcome: Outcome, status: Status) -> ObligationReport:
-    o = outcome.obligation
-    match outcome:
-        case Proved(how=how, seconds=seconds):
-            return ObligationReport(o.condition, o.text, o.span, Status.PROVED, how, seconds=seconds)
-        case Open(refuted=refuted, seconds=seconds):
-            how = "does not follow" if refuted else "not decided"
-            left = Status.FAILED if status is Status.FAILED else Status.UNKNOWN
-            return ObligationReport(o.condition, o.text, o.span, left, how, seconds=seconds)
-
-
-def _invariants(findings: Findings | DensityFindings) -> tuple[str, ...]:
+def _invariants(chosen: Chosen | None) -> tuple[str, ...]:
     """The invariants that were found, in the spec's words."""
-    if isinstance(findings, DensityFindings):
-        return ()
     return tuple(
         f"loop {number}: {spell(term)}"
-        for number, terms in findings.invariants.items()
+        for number, terms in (chosen.invariants if chosen is not None else {}).items()
         for term in sorted(terms, key=_rank)
         if _tells(term)
     )

@@ -18,20 +18,19 @@ from aligncheck.judge import judge
 from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
 from aligncheck.language.syntax.walk import shifts_in, statements_in
 from aligncheck.search import attempt
-from aligncheck.search.discharge import establish, houdini, prove
+from aligncheck.search.discharge import houdini
 from aligncheck.search.discharge.smt import Answer, Reply, Smt
-from aligncheck.search.discharge.whole import Choices
-from aligncheck.search.obligations.running import loops_end
 from aligncheck.search.relational import candidates
 from aligncheck.search.relational.terms import FALSE, ZERO, lt
 from aligncheck.search.witness.text import expression
 from aligncheck.trusted import RUNNING, TRUSTED, counted, is_trusted
-from aligncheck.verdict import Unknown, Verified
+from aligncheck.verdict import Verified
 
 PROJECT = Path(__file__).parents[2]
 WRONG = sorted([*(PROJECT / "specs/broken").glob("*.dp"), *(PROJECT / "tests/specs/soundness").glob("*.dp")])
@@ -68,9 +67,13 @@ def _gives(value: Any, *places: str) -> Callable[[Patch], None]:
 def all_is_proved(patch: Patch) -> None:
     """Whatever the search asks of its solver holds."""
     patch.setattr(Smt, "implied", lambda *_, **__: Reply(Answer.VALID, None))
-    patch.setattr(prove, "decide", lambda o, _: prove.Proved(o, "because", 0.0))
-    patch.setattr(prove, "decide_all", lambda found, _: [prove.Proved(o, "because", 0.0) for o in found])
-    patch.setattr(establish, "decide_all", prove.decide_all)
+
+
+def chooses_nothing(patch: Patch) -> None:
+    def chosen(mechanism: n.Mechanism, source: Source, deadline: float) -> attempt.Attempt:
+        return attempt.Attempt(mechanism, source, deadline, None, "nothing was tried")
+
+    patch.setattr(judging, "attempt", chosen)
 
 
 def everything_is_an_invariant(patch: Patch) -> None:
@@ -94,17 +97,15 @@ def candidates_are_none(patch: Patch) -> None:
         patch.setattr(candidates.Pool, name, lambda self: [])
 
 
-def _chosen(route: str) -> Callable[[Patch], None]:
-    """Any route, and what is false."""
+def what_is_false_is_an_invariant(patch: Patch) -> None:
+    def run(self: Any, given: Any, enough: Any) -> Any:
+        return {cut.number: (FALSE,) for cut in self.analysis.cuts if cut.loop is not None}
 
-    def sabotage(patch: Patch) -> None:
-        def choices(analysis: Any, *_: Any) -> Choices:
-            loops = [cut.number for cut in analysis.cuts if cut.loop is not None]
-            return Choices(route, (0,) * len(loops_end(analysis, {})), dict.fromkeys(loops, (FALSE,)))
+    patch.setattr(houdini.Houdini, "run", run)
 
-        patch.setattr(establish, "choices_for", choices)
 
-    return sabotage
+def what_is_false_is_assumed(patch: Patch) -> None:
+    patch.setattr(houdini, "premises", lambda *_: (FALSE,))
 
 
 def _witness(
@@ -144,19 +145,17 @@ def nothing_is_refused(patch: Patch) -> None:
 SABOTEURS: dict[str, dict[str, Callable[[Patch], None]]] = {
     "language.check": {"refuses nothing": nothing_is_refused},
     "search.attempt": {
-        "chooses nothing": _gives(attempt.Untried(Unknown(None, None, "", None)), "aligncheck.judge.attempt"),
+        "chooses nothing": chooses_nothing,
         "sees no contradiction": _gives((), "aligncheck.search.attempt.contradiction"),
     },
     "search.discharge": {
         "all is proved": all_is_proved,
         "everything is an invariant": everything_is_an_invariant,
-        "chooses what is false": _chosen("acyclic"),
-        "chooses the other route": _chosen("injective"),
+        "chooses what is false": what_is_false_is_an_invariant,
     },
     "search.obligations": {
-        "asks nothing": _gives(
-            [], *(f"aligncheck.search.discharge.whole.{f}" for f in ("obligations_of", "inductive"))
-        )
+        "assumes what is false": what_is_false_is_assumed,
+        "asks nothing": _gives([], "aligncheck.search.discharge.choose.within_claim"),
     },
     "search.relational": {
         "candidates contradict": candidates_are_false,

@@ -24,16 +24,12 @@ from random_terms import (
 
 from aligncheck.search.discharge.algebra import (
     canonical,
-    dependencies,
-    leaves,
     quotient,
     split_monomials,
-    value_dependencies,
 )
 from aligncheck.search.discharge.values import value_of
 from aligncheck.search.relational.terms import (
     Const,
-    Ite,
     Kind,
     Sym,
     Term,
@@ -42,7 +38,6 @@ from aligncheck.search.relational.terms import (
     mul,
     order_key,
     substitute,
-    subterms,
 )
 
 ALL = ("abs", "floor", "mod", "sqrt", "exp", "ln", "log2")
@@ -105,44 +100,6 @@ def test_formulas_keep_their_truth(tree: Tree, world: World) -> None:
 def test_normal_forms_are_normal(tree: Tree) -> None:
     term = canonical(constructed(tree))
     assert canonical(term) == term
-
-
-@settings(max_examples=60)
-@given(numeric(), worlds(), worlds())
-def test_what_is_no_dependency_does_not_change_the_value(tree: Tree, world: World, other: World) -> None:
-    term = constructed(tree)
-    kept = dependencies(term)
-    assert kept <= atoms((term,))
-    mixed = World({s: (world if s in kept else other).symbols[s] for s in world.symbols})
-    before, after = value_of(term, world), value_of(term, mixed)
-    # Where a cancelled divisor is 0 in one of the worlds there is no value to compare.
-    if before is not None and after is not None:
-        assert before == after
-
-
-@settings(max_examples=60)
-@given(numeric())
-def test_value_dependencies_are_those_outside_of_tests(tree: Tree) -> None:
-    term = canonical(constructed(tree))
-    found = value_dependencies(term)
-    assert found <= dependencies(term)
-    if not any(isinstance(part, Ite) for part in subterms((term,))):
-        assert found == dependencies(term)
-
-
-@settings(max_examples=60)
-@given(numeric(size=6), worlds())
-def test_leaves_are_a_case_split(tree: Tree, world: World) -> None:
-    term = constructed(tree)
-    expected = value(tree, world)
-    try:
-        split = leaves(term)
-        # A case may divide by what is 0 in it; only the one that holds counts.
-        holding = [leaf for given_, leaf in split if meaning(given_, world)]
-    except UndefinedError:
-        assume(False)
-    assert len(holding) == 1
-    assert meaning(holding[0], world) == expected
 
 
 @settings(max_examples=60)

@@ -293,7 +293,7 @@ def test_a_cost_that_adds_up_past_the_claim() -> None:
         help: `aligncheck refute specs/m.dp` searches for a real violation
         more: `aligncheck explain cost`  (Lemma 1, condition iv)
 
-        proved: terminates, output, countable     failed: cost     unknown: none
+        proved: terminates, output, countable     failed: cost
 
         """
     )
@@ -519,7 +519,7 @@ def test_unknown_names_the_obligation_the_time_and_what_may_help() -> None:
     assert "unknown[cost]: it was not decided" in text
     assert "   = to prove: `v <= eps`\n   = not decided: line 15, the solver gave up, in 10.0 s\n" in text
     assert "help: an `invariant` line that bounds `count`\n" in text
-    assert "proved: none     failed: none     unknown: cost" in text
+    assert "unknown: cost" in text
     assert "^^^^^^^^^ in this round" in text
 
 

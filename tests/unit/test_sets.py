@@ -10,7 +10,6 @@ import pytest
 from aligncheck.language.families import Family
 from aligncheck.language.source import Span
 from aligncheck.language.syntax.nodes import Gather, Indices, Number
-from aligncheck.search.relational.density import Wholes
 from aligncheck.search.relational.labels import AtHead, Bound, Drawn, Length, Place, Side, Way
 from aligncheck.search.relational.selection import Gathered, Registry, UnsupportedError
 from aligncheck.search.relational.sums import Sums
@@ -72,8 +71,6 @@ def test_no_symbol_without_arguments_depends_on_an_index_or_a_round(symbol: Term
         Registry().anonymous(meaning, SAID)
     with pytest.raises(UnsupportedError):
         Registry().anonymous_index(meaning, SAID)
-    with pytest.raises(UnsupportedError):
-        Wholes().symbol("max", meaning, HERE)
 
 
 def test_its_own_index_and_what_is_fixed_throughout_a_run_may_stand_in_a_set() -> None:

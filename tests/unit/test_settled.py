@@ -6,11 +6,9 @@ import pytest
 from small_specs import paths_of
 
 from aligncheck.language.families import Family
-from aligncheck.search.obligations.alignment import ahead_in
-from aligncheck.search.obligations.families import families_one_to_one
 from aligncheck.search.relational.labels import AtHead, Drawn, Extremum, RecordIs, Side, Witness
 from aligncheck.search.relational.paths import Analysis, Drawing
-from aligncheck.search.relational.settled import NOTHING, Entry, Made, common, copied, is_settled
+from aligncheck.search.relational.settled import NOTHING, Entry, Made, common, copied, is_settled, open_in
 from aligncheck.search.relational.terms import App, Kind, Sort, Sym, Term, add, atoms, const, mul
 
 
@@ -111,7 +109,8 @@ def test_a_draw_lists_the_draws_before_it_though_no_variable_holds_them() -> Non
     assert listed(drawing(found, "x")) == []
     assert listed(drawing(found, "y")) == ["x"]
     assert listed(drawing(found, "z")) == ["x", "y"]
-    assert {a.name for a in ahead_in(found, drawing(found, "x"))} == {"y"}
+    event = drawing(found, "x")
+    assert {a.name for a in open_in((event.shift,), found.theory.hidden_in, event.made)} == {"y"}
 
 
 def test_a_loop_head_lists_what_every_way_in_has_made() -> None:
@@ -142,27 +141,3 @@ def test_distances_of_two_later_draws_are_two_symbols() -> None:
     program = "z ~ Lap(1)\nfor i in range(2):\n  xi[i] ~ Lap(1)\nemit v(z)"
     shift = drawing(paths_of(program, "z += (xi'[0] - xi[0]) - (xi'[1] - xi[1])", ONE), "z").shift
     assert [a.kind for a in atoms((shift,)) if isinstance(a, App)] == [Kind.UNSETTLED] * 2
-
-
-def test_images_are_compared_at_one_index_in_both_vectors() -> None:
-    program = """
-        for i in range(len(q)):
-          xi[i] ~ Lap(2/eps)
-        w = argmax(q[j] + xi[j] for j in q)
-        emit chosen(index = w)
-    """
-    lines = "xi[i] += 1 when i == argmax(q[j] + xi[j] for j in q where j != w)"
-    found = paths_of(program, lines, "q : queries, sensitivity 1\neps : real where eps > 0 and len(q) >= 2")
-    goals = families_one_to_one(found)
-    assert {o.rule for o in goals} >= {"families_one_to_one"}
-    equal = [o for o in goals if o.rule == "families_one_to_one" and o.hypotheses]
-    assert equal
-    for obligation in equal:
-        both = [h for h in obligation.hypotheses if {"xi", "xi~"} <= {a.name for a in atoms((h,))}]
-        assert both
-        for fact in both:
-            first, second = (
-                {a.args for a in atoms((fact,)) if isinstance(a, App) and a.name == name}
-                for name in ("xi", "xi~")
-            )
-            assert first == second

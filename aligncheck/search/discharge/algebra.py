@@ -33,7 +33,6 @@ from aligncheck.search.relational.terms import (
     Term,
     Truth,
     add,
-    and_,
     children,
     is_number,
     mul,
@@ -277,106 +276,6 @@ def equal(left: Term, right: Term) -> bool:
     defined).
     """
     return bool(quotient(sub(left, right)).numerator == 0)
-
-
-def dependencies(term: Term) -> frozenset[Term]:
-    """The symbols and applications on which a term really depends: those of its normal form.
-
-    Sound: a symbol that the normal form lacks cannot change the term's value. The converse may fail.
-    """
-    found: set[Term] = set()
-    stack: list[Term] = [canonical(term)]
-    while stack:
-        t = stack.pop()
-        if isinstance(t, Sym):
-            found.add(t)
-            continue
-        if isinstance(t, App):
-            found.add(t)
-        stack.extend(children(t))
-    return frozenset(found)
-
-
-def value_dependencies(term: Term) -> frozenset[Term]:
-    """As `dependencies`, but without the tests of conditional terms: what enters the value itself."""
-    found: set[Term] = set()
-    stack: list[Term] = [canonical(term)]
-    while stack:
-        t = stack.pop()
-        match t:
-            case Sym():
-                found.add(t)
-            case Ite(_, then, otherwise):
-                stack += [then, otherwise]
-            case App():
-                found.add(t)
-                stack.extend(children(t))
-            case Const() | Truth() | Add() | Mul() | Div() | Fn() | Cmp() | Not() | And() | Or() | IsInt():
-                stack.extend(children(t))
-    return frozenset(found)
-
-
-def leaves(term: Term) -> tuple[tuple[Term, Term], ...]:
-    """A numeric term as a case split: pairs (condition, value without conditionals at its surface)."""
-    found: list[tuple[Term, Term]] = []
-
-    def go(t: Term, given: tuple[Term, ...]) -> None:
-        split = _first_split(t)
-        if split is None:
-            found.append((and_(given), t))
-            return
-        from aligncheck.search.relational.terms import not_, substitute
-
-        go(substitute(t, {split: split.then}), (*given, split.test))
-        go(substitute(t, {split: split.otherwise}), (*given, not_(split.test)))
-
-    go(term, ())
-    return tuple(found)
-
-
-def _first_split(term: Term) -> Ite | None:
-    stack = [term]
-    while stack:
-        t = stack.pop()
-        if isinstance(t, Ite):
-            return t
-        if isinstance(t, Add | Mul | Div | Fn):
-            stack.extend(children(t))
-    return None
-
-
-def is_integral(term: Term) -> bool:
-    """Whether a term is an integer by its form: a polynomial with integer coefficients in integer atoms.
-
-    Sound: sums and products of integers are integers. Not complete: n (n + 1) / 2 is not recognised.
-    """
-    from aligncheck.search.relational.terms import Sort, sort_of
-
-    form = quotient(term)
-    if form.denominator != 1:
-        return False
-    for exponents, coefficient in form.numerator.terms():
-        if as_fraction(coefficient).denominator != 1:
-            return False
-        for atom, e in zip(form.atoms, exponents, strict=True):
-            if int(e) and sort_of(atom) is not Sort.INT:
-                return False
-    return True
-
-
-def derivative(term: Term, atom: Term) -> Term | None:
-    """The derivative by an atom, or None where the atom hides inside a function."""
-    form = quotient(term)
-    others = [a for a in form.atoms if a != atom]
-    if any(atom in dependencies(a) for a in others):
-        return None
-    if atom not in form.atoms:
-        return ZERO
-    position = form.atoms.index(atom)
-    if any(int(e[position]) for e, _ in form.denominator.terms()):
-        return None
-    top = form.numerator.derivative(position)
-    return _as_term(_reduced(form.atoms, top, form.denominator))
 
 
 def ratio(left: Term, right: Term) -> Term:

@@ -1,50 +1,94 @@
-"""What a proof must choose, by search: invariants, the route, how each `while` loop ends.
+"""What a search finds for a proof: the paths of a mechanism and the invariants of its loops.
 
-Not trusted: `whole.obligations_with` makes of the choices the list of all that must be decided, the
-invariants themselves included, and `establish` decides that list. A wrong choice leaves something open.
+Not trusted: the kernel decides with what is made of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
-from aligncheck.language.source import Source
+from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.search.discharge.algebra import common_unit
 from aligncheck.search.discharge.houdini import Houdini
-from aligncheck.search.discharge.prove import Decided, Open
-from aligncheck.search.discharge.smt import Smt
-from aligncheck.search.discharge.whole import Choices, author_lines
-from aligncheck.search.obligations.alignment import in_order, within_claim
-from aligncheck.search.obligations.inductive import inductive_by_invariant
-from aligncheck.search.obligations.obligation import Invariants
-from aligncheck.search.obligations.running import loops_end
+from aligncheck.search.discharge.smt import Answer, Smt
+from aligncheck.search.obligations.inductive import end_values, fixed_ones, premises
+from aligncheck.search.obligations.obligation import Invariants, Obligation
+from aligncheck.search.obligations.on_path import within_claim
+from aligncheck.search.relational.analysis import analyse
+from aligncheck.search.relational.calls import Called
+from aligncheck.search.relational.evaluate import Evaluator
+from aligncheck.search.relational.hoist import hoisted
 from aligncheck.search.relational.labels import AtHead, Ledger
 from aligncheck.search.relational.paths import Analysis
+from aligncheck.search.relational.scopes import at_head
 from aligncheck.search.relational.spell import spell
-from aligncheck.search.relational.terms import App, Sym, atoms
+from aligncheck.search.relational.terms import App, Kind, Sym, Term, atoms, order_key, substitute
+from aligncheck.search.relational.theory import Theory
+from aligncheck.search.relational.told import with_first_record, with_later_records
+
+MILLISECONDS = 2_000
+"""How long the solver may think about one question."""
 
 
-def choices_for(analysis: Analysis, smt: Smt, decided: Decided, source: Source) -> Choices:
-    """Choices with which everything is proved, if such are found: Lemma 1 where every shift depends on
-    earlier noise only, else Theorem 4.
+@dataclass(frozen=True)
+class Chosen:
+    """What was found out about one mechanism: its paths, and invariants of its loops.
+
+    `smt` has translated its terms already, so that further questions about them are cheap.
     """
 
-    def enough(found: Invariants) -> bool:
-        claims = within_claim(analysis, analysis.theory.claim, found, source)
-        return not any(isinstance(outcome, Open) for outcome in decided.all(claims))
+    theory: Theory
+    smt: Smt
+    analysis: Analysis
+    invariants: Invariants
 
-    given = {number: [term for term, _ in lines] for number, lines in author_lines(analysis).items()}
-    found = Houdini(analysis, smt).run(given, enough)
-    invariants = _fewer(analysis, found, decided, enough)
-    ends = loops_end(analysis, invariants)
-    return Choices(
-        "acyclic" if decided.holds(in_order(analysis, source)) else "injective",
-        tuple(next((n for n, way in enumerate(ways) if decided.holds(way)), len(ways)) for _, ways in ends),
-        invariants,
-    )
+    def keeps(self, claim: Term, most: Term | None, given: tuple[Term, ...] = ()) -> bool:
+        """Whether the invariants show that the cost stays within a claim, and this within its bound, where
+        `given` holds.
+        """
+        return _within(self.analysis, self.smt, self.invariants, claim, most, given)
+
+
+def choose(mechanism: Mechanism, deadline: float | None = None) -> Chosen:
+    """The choices for a checked mechanism; `deadline` is a `time.monotonic()` value. Raises
+    TooManyPathsError, UnsupportedError.
+    """
+    theory = Theory(hoisted(mechanism))
+    smt = Smt(theory, deadline=deadline)
+    analysis = with_first_record(with_later_records(analyse(theory)))
+    _measure_costs(analysis, smt)
+
+    def enough(found: Invariants) -> bool:
+        return _within(analysis, smt, found, theory.claim, theory.most)
+
+    found = Houdini(analysis, smt).run(_author_lines(analysis), enough)
+    return Chosen(theory, smt, analysis, _fewer(analysis, smt, found, enough))
+
+
+def holds(smt: Smt, wanted: Iterable[Obligation], given: tuple[Term, ...] = ()) -> bool:
+    """Whether all of them are shown; those after the first that is not are not asked for."""
+    return all(_implied(smt, (*o.hypotheses, *given), o.goal) for o in wanted)
+
+
+def _implied(smt: Smt, hypotheses: tuple[Term, ...], goal: Term) -> bool:
+    return smt.implied(hypotheses, goal, MILLISECONDS).answer is Answer.VALID
+
+
+def _within(
+    analysis: Analysis,
+    smt: Smt,
+    found: Invariants,
+    claim: Term,
+    most: Term | None,
+    given: tuple[Term, ...] = (),
+) -> bool:
+    wanted = (o for path in analysis.paths for o in within_claim(analysis, path, claim, found, most))
+    return holds(smt, wanted, given)
 
 
 def _fewer(
-    analysis: Analysis, invariants: Invariants, decided: Decided, enough: Callable[[Invariants], bool]
+    analysis: Analysis, smt: Smt, invariants: Invariants, enough: Callable[[Invariants], bool]
 ) -> Invariants:
     """One bound on the cost, where a program with one loop needs no more: each is one more to be shown."""
     if len(invariants) != 1:
@@ -54,11 +98,43 @@ def _fewer(
     rest = tuple(t for t in terms if t not in bounds)
     for bound in bounds if len(bounds) > 1 else ():
         fewer = {number: (*rest, bound)}
-        wanted = [o for _, t, o in inductive_by_invariant(analysis, fewer) if t == bound]
-        if enough(fewer) and decided.holds(wanted):
+        if enough(fewer) and _preserved(analysis, smt, fewer, bound):
             return fewer
     return invariants
 
 
+def _preserved(analysis: Analysis, smt: Smt, invariants: Invariants, term: Term) -> bool:
+    """Whether every way to a loop's head establishes one of its invariants."""
+    return all(
+        bool(fixed_ones(analysis, path.target, [term]))
+        and _implied(smt, premises(analysis, path, invariants), substitute(term, end_values(analysis, path)))
+        for path in analysis.paths
+        if path.target is not None
+    )
+
+
 def _is_cost(atom: Sym | App) -> bool:
     return isinstance(atom.label, AtHead) and atom.label.key is Ledger.COST
+
+
+def _measure_costs(analysis: Analysis, smt: Smt) -> None:
+    """Costs are counted in the greatest common unit of the rates 1/α of the aligned draws and of what calls
+    spend, where parameters alone decide these.
+    """
+    rates = {d.left.inverse_alpha for p in analysis.paths for d in p.drawings() if d.lines}
+    rates |= {e.spent.left for p in analysis.paths for e in p.events if isinstance(e, Called)}
+    public = all(isinstance(a, Sym) and a.kind is Kind.PARAMETER for a in atoms(rates))
+    unit = common_unit(sorted(rates, key=order_key)) if public else None
+    if unit is not None:
+        heads = [cut.fresh[Ledger.COST].left for cut in analysis.cuts if Ledger.COST in cut.fresh]
+        smt.measure([s for s in heads if isinstance(s, Sym)], unit)
+
+
+def _author_lines(analysis: Analysis) -> dict[int, list[Term]]:
+    """The author's invariants at each loop head."""
+    found: dict[int, list[Term]] = {}
+    for cut in analysis.cuts:
+        if cut.loop is not None and cut.loop.invariants:
+            scope = at_head(analysis.theory, cut.loop, cut.env, cut.counter)
+            found[cut.number] = [Evaluator(scope).term(e) for e in cut.loop.invariants]
+    return found

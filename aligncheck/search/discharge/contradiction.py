@@ -1,19 +1,25 @@
 """Declarations that contradict each other: which of them do.
 
-This explains an error and proves nothing; that there are inputs at all is an obligation (`establish`).
+This explains an error and proves nothing: the kernel asks for inputs itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 
 from aligncheck.language.source import Span
 from aligncheck.language.syntax.nodes import Expr, Input, Logic, Mechanism, Name, Parameter, Queries, Sort
-from aligncheck.search.discharge.establish import satisfiable
+from aligncheck.search.discharge.algebra import canonical
+from aligncheck.search.discharge.smt import Answer, Smt
+from aligncheck.search.discharge.values import near, value_of
+from aligncheck.search.relational.terms import Const, Term, Truth, substitute
 from aligncheck.search.relational.theory import Theory
 
 _ANY_NUMBER = "#number"
+MILLISECONDS = 2_000
+"""How long the solver may think about one question."""
 
 
 def contradiction(mechanism: Mechanism) -> tuple[Span, ...]:
@@ -29,6 +35,35 @@ def contradiction(mechanism: Mechanism) -> tuple[Span, ...]:
             kept = rest
     found = [span for item in mechanism.inputs for span in _places(item, kept)]
     return tuple(found or _impossible(mechanism)) or (mechanism.span,)
+
+
+def satisfiable(theory: Theory) -> bool | None:
+    """Whether the declarations can be met: parameters, lengths, and one entry of every list on D and on D';
+    None if that was not decided.
+
+    Z3 knows exp, ln and log2 by bounds only, so its inputs must satisfy the `where` clauses as numbers, too.
+    """
+    reply = Smt(theory, whole=True).satisfiable(theory.generic_entries(), 2_000)
+    if reply.model is None:
+        return False if reply.answer is Answer.VALID else None
+    values = {a: Const(Fraction(v)) for a, v in reply.model.items() if not isinstance(v, bool)}
+    truths: dict[Term, Term] = {a: Truth(v) for a, v in reply.model.items() if isinstance(v, bool)}
+    met = [value_of(near(canonical(substitute(b, {**truths, **values}))), reply.model) for b in theory.base]
+    return True if False not in met else None
+
+
+def senseless(mechanism: Mechanism) -> tuple[str, Span] | None:
+    """What a clause of the inputs demands and not all parameters give: a sensitivity that is not negative, a
+    positive step of a lattice, a range that is not empty. What is not decided counts as not given.
+
+    Nothing is assumed of D and D': these clauses say what D ~ D' means.
+    """
+    public = Theory(mechanism, public_only=True)
+    smt = Smt(public)
+    for legal, goal, text, span in public.sensible:
+        if smt.implied((*public.base, *legal), goal, MILLISECONDS).answer is not Answer.VALID:
+            return text, span
+    return None
 
 
 def _impossible(mechanism: Mechanism) -> list[Span]:

@@ -50,20 +50,20 @@ class Exceeding:
     example: DensityExample
 
 
-def find_exceeding(mechanism: nodes.Mechanism, condition: Condition, until: float) -> Exceeding | None:
+def find_exceeding(mechanism: nodes.Mechanism, first: Condition | None, until: float) -> Exceeding | None:
     """An output whose density on D' is 0 (`support`) or differs by more than the claim allows (`cost`), or
     draws that release something else on D' (`output`); None where none was found before `until`
-    (`time.monotonic()`), and for other conditions.
+    (`time.monotonic()`). What violates `first`, at which the kernel stopped, comes before all else.
     """
-    if condition not in (Condition.SUPPORT, Condition.OUTPUT, Condition.COST):
-        return None
+    other = None
     for scenario, drawn in islice(_candidates(mechanism), _TRIES):
         if time.monotonic() > until:
-            return None
-        found = _exceeding(mechanism, scenario, drawn, condition)
-        if found is not None:
+            break
+        found = _exceeding(mechanism, scenario, drawn)
+        if found is not None and found.condition is first:
             return found
-    return None
+        other = other or found
+    return other
 
 
 def _adjacent_draws(mechanism: nodes.Mechanism, scenario: Scenario, few: bool) -> Iterator[Drawn]:
@@ -89,9 +89,7 @@ def _candidates(mechanism: nodes.Mechanism) -> Iterator[tuple[Scenario, Drawn]]:
                         yield scenario, drawn
 
 
-def _exceeding(
-    mechanism: nodes.Mechanism, scenario: Scenario, drawn: Drawn, condition: Condition
-) -> Exceeding | None:
+def _exceeding(mechanism: nodes.Mechanism, scenario: Scenario, drawn: Drawn) -> Exceeding | None:
     try:
         claim = number_of(mechanism.privacy, Scope(dict((*scenario.parameters, *scenario.data))))
         on_d = weigh(mechanism, (*scenario.parameters, *scenario.data), drawn)
@@ -99,24 +97,25 @@ def _exceeding(
         if on_d.log_density is None:  # adjacency is symmetric
             on_d, on_d_prime = on_d_prime, on_d
             scenario = replace(scenario, data=scenario.data_prime, data_prime=scenario.data)
-        if not _violates(on_d, on_d_prime, claim, condition):
-            return None
+        condition = _violated(on_d, on_d_prime, claim)
     except (Stopped, Undecided):
+        return None
+    if condition is None:
         return None
     return Exceeding(condition, DensityExample(scenario, tuple(drawn.items()), on_d, on_d_prime, claim))
 
 
-def _violates(on_d: Weighed, on_d_prime: Weighed, claim: Number, condition: Condition) -> bool:
+def _violated(on_d: Weighed, on_d_prime: Weighed, claim: Number) -> Condition | None:
     if on_d.log_density is None:
-        return False
+        return None
     if on_d_prime.log_density is None:
-        return condition is Condition.SUPPORT
-    if condition is Condition.OUTPUT:
-        return not _same_records(on_d.output, on_d_prime.output)
+        return Condition.SUPPORT
+    if not _same_records(on_d.output, on_d_prime.output):
+        return Condition.OUTPUT
     apart = exact.subtract(on_d.log_density, on_d_prime.log_density)
     # No absolute value: a difference of 0 is hard to tell from a small one.
     sides = (apart, exact.negative(apart))
-    return condition is Condition.COST and any(exact.compare(side, claim) > 0 for side in sides)
+    return Condition.COST if any(exact.compare(side, claim) > 0 for side in sides) else None
 
 
 def _same_records(one: tuple[Record, ...], other: tuple[Record, ...]) -> bool:

@@ -1,6 +1,6 @@
 """Loop invariants: the largest subset of the candidates that is inductive (Houdini).
 
-Not trusted: what is returned is chosen, and proved afterwards (`obligations.inductive`).
+Not trusted: what is returned is a choice, and the kernel decides.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Houdini:
         return bool(false)
 
     def _hypotheses(self, path: Path) -> tuple[Term, ...]:
-        return premises(self.analysis, path, self._found())[1]
+        return premises(self.analysis, path, self._found())
 
     def _known(self, path: Path) -> tuple[Term, ...]:
         """What the invariants that are left say at the start of a path."""

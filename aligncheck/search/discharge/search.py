@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, islice, product
 from random import Random
 
 from aligncheck.language.conditions import Condition
-from aligncheck.language.source import Source, Span
+from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Mechanism, Parameter, PublicVector, Queries
 from aligncheck.meaning.choices import allowed, constants_of
@@ -36,15 +36,9 @@ from aligncheck.search.discharge.realise import Unrealised, realised, wishes
 from aligncheck.search.discharge.sample import scenarios, simpler_scenarios
 from aligncheck.search.discharge.smt import Answer, Smt
 from aligncheck.search.discharge.values import near, value_of
-from aligncheck.search.obligations import obligations_of, one_to_one
-from aligncheck.search.obligations.obligation import (
-    Impossible,
-    Independent,
-    Integral,
-    Obligation,
-    run_on_d,
-    run_on_d_prime,
-)
+from aligncheck.search.obligations import ORDER
+from aligncheck.search.obligations.obligation import run_on_d, run_on_d_prime
+from aligncheck.search.obligations.on_path import obligations_on
 from aligncheck.search.relational.analysis import unrolled
 from aligncheck.search.relational.applied import Applied
 from aligncheck.search.relational.calls import Called
@@ -65,13 +59,12 @@ from aligncheck.search.relational.selection import UnsupportedError, selection_o
 from aligncheck.search.relational.state import Unroll
 from aligncheck.search.relational.terms import (
     FALSE,
+    TRUE,
     App,
-    IsInt,
     Kind,
     Sort,
     Sym,
     Term,
-    Truth,
     and_,
     atoms,
     const,
@@ -98,17 +91,28 @@ _PATHS = 400
 _CHOICE = 4
 """Among so many possible violations the one with the smallest numbers is shown."""
 _MILLISECONDS = 1_000
-_ONE_RUN_TELLS = (
+_FIRST, _TRYING = 0.4, 0.3
+"""The shares of the time that is left for questions to the solver about the first condition, and for runs
+tried at random; in the rest all other conditions are asked about.
+"""
+_STANDS_FOR = {
+    Condition.DEFINED: (Condition.DEFINED, Condition.INJECTIVE),
+    Condition.ACYCLIC: (Condition.INJECTIVE, Condition.ACYCLIC),
+}
+"""What is asked about first where the kernel stopped at a condition, by which it shows several."""
+_OTHERS = (
     Condition.DEFINED,
-    Condition.SCALES,
-    Condition.ACYCLIC,
+    Condition.FRESH,
+    Condition.INJECTIVE,
     Condition.SUPPORT,
+    Condition.CALLS,
     Condition.OUTPUT,
     Condition.COST,
+    Condition.INVARIANT,
 )
-"""The conditions that a single pair of runs may violate."""
-_ASKING = 0.7
-"""The share of the time for questions to the solver; in the rest runs are tried at random."""
+"""What is asked about wherever the kernel stopped. It does not need the literal conditions ii, iii and v of
+the lemma, so that runs that violate these tell something only where it stopped there.
+"""
 _ROUNDS, _TRIES = 4, 40
 """How often all lengths are tried, and how many runs each time."""
 
@@ -123,88 +127,118 @@ class Violation:
     counterexample: Counterexample
 
 
-def find_violation(
-    mechanism: Mechanism,
-    source: Source,
-    condition: Condition,
-    until: float,
-    around: tuple[dict[str, Ground], ...] = (),
-) -> Violation | None:
-    """A confirmed violation of one condition, or None where none was found before `until`
-    (`time.monotonic()`).
-
-    `around` are parameter values to try first.
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long to search: `until` a `time.process_time()` value, so that what is found does not depend on how
+    busy the machine is, and at most until `deadline`, a `time.monotonic()` value.
     """
-    now = time.monotonic()
-    found = _asked(mechanism, source, condition, now + _ASKING * (until - now), around)
-    if found is None and now < until and condition in _ONE_RUN_TELLS:
-        found = _tried(mechanism, condition, time.monotonic() + (1 - _ASKING) * (until - now))
+
+    until: float
+    deadline: float
+
+    @property
+    def is_spent(self) -> bool:
+        return time.process_time() > self.until or time.monotonic() > self.deadline
+
+    def part(self, share: float) -> Budget:
+        """A share of what is left."""
+        now = time.process_time()
+        return Budget(now + share * (self.until - now), self.deadline)
+
+
+def find_violation(
+    mechanism: Mechanism, first: Condition | None, seconds: float, deadline: float
+) -> Violation | None:
+    """A confirmed violation, or None where none was found in so many seconds of the processor, or before the
+    `deadline` (`time.monotonic()`): of the condition `first`, at which the kernel stopped, if there is one.
+    """
+    budget = Budget(time.process_time() + seconds, deadline)
+    conditions = () if first is None else _STANDS_FOR.get(first, (first,))
+    found = None
+    if first is Condition.OUTPUT:  # by which the kernel shows that the output determines the draws, too
+        found = _asked(mechanism, (Condition.DRAWS,), budget.part(_FIRST), few=1)
+    if found is None and conditions:
+        found = _asked(mechanism, conditions, budget.part(_FIRST))
+    if found is None:
+        found = _tried(mechanism, conditions, budget.part(_TRYING))
+    if found is None:
+        found = _asked(mechanism, tuple(c for c in _OTHERS if c not in conditions), budget)
     return found
 
 
 def _asked(
-    mechanism: Mechanism,
-    source: Source,
-    condition: Condition,
-    until: float,
-    around: tuple[dict[str, Ground], ...],
+    mechanism: Mechanism, conditions: tuple[Condition, ...], budget: Budget, few: int | None = None
 ) -> Violation | None:
-    """A violation that a model of the solver gives."""
+    """A violation that a model of the solver gives; with only so many choices of parameters, if `few`."""
     theory = Theory(mechanism)
     for lengths in _all_lengths(theory):
-        small = islice(groundings(theory, lengths, INTEGERS, around), _GROUNDINGS)
+        small = islice(groundings(theory, lengths, INTEGERS), _GROUNDINGS)
         beyond = (Fraction(max(lengths.values(), default=0) + 1),)
         others = (
             islice(groundings(theory, lengths, beyond), 1),
             islice(_at_constants(theory, lengths), _NUMBERS),
         )
-        for parameters in chain(small, *others):
-            if time.monotonic() > until:
+        for parameters in islice(chain(small, *others), few):
+            if budget.is_spent:
                 return None
             ground = Theory(mechanism, Grounding(parameters, lengths))
-            found = _Search(ground, source, condition, until, max(lengths.values(), default=0)).run()
+            found = _at(ground, conditions, budget, max(lengths.values(), default=0))
             if found is not None:
                 return found
     return None
 
 
-def _tried(mechanism: Mechanism, condition: Condition, until: float) -> Violation | None:
-    """A violation that turns up among random runs: of selections among many answers most go wrong somewhere,
-    while their formulas are long.
+def _at(ground: Theory, conditions: tuple[Condition, ...], budget: Budget, length: int) -> Violation | None:
+    """The first violation for fixed parameters and lengths, as small as a few tries can make it."""
+    try:
+        analysis = unrolled(ground, Unroll(length + 2, _PATHS, budget.deadline))
+    except (TooManyPathsError, UnsupportedError, ZeroDivisionError):
+        return None
+    smt = Smt(ground, whole=True, deadline=budget.deadline)
+    found = (_Search(ground, condition, budget, analysis, smt).run() for condition in conditions)
+    return next((violation for violation in found if violation is not None), None)
+
+
+def _tried(mechanism: Mechanism, conditions: tuple[Condition, ...], budget: Budget) -> Violation | None:
+    """A violation that turns up among random runs, of these conditions if there is one: of selections among
+    many answers most go wrong somewhere, while their formulas are long.
     """
     theory = Theory(mechanism)
     random = Random(0)
+    other: Violation | None = None
     for _ in range(_ROUNDS):
         for lengths in _all_lengths(theory):
             for parameters in islice(groundings(theory, lengths, INTEGERS), 2):
                 for scenario in islice(scenarios(mechanism, parameters, lengths, random), _TRIES):
-                    if time.monotonic() > until:
-                        return None
-                    found = _violation_in(mechanism, scenario, condition)
-                    if found is not None:
+                    found = _violation_in(mechanism, scenario, (*conditions, *ORDER))
+                    if found is not None and (not conditions or found.condition in conditions):
                         return _simplified(mechanism, found)
-    return None
+                    other = other or found
+                    if budget.is_spent:
+                        return other and _simplified(mechanism, other)
+    return other and _simplified(mechanism, other)
 
 
 def _simplified(mechanism: Mechanism, found: Violation) -> Violation:
     """The same violation with as many zeros and as few moves as one pass over its numbers can bring about."""
     scenario = found.counterexample.scenario
     for simpler in simpler_scenarios(scenario):
-        other = _violation_in(mechanism, simpler(found.counterexample.scenario), found.condition)
+        other = _violation_in(mechanism, simpler(found.counterexample.scenario), (found.condition,))
         found = other if other is not None else found
     return found
 
 
-def _violation_in(mechanism: Mechanism, scenario: Scenario, condition: Condition) -> Violation | None:
-    """What the replay of one scenario shows."""
+def _violation_in(
+    mechanism: Mechanism, scenario: Scenario, conditions: tuple[Condition, ...]
+) -> Violation | None:
+    """What the replay of one scenario shows of the first of these conditions that it violates."""
     try:
         replayed = replay(mechanism, scenario)
     except (ScenarioError, Undecided):
         return None
-    for v in replayed.violations:
-        if v.condition is condition:
-            return Violation(condition, v.span, v.message, Counterexample(scenario, replayed))
-    return None
+    shown = Counterexample(scenario, replayed)
+    known = {v.condition: Violation(v.condition, v.span, v.message, shown) for v in replayed.violations[::-1]}
+    return next((known[c] for c in conditions if c in known), None)
 
 
 def _all_lengths(theory: Theory) -> Iterator[dict[str, int]]:
@@ -223,18 +257,16 @@ def groundings(
     theory: Theory,
     lengths: dict[str, int],
     integers: tuple[Fraction, ...],
-    around: tuple[dict[str, Ground], ...] = (),
 ) -> Iterator[dict[str, Ground]]:
     """Small parameter values that satisfy the `where` clauses at these lengths, the simplest first; whole
     numbers are among `integers`. Where the declared ranges hold none of these, Z3 gives others.
     """
     parameters = [item for item in theory.mechanism.inputs if isinstance(item, Parameter)]
     pools = [_pool(p, integers) for p in parameters]
-    chosen = [dict(a) for a in around]
     ranked = sorted(
         product(*(range(len(p)) for p in pools)), key=lambda ranks: (sum(ranks), max(ranks, default=0))
     )
-    chosen += [
+    chosen = [
         {p.name: pool[r] for p, pool, r in zip(parameters, pools, ranks, strict=True)}
         for ranks in islice(ranked, 4000)
     ]
@@ -289,23 +321,19 @@ class _Numbers(dict[Term, Fraction | bool]):
 
 @dataclass
 class _Search:
-    """The search for fixed parameters and lengths."""
+    """The search for a violation of one condition, for fixed parameters and lengths."""
 
     theory: Theory
-    source: Source
     condition: Condition
-    until: float
-    length: int
+    budget: Budget
+    analysis: Analysis
+    smt: Smt
 
     def run(self) -> Violation | None:
         """A confirmed violation, as small as a few tries can make it."""
-        try:
-            analysis = unrolled(self.theory, Unroll(self.length + 2, _PATHS, self.until))
-        except (TooManyPathsError, UnsupportedError, ZeroDivisionError):
-            return None
-        smt = Smt(self.theory, whole=True, deadline=self.until)
-        paths = sorted(analysis.paths, key=lambda p: len(p.events))
-        possible = islice(self._possible(paths, analysis, smt), _CHOICE)
+        smt = self.smt
+        paths = sorted(self.analysis.paths, key=lambda p: len(p.events))
+        possible = islice(self._possible(paths, self.analysis, smt), _CHOICE)
         found = self._most_readable(list(possible), smt)
         if found is None and self.condition in (Condition.DRAWS, Condition.SCALES):
             return self._confused(paths, smt)
@@ -318,7 +346,7 @@ class _Search:
         for path in paths:
             for question in self._questions(path, analysis):
                 facts = [canonical(near(t)) for t in question]
-                if FALSE in facts or time.monotonic() > self.until:
+                if FALSE in facts or self.budget.is_spent:
                     continue
                 if smt.satisfiable(facts, _MILLISECONDS).answer is Answer.INVALID:
                     yield facts, path
@@ -338,33 +366,21 @@ class _Search:
 
     def _questions(self, path: Path, analysis: Analysis) -> Iterator[tuple[Term, ...]]:
         """Conjunctions whose models are candidate violations on one path."""
-        alone = replace(analysis, paths=(path,))
         if self.condition is Condition.COUNTABLE:
             yield from self._moved_by_output(path)
             return
         if self.condition is Condition.INVARIANT:
             yield from _false_claims(path)
             return
-        if self.condition in (Condition.ACYCLIC, Condition.INJECTIVE):
-            wanted = one_to_one(analysis, {}, self.source, path)
-        else:
-            wanted = obligations_of(alone, self.theory.claim, {}, self.source)
-        asked = [o for o in wanted if self._concerns(o)]
         groups: dict[tuple[Term, ...], list[Term]] = {}
-        for o in asked:
-            negated = _negated(o)
-            if negated is not None:
-                extra = and_((*o.hypotheses[o.shared :], negated))
+        for o in obligations_on(analysis, path, self.condition):
+            if canonical(o.goal) != TRUE:
+                extra = and_((*o.hypotheses[o.shared :], not_(o.goal)))
                 groups.setdefault(o.hypotheses[: o.shared], []).append(extra)
         for hypotheses, failures in groups.items():
             yield (*hypotheses, or_(failures))
         if self.condition is Condition.SCALES:
             yield from self._hidden_scale(path)
-
-    def _concerns(self, obligation: Obligation) -> bool:
-        if self.condition is Condition.ACYCLIC:
-            return obligation.condition is Condition.INJECTIVE
-        return obligation.condition is self.condition
 
     def _moved_by_output(self, path: Path) -> Iterator[tuple[Term, ...]]:
         """A run in which a released number really enters a shift."""
@@ -451,7 +467,7 @@ class _Search:
         differ = _scales if self.condition is Condition.SCALES else _number_of_draws
         for i, p in enumerate(paths):
             for q in paths[i + 1 :]:
-                if time.monotonic() > self.until:
+                if self.budget.is_spent:
                     return None
                 if _shape(p) != _shape(q) or differ(p) == differ(q):
                     continue
@@ -490,14 +506,14 @@ class _Search:
     def _circular(self, paths: list[Path], smt: Smt) -> Violation | None:
         """A run in which a draw needs its own aligned value: by way of a maximum on D', say."""
         for path in paths:
-            if time.monotonic() > self.until or not any(_looks_ahead(e.shift) for e in path.drawings()):
+            if self.budget.is_spent or not any(_looks_ahead(e.shift) for e in path.drawings()):
                 continue
             taken = [canonical(near(d.holds(False))) for d in path.decisions()]
             reply = smt.satisfiable(taken, _MILLISECONDS, _LIMITS[0])
             scenario = self._scenario(_Numbers(reply.model), path, {}) if reply.model is not None else None
             if scenario is None:
                 continue
-            found = _violation_in(self.theory.mechanism, scenario, Condition.ACYCLIC)
+            found = _violation_in(self.theory.mechanism, scenario, (Condition.ACYCLIC,))
             if found is not None:
                 return found
         return None
@@ -553,7 +569,7 @@ class _Search:
         given = tuple(parameters), tuple(data), tuple(prime)
         scenario = Scenario(*given, noise, (), functions)  # type: ignore[arg-type]
         try:
-            return realised(theory.mechanism, scenario, wishes(theory, path, model), self.until)
+            return realised(theory.mechanism, scenario, wishes(theory, path, model), self.budget.deadline)
         except (Unrealised, ScenarioError, Undecided):
             return None
 
@@ -580,17 +596,6 @@ def _spoken(path: Path) -> Iterator[Term]:
                 pass
     yield from run_on_d(path)
     yield from (t for e in path.emissions() for _, pair, _ in e.fields for t in (pair.left, pair.right))
-
-
-def _negated(obligation: Obligation) -> Term | None:
-    goal = obligation.goal
-    if isinstance(goal, Term):
-        return None if canonical(goal) == Truth(True) else not_(goal)
-    match goal:
-        case Impossible() | Independent():
-            return None
-        case Integral(term=term):
-            return not_(IsInt(term))
 
 
 def _looks_ahead(shift: Term) -> bool:

@@ -1,4 +1,4 @@
-"""What a proof must establish: one value per obligation, with its reason."""
+"""What must hold of a run, or of every path: one value for each implication."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from aligncheck.language.conditions import Condition
-from aligncheck.language.source import Span
 from aligncheck.search.relational.applied import Applied
 from aligncheck.search.relational.calls import Called
 from aligncheck.search.relational.paths import (
@@ -22,54 +21,19 @@ from aligncheck.search.relational.paths import (
     Required,
     Selected,
 )
-from aligncheck.search.relational.terms import App, Sym, Term, same_value
-
-
-@dataclass(frozen=True)
-class Independent:
-    """`term` does not depend on any of `of`; with `value_only`, only outside the tests of conditionals."""
-
-    term: Term
-    of: frozenset[Term]
-    value_only: bool = False
-
-
-@dataclass(frozen=True)
-class Integral:
-    """`term` is an integer wherever the hypotheses hold."""
-
-    term: Term
-
-
-@dataclass(frozen=True)
-class Impossible:
-    """Two runs that `why` describes never give the same output; decided by the form of the paths alone."""
-
-    holds: bool
-    why: str
-
-
-Goal: TypeAlias = Term | Independent | Integral | Impossible
+from aligncheck.search.relational.terms import Term, same_value
 
 
 @dataclass(frozen=True)
 class Obligation:
-    """`hypotheses` imply `goal`.
-
-    `text` says the goal in the spec's words, `rule` names the inference rule (its reason is the docstring of
-    the function of that name under `obligations`), `span` is what to point at when it fails, `related`
-    further places. The first `shared` hypotheses are those of all obligations of the same path, so that they
-    can be decided together.
+    """`hypotheses` imply `goal`, a part of `condition`. The first `shared` hypotheses are those of all
+    obligations of the same path, so that they can be asked about together.
     """
 
     condition: Condition
     hypotheses: tuple[Term, ...]
-    goal: Goal
-    text: str
-    span: Span
-    rule: str
+    goal: Term
     shared: int = 0
-    related: tuple[tuple[Span, str], ...] = ()
 
 
 Invariants: TypeAlias = Mapping[int, tuple[Term, ...]]
@@ -138,13 +102,3 @@ def run_on_d_prime(path: Path, stop: int | None = None) -> tuple[Term, ...]:
 def context(analysis: Analysis, path: Path, invariants: Invariants) -> tuple[Term, ...]:
     """What holds at the start of a path."""
     return known_at(analysis, analysis.cuts[path.origin], invariants)
-
-
-def variable_of(event: Drawing) -> str:
-    """A draw as reports call it."""
-    return event.name if event.index is None else f"{event.name}[...]"
-
-
-def own_symbol(event: Drawing) -> Sym | App:
-    """The symbol of a draw's own value."""
-    return event.left.symbol

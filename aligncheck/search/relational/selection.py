@@ -218,14 +218,6 @@ def is_extremum(atom: Term) -> bool:
     return isinstance(atom, Sym) and atom.kind is Kind.EXTREMUM
 
 
-def is_anonymous(atom: Term) -> bool:
-    """Whether an atom stands for a maximum without a name in the program, or for an index of one."""
-    if not isinstance(atom, Sym):
-        return False
-    label = atom.label.of if isinstance(atom.label, Witness) else atom.label
-    return isinstance(label, ExtremalIndex) or (isinstance(label, Extremum) and isinstance(label.of, int))
-
-
 def needs_no_arguments(meaning: Gathered, span: Span) -> None:
     """What a set is must be one thing throughout a run wherever a symbol without arguments stands for it.
 

@@ -22,7 +22,7 @@ from aligncheck.language.syntax.nodes import Expr, Mechanism, Parameter, PublicV
 from aligncheck.language.syntax.walk import expressions_in, gathered_in_full, statements_in
 from aligncheck.search.relational.calls import Called, Records, Released, execution_of, sorts_released
 from aligncheck.search.relational.declared import about_entries, inputs_of, of_all, of_lists, of_one, step_of
-from aligncheck.search.relational.evaluate import Evaluator, Partial
+from aligncheck.search.relational.evaluate import Evaluator
 from aligncheck.search.relational.labels import (
     Apart,
     AtHead,
@@ -283,30 +283,6 @@ class Theory:
                 found += self._value_facts(name, index)
             elif isinstance(item, Queries):
                 found += self._answer_facts(name, index)
-        return tuple(found)
-
-    @cached_property
-    def partial(self) -> tuple[tuple[tuple[Term, ...], Partial], ...]:
-        """What must be defined for the input clauses and the claim to mean anything, each with what may be
-        assumed of the index `i` in its clause.
-        """
-        generic = Sym("i", Sort.INT, Kind.GHOST)
-        found: list[tuple[tuple[Term, ...], Partial]] = []
-        clauses: list[tuple[tuple[str, ...], Expr]] = [((), self.mechanism.privacy)]
-        if self.mechanism.most is not None:
-            clauses.append(((), self.mechanism.most))
-        for item in self.mechanism.inputs:
-            names = item.names if isinstance(item, Queries) else (item.name,)
-            lists = tuple(n for n in names if self.is_vector(n))
-            clauses += [(lists, item.where)] if item.where is not None else []
-            if isinstance(item, Queries):
-                kept = (item.sensitivity, item.lattice, *(item.range or ()))
-                clauses += [(lists, e) for e in kept if e is not None]
-        for lists, clause in clauses:
-            evaluator = Evaluator(InputScope(self, generic))
-            evaluator.term(clause)
-            ways = [self._where_read(n, (clause,), generic) for n in lists] or [()]
-            found += [(legal, p) for legal in ways for p in evaluator.partial]
         return tuple(found)
 
     @cached_property

@@ -9,9 +9,8 @@ from aligncheck.kernel.decide import decide
 from aligncheck.kernel.verdict import Accepted, Line, Rejected
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import names_in, statements_in
-from aligncheck.search.discharge.density import ChosenDensities
-from aligncheck.search.discharge.establish import Chosen
+from aligncheck.language.syntax.walk import has_densities, names_in, statements_in
+from aligncheck.search.discharge.choose import Chosen
 from aligncheck.search.discharge.guarantees import (
     bounds_by_densities,
     bounds_of_fields,
@@ -37,9 +36,11 @@ def fitted(spec: n.Mechanism, witness: Witness, rounds: int = 200) -> tuple[Witn
 
 
 def refined(spec: n.Mechanism, witness: Witness, answer: Rejected) -> Witness | None:
-    """Another witness to try: with other parts of the cost, without the line that was not shown, or with
-    fewer promises to callers.
+    """Another witness to try: on the general route, with other parts of the cost, without the line that was
+    not shown, or with fewer promises to callers.
     """
+    if answer.condition == "acyclic" and witness.route == "acyclic":
+        return replace(witness, route="injective")
     if witness.costs and _about_cost(witness, answer):
         cautious = costs_of(spec, cautious=True)
         return replace(witness, costs=() if witness.costs == cautious else cautious)
@@ -78,7 +79,7 @@ def without(witness: Witness, lines: set[Line]) -> Witness:
 
 def guess(
     spec: n.Mechanism,
-    chosen: Chosen | ChosenDensities | None,
+    chosen: Chosen | None,
     callees: Mapping[str, Witness],
     called: bool = False,
 ) -> Witness:
@@ -90,15 +91,17 @@ def guess(
     moves = any(x.startswith(("$differing_", "$moved_", "$down_", "$up_")) for x in named)
     # What a line costs at most does not tell how far the answers moved.
     witness = replace(witness, callees=callees, costs=() if moves else costs_of(spec))
-    return _with_promises(spec, chosen, witness) if called and chosen is not None else witness
+    return _with_promises(spec, chosen, witness) if called else witness
 
 
-def _with_promises(spec: n.Mechanism, chosen: Chosen | ChosenDensities, witness: Witness) -> Witness:
+def _with_promises(spec: n.Mechanism, chosen: Chosen | None, witness: Witness) -> Witness:
     """The witness with what callers may want to know of the records."""
-    if isinstance(chosen, Chosen):
+    if chosen is not None:
         length, bounds = length_of_output(chosen), bounds_of_fields(chosen)
+    elif has_densities(spec.body):
+        length, bounds = length_by_densities(spec), bounds_by_densities(spec)
     else:
-        length, bounds = length_by_densities(chosen), bounds_by_densities(chosen)
+        return witness
     loops = [s for s in statements_in(spec.body) if isinstance(s, n.For | n.While)]
     made = []
     for loop, kept in zip(loops, witness.loops, strict=True):

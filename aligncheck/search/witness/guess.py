@@ -10,8 +10,7 @@ from fractions import Fraction
 from aligncheck.kernel.witness import Chance, LoopWitness, Witness
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import align_expressions, statements_in, subexpressions, with_part
-from aligncheck.search.discharge import establish
-from aligncheck.search.discharge.density import ChosenDensities
+from aligncheck.search.discharge import choose
 from aligncheck.search.relational.labels import (
     Apart,
     AtHead,
@@ -277,24 +276,23 @@ def _is_counted(label: Label) -> bool:
 # --- the first guess --------------------------------------------------------------------------------------
 
 
-def guessed(spec: n.Mechanism, chosen: establish.Chosen | ChosenDensities | None) -> Witness:
+def guessed(spec: n.Mechanism, chosen: choose.Chosen | None) -> Witness:
     """Everything that the prover found, in the kernel's words, and what its habits suggest."""
     loops = [s for s in statements_in(spec.body) if isinstance(s, n.For | n.While)]
-    found = chosen.invariants if isinstance(chosen, establish.Chosen) else {}
-    route = chosen.route if isinstance(chosen, establish.Chosen) else Witness().route
+    found = chosen.invariants if chosen is not None else {}
     shared = {
         k: {x for x, pair in cut.fresh.items() if isinstance(x, str) and pair.left is pair.right}
-        for k, cut in enumerate(chosen.analysis.cuts if isinstance(chosen, establish.Chosen) else ())
+        for k, cut in enumerate(chosen.analysis.cuts if chosen is not None else ())
     }
-    gathers = _gathers(chosen) if isinstance(chosen, establish.Chosen) else {}
+    gathers = _gathers(chosen) if chosen is not None else {}
     made = tuple(
         _loop(spec, stmt, Wording(k + 1, gathers), found.get(k + 1, ()), shared.get(k + 1, ()))
         for k, stmt in enumerate(loops)
     )
-    return Witness(made, route, _sample(spec), _indices(spec), _promises(spec))
+    return Witness(made, Witness().route, _sample(spec), _indices(spec), _promises(spec))
 
 
-def _gathers(chosen: establish.Chosen) -> dict[Label, n.Gather]:
+def _gathers(chosen: choose.Chosen) -> dict[Label, n.Gather]:
     """The maxima without a name, and those that a variable holds throughout, in the spec's words."""
     named = ((Extremum(name, False), g) for name, g in chosen.theory.gathers.items())
     spoken = ((symbol.label, g) for symbol, g in chosen.theory.registry.spoken.items())
