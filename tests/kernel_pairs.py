@@ -859,9 +859,12 @@ PAIRS: tuple[Pair, ...] = (
     Pair(
         "a_range_below_0",
         4,
-        spec("emit w", more="  b : query, sensitivity 1, lattice 1, range [0 - 1/2, {}1/3]\n"),
-        "",
-        "0 - ",
+        spec(
+            "emit w",
+            more="  z : real where z >= {}\n  b : query, sensitivity 1, lattice 1, range [0 - 1/2, z]\n",
+        ),
+        "0",
+        "0 - 1/3",
         ("hypotheses",),
     ),
     Pair(
