@@ -90,9 +90,7 @@ class Sorting:
 
     def _gather(self, function: str, e: n.Gather) -> n.Sort | None:
         self.sorts.setdefault(e.index, n.Sort.INT)
-        if function == n.LOG_SUM:
-            return n.Sort.REAL
-        return n.Sort.INT if function in ("argmax", "argmin", *n.SELECTING) else self.of(e.body)
+        return n.Sort.INT if function in ("argmax", "argmin", *n.SELECTING) else n.Sort.REAL
 
     def _call(self, function: str, args: tuple[n.Expr, ...]) -> n.Sort | None:
         if function in self.results:

@@ -106,10 +106,8 @@ def _advice(canvas: Canvas, name: str, texts: Sequence[str]) -> Iterator[Text]:
 def _verified(canvas: Canvas, source: Source | None, verdict: Verified, verbose: bool) -> Iterator[Text]:
     yield from canvas.hanging(Text("privacy  ", style="bold"), prose(_claim(verdict.mechanism)))
     route = verdict.accepted.route
-    if route == "density":
-        yield from canvas.hanging(Text("rule     ", style="bold"), prose(_ROUTES["density"]))
     yield Text()
-    yield from _conditions(canvas, verdict.conditions, by_lemma=route != "density")
+    yield from _conditions(canvas, verdict.conditions, by_lemma=True)
     yield Text()
     yield from _cost(canvas, verdict)
     if verbose:
@@ -178,7 +176,7 @@ def _cost(canvas: Canvas, verdict: Verified) -> Iterator[Text]:
     claim, parts = unparse_expr(verdict.mechanism.privacy), cost_parts(verdict)
     head = Text("cost  ", style="bold")
     if not parts:
-        moved = "" if verdict.accepted.route == "density" else "no noise is moved, "
+        moved = "" if has_densities(verdict.mechanism.body) else "no noise is moved, "
         yield from canvas.hanging(head, prose(f"{moved}at most `{claim}`"))
         return
     yield from canvas.hanging(head, prose(f"{' + '.join(map(_term, parts))}, at most `{claim}`"))
@@ -198,7 +196,6 @@ def _term(part: CostPart) -> str:
 _ROUTES = {
     "acyclic": "acyclic alignment (Lemma 1)",
     "injective": "one-to-one alignment with Jacobian determinant at least 1 in size (Theorem 4)",
-    "density": "ratio of densities (`densities_bound_privacy`): there is no alignment",
 }
 
 

@@ -278,7 +278,7 @@ def test_code_behind_a_carriage_return_in_a_comment_is_found() -> None:
 
 
 def test_the_witness_of_another_spec_is_not_accepted() -> None:
-    text, other = generated(LOOP), generated("earlier_noise_shift")
+    text, other = generated("adaptive_svt"), generated("earlier_noise_shift")
     found = checked(with_witness(text, witness_in(other)))
     assert [fault.part for fault in found.faults] == ["witness"]
     assert parts_named(with_witness(other, witness_in(text))) == ["witness"]

@@ -16,7 +16,7 @@ F = Fraction
 
 def test_rational_arithmetic_loads_no_heavy_library() -> None:
     program = (
-        "import sys; from fractions import Fraction as F; from aligncheck import exact as e, replay; "
+        "import sys; from fractions import Fraction as F; from aligncheck.meaning import exact as e, replay; "
         "e.sqrt(F(9, 4)); e.log2(F(1, 8)); e.exp(F(0)); e.modulo(F(7), F(2)); e.power(F(2), F(10)); "
         "print([m for m in ('sympy', 'flint', 'z3', 'lark') if m in sys.modules])"
     )

@@ -28,7 +28,7 @@ from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
 from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.runtime import rationals
-from aligncheck.verdict import Unknown, Verified
+from aligncheck.verdict import Verified
 
 SPECS = Path(__file__).parents[2] / "specs"
 ONE_ANSWER = "eta ~ Lap(1/eps)\nemit noisy(q[0] + eta)", "eta += q[0] - q'[0]"
@@ -432,11 +432,3 @@ def test_a_form_assumes_what_a_run_checks(clause: str, of_lengths_only: bool) ->
     (queries, *_) = parse(written("emit nothing", "", inputs)).inputs
     assert queries.where is not None
     assert of_lengths(queries.where, {"q", "r"}) is of_lengths_only
-
-
-def test_a_set_in_a_declaration_has_no_rule() -> None:
-    source = written("emit nothing", "", "q : queries, sensitivity 1 where sum(1 for j in q) >= 2")
-    verdict = judge(check(source, parse(source)), source, time.monotonic() + 30)
-    assert isinstance(verdict, Unknown)
-    assert verdict.help is not None
-    assert "a declaration takes no set" in verdict.help
