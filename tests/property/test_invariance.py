@@ -83,7 +83,7 @@ def test_another_way_to_write_a_spec_gets_the_same_verdict(path: str, seed: int)
 SETS = ["hybrid_topk_gap_exp", "noisy_topk_gap_exp", "noisy_topk_gap_exp_monotone"]
 """Witnesses that speak of maxima for which the spec has no name."""
 
-LOOPS = ["hybrid_topk_gap", "noisy_topk_gap", "smart_sum"]
+LOOPS = ["dyadic_sums", "hybrid_topk_gap", "noisy_topk_gap", "smart_sum"]
 
 
 @pytest.mark.parametrize("name", [*SETS, *LOOPS])

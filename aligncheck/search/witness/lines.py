@@ -169,6 +169,8 @@ def draws(spec: n.Mechanism, stmt: n.For | n.While, terms: Sequence[Term]) -> It
     inner = {
         s.index if isinstance(s, n.For) else None for s in statements_in(stmt.body) if isinstance(s, n.For)
     }
+    loops = [s for s in statements_in(stmt.body) if isinstance(s, n.For | n.While)]
+    deeper = [s for loop in loops for s in statements_in(loop.body)]
     for s in statements_in(stmt.body):
         if not isinstance(s, n.Sample) or s.index is None or s.name in told:
             continue
@@ -181,7 +183,7 @@ def draws(spec: n.Mechanism, stmt: n.For | n.While, terms: Sequence[Term]) -> It
             if _is_read_elsewhere(spec, stmt, s.name, s.index):
                 yield n.Name(f"$dense_{s.name}")
             continue
-        if first is not None and first not in names:
+        if first is not None and first not in names and not any(s is each for each in deeper):
             yield n.Compare("<=", drawn, n.Name(first))  # the index may be as good as that of the round
         if names or first is None:
             yield n.Compare("<=", drawn, s.index)
