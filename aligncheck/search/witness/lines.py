@@ -74,15 +74,13 @@ def is_needed(term: Term, assigned: set[str]) -> bool:
 
 def _tells_records(term: Term) -> bool:
     """Whether a fact says how many records there are, if only in some runs; bounds by the index do not."""
-    match term:
-        case Or(args=args):
-            return any(_tells_records(arg) for arg in args)
-        case Cmp(op="=="):
-            return any(_is_records(side) for side in _sides(term))
-        case Cmp(op="<=", left=left, right=Const()):
-            return _is_records(left)
-        case _:
-            return False
+    if isinstance(term, Or):
+        return any(_tells_records(arg) for arg in term.args)
+    if not isinstance(term, Cmp):
+        return False
+    if term.op == "==":
+        return any(_is_records(side) for side in _sides(term))
+    return term.op == "<=" and isinstance(term.right, Const) and _is_records(term.left)
 
 
 def _is_records(term: Term) -> bool:
