@@ -257,7 +257,7 @@ class Calling(Runner):
         path.fact(
             Kind.RUN, implies(inside, either(s.false, *(tag(r) == at for at in range(len(tags))))), (r,)
         )
-        for f, low, high in (bounds for bounds in callee.within if bounds[0] in having):
+        for f, low, high in (bounds for bounds in callee.within if bounds[0] in fields):
             numbers = [tags.index(t) for t in having[f]]
             there = both(inside, either(s.false, *(tag(r) == at for at in numbers)))
             value = real(fields[f](r))

@@ -122,13 +122,12 @@ class Runner(Choosing):
         for f in stmt.fields:
             pair = [self.value(f.value, path, run, scope) for run in self.runs]
             sort = self.sorts.get(f"{f.name} of out")
-            if sort is None:
-                raise Reject("form", stmt.span, f"`{f.name}` has no sort")
-            one, other, *twin = (self.as_sort(stmt, v, sort) for v in pair)
+            one, other, *twin = pair if sort is None else (self.as_sort(stmt, v, sort) for v in pair)
             for again in twin:
                 path.fact(Kind.TWIN, one == again)
             path.oblige("output", stmt.span, f"{stmt.tag}.{f.name} is the same on D'", one == other)
-            path.fact(Kind.TOLD, self.out.fields[f.name](at) == one)
+            if sort is not None:
+                path.fact(Kind.TOLD, self.out.fields[f.name](at) == one)
             self.emitted(stmt, f.name, one, path)
         there = both(self.out.tag(at) == self.out.number(stmt.tag), at < self.out.length, at >= 0)
         path.fact(Kind.TOLD, there)

@@ -11,7 +11,9 @@ _ORDER = (n.Sort.INT, n.Sort.REAL)
 
 
 class Sorting:
-    """The sorts of all names of a spec; fields of its records under `FIELD of out`."""
+    """The sorts of all names of a spec; fields of its records under `FIELD of out`, unless some records hold
+    a number there and others a truth value: such a field has no sort, and nobody reads it.
+    """
 
     def __init__(self, spec: n.Mechanism) -> None:
         self.sorts: dict[str, n.Sort] = {}
@@ -22,12 +24,16 @@ class Sorting:
         for item in spec.inputs:
             for name in item.names if isinstance(item, n.Queries) else (item.name,):
                 self.sorts[name] = item.sort
+        mixed = set[str]()
         changed = True
         while changed:
             before = dict(self.sorts)
             for stmt in statements_in(spec.body):
                 self._statement(stmt)
+                mixed |= self._mixed(stmt)
             changed = before != self.sorts
+        for name in mixed:
+            del self.sorts[name]
 
     def _statement(self, stmt: n.Stmt) -> None:
         match stmt:
@@ -53,6 +59,14 @@ class Sorting:
                 self.sorts[name] = n.Sort.REAL
             case n.If() | n.While() | n.Break() | n.Pass():
                 pass
+
+    def _mixed(self, stmt: n.Stmt) -> set[str]:
+        """The fields of a record that are numbers here and truth values elsewhere."""
+        given = (
+            {f"{f.name} of out": self.of(f.value) for f in stmt.fields} if isinstance(stmt, n.Emit) else {}
+        )
+        truth = n.Sort.BOOL
+        return {x for x, sort in given.items() if sort and (sort is truth) != (self.sorts.get(x) is truth)}
 
     def _join(self, name: str, sort: n.Sort | None) -> None:
         known = self.sorts.get(name)

@@ -213,7 +213,6 @@ class World:
         fields = {}
         for name in having:
             sort = self.sorts.get(f"{name} of out")
-            if sort is None:
-                raise Reject("form", self.spec.span, f"the field `{name}` has no sort")
-            fields[name] = s.function(name, (s.INT,), self.sort(sort), Told(sort is n.Sort.REAL))
+            if sort is not None:  # nothing is told of a field without one
+                fields[name] = s.function(name, (s.INT,), self.sort(sort), Told(sort is n.Sort.REAL))
         return Out(length, tag, tags, counts, fields, {k: tuple(v) for k, v in having.items()})

@@ -17,7 +17,7 @@ from aligncheck.search.discharge.guarantees import (
     length_by_densities,
     length_of_output,
 )
-from aligncheck.search.witness.guess import guessed
+from aligncheck.search.witness.guess import guessed, measures
 from aligncheck.search.witness.parts import costs_of
 
 
@@ -44,6 +44,8 @@ def refined(spec: n.Mechanism, witness: Witness, answer: Rejected) -> Witness | 
     if witness.costs and _about_cost(witness, answer):
         cautious = costs_of(spec, cautious=True)
         return replace(witness, costs=() if witness.costs == cautious else cautious)
+    if answer.condition == "terminates":
+        return _other_measure(spec, witness, answer)
     if answer.line is not None:
         smaller = without(witness, {answer.line})
         return None if smaller == witness else smaller
@@ -52,6 +54,22 @@ def refined(spec: n.Mechanism, witness: Witness, answer: Rejected) -> Witness | 
     if witness.length is not None and "how many records" in answer.reason:
         return replace(witness, length=None)
     return replace(witness, within=()) if witness.within and "bounds" in answer.reason else None
+
+
+def _other_measure(spec: n.Mechanism, witness: Witness, answer: Rejected) -> Witness | None:
+    """The witness with the next measure of the loop that was not shown to end."""
+    stmts = [s for s in statements_in(spec.body) if isinstance(s, n.For | n.While)]
+    for k, (stmt, loop) in enumerate(zip(stmts, witness.loops, strict=True)):
+        if isinstance(stmt, n.While) and stmt.span == answer.place and loop.measure is not None:
+            others = measures(stmt)
+            others = others[others.index(loop.measure) + 1 :]
+            changed = replace(loop, measure=others[0] if others else None)
+            return (
+                replace(witness, loops=(*witness.loops[:k], changed, *witness.loops[k + 1 :]))
+                if others
+                else None
+            )
+    return None
 
 
 def _about_cost(witness: Witness, answer: Rejected) -> bool:

@@ -9,7 +9,13 @@ from fractions import Fraction
 
 from aligncheck.kernel.witness import Chance, LoopWitness, Witness
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import align_expressions, statements_in, subexpressions, with_part
+from aligncheck.language.syntax.walk import (
+    align_expressions,
+    names_in,
+    statements_in,
+    subexpressions,
+    with_part,
+)
 from aligncheck.search.discharge import choose
 from aligncheck.search.relational.labels import (
     Apart,
@@ -82,11 +88,13 @@ class UntranslatableError(Exception):
 @dataclass(frozen=True)
 class Wording:
     """How the symbols of one loop's invariants are spelled; `cut` is the number of that loop, `gathers` are
-    the maxima that symbols stand for, as the spec says them.
+    the maxima that symbols stand for, as the spec says them, `released` the selections without a name that
+    the program releases in the end.
     """
 
     cut: int
     gathers: Mapping[Label, n.Gather] = field(default_factory=dict)
+    released: Mapping[str, n.OutField] = field(default_factory=dict)
 
     def expression(self, term: Term) -> n.Expr:
         """The term as an expression. Raises UntranslatableError."""
@@ -148,7 +156,7 @@ class Wording:
             case Extremum(str() as name, primed):
                 return n.Name(name, primed)
             case Chosen(name):
-                return n.Name(name)
+                return self.released.get(name, n.Name(name))
             case (Extremum() | ExtremalIndex()) as label if label in self.gathers:
                 return self.gathers[label]
             case TakenAt(Extremum() as label) if label in self.gathers:
@@ -285,8 +293,9 @@ def guessed(spec: n.Mechanism, chosen: choose.Chosen | None) -> Witness:
         for k, cut in enumerate(chosen.analysis.cuts if chosen is not None else ())
     }
     gathers = _gathers(chosen) if chosen is not None else {}
+    released = _released(spec, chosen) if chosen is not None else {}
     made = tuple(
-        _loop(spec, stmt, Wording(k + 1, gathers), found.get(k + 1, ()), shared.get(k + 1, ()))
+        _loop(spec, stmt, Wording(k + 1, gathers, released), found.get(k + 1, ()), shared.get(k + 1, ()))
         for k, stmt in enumerate(loops)
     )
     return Witness(made, Witness().route, _sample(spec), _indices(spec), _promises(spec))
@@ -297,6 +306,18 @@ def _gathers(chosen: choose.Chosen) -> dict[Label, n.Gather]:
     named = ((Extremum(name, False), g) for name, g in chosen.theory.gathers.items())
     spoken = ((symbol.label, g) for symbol, g in chosen.theory.registry.spoken.items())
     return dict((*named, *spoken))
+
+
+def _released(spec: n.Mechanism, chosen: choose.Chosen) -> dict[str, n.OutField]:
+    """Where the only record holds a selection that has a name in the search alone."""
+    emits = [s for s in statements_in(spec.body) if isinstance(s, n.Emit)]
+    fields = emits[0].fields if len(emits) == 1 and spec.body[-1] is emits[0] else ()
+    return {
+        name: n.OutField(n.Number(Fraction(0)), f.name)
+        for name, gather in chosen.theory.gathers.items()
+        for f in fields
+        if f.value == gather
+    }
 
 
 def _indices(spec: n.Mechanism) -> tuple[n.Expr, ...]:
@@ -361,20 +382,25 @@ def _loop(
         (early if _early(term) else both).append(e)
     both += [n.Compare("==", n.Name(x, True), n.Name(x)) for x in assigned if x in shared]
     early += lines.draws(spec, stmt, best)
-    measure = _measure(stmt) if isinstance(stmt, n.While) else None
+    measure = next(iter(measures(stmt)), None) if isinstance(stmt, n.While) else None
     chance = _chance(stmt) if isinstance(stmt, n.While) and measure is None else None
     return LoopWitness(tuple(early), tuple(both), measure, chance)
 
 
-def _measure(stmt: n.While) -> n.Expr | None:
-    """`b - a` for a part `a < b` of the test."""
+def measures(stmt: n.While) -> list[n.Expr]:
+    """What may fall in every round: `b - a` for a part `a < b` of the test, first where each round sets one
+    of its variables; and the sum, if one or the other falls.
+    """
+    always = {s.name for s in stmt.body if isinstance(s, n.Assign)}
     parts = stmt.test.args if isinstance(stmt.test, n.Logic) and stmt.test.op == "and" else (stmt.test,)
+    found: list[n.Expr] = []
     for part in parts:
         if isinstance(part, n.Compare) and part.op in ("<", "<="):
-            return n.Binary("-", part.right, part.left)
+            found.append(n.Binary("-", part.right, part.left))
         if isinstance(part, n.Compare) and part.op in (">", ">="):
-            return n.Binary("-", part.left, part.right)
-    return None
+            found.append(n.Binary("-", part.left, part.right))
+    found.sort(key=lambda e: not names_in(e) & always)
+    return [*found, _joined("+", found)] if len(found) > 1 else found
 
 
 def _chance(stmt: n.While) -> Chance | None:

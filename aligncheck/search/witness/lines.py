@@ -170,7 +170,11 @@ def draws(spec: n.Mechanism, stmt: n.For | n.While, terms: Sequence[Term]) -> It
     loops = [s for s in statements_in(stmt.body) if isinstance(s, n.For | n.While)]
     deeper = [s for loop in loops for s in statements_in(loop.body)]
     for s in statements_in(stmt.body):
-        if not isinstance(s, n.Sample) or s.index is None or s.name in told:
+        if not isinstance(s, n.Sample) or s.index is None:
+            continue
+        if s.name in told:
+            if _is_read_before(stmt, s):
+                yield n.Name(f"$dense_{s.name}")
             continue
         names = {e.ident for e in subexpressions(s.index) if isinstance(e, n.Name)}
         if names & inner or not names <= assigned | {first}:
@@ -185,6 +189,25 @@ def draws(spec: n.Mechanism, stmt: n.For | n.While, terms: Sequence[Term]) -> It
             yield n.Compare("<=", drawn, n.Name(first))  # the index may be as good as that of the round
         if names or first is None:
             yield n.Compare("<=", drawn, s.index)
+        if names and any(isinstance(t, n.Sample) and t.name == s.name for t in _outside(spec, stmt)):
+            yield n.Compare("<=", drawn, n.Binary("+", s.index, n.Number(Fraction(1))))
+
+
+def _outside(spec: n.Mechanism, stmt: n.Stmt) -> Iterator[n.Stmt]:
+    """The statements outside of a loop."""
+    inside = {id(s) for s in statements_in((stmt,))}
+    return (s for s in statements_in(spec.body) if id(s) not in inside)
+
+
+def _is_read_before(stmt: n.For | n.While, draw: n.Sample) -> bool:
+    """Whether a round reads one of the draws before it makes one."""
+    for s in statements_in(stmt.body):
+        if s is draw:
+            return False
+        own = (e for top in own_expressions(s) for e in subexpressions(top))
+        if any(isinstance(e, n.Index) and e.base == draw.name for e in own):
+            return True
+    return False
 
 
 def _from_zero(stmt: n.For | n.While, index: n.Expr) -> bool:
