@@ -546,3 +546,32 @@ def test_promises_to_callers_are_shown(promise: dict[str, str]) -> None:
     answer = decide(spec, replace(right, **{k: v for k, v in values.items() if k == key}))
     assert isinstance(answer, Rejected)
     assert answer.condition == "output"
+
+
+MIXED = """mechanism mixed
+input
+  q : query, sensitivity 1
+  eps : real where eps > 0
+privacy eps
+program
+  z ~ Lap(1/eps)
+  emit number(q + z)
+  emit truth({})
+align
+  z += {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("released", "move", "condition"),
+    [
+        ("q + z > 0", "q - q'", None),
+        ("q > 0", "q - q'", "output"),
+        ("q + z > 0", "q - q' + out[0].value*0", "form"),
+    ],
+)
+def test_a_field_of_two_sorts_is_released_and_never_read(
+    released: str, move: str, condition: str | None
+) -> None:
+    answer = decide(parse(Source("s", MIXED.format(released, move))), Witness(sample=(("eps", Fraction(1)),)))
+    assert (answer.condition if isinstance(answer, Rejected) else None) == condition, answer
