@@ -295,28 +295,10 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #|   {
 #|    "early": [
 #|     "cost <= (eps*k + -0.5*eps)/k",
-#|     "i <= len(q)",
-#|     "0 <= $records",
-#|     "-1 <= $drawn_xi - 1",
-#|     "-1 <= $drawn_zeta - 1",
 #|     "0.5*eps <= cost",
-#|     "0 <= cost",
 #|     "0 < cost",
-#|     "0 <= i",
 #|     "$records == i",
-#|     "$drawn_xi - 1 < i or i == 0",
-#|     "0 <= $drawn_xi - 1 or i == 0",
-#|     "$drawn_zeta - 1 < i or i == 0",
-#|     "0 <= $drawn_zeta - 1 or i == 0",
-#|     "(not $drawn_xi - 1 == -1 or i == 0) and (not i == 0 or $drawn_xi - 1 == -1)",
-#|     "(not $drawn_zeta - 1 == -1 or i == 0) and (not i == 0 or $drawn_zeta - 1 == -1)",
-#|     "$drawn_xi - 1 < i",
-#|     "$drawn_xi - 1 <= i",
-#|     "$drawn_zeta - 1 < i",
-#|     "$drawn_zeta - 1 <= i",
-#|     "$dense_xi",
 #|     "$drawn_xi == i",
-#|     "$dense_zeta",
 #|     "$drawn_zeta == i"
 #|    ],
 #|    "invariants": [
@@ -335,4 +317,4 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 96d71b92a7245a773ac79042b9d78b3c4ca1f9693da87eee54759576e08e1959
+#| sha256 fa1f340c8d0fbf4fd5489155797b92c1d727e7d5e2caa9298decf246386eb43f

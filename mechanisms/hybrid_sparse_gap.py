@@ -264,26 +264,15 @@ class HybridSparseGap(LatticeMechanism):
 #|  "loops": [
 #|   {
 #|    "early": [
-#|     "i <= len(q)",
-#|     "-1 <= $drawn_xi - 1",
-#|     "0 <= i",
-#|     "$drawn_xi - 1 < i or i == 0",
-#|     "0 <= $drawn_xi - 1 or i == 0",
-#|     "(not $drawn_xi - 1 == -1 or i == 0) and (not i == 0 or $drawn_xi - 1 == -1)",
-#|     "$drawn_xi - 1 < i",
-#|     "$drawn_xi - 1 <= i",
-#|     "$dense_xi",
-#|     "$drawn_xi == i"
+#|     "$drawn_xi == i",
+#|     "$dense_xi"
 #|    ],
 #|    "invariants": [
-#|     "alignment_cost <= (-1*(eps*i*theta) + eps*i + eps*k*theta)/k",
 #|     "alignment_cost <= (eps*k*theta + -1*(eps*$below_winners[i]*theta) + eps*$below_winners[i])/k"
 #|    ]
 #|   },
 #|   {
 #|    "early": [
-#|     "0 <= $records",
-#|     "0 <= r",
 #|     "$records == r"
 #|    ],
 #|    "invariants": [
@@ -300,4 +289,4 @@ class HybridSparseGap(LatticeMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 57ced1305303b8952a3fd49475d8bebac96b116c99866b255230787e0ef450bf
+#| sha256 9edd0aff66a4ba11a7dbf7d3686de9534fdd4c77df28745653a53a1ed0581dc5

@@ -234,27 +234,15 @@ class NoisyTopkGap(RefinedMechanism):
 #|  "loops": [
 #|   {
 #|    "early": [
-#|     "i <= len(q)",
-#|     "-1 <= $drawn_eta - 1",
-#|     "0 <= i",
-#|     "$drawn_eta - 1 < i or i == 0",
-#|     "0 <= $drawn_eta - 1 or i == 0",
-#|     "(not $drawn_eta - 1 == -1 or i == 0) and (not i == 0 or $drawn_eta - 1 == -1)",
-#|     "$drawn_eta - 1 < i",
-#|     "$drawn_eta - 1 <= i",
-#|     "$dense_eta",
-#|     "$drawn_eta == i"
+#|     "$drawn_eta == i",
+#|     "$dense_eta"
 #|    ],
 #|    "invariants": [
-#|     "alignment_cost <= eps*i/k",
 #|     "alignment_cost <= eps*$below_winners[i]/k"
 #|    ]
 #|   },
 #|   {
 #|    "early": [
-#|     "r <= k",
-#|     "0 <= $records",
-#|     "0 <= r",
 #|     "$records == r"
 #|    ]
 #|   }
@@ -267,4 +255,4 @@ class NoisyTopkGap(RefinedMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 4405b4c5347cfb377be90e975aa1620fac803a2900a939296775b0508f8ea9f5
+#| sha256 a721316a11208e420fa6a088de2022a7d8e3b93c148e6b3bbd8b71fd4a72e2dc

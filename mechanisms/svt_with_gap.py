@@ -268,21 +268,9 @@ class SvtWithGap(LatticeMechanism):
 #|   {
 #|    "early": [
 #|     "count < k",
-#|     "count <= k",
-#|     "i <= len(q)",
-#|     "0 <= $records",
-#|     "-1 <= $drawn_xi - 1",
 #|     "0 <= count",
-#|     "0 <= i",
-#|     "count <= $records",
 #|     "$records == i",
 #|     "count <= i",
-#|     "$drawn_xi - 1 < i or i == 0",
-#|     "0 <= $drawn_xi - 1 or i == 0",
-#|     "(not $drawn_xi - 1 == -1 or i == 0) and (not i == 0 or $drawn_xi - 1 == -1)",
-#|     "$drawn_xi - 1 < i",
-#|     "$drawn_xi - 1 <= i",
-#|     "$dense_xi",
 #|     "$drawn_xi == i"
 #|    ],
 #|    "invariants": [
@@ -300,4 +288,4 @@ class SvtWithGap(LatticeMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 865418e861bdc05a13652e6aecff38d8e2f88fb18f1fb8d762908fb8e53a16be
+#| sha256 ee3693120c23aace10bf1d967f59c4dabeb3998cfb8615fd52e0d72fb6415719

@@ -448,15 +448,8 @@ class TopkWithMeasures(RefinedMechanism):
 #|   {
 #|    "early": [
 #|     "r <= k",
-#|     "-1 <= $drawn_xi - 1",
-#|     "0 <= r",
-#|     "$drawn_xi - 1 < r or r == 0",
-#|     "0 <= $drawn_xi - 1 or r == 0",
-#|     "(not $drawn_xi - 1 == -1 or r == 0) and (not r == 0 or $drawn_xi - 1 == -1)",
-#|     "$drawn_xi - 1 < r",
-#|     "$drawn_xi - 1 <= r",
-#|     "$dense_xi",
-#|     "$drawn_xi == r"
+#|     "$drawn_xi == r",
+#|     "$dense_xi"
 #|    ],
 #|    "invariants": [
 #|     "alignment_cost <= (0.5*(eps*k) + 0.5*(eps*r))/k"
@@ -464,9 +457,6 @@ class TopkWithMeasures(RefinedMechanism):
 #|   },
 #|   {
 #|    "early": [
-#|     "r <= k",
-#|     "0 <= $records",
-#|     "0 <= r",
 #|     "$records == r"
 #|    ],
 #|    "invariants": [
@@ -485,29 +475,15 @@ class TopkWithMeasures(RefinedMechanism):
 #|    "loops": [
 #|     {
 #|      "early": [
-#|       "i <= len(q)",
-#|       "-1 <= $drawn_eta - 1",
-#|       "0 <= i",
-#|       "$drawn_eta - 1 < i or i == 0",
-#|       "0 <= $drawn_eta - 1 or i == 0",
-#|       "(not $drawn_eta - 1 == -1 or i == 0) and (not i == 0 or $drawn_eta - 1 == -1)",
-#|       "$drawn_eta - 1 < i",
-#|       "$drawn_eta - 1 <= i",
-#|       "$dense_eta",
-#|       "$drawn_eta == i"
+#|       "$drawn_eta == i",
+#|       "$dense_eta"
 #|      ],
 #|      "invariants": [
-#|       "alignment_cost <= 0.5*eps*i/k",
-#|       "alignment_cost <= eps*i/k",
-#|       "alignment_cost <= 0.5*eps*$below_winners[i]/k",
-#|       "alignment_cost <= eps*$below_winners[i]/k"
+#|       "alignment_cost <= 0.5*eps*$below_winners[i]/k"
 #|      ]
 #|     },
 #|     {
 #|      "early": [
-#|       "r <= k",
-#|       "0 <= $records",
-#|       "0 <= r",
 #|       "$records == r",
 #|       "$records == r"
 #|      ]
@@ -516,6 +492,9 @@ class TopkWithMeasures(RefinedMechanism):
 #|    "sample": {
 #|     "eps": "1"
 #|    },
+#|    "costs": [
+#|     "eps/(2*k)"
+#|    ],
 #|    "length": "k",
 #|    "within": [
 #|     [
@@ -528,4 +507,4 @@ class TopkWithMeasures(RefinedMechanism):
 #|  }
 #| }
 #: digest
-#| sha256 0c4dc45a9f4d0f4aeedf51a57d12af64a7f1793597a6c01d7c95f237ffca8852
+#| sha256 34f633981540566e0ac70b51db5cd5756588d90090a7e6e88a7d56ce05a022a1
