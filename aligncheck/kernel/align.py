@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from typing import TypeAlias
 
 import z3
@@ -130,14 +131,10 @@ class Aligner(Sets):
         scope = self._at(line, at, path, scope, run)
         if line.guard is not None:
             scope = scope.under(self.truth(line.guard, path, run, replace(scope, testing=True)))
+        if line.op == "=":
+            line = _added(line)
         value = real(self.number(line.value, path, run, scope))
-        match line.op:
-            case "+=":
-                return scope.guard, value
-            case "-=":
-                return scope.guard, -value
-            case _:
-                raise Reject("language", line.span, "`=` in align")
+        return scope.guard, -value if line.op == "-=" else value
 
     def shift(self, x: str, at: Term, path: Path, place: Span) -> list[tuple[Term, Term]]:
         """The lines for a draw, evaluated before it counts as made, so that it cannot read itself."""
@@ -325,6 +322,29 @@ class Aligner(Sets):
             )
             return counted if z3.eq(own, step) else _whole(z3.simplify(divided(own, step))) * counted
         return _whole(z3.simplify(divided(term, step)))
+
+
+def _added(line: n.Shift) -> n.Shift:
+    """`x = … + x + …` as the line that adds the rest. Any other new value depends on its own draw."""
+    own = n.Name(line.name) if line.index is None else n.Index(line.name, line.index)
+    rest, found, stack = [], 0, [(line.value, True)]
+    while stack:
+        e, plus = stack.pop()
+        match e:
+            case n.Binary(op=("+" | "-") as op, left=left, right=right):
+                stack += [(right, plus is (op == "+")), (left, plus)]
+            case n.Unary(op="-", operand=operand):
+                stack.append((operand, not plus))
+            case _ if plus and e == own and not found:
+                found = 1
+            case _:
+                rest.append(e if plus else n.Unary("-", e, span=e.span))
+    if not found:
+        raise Reject("acyclic", line.span, f"the new value of {line.name} does not add to its draw")
+    value = rest[0] if rest else n.Number(Fraction(0), span=line.span)
+    for e in rest[1:]:
+        value = n.Binary("+", value, e, span=line.span)
+    return replace(line, op="+=", value=value)
 
 
 def _whole(term: Term) -> Term:

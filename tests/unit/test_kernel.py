@@ -575,3 +575,29 @@ def test_a_field_of_two_sorts_is_released_and_never_read(
 ) -> None:
     answer = decide(parse(Source("s", MIXED.format(released, move))), Witness(sample=(("eps", Fraction(1)),)))
     assert (answer.condition if isinstance(answer, Rejected) else None) == condition, answer
+
+
+# --- new values in the alignment --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "condition"),
+    [
+        ("q - q' + eta", None),
+        ("eta - (q' - q)", None),
+        ("q - (q' - eta)", None),
+        ("q - q' + 2*eta", "acyclic"),
+        ("q - q' - eta", "acyclic"),
+        ("eta + q - q' + eta", "acyclic"),
+        ("eta", "output"),
+        ("2*q - q' + eta", "output"),
+    ],
+)
+def test_a_new_value_adds_to_its_draw(value: str, condition: str | None) -> None:
+    text = (
+        "mechanism m\ninput\n  q : query, sensitivity 1\n  eps : real where eps > 0\nprivacy eps\nprogram\n"
+        f"  eta ~ Lap(1/eps)\n  emit v(q + eta)\nalign\n  eta = {value}\n"
+    )
+    source = Source("m.dp", text)
+    answer = decide(parse(source), Witness(sample=(("eps", Fraction(1)),)))
+    assert (answer.condition if isinstance(answer, Rejected) else None) == condition
