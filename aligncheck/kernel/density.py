@@ -66,7 +66,8 @@ class Choosing(Selecting):
         return one
 
     def _log_sum_over(self, within: Term, body: Term) -> LogSum:
-        """One symbol for each set."""
+        """One symbol for each set, however its terms are written."""
+        within, body = z3.simplify(within), z3.simplify(body)
         key = (within.get_id(), body.get_id())
         if key not in self.log_sums:
             value = self.symbols.constant(n.LOG_SUM, self.symbols.REAL, Defined((within, body)))

@@ -288,16 +288,8 @@ class Runner(Choosing):
 
     def _exponent(self, p: Term) -> Term | None:
         """The b of p = 1 - exp(b)."""
-        if (
-            z3.is_sub(p)
-            and p.num_args() == 2
-            and z3.is_rational_value(p.arg(0))
-            and p.arg(0).as_fraction() == 1
-        ):
-            power = p.arg(1)
-            if z3.is_app(power) and power.decl().eq(self.rules[EXP]):
-                return power.arg(0)
-        return None
+        rest = z3.simplify(1 - p)
+        return rest.arg(0) if z3.is_app(rest) and rest.decl().eq(self.rules[EXP]) else None
 
 
 def _is_random(stmt: n.Stmt) -> bool:

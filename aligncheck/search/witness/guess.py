@@ -76,6 +76,7 @@ from aligncheck.search.relational.terms import (
     atoms,
 )
 from aligncheck.search.witness import lines
+from aligncheck.search.witness.parts import resolved
 
 
 class UntranslatableError(Exception):
@@ -404,18 +405,25 @@ def measures(stmt: n.While) -> list[n.Expr]:
 
 
 def _chance(stmt: n.While) -> Chance | None:
-    """A test `… + x >= …` with a draw x of the round: x beyond what the rest leaves."""
+    """A test of `… + x` against something, with a draw x of the round: x beyond what the rest leaves. What
+    the round itself gives a value is looked through: the kernel asks what is known where the loop is reached.
+    """
     draws = {s.name: s for s in statements_in(stmt.body) if isinstance(s, n.Sample)}
+    given: dict[str, n.Expr] = {}
     for s in statements_in(stmt.body):
+        if isinstance(s, n.Assign):
+            given[s.name] = resolved(s.value, given)
         tests = [b.test for b in s.branches] if isinstance(s, n.If) else []
-        for test in tests:
-            if isinstance(test, n.Compare) and test.op in (">=", ">"):
-                for part in subexpressions(test.left):
-                    if isinstance(part, n.Index | n.Name):
-                        name = part.base if isinstance(part, n.Index) else part.ident
-                        if name in draws:
-                            rest = with_part(test.left, part, n.Number(Fraction(0)))
-                            return Chance(name, n.Binary("-", test.right, rest), draws[name].args[0])
+        for test in (resolved(t, given) for t in tests):
+            if not isinstance(test, n.Compare) or test.op in ("==", "!="):
+                continue
+            for side, other in ((test.left, test.right), (test.right, test.left)):
+                for part in subexpressions(side):
+                    name = part.base if isinstance(part, n.Index) else getattr(part, "ident", "")
+                    if name in draws and isinstance(part, n.Index | n.Name):
+                        rest = with_part(side, part, n.Number(Fraction(0)))
+                        scale = resolved(draws[name].args[0], given)
+                        return Chance(name, n.Binary("-", other, rest), scale)
     return None
 
 

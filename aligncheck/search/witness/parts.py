@@ -27,7 +27,7 @@ def costs_of(spec: n.Mechanism, cautious: bool = False) -> tuple[n.Expr | None, 
     """
     drawn = {s.name: s for s in statements_in(spec.body) if isinstance(s, n.Sample)}
     defined = _definitions(spec)
-    drawn = {x: replace(s, args=tuple(_resolved(a, defined) for a in s.args)) for x, s in drawn.items()}
+    drawn = {x: replace(s, args=tuple(resolved(a, defined) for a in s.args)) for x, s in drawn.items()}
     return tuple(_cost(spec, line, drawn.get(line.name), cautious) for line in shifts_in(spec.align))
 
 
@@ -48,16 +48,17 @@ def _definitions(spec: n.Mechanism) -> dict[str, n.Expr]:
     found: dict[str, n.Expr] = {}
     for s in spec.body:
         if isinstance(s, n.Assign) and given[s.name] == 1 and not isinstance(s.value, n.Gather):
-            value = _resolved(s.value, found)
+            value = resolved(s.value, found)
             if names_in(value) <= public:
                 found[s.name] = value
     return found
 
 
-def _resolved(e: n.Expr, defined: Mapping[str, n.Expr]) -> n.Expr:
+def resolved(e: n.Expr, defined: Mapping[str, n.Expr]) -> n.Expr:
+    """The expression with what variables are defined as."""
     if isinstance(e, n.Name) and e.ident in defined:
         return defined[e.ident]
-    return with_parts(e, tuple(_resolved(p, defined) for p in parts_of(e)))
+    return with_parts(e, tuple(resolved(p, defined) for p in parts_of(e)))
 
 
 def _rate(draw: n.Sample) -> n.Expr | None:
