@@ -327,18 +327,18 @@ class Aligner(Sets):
 def _added(line: n.Shift) -> n.Shift:
     """`x = … + x + …` as the line that adds the rest. Any other new value depends on its own draw."""
     own = n.Name(line.name) if line.index is None else n.Index(line.name, line.index)
-    rest, found, stack = [], 0, [(line.value, True)]
+    rest: list[n.Expr] = []
+    found, stack = False, [(line.value, True)]
     while stack:
         e, plus = stack.pop()
-        match e:
-            case n.Binary(op=("+" | "-") as op, left=left, right=right):
-                stack += [(right, plus is (op == "+")), (left, plus)]
-            case n.Unary(op="-", operand=operand):
-                stack.append((operand, not plus))
-            case _ if plus and e == own and not found:
-                found = 1
-            case _:
-                rest.append(e if plus else n.Unary("-", e, span=e.span))
+        if isinstance(e, n.Binary) and e.op in ("+", "-"):
+            stack += [(e.right, plus is (e.op == "+")), (e.left, plus)]
+        elif isinstance(e, n.Unary) and e.op == "-":
+            stack.append((e.operand, not plus))
+        elif plus and e == own and not found:
+            found = True
+        else:
+            rest.append(e if plus else n.Unary("-", e, span=e.span))
     if not found:
         raise Reject("acyclic", line.span, f"the new value of {line.name} does not add to its draw")
     value = rest[0] if rest else n.Number(Fraction(0), span=line.span)
