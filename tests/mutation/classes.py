@@ -90,6 +90,9 @@ def weaker_claim(before: n.Mechanism, after: n.Mechanism) -> bool:
 
 _INCLUDED = {
     (n.Adjacency.ONE, n.Adjacency.ALL),
+    (n.Adjacency.ONE, n.Adjacency.TWO),
+    (n.Adjacency.MOVED, n.Adjacency.TWO),
+    (n.Adjacency.TWO, n.Adjacency.ALL),
     (n.Adjacency.ONE, n.Adjacency.MONOTONE),
     (n.Adjacency.ONE, n.Adjacency.MOVED),
     (n.Adjacency.ONE, n.Adjacency.L1),

@@ -24,7 +24,7 @@ from aligncheck.language.syntax.unparse import unparse
 from aligncheck.meaning.interpreter import DrawSite, Finished, run
 from aligncheck.pipeline import Options, verify_source
 from aligncheck.runtime import FloatingNoise, Labelled, RecordedNoise
-from aligncheck.verdict import AlignmentFails, Status, Unknown, Verdict, Verified
+from aligncheck.verdict import AlignmentFails, Unknown, Verdict, Verified
 
 SPECS = Path(__file__).parents[2] / "specs"
 
@@ -291,5 +291,3 @@ def test_a_claim_that_may_be_negative_fails(privacy: str) -> None:
     found = verdict(source)
     assert isinstance(found, AlignmentFails | Unknown)
     assert found.condition is Condition.COST
-    texts = {o.text: o.status for report in found.conditions for o in report.obligations}
-    assert texts[f"the claim `{privacy.rpartition('most ')[2]}` is never negative"] is not Status.PROVED
