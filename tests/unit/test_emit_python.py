@@ -404,25 +404,6 @@ def test_only_the_runtime_is_imported() -> None:
     assert not heavy & set(done.stdout.split())
 
 
-@pytest.mark.parametrize("stem", ["adaptive_svt", "noisy_topk_gap"])
-def test_importing_a_mechanism_takes_at_most_twice_numpy(tmp_path: Path, stem: str) -> None:
-    (tmp_path / "made.py").write_text(emit_python(as_if_verified(of_path(ROOT / "specs" / f"{stem}.dp"))))
-    environment = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
-
-    def seconds(module: str) -> float:
-        """Of the import alone."""
-        code = (
-            f"import time; start = time.perf_counter(); import {module}; print(time.perf_counter() - start)"
-        )
-        command = [sys.executable, "-c", code]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-        return float(done.stdout)
-
-    pairs = [(seconds("numpy"), seconds("made")) for _ in range(4)]
-    numpy, made = (min(times) for times in zip(*pairs, strict=True))
-    assert made <= 2 * numpy
-
-
 def test_the_same_spec_gives_the_same_text() -> None:
     path = ROOT / "specs" / "smart_sum.dp"
     command = (
