@@ -147,7 +147,7 @@ def test_what_a_selection_decides_that_is_not_shown(condition: Condition, progra
 
 
 def test_runs_are_tried_where_the_solver_has_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "_asked", lambda *arguments: None)
+    monkeypatch.setattr(search, "_asked", lambda *arguments, **more: None)
     violation = found(Condition.OUTPUT, CHOSEN + "emit chosen(w)", "eta[i] += 0", SOME)
     assert violation is not None
     scenario = violation.counterexample.scenario
