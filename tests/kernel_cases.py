@@ -12,7 +12,6 @@ from aligncheck.language.check import check
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
-from aligncheck.search.witness.fit import fitted
 from aligncheck.search.witness.text import read, written
 from aligncheck.verdict import Verified
 
@@ -33,14 +32,11 @@ def witness_of(folder: str, name: str) -> Witness:
 
 
 def search(path: Path, folder: str) -> bool:
-    """Finds a witness anew and keeps it, without the lines that no proof needs; whether the kernel accepts
-    it.
-    """
+    """Finds a witness anew and keeps it; whether the kernel accepts it."""
     source = read_source(str(path))
     verdict = judge(check(source, parse(source)), source, time.monotonic() + 60, explain=False)
     if not isinstance(verdict, Verified):
         return False
-    witness, answer = fitted(verdict.mechanism, verdict.witness)
     name = path.stem.removesuffix("_ok")
-    (WITNESSES / folder / f"{name}.json").write_text(written(witness) + "\n", "utf-8")
-    return isinstance(answer, Accepted)
+    (WITNESSES / folder / f"{name}.json").write_text(written(verdict.witness) + "\n", "utf-8")
+    return isinstance(verdict.accepted, Accepted)

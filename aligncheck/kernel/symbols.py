@@ -67,7 +67,6 @@ class Symbols:
     ctx: Any = field(default_factory=z3.Context)
     _number: Iterator[int] = field(default_factory=count)
     _roles: dict[int, tuple[Any, Role]] = field(default_factory=dict)
-    _births: dict[int, int] = field(default_factory=dict)
     _leaves: dict[int, tuple[Term, tuple[tuple[Term, Role], ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -80,16 +79,11 @@ class Symbols:
         number = next(self._number)
         made = z3.Function(f"{name}!{number}", *domain, sort)
         self._roles[made.get_id()] = (made, role)
-        self._births[made.get_id()] = number
         return made
 
     def constant(self, name: str, sort: Any, role: Role) -> Term:
         """A new constant."""
         return self.function(name, (), sort, role)()
-
-    def now(self) -> int:
-        """A mark: symbols made before have lower numbers."""
-        return next(self._number)
 
     def integer(self, value: int) -> Term:
         """A whole number."""
@@ -128,10 +122,6 @@ class Symbols:
     def inputs_only(self, term: Term) -> bool:
         """Whether a term is made of inputs alone."""
         return all(isinstance(role, Given | Defined | Rule) for _, role in self.leaves(term))
-
-    def older(self, term: Term, mark: int) -> bool:
-        """Whether all symbols of a term were made before a mark."""
-        return all(self._births[t.decl().get_id()] < mark for t, _ in self.leaves(term))
 
     def draws(self, *terms: Term) -> tuple[tuple[Term, Drawn], ...]:
         """The draws that terms depend on."""

@@ -11,7 +11,6 @@ shorter (the sums of a running sum instead of its noises).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import gcd
 from typing import Any, TypeAlias
 
@@ -37,17 +36,6 @@ of lattice variables only all are integers without a common factor, the first on
 
 class Tangled(Exception):  # noqa: N818 - it is an answer
     """The forms meet in a way that elimination cannot undo; the text says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """What is to be integrated: `densities` of the variables, and `restricted`, intervals of forms.
-
-    An interval is (low, high), None being infinite; of a lattice form it holds integers, both ends included.
-    """
-
-    densities: Mapping[int, Piecewise]
-    restricted: Mapping[Form, tuple[Real | None, Real | None]]
 
 
 def scaled(coefficients: Mapping[int, Any], lattice: Callable[[int], bool]) -> tuple[Form, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -52,10 +51,6 @@ class Ball:
         """A number close to P, for a search: never used to certify."""
         return float((self.lower + self.upper) / 2)
 
-    def contains(self, value: Fraction) -> bool:
-        """Whether `value` lies in the enclosure."""
-        return self.lower <= value <= self.upper
-
 
 @dataclass(frozen=True, slots=True)
 class Tail:
@@ -67,17 +62,3 @@ class Tail:
     rate: Number
     power: int
     coefficient: tuple[Fraction, Fraction]
-
-
-def log_ratio(one: Ball, other: Ball) -> float:
-    """ln(P/P') about, from the midpoints, for a search; inf where only P' is 0, nan where both are."""
-    top, bottom = one.lower + one.upper, other.lower + other.upper
-    if bottom == 0:
-        return math.nan if top == 0 else math.inf
-    return -math.inf if top == 0 else _log(top) - _log(bottom)
-
-
-def _log(value: Fraction) -> float:
-    """ln of a positive number that may be too small, or too large, for a float."""
-    exponent = value.numerator.bit_length() - value.denominator.bit_length()
-    return math.log(float(value / Fraction(2) ** exponent)) + exponent * math.log(2)

@@ -294,11 +294,6 @@ def ceiling(value: Real) -> int:
     return -floor(-value)
 
 
-def is_rational(value: Real) -> bool:
-    """Whether a number is (seen to be) rational."""
-    return not isinstance(value, Surd)
-
-
 _FUNCTIONS: dict[str, Callable[[exact.Number], exact.Number]] = {
     "sqrt": exact.sqrt,
     "exp": exact.exp,

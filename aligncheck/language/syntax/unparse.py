@@ -80,11 +80,6 @@ def unparse_input(declaration: n.Input) -> str:
     return ", ".join([head, *attributes]) + clause
 
 
-def unparse_statement(statement: n.Stmt) -> str:
-    """One statement, its blocks included, without indentation or a final line end."""
-    return "\n".join(_statement(statement))
-
-
 def unparse_shift(shift: n.Shift) -> str:
     """One line of an alignment."""
     index = f"[{unparse_expr(shift.index)}]" if shift.index is not None else ""

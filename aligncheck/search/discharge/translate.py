@@ -8,7 +8,7 @@ an unknown with a coefficient that is no number, is a variable of its own. The a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -45,9 +45,7 @@ from aligncheck.search.relational.terms import (
     Truth,
     add,
     children,
-    div,
     is_number,
-    mul,
     sort_of,
     sub,
     summands,
@@ -249,13 +247,6 @@ class Translator:
             letter = "p" if table is self._products else "r"
             known = table[key] = self.build.real(f"{letter}{len(table)}")
         return known
-
-    def auxiliaries(self) -> Iterator[tuple[Any, Term]]:
-        """The variables for products and for inverses, with what they stand for."""
-        for (coefficient, product), variable in self._products.items():
-            yield variable, mul(*(part for part in (coefficient, product) if part is not None))
-        for bottom, variable in self._inverses.items():
-            yield variable, div(ONE, bottom)
 
     def variable(self, atom: Term) -> Any:
         """The solver's variable of an atom."""

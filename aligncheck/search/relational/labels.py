@@ -318,27 +318,10 @@ class SumForm(metaclass=Interned):
 
 
 @dataclass(frozen=True, eq=False)
-class OverSet(metaclass=Interned):
-    """A function over a set, where draws are by densities."""
-
-    function: str
-    number: int
-
-
-@dataclass(frozen=True, eq=False)
 class Bound(metaclass=Interned):
     """The index that a set runs over."""
 
     name: str
-
-
-@dataclass(frozen=True, eq=False)
-class Between(metaclass=Interned):
-    """An index at which two sums or maxima are furthest apart in one direction."""
-
-    one: Label
-    other: Label
-    end: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -375,9 +358,7 @@ Label: TypeAlias = (
     | Below
     | Release
     | SumForm
-    | OverSet
     | Bound
-    | Between
     | Copy
 )
 
@@ -438,12 +419,8 @@ def text_of(label: Label) -> str:
             return f"call:{call}:{part.value}" + (f":{name}" if name else "")
         case SumForm(number):
             return f"sum:{number}"
-        case OverSet(function, number):
-            return f"{function}:{number}"
         case Bound(name):
             return f"{name}~of"
-        case Between(one, other, end):
-            return f"{text_of(one)}~{text_of(other)}:{end}"
         case Copy(inner):
             return f"{text_of(inner)}~"
 

@@ -11,7 +11,6 @@ from aligncheck.search.relational.labels import (
     Apart,
     AtHead,
     Below,
-    Between,
     Bound,
     Calls,
     Cell,
@@ -31,7 +30,6 @@ from aligncheck.search.relational.labels import (
     Length,
     Member,
     Order,
-    OverSet,
     Part,
     Place,
     Prefix,
@@ -180,7 +178,7 @@ def _symbol(symbol: Sym | App, index: str) -> str:
             return _released(label, index.partition(", ")[2])  # which execution of the call is left out
         case SumForm(number):
             return f"sum number {number} of ({index})"
-        case OverSet() | Bound() | Between() | Copy():
+        case Bound() | Copy():
             return symbol.name
 
 

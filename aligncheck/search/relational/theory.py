@@ -27,7 +27,6 @@ from aligncheck.search.relational.labels import (
     Apart,
     AtHead,
     Below,
-    Between,
     Bound,
     Chosen,
     Copy,
@@ -39,7 +38,6 @@ from aligncheck.search.relational.labels import (
     Length,
     Member,
     Order,
-    OverSet,
     Place,
     Prefix,
     PublicFunction,
@@ -427,9 +425,7 @@ class Theory:
                 | Ranked()
                 | Below()
                 | SumForm()
-                | OverSet()
                 | Bound()
-                | Between()
                 | Copy()
             ):
                 return ()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from aligncheck.kernel.decide import decide
-from aligncheck.kernel.verdict import Accepted, Line, Rejected
+from aligncheck.kernel.verdict import Line, Rejected
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import has_densities, names_in, statements_in
@@ -19,20 +18,6 @@ from aligncheck.search.discharge.guarantees import (
 )
 from aligncheck.search.witness.guess import guessed, measures
 from aligncheck.search.witness.parts import costs_of
-
-
-def fitted(spec: n.Mechanism, witness: Witness, rounds: int = 200) -> tuple[Witness, Accepted | Rejected]:
-    """The witness without the lines that the kernel does not accept; and the answer."""
-    answer: Accepted | Rejected = Rejected("form", n.NOWHERE, "nothing was tried")
-    for _ in range(rounds):
-        answer = decide(spec, witness)
-        if isinstance(answer, Accepted) or answer.line is None:
-            break
-        smaller = without(witness, {answer.line})
-        if smaller == witness:
-            break
-        witness = smaller
-    return witness, answer
 
 
 def refined(spec: n.Mechanism, witness: Witness, answer: Rejected) -> Witness | None:

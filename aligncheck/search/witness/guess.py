@@ -21,7 +21,6 @@ from aligncheck.search.relational.labels import (
     Apart,
     AtHead,
     Below,
-    Between,
     Bound,
     Chosen,
     Copy,
@@ -37,7 +36,6 @@ from aligncheck.search.relational.labels import (
     Length,
     Member,
     Order,
-    OverSet,
     Place,
     Prefix,
     PublicFunction,
@@ -182,9 +180,7 @@ class Wording:
                 | Below()
                 | Release()
                 | SumForm()
-                | OverSet()
                 | Bound()
-                | Between()
                 | Copy()
             ):
                 raise UntranslatableError
@@ -252,9 +248,7 @@ class Wording:
                 | ExtremalIndex()
                 | Release()
                 | SumForm()
-                | OverSet()
                 | Bound()
-                | Between()
                 | Copy()
             ):
                 raise UntranslatableError
