@@ -344,27 +344,9 @@ class Expressions:
 
 def names_of_length(length: Expr) -> str | None:
     """The list whose length an expression is."""
-    match length:
-        case nodes.Call(function="len", args=(nodes.Name(ident=ident),)):
-            return ident
-        case (
-            nodes.Number()
-            | nodes.Boolean()
-            | nodes.Name()
-            | nodes.Index()
-            | nodes.Call()
-            | nodes.Unary()
-            | nodes.Binary()
-            | nodes.Compare()
-            | nodes.Logic()
-            | nodes.Conditional()
-            | nodes.OutIs()
-            | nodes.OutField()
-            | nodes.OutCount()
-            | nodes.Gather()
-            | nodes.Member()
-        ):
-            pass
+    if isinstance(length, nodes.Call) and length.function == "len" and len(length.args) == 1:
+        (base,) = length.args
+        return base.ident if isinstance(base, nodes.Name) and not base.primed else None
     return None
 
 

@@ -43,27 +43,8 @@ def _held(label: Label) -> set[tuple[str, str, Fraction]]:
     """The list, the fields that hold the index, and what is added to them."""
     index = _plain(label.index)
     at = {(index, Fraction(0))}
-    match index:
-        case nodes.Binary(op="+" | "-" as op, left=left, right=nodes.Number(value=step)):
-            at.add((left, step if op == "+" else -step))
-        case (
-            nodes.Number()
-            | nodes.Boolean()
-            | nodes.Name()
-            | nodes.Index()
-            | nodes.Call()
-            | nodes.Unary()
-            | nodes.Binary()
-            | nodes.Compare()
-            | nodes.Logic()
-            | nodes.Conditional()
-            | nodes.OutIs()
-            | nodes.OutField()
-            | nodes.OutCount()
-            | nodes.Gather()
-            | nodes.Member()
-        ):
-            pass
+    if isinstance(index, nodes.Binary) and index.op in ("+", "-") and isinstance(index.right, nodes.Number):
+        at.add((index.left, index.right.value if index.op == "+" else -index.right.value))
     return {(label.base, p.name, step) for p in label.emit.fields for i, step in at if _plain(p.value) == i}
 
 
