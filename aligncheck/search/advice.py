@@ -83,7 +83,7 @@ def advice_for(
         found += _other_claims(mechanism, chosen, verified, until)
     if failed is Condition.OUTPUT:
         found += _ties(mechanism, verified, until)
-    if chosen is None or failed not in (Condition.COST, Condition.OUTPUT, Condition.SUPPORT):
+    if failed not in (Condition.COST, Condition.OUTPUT, Condition.SUPPORT):
         return tuple(found)
     for name, changed in _other_adjacencies(mechanism):
         if time.monotonic() > until:

@@ -22,7 +22,7 @@ from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.exact import Number
 from aligncheck.meaning.interpreter import DrawSite, Finished, run
 from aligncheck.runtime import RecordedNoise, row_of
-from aligncheck.verdict import Verified
+from aligncheck.verdict import Unknown, Verified
 
 EXACT = (Mode.LATTICE, Mode.REFINED)
 VALUES = [Fraction(1, 3), 0.1, 1e-20, float("nan"), float("inf"), -1e308, Fraction(-5, 3), 10**30 + 0.5, 2]
@@ -60,9 +60,14 @@ TRAPS: list[tuple[str, str, str]] = [
     ),
     ("q : query, sensitivity 1, lattice 1/3, range [0.5, 4.1]", "", "floor(3*q) == 3*q and q >= 0.4"),
     (f"{T}\nq : int query, sensitivity 1, range [T/2, T + 1]", "", "q >= T/2 and q <= T + 1"),
+    (f"{Q}\n{T}", "g ~ DExp(1/eps, T)", "g >= 0 and floor(g/T) == g/T"),
     (Q, "g ~ Lap(1/eps)", "floor(g) <= g and floor(g) + 1 > g and (g + 1)*2 - g - g == 2"),
     (Q, "g ~ Lap(1/eps)", "abs(g) >= g and max(g, -g) == abs(g) and clip(g, 0, 1) <= 1"),
 ]
+
+
+NOT_YET = {"g >= 0 and floor(g/T) == g/T"}
+"""Out of reach for every run, which the kernel does not see yet."""
 
 
 @pytest.mark.parametrize(("inputs", "before", "test"), TRAPS, ids=[test for _, _, test in TRAPS])
@@ -75,6 +80,9 @@ def test_a_branch_that_is_proved_never_taken_is_never_taken(
     source = spec(f"{draw}if {test}: emit noisy(value = q + eta)\nelse: emit bare(value = q)", inputs)
     form = form_of(checked(source), source, mode)
     verdict = judge(form.mechanism, form.source, time.monotonic() + 30, search=False)
+    if test in NOT_YET:
+        assert isinstance(verdict, Unknown), "take it off the list"
+        return
     assert isinstance(verdict, Verified)
     made: Any = compiled(checked(source), mode)
     for parameter in PARAMETERS if "T :" in inputs else PARAMETERS[:1]:

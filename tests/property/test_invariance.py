@@ -67,6 +67,12 @@ looks at more.
 """
 
 
+FAILS_TWICE = {
+    "specs/broken/svt_sensitivity_two.dp": {"alignment fails at output", "alignment fails at cost"}
+}
+"""Two conditions fail; which one the kernel meets first is a matter of how the spec is written."""
+
+
 @pytest.mark.parametrize("path", SPECS[::EVERY])
 @settings(max_examples=FEW, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**16))
@@ -78,10 +84,7 @@ def test_another_way_to_write_a_spec_gets_the_same_verdict(path: str, seed: int)
     variant = everything(mechanism, chance.randrange)
     note(unparse(variant))
     got, wanted = outcome(variant, path), expected(mechanism)
-    if "alignment fails" in (got, wanted) or wanted.startswith("alignment fails"):
-        # Where two conditions fail, which one the kernel meets first is a matter of how the spec is written.
-        got, wanted = (text.partition(" at ")[0] for text in (got, wanted))
-    assert got == wanted
+    assert got == wanted or (path in FAILS_TWICE and got in FAILS_TWICE[path])
 
 
 SETS = ["hybrid_topk_gap_exp", "noisy_topk_gap_exp", "noisy_topk_gap_exp_monotone"]

@@ -291,3 +291,4 @@ def test_a_claim_that_may_be_negative_fails(privacy: str) -> None:
     found = verdict(source)
     assert isinstance(found, AlignmentFails | Unknown)
     assert found.condition is Condition.COST
+    assert "the claim is not negative" in [o.text for r in found.conditions for o in r.obligations]

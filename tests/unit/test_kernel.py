@@ -288,11 +288,15 @@ def test_the_same_question_has_the_same_answer() -> None:
     assert isinstance(one, Accepted)
 
 
+TOO_LONG = {"dyadic_sums"}
+"""Kept witnesses of more than the 2,000 bytes that are aimed at."""
+
+
 def test_witnesses_are_read_as_they_are_written() -> None:
     for path in sorted(Path(PROJECT / "tests" / "data" / "kernel").rglob("*.json")):
         text = path.read_text("utf-8").strip()
         assert written(read(text)) == text
-        assert len(text) <= 2500
+        assert len(text) <= 2000 or path.stem in TOO_LONG
 
 
 # --- the general route ------------------------------------------------------------------------------------
