@@ -142,12 +142,10 @@ class AlignmentFails:
     condition: Condition
     message: str
     primary: Label
-    related: tuple[Label, ...]
     counterexample: Counterexample | None
     conditions: tuple[ConditionReport, ...]
     invariants: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
     densities: DensityExample | None = None
 
 

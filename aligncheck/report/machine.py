@@ -141,11 +141,9 @@ def _failure(source: Source, verdict: AlignmentFails) -> Json:
         "message": verdict.message,
         **_place(source, verdict.primary.span),
         "remark": verdict.primary.text,
-        "related": _labels(source, verdict.related),
         "counterexample": _counterexample(source, example) if example else None,
         "densities": _densities(verdict.densities) if verdict.densities else None,
         "advice": list(verdict.advice),
-        "notes": list(verdict.notes),
     }
 
 

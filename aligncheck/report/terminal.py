@@ -260,8 +260,7 @@ def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbo
             verdict.message,
             "red",
             verdict.primary,
-            verdict.related,
-            tuple(remarks),
+            remarks=tuple(remarks),
         ),
     )
     if verdict.counterexample is not None:
@@ -269,7 +268,7 @@ def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbo
         yield from _runs(canvas, source, verdict.mechanism, verdict.counterexample, verdict.condition)
     yield Text()
     yield from _advice(canvas, "help", verdict.advice)
-    yield from _advice(canvas, "note", (*verdict.notes, _about(verdict)))
+    yield from _advice(canvas, "note", (_about(verdict),))
     path = "FILE" if source is None else source.path
     yield from _advice(canvas, "help", (f"`aligncheck refute {path}` searches for a real violation",))
     yield from canvas.hanging(Text("more: ", style="bold"), _more(verdict.condition, verdict.mechanism))

@@ -126,7 +126,6 @@ class Attempt:
             found.condition,
             message,
             Label(at),
-            (),
             None if isinstance(found, Exceeding) else found.counterexample,
             reports,
             _invariants(self.chosen),

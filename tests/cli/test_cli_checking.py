@@ -71,7 +71,7 @@ def _verdict(order: str, argument: str, text: str) -> Verdict:
         case "verified":
             return Verified(mechanism, Witness(), Accepted("acyclic", ()))
         case "fails":
-            return AlignmentFails(mechanism, Condition[argument.upper()], "it fails", here, (), None, ())
+            return AlignmentFails(mechanism, Condition[argument.upper()], "it fails", here, None, ())
         case "unknown":
             return Unknown(mechanism, Condition[argument.upper()], "not decided", here)
         case _:

@@ -262,7 +262,7 @@ HERE = Label(Span(0, 9), "here")
 @pytest.mark.parametrize(
     ("verdict", "status", "name"),
     [
-        (AlignmentFails(MECHANISM, Condition.COST, "it fails", HERE, (), None, ()), 1, "ALIGNMENT FAILS"),
+        (AlignmentFails(MECHANISM, Condition.COST, "it fails", HERE, None, ()), 1, "ALIGNMENT FAILS"),
         (Unknown(None, None, "not decided", None), 3, "UNKNOWN"),
         (Error(Diagnostic("syntax", "no spec", HERE)), 2, "ERROR"),
     ],

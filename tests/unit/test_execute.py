@@ -40,7 +40,7 @@ def trusting(path: str) -> Checked:
 
 def refusing(path: str) -> Checked:
     mechanism = parse(read_source(path))
-    return Checked(AlignmentFails(mechanism, Condition.COST, "", Label(Span(0, 0)), (), None, ()), None)
+    return Checked(AlignmentFails(mechanism, Condition.COST, "", Label(Span(0, 0)), None, ()), None)
 
 
 def adaptive(data: str | Path | None, column: str | None = None, **changed: str) -> Execution:

@@ -108,12 +108,10 @@ def failing(noise: int = 0) -> AlignmentFails:
         Condition.OUTPUT,
         "the gap differs",
         Label(at("gap = q + eta - low"), "released here"),
-        (Label(at("eta += 1"), "shifted here"),),
         Counterexample(scenario(noise), found, scenario(noise + 1)),
         CONDITIONS,
         ("0 <= cost",),
         ("verified for `1 + q - q'`",),
-        ("a note",),
     )
 
 
@@ -121,7 +119,7 @@ VERDICTS: dict[str, Verdict] = {
     "verified": Verified(MECHANISM, WITNESS, ACCEPTED),
     "fails": failing(),
     "fails-without-a-run": AlignmentFails(
-        MECHANISM, Condition.FRESH, "drawn twice", Label(at("eta")), (), None, ()
+        MECHANISM, Condition.FRESH, "drawn twice", Label(at("eta")), None, ()
     ),
     "unknown": Unknown(MECHANISM, Condition.COST, "not decided", Label(at("privacy eps")), CONDITIONS),
     "stopped": Unknown(None, None, "stopped", None, help="more time"),
@@ -215,7 +213,6 @@ def test_failure_with_its_counterexample() -> None:
     failure = result["failure"]
     assert (result["exit"], failure["condition"]) == (1, "output")
     assert (failure["line"], failure["column"], failure["text"]) == (16, 15, "gap = q + eta - low")
-    assert failure["related"] == [{"line": 21, "column": 3, "text": "eta += 1", "remark": "shifted here"}]
     example = failure["counterexample"]
     assert example["parameters"] == {"T": "1/2", "b": ["1", "2/3"], "eps": "1"}
     assert (example["data"], example["data_prime"], example["noise"]) == (

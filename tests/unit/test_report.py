@@ -251,7 +251,6 @@ def failure(
         condition,
         condition.failed,
         Label(span_of(source, at), "here"),
-        (),
         example,
         reports(condition, source),
     )
