@@ -566,6 +566,12 @@ def test_nothing_is_read_from_a_folder_of_others(tmp_path: Path, monkeypatch: py
     (tmp_path / "aligncheck").chmod(0o777)
     grammar.__wrapped__()
     assert not list((tmp_path / "aligncheck").iterdir())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", ".")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "aligncheck").chmod(0o700)
+    grammar.__wrapped__()
+    assert not list((tmp_path / "aligncheck").iterdir()), "where the command happens to run"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "aligncheck" / "file"))
     (tmp_path / "aligncheck" / "file").touch()
     assert grammar.__wrapped__().parse_interactive().accepts() == {"MECHANISM"}, "where none can be kept"

@@ -30,7 +30,8 @@ def grammar() -> Lark:
 def _kept() -> str | None:
     """Where to keep it: a folder that nobody else may write to, since what is read there is believed."""
     try:
-        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "aligncheck"
+        given = Path(os.environ.get("XDG_CACHE_HOME", ""))  # a relative one counts as none, by its standard
+        folder = (given if given.is_absolute() else Path.home() / ".cache") / "aligncheck"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.stat()
     except (OSError, RuntimeError):
