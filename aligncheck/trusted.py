@@ -54,7 +54,8 @@ CHECKED_BY: dict[str, tuple[str, ...]] = {
 }
 RUN_BY: dict[str, tuple[str, ...]] = {
     "sample": tuple(
-        f"aligncheck.runtime.{name}" for name in ("bits", "digits", "exact_noise", "exactly", "noise")
+        f"aligncheck.runtime.{name}"
+        for name in ("bits", "cauchy", "digits", "exact_noise", "exactly", "noise", "refined", "thresholds")
     ),
     "are the rest of the runtime": ("aligncheck.runtime",),
 }
