@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import z3
 
-from aligncheck.kernel.evaluate import divided
+from aligncheck.kernel.evaluate import divided, inverse
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.sets import Sets
 from aligncheck.kernel.state import Mode, Path, Scope
@@ -312,16 +312,31 @@ class Aligner(Sets):
             return -self.steps(parts[0], step)
         if z3.is_app_of(term, z3.Z3_OP_ITE):
             return z3.If(parts[0], self.steps(parts[1], step), self.steps(parts[2], step))
-        if z3.is_mul(term) and any(z3.eq(p, step) for p in parts):
-            rest = [p for p in parts if not z3.eq(p, step)]
-            return _whole(rest[0] if len(rest) == 1 else z3.Product(*rest))
         if is_symbol(term) and term.decl().get_id() in self.whole:
             counted, own = (
                 self.whole[term.decl().get_id()](*parts),
                 self.lattice.get(term.decl().get_id(), step),
             )
-            return counted if z3.eq(own, step) else _whole(z3.simplify(divided(own, step))) * counted
-        return _whole(z3.simplify(divided(term, step)))
+            return counted if z3.eq(own, step) else _whole(z3.simplify(_over(own, step))) * counted
+        return _whole(z3.simplify(_over(term, step)))
+
+
+def _over(x: Term, y: Term) -> Term:
+    """x / y without the factors that both have."""
+    left, below = _factors(x), []
+    for factor in _factors(y):
+        same = next((at for at, f in enumerate(left) if z3.eq(f, factor)), None)
+        if same is None:
+            below.append(inverse(factor))
+        else:
+            del left[same]
+    return z3.Product(z3.RealVal(1, x.ctx), *left, *below)
+
+
+def _factors(term: Term) -> list[Term]:
+    if z3.is_app_of(term, z3.Z3_OP_TO_REAL) and z3.is_mul(term.arg(0)):
+        return [f for part in term.arg(0).children() for f in _factors(real(part))]
+    return [f for part in term.children() for f in _factors(part)] if z3.is_mul(term) else [term]
 
 
 def _added(line: n.Shift) -> n.Shift:
