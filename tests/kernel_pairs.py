@@ -83,7 +83,11 @@ class Pair:
 
 
 def loop(
-    *both: str, early: str = "", measure: str | None = None, chance: tuple[str, str, str] | None = None
+    *both: str,
+    early: str = "",
+    measure: str | None = None,
+    chance: tuple[str, str, str] | None = None,
+    later: str = "",
 ) -> LoopWitness:
     """A loop of a witness; the early lines are separated by `;`."""
     ends = None if chance is None else Chance(chance[0], expression(chance[1]), expression(chance[2]))
@@ -92,6 +96,7 @@ def loop(
         tuple(map(expression, both)),
         None if measure is None else expression(measure),
         ends,
+        (expression(later),) if later else (),
     )
 
 
@@ -125,6 +130,21 @@ def _many(argument: str, after: str = "pass") -> str:
 
 EACH = Witness((loop(early="$records == j"),), length=expression("k"))
 """A witness for `MANY`: it releases k records."""
+
+
+_NEXT = "len(out) <= $records or out[$records].v >= i"
+"""The next record, if there is one, has no lesser number than the round."""
+
+_FIRST = loop("alignment_cost <= eps/2", early="$records == 0;$drawn_xi == i", later=_NEXT)
+
+
+def _first_above(number: str, after: str) -> str:
+    """The first answer above a noisy threshold, and a last statement; the output tells only the number."""
+    return spec(
+        *("eta ~ Lap(2/eps)", "for i, y in q:", "  xi[i] ~ Lap(4/eps)", "  if y + xi[i] >= eta:"),
+        *(f"    emit found(v = {number})", "    break", after),
+        align="eta += 1\n  xi[i] += 1 + q[i] - q'[i] when out is found and out[0].v == i",
+    )
 
 
 def _above(scale: str) -> LoopWitness:
@@ -412,6 +432,42 @@ PAIRS: tuple[Pair, ...] = (
         "-",
         ("invariant",),
         Witness((loop("s' == s", early="s >= 1"),)),
+    ),
+    Pair(
+        "later_records_at_the_end",
+        5,
+        _first_above("i", "{}"),
+        "pass",
+        "emit none(v = 0 - 1)",
+        ("invariant",),
+        Witness((_FIRST,)),
+    ),
+    Pair(
+        "later_records_after_a_break",
+        5,
+        _first_above("{}", "pass"),
+        "i",
+        "i - 1",
+        ("invariant",),
+        Witness((_FIRST,)),
+    ),
+    Pair(
+        "later_records_after_a_round",
+        5,
+        spec("for i, y in q:", "  emit seen(v = {})"),
+        "i",
+        "i - 1",
+        ("invariant",),
+        Witness((loop(later=_NEXT),)),
+    ),
+    Pair(
+        "later_records_after_an_inner_loop",
+        5,
+        spec("for j in range(0, 2):", "  for i, y in q:", "    pass", "  emit seen(v = {})"),
+        "len(q)",
+        "0 - 1",
+        ("invariant",),
+        Witness((loop(), loop(later=_NEXT))),
     ),
     Pair(
         "as_many_rounds",
@@ -1002,7 +1058,7 @@ PAIRS: tuple[Pair, ...] = (
         spec("{}", "emit done"),
         "pass",
         "emit done",
-        ("output",),
+        ("invariant",),
         Witness(promises=(expression("len(out) == 1"),)),
     ),
     Pair(

@@ -99,17 +99,7 @@ class Kernel(Inputs):
         for tag in self.out.tags:
             path.ghosts[f"$count_{tag}"] = s.zero
         path.fact(Kind.TOLD, self.out.length >= 0)
-        self.promised = [self._promise(e, path) for e in self.witness.promises]
-
-    def _promise(self, e: n.Expr, path: Path) -> Term:
-        """The formula that is assumed here, where the program starts, and that every end of it must show: one
-        and the same, since what is read of a path (`$records`) is another thing at its end.
-        """
-        formula = self.truth(e, path, 0, Scope(Mode.RELATION, self.symbols.true, e.span))
-        if not self.symbols.noise_free(formula):
-            raise Reject("form", e.span, "a promise speaks of inputs and of the output")
-        path.fact(Kind.WHOLE, formula)
-        return formula
+        self.owe(path, self.later(self.witness.promises, path, self.spec.span))
 
     def _hypotheses(self, path: Path) -> None:
         """Rule 2: some inputs satisfy the declarations; a proof about none would prove nothing."""
@@ -158,11 +148,9 @@ class Kernel(Inputs):
             goal = path.ghosts["$records"] == self.whole_number(self.witness.length, path, 0, place)
             self.prove(path, "output", self.spec.span, "how many records there are", goal, (Kind.RUN,))
         path.fact(Kind.TOLD, self.out.length == path.ghosts["$records"])
-        for formula in self.promised:  # which rests on nothing that a promise made known
-            text = "what the witness promises of the output"
-            self.prove(path, "output", self.spec.span, text, formula, (Kind.RUN, Kind.TOLD))
         for tag in self.out.tags:
             path.fact(Kind.TOLD, self.out.counts[tag] == path.ghosts[f"$count_{tag}"])
+        self.pay(path, 0)
         scope = Scope(Mode.CLAUSE, self.symbols.true, self.spec.privacy.span)
         claim = real(self.number(self.spec.privacy, path, 0, scope))
         if not self.public_only(claim):

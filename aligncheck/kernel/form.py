@@ -57,7 +57,7 @@ def well_formed_witness(witness: object) -> Witness:
     for loop in _tuple(witness.loops):
         if type(loop) is not LoopWitness or type(loop.chance) not in (type(None), Chance):
             raise _ill(loop, LoopWitness)
-        for e in (*_tuple(loop.early), *_tuple(loop.invariants)):
+        for e in (*_tuple(loop.early), *_tuple(loop.invariants), *_tuple(loop.later)):
             _check(e, n.Expr, 0)
         for part in (loop.measure, *((loop.chance.threshold, loop.chance.scale) if loop.chance else ())):
             _check(part, n.Expr | None, 0)

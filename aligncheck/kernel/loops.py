@@ -11,11 +11,12 @@ import z3
 from aligncheck.kernel.calls import Calling
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.run import Exits, Go
-from aligncheck.kernel.state import Mode, Path, Scope
+from aligncheck.kernel.state import Mode, Owed, Path, Scope
 from aligncheck.kernel.terms import Term, both, either, real
 from aligncheck.kernel.verdict import Reject
 from aligncheck.kernel.witness import LoopWitness
 from aligncheck.language.families import Slope
+from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in, subexpressions
 
@@ -59,8 +60,9 @@ class Looping(Calling):
         bounds = self._bounds(stmt, path) if isinstance(stmt, n.For) else None
         index = self._index_name(stmt, number)
         ending = self._entry(stmt, hints, path)
-        first: Pairs = {index: (bounds[0],) * len(self.runs)} if bounds else {}
-        self._establish(stmt, hints, path, first)
+        if bounds:
+            path.values[index] = (bounds[0],) * len(self.runs)
+        self._establish(stmt, hints, path)
         self.discharge(path)
         self._forget(stmt, path)
         here: Pairs = {}
@@ -69,8 +71,11 @@ class Looping(Calling):
             i = self.held(index, self.symbols.INT)
             here[index] = (i,) * len(self.runs)
             path.fact(Kind.RUN, both(low <= i, either(i <= high, i == low)))
-        self._assume(stmt, hints, path, here)
-        self._remember(number, path, here)
+        path.values.update(here)
+        self._assume(stmt, hints, path)
+        paid = len(path.owed)
+        self.owe(path, self.later(hints.later, path, stmt.span, number))
+        self._remember(number, path)
         after = path.copy()
         self._start_round(stmt, path, after, bounds, here)
         if isinstance(stmt, n.While):
@@ -81,8 +86,11 @@ class Looping(Calling):
         def again(p: Path) -> None:
             self._leave(stmt, p, here)
             self._ends(stmt, hints, p, ending)
-            following = {x: tuple(one + 1 for one in each) for x, each in here.items()}
-            self._establish(stmt, hints, p, following)
+            p.values.update({x: tuple(one + 1 for one in each) for x, each in here.items()})
+            for formula, *_ in self.later(hints.later, p, stmt.span, number):
+                p.fact(Kind.TOLD, formula)
+            self.pay(p, paid)
+            self._establish(stmt, hints, p)
             self.discharge(p)
 
         def leave(p: Path) -> None:
@@ -93,12 +101,12 @@ class Looping(Calling):
         self._leave(stmt, after, here)
         go_on(after)
 
-    def _remember(self, number: int, path: Path, here: Pairs) -> None:
+    def _remember(self, number: int, path: Path) -> None:
         """What invariants of later loops may call by `$head_K_NAME`."""
         for name, term in list(path.ghosts.items()):
             if not name.startswith("$head_"):
                 path.ghosts[f"$head_{number}_{name.removeprefix('$')}"] = term
-        for name, (value, *_) in (*path.values.items(), *here.items()):
+        for name, (value, *_) in path.values.items():
             path.ghosts[f"$head_{number}_{name.removeprefix('$')}"] = value
 
     def _index_name(self, stmt: n.For | n.While, number: int) -> str:
@@ -126,12 +134,10 @@ class Looping(Calling):
         early = [(Kind.RUN, e) for e in hints.early]
         return early + [(Kind.PRIME, e) for e in (*hints.invariants, *stmt.invariants)]
 
-    def _establish(self, stmt: n.For | n.While, hints: LoopWitness, path: Path, inner: Pairs) -> None:
+    def _establish(self, stmt: n.For | n.While, hints: LoopWitness, path: Path) -> None:
         """That the invariants hold where the head is reached. Early ones follow from what is true of every
         run.
         """
-        kept = dict(path.values)
-        path.values.update(inner)
         for at, (kind, e) in enumerate(self._lines(stmt, hints)):
             line = (self.loops[id(stmt)], "early" if kind is Kind.RUN else "invariants", at)
             mode = Mode.EARLY if kind is Kind.RUN else Mode.RELATION
@@ -145,17 +151,36 @@ class Looping(Calling):
                 self.prove(path, "invariant", stmt.span, text, term, (Kind.RUN,), line)
             else:
                 path.oblige("invariant", stmt.span, "an invariant of both runs", term, line)
-        path.values = kept
 
-    def _assume(self, stmt: n.For | n.While, hints: LoopWitness, path: Path, inner: Pairs) -> None:
-        kept = dict(path.values)
-        path.values.update(inner)
+    def _assume(self, stmt: n.For | n.While, hints: LoopWitness, path: Path) -> None:
         for kind, e in self._lines(stmt, hints):
             mode = Mode.EARLY if kind is Kind.RUN else Mode.RELATION
             path.fact(kind, self.truth(e, path, 0, Scope(mode, self.symbols.true, e.span)))
             if kind is Kind.RUN and self.general and not _remembers(e):
                 path.fact(Kind.TWIN, self.truth(e, path, 2, Scope(mode, self.symbols.true, e.span)))
-        path.values = kept
+
+    def later(self, lines: tuple[n.Expr, ...], path: Path, place: Span, number: int = -1) -> list[Owed]:
+        """What the witness says here of all that a complete run has from here on.
+
+        Sound by induction backwards over the start and the heads that a complete run comes by, which are
+        finitely many: it is assumed (WHOLE) there, and shown from RUN and TOLD facts where the run is at an
+        end, or comes back to the head of a loop around, with what is said there: that is of a later head. It
+        is one and the same formula, since what is read of a path (`$records`) is another thing at its end.
+        """
+        scope = Scope(Mode.RELATION, self.symbols.true, place)
+        return [(self.truth(e, path, 0, scope), place, (number, "later", at)) for at, e in enumerate(lines)]
+
+    def owe(self, path: Path, made: list[Owed]) -> None:
+        """Takes it for granted, for now."""
+        for owed in made:
+            path.fact(Kind.WHOLE, owed[0])
+        path.owed += made
+
+    def pay(self, path: Path, start: int) -> None:
+        """Shows what was taken for granted since then."""
+        for formula, place, line in path.owed[start:]:
+            text = "what the witness says of the output from here on"
+            self.prove(path, "invariant", place, text, formula, (Kind.RUN, Kind.TOLD), line)
 
     def _forget(self, stmt: n.For | n.While, path: Path) -> None:
         """Any state in which a round may start: new symbols for all that the loop changes, on D and on D'.
@@ -197,7 +222,6 @@ class Looping(Calling):
                 ((i, *_),) = here.values()
                 path.fact(Kind.RUN, i < bounds[1])
                 after.fact(Kind.RUN, i >= bounds[1])
-                path.values.update(here)
                 if isinstance(over, n.OverQueries):
                     path.values[over.item] = tuple(self.lists[over.base][run](i) for run in self.runs)
             case n.While(test=test):

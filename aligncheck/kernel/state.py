@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import TypeAlias
 
 from aligncheck.kernel.logic import Fact, Kind
 from aligncheck.kernel.terms import Term, both, subterms
 from aligncheck.kernel.verdict import Line
 from aligncheck.language.source import Span
+
+Owed: TypeAlias = tuple[Term, Span, Line]
+"""A formula that was taken for granted, where, and by which line of the witness."""
 
 
 class Mode(Enum):
@@ -83,7 +87,7 @@ class Path:
     """One way through both runs since the start. `values` are a variable's values on D and on D' (and in the
     twin run); `made` are the draws since the last loop head (name, index, scale, step); the ghosts
     `$drawn_X` and `$dense_X` sum up all draws. `twins` says of noise variables where the twin run's draw is
-    taken to, for all indices in the place of one.
+    taken to, for all indices in the place of one. `owed` was taken for granted at loop heads on the way.
     """
 
     values: dict[str, tuple[Term, ...]] = field(default_factory=dict)
@@ -96,6 +100,7 @@ class Path:
     known: set[tuple[Kind, int]] = field(default_factory=set)
     looked_ahead: bool = False
     twins: list[tuple[str, Term, Term]] = field(default_factory=list)
+    owed: list[Owed] = field(default_factory=list)
 
     def copy(self) -> Path:
         """The same place, to go on in another way."""
@@ -110,6 +115,7 @@ class Path:
             set(self.known),
             self.looked_ahead,
             list(self.twins),
+            list(self.owed),
         )
 
     def fact(self, kind: Kind, formula: Term, variables: tuple[Term, ...] = ()) -> None:

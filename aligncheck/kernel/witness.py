@@ -36,13 +36,15 @@ class Chance:
 @dataclass(frozen=True, slots=True)
 class LoopWitness:
     """One loop: `early` is true of every run on D that gets there, `invariants` of complete runs on D with
-    the aligned ones on D'. A `while` loop ends by its `measure` or by `chance`.
+    the aligned ones on D', `later` of complete runs: what the output has from there on. A `while` loop ends
+    by its `measure` or by `chance`.
     """
 
     early: tuple[Expr, ...] = ()
     invariants: tuple[Expr, ...] = ()
     measure: Expr | None = None
     chance: Chance | None = None
+    later: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

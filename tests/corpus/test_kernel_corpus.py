@@ -92,12 +92,8 @@ def attacked(spec: n.Mechanism, kept: Witness | None, seed: int) -> Witness:
     for at in range(len(loops)):
         base = kept.loops[at] if kept is not None and at < len(kept.loops) else LoopWitness()
         lines = tuple(expression(e) for e in rng.sample(FALSE_LINES, rng.randrange(3)))
-        kind = rng.choice(("early", "invariants"))
-        made.append(
-            replace(base, early=base.early + lines)
-            if kind == "early"
-            else replace(base, invariants=base.invariants + lines)
-        )
+        kind = rng.choice(("early", "invariants", "later"))
+        made.append(replace(base, **{kind: getattr(base, kind) + lines}))
     return Witness(tuple(made), promises=(expression("false"),) if rng.random() < 0.2 else ())
 
 

@@ -150,6 +150,15 @@ class Liar:
         yield f"$records == {i}"
         yield f"$records <= {i}"
 
+    def later(self, loop: n.For | n.While) -> str:
+        """A line about the records that are still to come."""
+        fields = [f.name for s in statements_in(self.spec.body) if isinstance(s, n.Emit) for f in s.fields]
+        i = loop.index if isinstance(loop, n.For) and loop.index is not None else "i"
+        pick = self.chance.choice
+        if not fields or self.chance.random() < 0.3:
+            return pick((self.line(), "len(out) <= $records", f"len(out) == {self.term()}"))
+        return f"len(out) <= $records or out[$records].{pick(fields)} {pick(('>=', '<', '=='))} {i}"
+
     def witness(self, lies: int) -> Witness:
         loops = []
         for stmt in statements_in(self.spec.body):
@@ -158,7 +167,8 @@ class Liar:
                 both = [self.line() for _ in range(self.chance.randrange(2 * lies + 1))]
                 both += ["alignment_cost == 0", "alignment_cost <= eps", "alignment_cost <= i*eps"]
                 ends = self._ends(stmt) if isinstance(stmt, n.While) else LoopWitness()
-                loops.append(replace(ends, early=_read(early), invariants=_read(both)))
+                later = [self.later(stmt) for _ in range(self.chance.randrange(lies))]
+                loops.append(replace(ends, early=_read(early), invariants=_read(both), later=_read(later)))
         pick = self.chance.choice
         promises = _read([self.line()]) if self.chance.random() < 0.2 else ()
         length = _read([pick(self.counts)]) if self.chance.random() < 0.1 else ()
@@ -243,7 +253,12 @@ def attacked(
 def _together(honest: Witness, liar: Witness) -> Witness:
     """An honest witness with the lines of another one."""
     loops = [
-        replace(one, early=one.early + other.early, invariants=one.invariants + other.invariants)
+        replace(
+            one,
+            early=one.early + other.early,
+            invariants=one.invariants + other.invariants,
+            later=one.later + other.later,
+        )
         for one, other in zip(honest.loops, liar.loops, strict=False)
     ]
     return replace(honest, loops=tuple(loops), promises=honest.promises + liar.promises)

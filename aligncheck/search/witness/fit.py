@@ -62,9 +62,10 @@ def _about_cost(witness: Witness, answer: Rejected) -> bool:
     if answer.line is None:
         return answer.condition in ("cost", "form", "language")
     k, kind, at = answer.line
+    if kind != "invariants":
+        return False
     loop = witness.loops[k]
-    lines = loop.early if kind == "early" else loop.invariants[at - len(loop.early) :][:1]
-    return kind != "early" and any("alignment_cost" in names_in(line) for line in lines)
+    return any("alignment_cost" in names_in(line) for line in loop.invariants[at - len(loop.early) :][:1])
 
 
 def without(witness: Witness, lines: set[Line]) -> Witness:
@@ -76,7 +77,8 @@ def without(witness: Witness, lines: set[Line]) -> Witness:
         early = [e for at, e in enumerate(loop.early) if (k, "early", at) not in lines]
         start = len(loop.early)
         both = [e for at, e in enumerate(loop.invariants) if (k, "invariants", start + at) not in lines]
-        loops.append(replace(loop, early=tuple(early), invariants=tuple(both)))
+        later = [e for at, e in enumerate(loop.later) if (k, "later", at) not in lines]
+        loops.append(replace(loop, early=tuple(early), invariants=tuple(both), later=tuple(later)))
     return replace(witness, loops=tuple(loops))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -329,12 +329,7 @@ def _promises(spec: n.Mechanism) -> tuple[n.Expr, ...]:
     """
     last = spec.body[-1] if spec.body else None
     emits = [s for s in statements_in(spec.body) if isinstance(s, n.Emit)]
-    reads = any(
-        isinstance(e, n.OutField | n.OutIs)
-        for top in align_expressions(spec.align)
-        for e in subexpressions(top)
-    )
-    if isinstance(last, n.Emit) and len(emits) == 1 and reads:
+    if isinstance(last, n.Emit) and len(emits) == 1 and _reads_output(spec):
         first = n.Number(Fraction(0))
         given = Counter(s.name for s in statements_in(spec.body) if isinstance(s, n.Assign))
         chosen = {
@@ -347,6 +342,12 @@ def _promises(spec: n.Mechanism) -> tuple[n.Expr, ...]:
         same = (n.Compare("==", n.OutField(first, f.name), f.value) for f in fields)
         return (n.OutIs(first, last.tag), *same)
     return ()
+
+
+def _reads_output(spec: n.Mechanism) -> bool:
+    """Whether the alignment looks at records."""
+    inside = (e for top in align_expressions(spec.align) for e in subexpressions(top))
+    return any(isinstance(e, n.OutField | n.OutIs) for e in inside)
 
 
 def _of_cost(term: Term) -> bool:
@@ -379,7 +380,20 @@ def _loop(
     early += lines.draws(spec, stmt, best)
     measure = next(iter(measures(stmt)), None) if isinstance(stmt, n.While) else None
     chance = _chance(stmt) if isinstance(stmt, n.While) and measure is None else None
-    return LoopWitness(tuple(early), tuple(both), measure, chance)
+    return LoopWitness(tuple(early), tuple(both), measure, chance, tuple(_later(spec, stmt)))
+
+
+def _later(spec: n.Mechanism, stmt: n.For | n.While) -> Iterator[n.Expr]:
+    """That the next record, if there is one, has no lesser index than the loop: where a round may release its
+    index, and the alignment reads the output.
+    """
+    if not isinstance(stmt, n.For) or stmt.index is None or not _reads_output(spec):
+        return
+    index, following = n.Name(stmt.index), n.Name("$records")
+    fields = [f for s in statements_in(stmt.body) if isinstance(s, n.Emit) for f in s.fields]
+    for name in dict.fromkeys(f.name for f in fields if f.value == index):
+        none = n.Compare("<=", n.OutCount(None), following)
+        yield n.Logic("or", (none, n.Compare(">=", n.OutField(following, name), index)))
 
 
 def measures(stmt: n.While) -> list[n.Expr]:
