@@ -16,6 +16,7 @@ from aligncheck.language.conditions import Condition
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import gathered_in_full, has_densities, shifts_in, statements_in
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import ZERO, Number, Undecided, Value
@@ -237,7 +238,8 @@ class Alignment:
     Callees are executed on D' too, with the noise to which their own alignments take their noise on D, where
     their theorems cover what they get. Elsewhere, and where they draw by densities, they keep that noise.
 
-    `shifts` are those worked out so far, `reads` the noise that each of them read, on D or aligned.
+    `shifts` are those worked out so far, `reads` the noise that each of them read, on D or aligned, `unmoved`
+    why the first line with a guard that does not hold does not move a draw.
     """
 
     def __init__(
@@ -296,6 +298,7 @@ class Alignment:
         self._around: tuple[NoiseKey, ...] = ()
         self.reads: dict[NoiseKey, dict[Reading, None]] = {}
         self.shifts: dict[NoiseKey, Number] = {}
+        self.unmoved: dict[NoiseKey, str] = {}
         self.broken_invariants: list[tuple[int, Violation]] = []
 
     def run(self) -> Run:
@@ -539,11 +542,21 @@ class Alignment:
             if index != draw.index:
                 return ZERO
         if line.guard is not None and not truth_of(line.guard, scope):
+            self.unmoved.setdefault(draw.key, self._why_not(line.guard, scope))
             return ZERO
         if line.op == "=":
             return self._replacement(line, draw, scope)
         value = number_of(line.value, scope)
         return exact.negative(value) if line.op == "-=" else value
+
+    def _why_not(self, guard: nodes.Expr, scope: _AlignScope) -> str:
+        """What makes a guard false, for who reads the runs."""
+        if isinstance(guard, nodes.OutIs) and guard.of == "out":
+            number = integer_of(guard.index, scope, "an index")
+            there = 0 <= number < len(self._output)
+            what = f"is `{self._output[number].tag}`" if there else "is not there"
+            return f"`out[{number}]` {what}"
+        return f"not `{unparse_expr(guard)}`"
 
     def _replacement(self, line: nodes.Shift, draw: Draw, scope: Scope) -> Number:
         """The shift of a line that gives the new value itself. It depends on its own draw, unless the line

@@ -86,13 +86,15 @@ T = TypeVar("T")
 class PairedStep:
     """The same step on both runs; None where only one run takes it.
 
-    For a draw on D' that D makes too, `shift` is η' - η and `cost` the alignment cost up to and including it.
+    For a draw on D' that D makes too, `shift` is η' - η and `cost` the alignment cost up to and including it;
+    `unmoved` says why a line with a guard does not move it.
     """
 
     on_d: Step | None
     on_d_prime: Step | None
     shift: Number | None = None
     cost: Number | None = None
+    unmoved: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,7 @@ def _replayed(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tup
     run_d, machine_d = run_on_d(mechanism, scenario, limit)
     alignment = Alignment(mechanism, scenario, run_d, machine_d, limit)
     run_d_prime = alignment.run()
-    steps = side_by_side(run_d, run_d_prime, alignment.shifts)
+    steps = side_by_side(run_d, run_d_prime, alignment.shifts, alignment.unmoved)
     cost = next((step.cost for step in reversed(steps) if step.cost is not None), ZERO)
     claim = _value(alignment.claim) if isinstance(run_d.ended, Finished) else None
     most = _value(alignment.most) if isinstance(run_d.ended, Finished) else None
@@ -205,11 +207,15 @@ def _value(of_output: Callable[[], T]) -> T | Violation:
 
 
 def side_by_side(
-    run_d: Run, run_d_prime: Run, shifts: Mapping[NoiseKey, Number] = MappingProxyType({})
+    run_d: Run,
+    run_d_prime: Run,
+    shifts: Mapping[NoiseKey, Number] = MappingProxyType({}),
+    unmoved: Mapping[NoiseKey, str] = MappingProxyType({}),
 ) -> tuple[PairedStep, ...]:
     """Match the steps of two runs in order: the same draw, or the same statement in the same round.
 
-    `shifts` are those of the draws, as far as the second run's noise is the aligned noise of the first.
+    `shifts` are those of the draws, as far as the second run's noise is the aligned noise of the first;
+    `unmoved` says of some why a line does not move them.
     """
     others = run_d_prime.steps
     places: dict[object, list[int]] = {}
@@ -227,7 +233,7 @@ def side_by_side(
         pairs.append((step, others[numbers[position]]))
         reached = numbers[position] + 1
     pairs += [(None, other) for other in others[reached:]]
-    return tuple(_with_costs(pairs, run_d, shifts))
+    return tuple(_with_costs(pairs, run_d, shifts, unmoved))
 
 
 def _place(step: Step) -> object:
@@ -235,7 +241,10 @@ def _place(step: Step) -> object:
 
 
 def _with_costs(
-    pairs: list[tuple[Step | None, Step | None]], run_d: Run, shifts: Mapping[NoiseKey, Number]
+    pairs: list[tuple[Step | None, Step | None]],
+    run_d: Run,
+    shifts: Mapping[NoiseKey, Number],
+    unmoved: Mapping[NoiseKey, str],
 ) -> Iterator[PairedStep]:
     on_d = {draw.key: draw for draw in run_d.draws}
     cost: Number = ZERO
@@ -246,7 +255,7 @@ def _with_costs(
         elif isinstance(right, Draw) and right.key in shifts:
             shift = shifts[right.key]
             cost = exact.add(cost, draw_cost(on_d[right.key], shift))
-            yield PairedStep(left, right, shift, cost)
+            yield PairedStep(left, right, shift, cost, unmoved.get(right.key, ""))
         else:
             yield PairedStep(left, right)
 

@@ -174,6 +174,8 @@ def _row(source: Source | None, paired: PairedStep, step: Step, limit: int) -> _
     match step:
         case Draw():
             shift = "" if paired.shift is None or paired.shift == ZERO else f"  ({signed(paired.shift)})"
+            if paired.unmoved and not shift:
+                shift = f"  ({paired.unmoved}: no shift)"
             return _Row(line, "", variable_text(step.key), left, right + shift)
         case Decision():
             return _Row(line, "", step.kind, left, _same(left, right))

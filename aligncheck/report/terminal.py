@@ -39,7 +39,6 @@ from aligncheck.verdict import (
 )
 
 _STYLES: dict[type, str] = {Verified: "green", AlignmentFails: "red", Unknown: "yellow", Error: "red"}
-_FEW_INVARIANTS = 3
 
 
 def render_diagnostic(source: Source, diagnostic: Diagnostic) -> RenderableType:
@@ -245,7 +244,7 @@ def _obligation(canvas: Canvas, source: Source | None, one: ObligationReport) ->
 
 
 def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbose: bool) -> Iterator[Text]:
-    remarks = [*_to_prove(verdict.conditions, verdict.condition, Status.FAILED), *_found(verdict.invariants)]
+    remarks = list(_to_prove(verdict.conditions, verdict.condition, Status.FAILED))
     if verdict.counterexample is not None:
         remarks += _model(verdict.counterexample, verdict.condition)
     if verdict.densities is not None:
@@ -268,9 +267,10 @@ def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbo
         yield from _runs(canvas, source, verdict.mechanism, verdict.counterexample, verdict.condition)
     yield Text()
     yield from _advice(canvas, "help", verdict.advice)
-    yield from _advice(canvas, "note", (_about(verdict),))
-    path = "FILE" if source is None else source.path
-    yield from _advice(canvas, "help", (f"`aligncheck refute {path}` searches for a real violation",))
+    yield from _advice(canvas, "note", _about(verdict))
+    if verdict.condition in (*_MENDED, Condition.DRAWS, Condition.SCALES):
+        path = "FILE" if source is None else source.path
+        yield from _advice(canvas, "help", (f"`aligncheck refute {path}` searches for a real violation",))
     yield from canvas.hanging(Text("more: ", style="bold"), _more(verdict.condition, verdict.mechanism))
     yield Text()
     yield from _summary(canvas, verdict.conditions)
@@ -278,9 +278,21 @@ def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbo
         yield from _proof(canvas, source, verdict.invariants, verdict.conditions)
 
 
+_MENDED = (
+    Condition.OUTPUT,
+    Condition.SUPPORT,
+    Condition.ACYCLIC,
+    Condition.INJECTIVE,
+    Condition.COST,
+    Condition.COUNTABLE,
+)
+"""The conditions that another alignment could meet."""
+
 _ONLY_THE_ALIGNMENT = "this is about the alignment: the mechanism may still be private under another one"
-
-
+_NO_ALIGNMENT = "there is no line in `align`, so all noise stays as it is on D'"
+_THE_PROGRAM = "this is about the program: no other alignment mends it"
+_THE_LINE = "this is about the `invariant` line: the mechanism may be verified without it"
+_THE_CALL = "this is about what the called mechanism is given: no alignment mends it"
 _ONLY_THE_DRAWS = (
     "this is about what is drawn: what is released may still be private, if it says less than the draws"
 )
@@ -290,19 +302,28 @@ _NOT_PRIVATE = (
 )
 
 
-def _about(verdict: AlignmentFails) -> str:
+def _about(verdict: AlignmentFails) -> tuple[str, ...]:
     """What a failure says of the mechanism."""
-    if verdict.densities is None:
-        return _ONLY_THE_ALIGNMENT
+    if verdict.densities is not None:
+        return (_of_densities(verdict.condition, verdict.densities),)
+    at = verdict.primary.span
+    if verdict.condition in _MENDED or any(
+        a.span.start <= at.start < a.span.end for a in verdict.mechanism.align
+    ):
+        none = () if verdict.mechanism.align else (_NO_ALIGNMENT,)
+        return (*none, _ONLY_THE_ALIGNMENT)
+    others = {Condition.INVARIANT: _THE_LINE, Condition.CALLS: _THE_CALL}
+    return (others.get(verdict.condition, _THE_PROGRAM),)
+
+
+def _of_densities(condition: Condition, example: DensityExample) -> str:
     released = {
         part.value.ident
-        for record in verdict.densities.on_d.output
+        for record in example.on_d.output
         for part in record.statement.fields
         if isinstance(part.value, nodes.Name)
     }
-    told = verdict.condition is not Condition.OUTPUT and released >= {
-        name for name, _ in verdict.densities.drawn
-    }
+    told = condition is not Condition.OUTPUT and released >= {name for name, _ in example.drawn}
     return _NOT_PRIVATE if told else _ONLY_THE_DRAWS
 
 
@@ -314,24 +335,8 @@ def _more(condition: Condition, mechanism: nodes.Mechanism | None) -> Text:
 
 def _unknown(canvas: Canvas, source: Source | None, verdict: Unknown, verbose: bool) -> Iterator[Text]:
     code = "check" if verdict.condition is None else verdict.condition.id
-    undecided = [
-        one for report in verdict.conditions for one in report.obligations if one.status is Status.UNKNOWN
-    ]
-    remarks = [
-        remark
-        for one in undecided[: None if verbose else 3]
-        for remark in (
-            ("to prove", one.text),
-            ("not decided", f"{_line(source, one)}{_how(one)}"),
-        )
-    ]
-    if not verbose and len(undecided) > 3:
-        remarks.append(("more", f"{len(undecided) - 3} other obligations were not decided; `-v` lists them"))
-    remarks += _found(verdict.invariants)
     yield Text()
-    yield from frame_lines(
-        canvas, source, Frame("unknown", code, verdict.message, "yellow", verdict.primary, (), tuple(remarks))
-    )
+    yield from frame_lines(canvas, source, Frame("unknown", code, verdict.message, "yellow", verdict.primary))
     yield Text()
     yield from _advice(canvas, "help", () if verdict.help is None else (verdict.help,))
     yield from _advice(canvas, "note", ("nothing is claimed: neither a proof nor a violation was found",))
@@ -342,10 +347,6 @@ def _unknown(canvas: Canvas, source: Source | None, verdict: Unknown, verbose: b
         yield from _summary(canvas, verdict.conditions)
     if verbose:
         yield from _proof(canvas, source, verdict.invariants, verdict.conditions)
-
-
-def _line(source: Source | None, one: ObligationReport) -> str:
-    return "" if source is None else f"line {source.position(one.span.start)[0]}, "
 
 
 def _to_prove(
@@ -359,10 +360,6 @@ def _to_prove(
         if one.status is status
     ]
     yield from (("to prove", text) for text in dict.fromkeys(texts[:1]))
-
-
-def _found(invariants: Sequence[str]) -> list[tuple[str, str]]:
-    return [("found invariant", text) for text in invariants[:_FEW_INVARIANTS]]
 
 
 def _summary(canvas: Canvas, conditions: Sequence[ConditionReport]) -> Iterator[Text]:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
 from aligncheck.language.conditions import Condition
+from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.nodes import (
     SELECTING,
     Adjacency,
+    Assign,
     Binary,
     Call,
     Compare,
     Expr,
     Gather,
     Indices,
+    Input,
     Logic,
     Mechanism,
     Name,
@@ -28,15 +31,17 @@ from aligncheck.language.syntax.nodes import (
     Sample,
     Stmt,
 )
-from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.syntax.unparse import unparse_expr, unparse_input
 from aligncheck.language.syntax.walk import expressions_in, names_in, statements_in
 from aligncheck.meaning.scenario import Scenario, check_scenario
 from aligncheck.search.discharge.algebra import canonical
 from aligncheck.search.discharge.choose import Chosen
+from aligncheck.search.discharge.smt import Smt
 from aligncheck.search.relational.labels import Ledger
 from aligncheck.search.relational.spell import spell
 from aligncheck.search.relational.terms import (
     Cmp,
+    Fn,
     Kind,
     Sort,
     Sym,
@@ -46,6 +51,7 @@ from aligncheck.search.relational.terms import (
     const,
     scaled,
     substitute,
+    subterms,
 )
 from aligncheck.search.relational.theory import Theory
 from aligncheck.search.witness.text import expression
@@ -59,6 +65,8 @@ _FACTORS = (
     Fraction(3),
     Fraction(4),
 )
+_MOST_PARTS = 12
+"""A claim with a greater denominator is no advice."""
 SECONDS = 3.0
 
 
@@ -66,29 +74,51 @@ Verified: TypeAlias = Callable[[Mechanism, float], bool]
 """Whether the kernel accepts a mechanism, by a `time.monotonic()` value."""
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What was found: the condition that fails, where, the inputs of the run, and how many times the claim
+    the run costs, where it is the claim that is exceeded.
+    """
+
+    condition: Condition
+    place: Span
+    scenario: Scenario
+    times: Fraction | None = None
+
+
 def advice_for(
-    mechanism: Mechanism,
-    chosen: Chosen | None,
-    failed: Condition,
-    failing: Scenario,
-    verified: Verified,
-    deadline: float,
+    mechanism: Mechanism, chosen: Chosen | None, failure: Failure, verified: Verified, deadline: float
 ) -> tuple[str, ...]:
-    """Other claims, parameter ranges and adjacencies under which this spec would be verified; no proof is
-    tried under an adjacency that allows the run that was found failing.
+    """Other claims, declarations and adjacencies under which this spec would be verified; no proof is tried
+    under any that allows the run that was found failing.
     """
     until = min(deadline, time.monotonic() + SECONDS)
     found: list[str] = []
-    if failed is Condition.COST:
-        found += _other_claims(mechanism, chosen, verified, until)
-    if failed is Condition.OUTPUT:
-        found += _ties(mechanism, verified, until)
-    if failed not in (Condition.COST, Condition.OUTPUT, Condition.SUPPORT):
-        return tuple(found)
+    match failure.condition:
+        case Condition.COST:
+            found += _other_claims(mechanism, chosen, failure, verified, until)
+        case Condition.OUTPUT:
+            found += _ties(mechanism, verified, until)
+        case Condition.DEFINED | Condition.SCALES:
+            return tuple(_declarations(mechanism, failure, verified, until))
+        case Condition.SUPPORT:
+            pass
+        case (
+            Condition.TERMINATES
+            | Condition.DRAWS
+            | Condition.FRESH
+            | Condition.ACYCLIC
+            | Condition.INJECTIVE
+            | Condition.COUNTABLE
+            | Condition.HYPOTHESES
+            | Condition.CALLS
+            | Condition.INVARIANT
+        ):
+            return ()
     for name, changed in _other_adjacencies(mechanism):
         if time.monotonic() > until:
             break
-        if check_scenario(changed, failing) and verified(changed, until):
+        if check_scenario(changed, failure.scenario) and verified(changed, until):
             found.append(f"verified for adjacency `{name.value}`")
     return tuple(found)
 
@@ -141,19 +171,81 @@ def _continuous(mechanism: Mechanism) -> Mechanism:
     return replace(mechanism, inputs=inputs, body=rewrite.statements(mechanism.body, statement))
 
 
+def _declarations(mechanism: Mechanism, failure: Failure, verified: Verified, until: float) -> Iterator[str]:
+    """The first declaration of an input that is read at the place of the failure with which the mechanism is
+    verified: of a parameter that is positive, or of a list that is long enough.
+    """
+    read = _read_at(mechanism, failure.place)
+    whole = [i.name for i in mechanism.inputs if isinstance(i, Parameter) and i.sort is nodes.Sort.INT]
+    for item in mechanism.inputs:
+        tests: list[Compare] = []
+        match item:
+            case Parameter(name, nodes.Sort.INT | nodes.Sort.REAL as sort) if name in read:
+                op, step = (">=", 1) if sort is nodes.Sort.INT else (">", 0)
+                ends = dict.fromkeys((*_rational(dict(failure.scenario.parameters)[name]), Fraction(0)))
+                tests = [Compare(op, Name(name), Number(end + step)) for end in ends if end >= 0]
+            case Queries(names, True) if read & set(names):
+                length = Call("len", (Name(names[0]),))
+                least: list[Expr] = [Number(Fraction(1)), *(Name(each) for each in whole if each in read)]
+                tests = [Compare(">=", length, each) for each in least]
+            case Parameter() | nodes.PublicVector() | Queries():
+                pass
+        for test in tests:
+            narrower = _narrowed(item, test)
+            changed = replace(mechanism, inputs=tuple(narrower if i is item else i for i in mechanism.inputs))
+            late = time.monotonic() > until
+            if not late and check_scenario(changed, failure.scenario) and verified(changed, until):
+                yield f"verified with `{unparse_input(narrower)}`"
+                return
+
+
+def _rational(value: object) -> tuple[Fraction, ...]:
+    return (value,) if isinstance(value, Fraction) else ()
+
+
+def _narrowed(item: Input, test: Compare) -> Input:
+    """The declaration of fewer values; a bound by a number from the same side says nothing more then."""
+    where = item.where
+    kept = where.args if isinstance(where, Logic) and where.op == "and" else () if where is None else (where,)
+    kept = tuple(e for e in kept if not (isinstance(e, Compare) and _weaker(e, test)))
+    return replace(item, where=Logic("and", (*kept, test)) if kept else test)
+
+
+def _weaker(one: Compare, other: Compare) -> bool:
+    numbers = isinstance(one.right, Number) and isinstance(other.right, Number)
+    return numbers and one.left == other.left and one.op[0] == other.op[0]
+
+
+def _read_at(mechanism: Mechanism, place: Span) -> frozenset[str]:
+    """The names that the statement at a place reads, and those that their values come from."""
+    found: set[str] = set()
+    new = {
+        name
+        for e in expressions_in(mechanism)
+        if e.span.start < place.end and place.start < e.span.end
+        for name in names_in(e)
+    }
+    while new:
+        found |= new
+        given = [s.value for s in statements_in(mechanism.body) if isinstance(s, Assign) and s.name in new]
+        new = {name for value in given for name in names_in(value)} - found
+    return frozenset(found)
+
+
 def _other_claims(
-    mechanism: Mechanism, chosen: Chosen | None, verified: Verified, until: float
+    mechanism: Mechanism, chosen: Chosen | None, failure: Failure, verified: Verified, until: float
 ) -> Iterator[str]:
     """The least multiple of the claim, and a parameter range, with which the mechanism is verified: those are
-    tried of which the invariants show it, where there are any.
+    tried of which the invariants show it, where there are any. No less is needed where the run costs as much.
     """
     theory = Theory(mechanism)
-    for larger, most in _larger_claims(theory, chosen):
+    for factor, larger, most in _larger_claims(theory, chosen, failure.times):
         if (chosen is None or chosen.keeps(larger, most)) and time.monotonic() < until:
             privacy = mechanism.privacy if larger == theory.claim else _expression(larger)
             bound = None if most is None else _expression(most)
             if verified(replace(mechanism, privacy=privacy, most=bound), until):
-                yield f"needs `privacy {unparse_expr(privacy)}{f' at most {_text(most)}' if most else ''}`"
+                how = "needs" if factor is not None and factor == failure.times else "verified for"
+                yield f"{how} `privacy {unparse_expr(privacy)}{f' at most {_text(most)}' if most else ''}`"
                 break
     for parameter in mechanism.inputs:
         if (
@@ -174,10 +266,8 @@ def _other_claims(
 
 def _restricted(mechanism: Mechanism, parameter: Parameter, op: str, bound: int) -> Mechanism:
     """The mechanism for fewer values of a parameter."""
-    test: Expr = Compare(op, Name(parameter.name), Number(Fraction(bound)))
-    where = test if parameter.where is None else Logic("and", (parameter.where, test))
-    inputs = (replace(item, where=where) if item is parameter else item for item in mechanism.inputs)
-    return replace(mechanism, inputs=tuple(inputs))
+    narrower = _narrowed(parameter, Compare(op, Name(parameter.name), Number(Fraction(bound))))
+    return replace(mechanism, inputs=tuple(narrower if i is parameter else i for i in mechanism.inputs))
 
 
 def _expression(term: Term) -> Expr:
@@ -188,17 +278,25 @@ def _text(claim: Term) -> str:
     return spell(canonical(claim))
 
 
-def _larger_claims(theory: Theory, chosen: Chosen | None) -> Iterator[tuple[Term, Term | None]]:
-    """Claims to try instead, the least ones first, each with its bound where the spec gives one."""
+def _larger_claims(
+    theory: Theory, chosen: Chosen | None, times: Fraction | None
+) -> Iterator[tuple[Fraction | None, Term, Term | None]]:
+    """Claims to try instead, the least ones first, each with its bound where the spec gives one, and with how
+    many times the claim it is. None is less than what a run was found to cost, so many `times` the claim.
+    """
     claim, most = theory.claim, theory.most
+    factors = [each for each in _FACTORS if times is None or each >= times]
+    if times is not None and times.denominator <= _MOST_PARTS:
+        factors = sorted({times, *factors})
     if chosen is None:  # nothing tells beforehand what holds, and the kernel may think about it for long
-        yield scaled(claim, Fraction(2)), None if most is None else scaled(most, Fraction(2))
+        yield None, scaled(claim, Fraction(2)), None if most is None else scaled(most, Fraction(2))
     elif most is None:
-        yield from ((scaled(claim, factor), None) for factor in _FACTORS)
-        yield from ((bound, None) for bound in _bounds_found(chosen))
+        yield from ((factor, scaled(claim, factor), None) for factor in factors)
+        yield from ((None, bound, None) for bound in _bounds_found(chosen))
     else:
-        yield from ((claim, scaled(most, factor)) for factor in _FACTORS)
-        yield from ((scaled(claim, factor), scaled(most, factor)) for factor in _FACTORS)
+        if times is None:
+            yield from ((None, claim, scaled(most, factor)) for factor in factors)
+        yield from ((factor, scaled(claim, factor), scaled(most, factor)) for factor in factors)
 
 
 def _bounds_found(chosen: Chosen) -> Iterator[Term]:
@@ -216,9 +314,15 @@ def _bounds_found(chosen: Chosen) -> Iterator[Term]:
         }
         for t in terms:
             if isinstance(t, Cmp) and t.op == "<=" and t.left == cut.fresh[Ledger.COST].left:
-                bound = canonical(substitute(t.right, greatest))
+                bound = canonical(_signed(substitute(t.right, greatest), chosen.smt))
                 if _is_public(bound):
                     yield bound
+
+
+def _signed(term: Term, smt: Smt) -> Term:
+    """The term without sizes of what the declared ranges decide the sign of."""
+    sizes = [t for t in subterms((term,)) if isinstance(t, Fn) and t.name == "abs"]
+    return substitute(term, {t: scaled(t.args[0], sign) for t in sizes if (sign := smt.sign(t.args[0]))})
 
 
 def _is_public(term: Term) -> bool:

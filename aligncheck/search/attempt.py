@@ -9,14 +9,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from aligncheck.kernel.verdict import Rejected
 from aligncheck.language.conditions import Condition, condition_named
 from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
-from aligncheck.language.source import Source
-from aligncheck.language.syntax.nodes import NOWHERE, For, Mechanism, While
-from aligncheck.language.syntax.walk import has_densities, statements_in
+from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax.nodes import NOWHERE, Mechanism
+from aligncheck.language.syntax.walk import has_densities
 from aligncheck.search.discharge.choose import Chosen, choose
 from aligncheck.search.discharge.contradiction import contradiction, senseless
 from aligncheck.search.relational.labels import AtHead, Ledger
@@ -34,6 +35,7 @@ from aligncheck.verdict import (
 )
 
 if TYPE_CHECKING:
+    from aligncheck.meaning.replay import Replay
     from aligncheck.search.discharge.exceeding import Exceeding
     from aligncheck.search.discharge.search import Violation
 
@@ -106,21 +108,22 @@ class Attempt:
         answer: Rejected,
         verified: Callable[[Mechanism, float], bool] | None,
     ) -> AlignmentFails:
-        from aligncheck.search.advice import advice_for
+        from aligncheck.search.advice import Failure, advice_for
         from aligncheck.search.discharge.exceeding import Exceeding
 
-        reports = _reports(answer, found.condition)
+        times: Fraction | None = None
         if isinstance(found, Exceeding):
             failing, message, at = found.example.scenario, _TOO_DIFFERENT[found.condition], answer.place
             if condition_named(answer.condition) is not found.condition or at == NOWHERE:
                 at = self.mechanism.privacy.span
         else:
             failing, message, at = found.counterexample.scenario, found.message, found.span
+            times = _times(found.counterexample.replay)
+        reports = _reports(answer, found.condition, at)
         advice: tuple[str, ...] = ()
         if verified is not None:
-            advice = advice_for(
-                self.mechanism, self.chosen, found.condition, failing, verified, self.deadline
-            )
+            failure = Failure(found.condition, at, failing, times)
+            advice = advice_for(self.mechanism, self.chosen, failure, verified, self.deadline)
         return AlignmentFails(
             self.mechanism,
             found.condition,
@@ -136,13 +139,12 @@ class Attempt:
     def _unknown(self, answer: Rejected) -> Unknown:
         """The kernel's own reason."""
         condition = condition_named(answer.condition)
-        kind = "not kernel-checked" if condition is None else "not decided"
         return Unknown(
             self.mechanism,
             condition,
-            f"{kind}: {answer.reason}",
+            answer.reason if condition is not None else f"not kernel-checked: {answer.reason}",
             Label(answer.place if answer.place != NOWHERE else self.mechanism.span),
-            _reports(answer, None),
+            _reports(answer, None, answer.place),
             _invariants(self.chosen),
             help=self._help(condition),
         )
@@ -207,33 +209,47 @@ def _too_many_paths(mechanism: Mechanism, error: TooManyPathsError) -> Diagnosti
 
 
 def _help(condition: Condition | None, mechanism: Mechanism) -> str:
-    loops = any(isinstance(stmt, For | While) for stmt in statements_in(mechanism.body))
     match condition:
         case Condition.TERMINATES:
             return (
                 "give the loop a bound that counts down (`while i < len(q) and ...`), "
                 "or a test that fresh noise decides against fixed numbers"
             )
-        case Condition.COST | Condition.OUTPUT | Condition.DEFINED | Condition.SCALES if loops:
-            return "an `invariant` line at the head of the loop may supply the missing fact"
+        case Condition.DRAWS:
+            return "draw the same in every branch, or emit a record in each that tells them apart"
+        case Condition.FRESH:
+            return (
+                "index the draw by what no other round has: the loop's own index, or one name for each draw"
+            )
+        case Condition.SCALES:
+            return (
+                "make the scale of public inputs and of what was released before, positive by their `where` "
+                "clauses"
+            )
+        case Condition.OUTPUT if not mechanism.align:
+            return (
+                "there is no line in `align`: all noise stays as it is, and what is released has to stay, too"
+            )
+        case Condition.OUTPUT:
+            return "`aligncheck show` sets the lines of `align` beside the draws that they move"
+        case Condition.SUPPORT:
+            return "move one-sided noise up only, and noise on a lattice by multiples of its step"
+        case Condition.ACYCLIC | Condition.INJECTIVE:
+            return "let shifts and guards read the inputs and what is released, and only draws made earlier"
+        case Condition.COUNTABLE:
+            return "use released numbers in guards only"
+        case Condition.COST:
+            return "give each draw, and each round of a loop, its share of the claim, or claim more"
+        case Condition.DEFINED:
+            return "declare with `where` what makes it defined, or test it before"
+        case Condition.HYPOTHESES:
+            return "state the declarations more simply"
+        case Condition.CALLS:
+            return "put what the called mechanism asks for into the `where` clauses of the inputs"
         case Condition.INVARIANT:
             return "strengthen the invariant until every round preserves it, or remove it"
-        case (
-            Condition.DRAWS
-            | Condition.FRESH
-            | Condition.SUPPORT
-            | Condition.ACYCLIC
-            | Condition.INJECTIVE
-            | Condition.COUNTABLE
-            | Condition.HYPOTHESES
-            | Condition.CALLS
-            | Condition.COST
-            | Condition.OUTPUT
-            | Condition.DEFINED
-            | Condition.SCALES
-            | None
-        ):
-            return "simplify the alignment, or allow more time with `--timeout`"
+        case None:
+            return "write it in another way; `aligncheck explain` lists the conditions of a proof"
 
 
 _DENSITY_HELP = (
@@ -257,18 +273,29 @@ _TOO_DIFFERENT = {
 # --- what became of it ------------------------------------------------------------------------------------
 
 
-def _reports(answer: Rejected, failed: Condition | None) -> tuple[ConditionReport, ...]:
-    """What the kernel did not show; and which condition a run violates."""
+def _reports(answer: Rejected, failed: Condition | None, at: Span) -> tuple[ConditionReport, ...]:
+    """What the kernel did not show; and which condition a run violates: what the kernel had to show is that
+    only where it stands `at` the place of the violation.
+    """
     stopped = condition_named(answer.condition)
+    met = failed is stopped and answer.place.start < at.end and at.start < answer.place.end
     reports = []
-    if failed is not None and failed is not stopped:
+    if failed is not None and not met:
         reports.append(ConditionReport(failed, Status.FAILED, "a run violates it"))
-    if stopped is not None:
-        status = Status.FAILED if failed is stopped else Status.UNKNOWN
+    if stopped is not None and (met or failed is not stopped):
+        status = Status.FAILED if met else Status.UNKNOWN
         text = answer.reason.removeprefix("not shown: ")
         one = ObligationReport(stopped, text, answer.place, status, "not shown by the kernel")
         reports.append(ConditionReport(stopped, status, "not shown by the kernel", (one,)))
     return tuple(reports)
+
+
+def _times(found: Replay) -> Fraction | None:
+    """How many times the claim a run costs, if it costs more."""
+    cost, claim = found.cost, found.claim
+    if not isinstance(cost, Fraction) or not isinstance(claim, Fraction):
+        return None
+    return cost / claim if cost > claim > 0 else None
 
 
 def _invariants(chosen: Chosen | None) -> tuple[str, ...]:

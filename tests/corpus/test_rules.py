@@ -28,7 +28,7 @@ TEXTS = {path.stem: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.dp
 PAIRS = sorted({stem.rsplit("_", 1)[0] for stem in TEXTS})
 ADVICE = {
     "cost_bad": "needs `privacy 2*eps`",
-    "cost_in_rounds_bad": "needs `privacy eps*len(q)`",
+    "cost_in_rounds_bad": "verified for `privacy eps*len(q)`",
     "adjacency_monotone_bad": "verified for adjacency `monotone`",
     "adjacency_moved_bad": "verified for adjacency `one`",
     "nothing_assumed_bad": "verified where `s <= 1`",
@@ -116,11 +116,13 @@ def check_run(verdict: AlignmentFails) -> None:
 def followed(advice: str, mechanism: Mechanism, text: str) -> str:
     """The spec as the advice would have it."""
     (quoted,) = re.findall(r"`([^`]*)`", advice)
-    if advice.startswith("needs `privacy"):
+    if advice.startswith(("needs `privacy", "verified for `privacy")):
         return re.sub(r"(?m)^privacy .*$", quoted, text)
     if advice.startswith("verified where"):
         name = quoted.split()[0]
         return re.sub(rf"(?m)^(  {name} : \w+) where (.*)$", rf"\1 where (\2) and {quoted}", text)
+    if advice.startswith("verified with"):
+        return re.sub(rf"(?m)^  {quoted.split()[0]} : .*$", f"  {quoted}", text)
     assert advice.startswith("verified for adjacency"), advice
     inputs = tuple(
         replace(item, adjacency=Adjacency(quoted)) if isinstance(item, Queries) else item

@@ -116,8 +116,8 @@ def test_a_claim_of_the_output_fails_with_a_run_and_another_claim(claim: str, ne
     assert isinstance(verdict, AlignmentFails)
     assert verdict.condition is Condition.COST
     assert verdict.counterexample is not None
-    assert [text for text in verdict.advice if "needs" in text] == (
-        [] if needed is None else [f"needs `privacy {needed}`"]
+    assert [text.split(" ", 1)[1].removeprefix("for ") for text in verdict.advice if "privacy" in text] == (
+        [] if needed is None else [f"`privacy {needed}`"]
     )
 
 

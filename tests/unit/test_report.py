@@ -495,31 +495,32 @@ def test_verbose_adds_the_route_the_invariants_and_all_decisions() -> None:
         assert words in text
 
 
-def test_unknown_names_the_obligation_the_time_and_what_may_help() -> None:
+def test_unknown_says_what_was_not_shown_once_and_what_may_help() -> None:
     source, mechanism = read(LATE)
     undecided = ObligationReport(
         Condition.COST,
-        "`v <= eps`",
+        "the cost is within the claim",
         span_of(source, "count > 1"),
         Status.UNKNOWN,
-        "the solver gave up",
-        seconds=10.04,
+        "not shown by the kernel",
     )
     verdict = Unknown(
         mechanism,
         Condition.COST,
-        "it was not decided whether the cost stays within the claim",
+        "not shown: the cost is within the claim",
         Label(undecided.span, "in this round"),
         (ConditionReport(Condition.COST, Status.UNKNOWN, "", (undecided,)),),
-        help="an `invariant` line that bounds `count`",
+        ("loop 1: count <= 2",),
+        help="claim more",
     )
     text = result_text(source, verdict)
     assert text.startswith("UNKNOWN at cost   specs/m.dp   late   92 ms\n")
-    assert "unknown[cost]: it was not decided" in text
-    assert "   = to prove: `v <= eps`\n   = not decided: line 15, the solver gave up, in 10.0 s\n" in text
-    assert "help: an `invariant` line that bounds `count`\n" in text
+    assert text.count("the cost is within the claim") == 1
+    assert "help: claim more\n" in text
     assert "unknown: cost" in text
     assert "^^^^^^^^^ in this round" in text
+    assert "count <= 2" not in text
+    assert "  - loop 1: count <= 2" in result_text(source, verdict, verbose=True)
 
 
 def test_unknown_without_a_place_still_reads() -> None:
