@@ -181,10 +181,10 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _test(args: argparse.Namespace) -> int:
-    from aligncheck.commands.test import Options, test
+    from aligncheck.commands.test import TestingOptions, test
 
     return test(
-        Options(
+        TestingOptions(
             function=args.function,
             eps=args.eps,
             claim=args.claim,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from aligncheck.language.diagnostics import Diagnostic
 from aligncheck.language.syntax.nodes import Expectation, Mechanism
-from aligncheck.refutation.result import Refutation, Unfinished, name_of
+from aligncheck.refutation.findings import Refutation, Unfinished, name_of
 from aligncheck.refutation.violation import NoViolation, Violation
-from aligncheck.verdict import AlignmentFails, Error, Result, Unknown, Verdict, Verified
+from aligncheck.verdict import AlignmentFails, Error, FileResult, Unknown, Verdict, Verified
 
 _LINE = re.compile(
     r"^expect[ \t]+(?P<verdict>[a-z ]+?)(?:[ \t]+at[ \t]+(?P<at>[\w-]+))?[ \t]*(?:#.*)?$", re.M
@@ -27,7 +27,7 @@ class Comparison:
     why: str
 
 
-def compare(result: Result) -> Comparison:
+def compare(result: FileResult) -> Comparison:
     """Compares a result with its file's own expectation; a file that expects nothing disagrees.
 
     A file that expects nothing but `refuted` leaves open how its proof fails: a violation is searched for by
@@ -87,7 +87,7 @@ def _same_place(wanted: str | None, got: str | None) -> bool:
     return wanted in (None, got) or (wanted, got) == ("acyclic", "injective")
 
 
-def expectation_of(result: Result) -> Expectation | None:
+def expectation_of(result: FileResult) -> Expectation | None:
     """What the file expects, from its syntax tree, or from its text where there is no tree."""
     match result.verdict:
         case Verified(mechanism=mechanism) | AlignmentFails(mechanism=mechanism):

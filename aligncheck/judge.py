@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.decide import decide
-from aligncheck.kernel.verdict import Accepted, Rejected
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.language.source import Source
-from aligncheck.language.syntax.contract import Bound, Contract, contract_of, with_contract
+from aligncheck.language.syntax.contract import Contract, FieldBound, contract_of, with_contract
 from aligncheck.language.syntax.nodes import Mechanism, Use
 from aligncheck.search.attempt import attempt
 from aligncheck.search.witness.fit import guess, refined
@@ -43,7 +43,7 @@ def judge(
 
 
 @dataclass(frozen=True, slots=True)
-class Callee:
+class JudgedCallee:
     """A mechanism that is called: what its own verdict says of it, and the witness for that."""
 
     contract: Contract
@@ -57,7 +57,7 @@ class Judge:
     deadline: float
     explain: bool = True
     search: bool = True
-    known: dict[str, Callee] = field(default_factory=dict)
+    known: dict[str, JudgedCallee] = field(default_factory=dict)
 
     def verdict(self, mechanism: Mechanism, source: Source) -> Verdict:
         """See `judge`."""
@@ -120,7 +120,7 @@ class Judge:
             witnesses[use.name] = self.known[path].witness
         return mechanism, witnesses
 
-    def _callee(self, contract: Contract, use: Use, source: Source) -> Callee:
+    def _callee(self, contract: Contract, use: Use, source: Source) -> JudgedCallee:
         try:
             mechanism, callees = self.with_callees(contract.mechanism, contract.source)
             verdict = self._judged(mechanism, contract.source, callees, called=True)
@@ -130,11 +130,11 @@ class Judge:
             message = "" if isinstance(verdict, Error) else verdict.message
             raise _not_verified(source, use, name_of(verdict), message)
         told = verdict.witness
-        bounds = tuple(Bound(*each) for each in told.within)
+        bounds = tuple(FieldBound(*each) for each in told.within)
         known = replace(
             contract, mechanism=mechanism, verdict=name_of(verdict), length=told.length, bounds=bounds
         )
-        return Callee(known, told)
+        return JudgedCallee(known, told)
 
 
 def _not_decided(mechanism: Mechanism) -> Unknown:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aligncheck.language.diagnostics import SpecError
-from aligncheck.verdict import AlignmentFails, Error, Result, Unknown, Verdict, Verified
+from aligncheck.verdict import AlignmentFails, Error, FileResult, Unknown, Verdict, Verified
 
 if TYPE_CHECKING:
     from aligncheck.compiler.certificate.text import Section
     from aligncheck.compiler.forms import Form
-    from aligncheck.compiler.modes import Mode
+    from aligncheck.compiler.modes import RunMode
     from aligncheck.language.source import Source
     from aligncheck.language.syntax.nodes import Mechanism
 
@@ -31,7 +31,7 @@ def load_stages() -> None:
     """Imports all that a check needs, so that processes forked afterwards need not."""
 
 
-def verify_file(path: str, options: Options) -> Result:
+def verify_file(path: str, options: Options) -> FileResult:
     """Reads and checks one spec; bad input becomes the verdict ERROR."""
     from aligncheck.language.syntax.read import read_source
 
@@ -44,7 +44,7 @@ def verify_file(path: str, options: Options) -> Result:
     except SpecError as error:
         # Its source is what could be read of a file that is no UTF-8.
         verdict, text = Error(error.diagnostic), error.source.text
-    return Result(path, verdict, time.perf_counter() - start, text)
+    return FileResult(path, verdict, time.perf_counter() - start, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +53,13 @@ class Certification:
     its certificate; where a VERIFIED spec has none, `problem` says why, as the end of a sentence.
     """
 
-    result: Result
+    result: FileResult
     form: Verified | None = None
     sections: tuple[Section, ...] = ()
     problem: str | None = None
 
 
-def certify_file(path: str, options: Options, mode: Mode) -> Certification:
+def certify_file(path: str, options: Options, mode: RunMode) -> Certification:
     """Reads and checks one spec and, where it is VERIFIED, the form of it that runs in a mode; bad input
     becomes the verdict ERROR. What this process did before does not change the certificate.
     """
@@ -69,7 +69,7 @@ def certify_file(path: str, options: Options, mode: Mode) -> Certification:
         return _certify_file(path, options, mode)
 
 
-def _certify_file(path: str, options: Options, mode: Mode) -> Certification:
+def _certify_file(path: str, options: Options, mode: RunMode) -> Certification:
     from aligncheck.judge import judge
     from aligncheck.language.check import check
     from aligncheck.language.syntax.parse import parse
@@ -83,15 +83,15 @@ def _certify_file(path: str, options: Options, mode: Mode) -> Certification:
         verdict = judge(mechanism, source, deadline, explain=False)
     except SpecError as error:
         seconds = time.perf_counter() - start
-        return Certification(Result(path, Error(error.diagnostic), seconds, error.source.text))
-    done = Certification(Result(path, verdict, time.perf_counter() - start, source.text))
+        return Certification(FileResult(path, Error(error.diagnostic), seconds, error.source.text))
+    done = Certification(FileResult(path, verdict, time.perf_counter() - start, source.text))
     if isinstance(verdict, Verified):
         done = _certified(verdict, source, mode, deadline, done)
     return replace(done, result=replace(done.result, seconds=time.perf_counter() - start))
 
 
 def _certified(
-    verified: Verified, source: Source, mode: Mode, deadline: float, done: Certification
+    verified: Verified, source: Source, mode: RunMode, deadline: float, done: Certification
 ) -> Certification:
     """The certificate of the form that runs, which the kernel must accept as well."""
     from aligncheck.compiler.certificate.whole import certificate_of

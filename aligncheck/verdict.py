@@ -16,11 +16,11 @@ from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 
 if TYPE_CHECKING:
-    from aligncheck.kernel.verdict import Accepted
+    from aligncheck.kernel.answer import Accepted
     from aligncheck.kernel.witness import Witness
     from aligncheck.language.syntax.nodes import Mechanism
-    from aligncheck.meaning.density import Weighed
     from aligncheck.meaning.exact import Number
+    from aligncheck.meaning.exact_density import Weighed
     from aligncheck.meaning.replay import Replay, Scenario
 
 
@@ -199,7 +199,7 @@ def worst_status(statuses: Iterable[int]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class FileResult:
     """What `verify` says of one file: `path` as the user typed it, seconds from reading to verdict."""
 
     path: str

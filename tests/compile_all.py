@@ -17,12 +17,12 @@ sys.path.insert(0, str(PROJECT))
 
 from aligncheck.compiler.certificate.text import attached  # noqa: E402 - runs as a script, beside the package
 from aligncheck.compiler.emit.python import emit_python  # noqa: E402
-from aligncheck.compiler.modes import Mode  # noqa: E402
+from aligncheck.compiler.modes import RunMode  # noqa: E402
 from aligncheck.pipeline import Options, certify_file  # noqa: E402
 from aligncheck.verdict import Verified  # noqa: E402
 
 SPECS, MECHANISMS = PROJECT / "specs", PROJECT / "mechanisms"
-SAFEST_FIRST = (Mode.LATTICE, Mode.REFINED, Mode.FLOAT)
+SAFEST_FIRST = (RunMode.LATTICE, RunMode.REFINED, RunMode.FLOAT)
 ROW = re.compile(r"\| `(\w+)` \| (\w+) \| (.*) \|")
 SECONDS = 600.0
 GOLDENS = (
@@ -64,7 +64,7 @@ class Made:
     """A compiled mechanism, and why the safer modes are out."""
 
     name: str
-    mode: Mode
+    mode: RunMode
     text: str
     problems: tuple[str, ...]
 
@@ -80,7 +80,7 @@ def verified_specs() -> list[str]:
     return [f.stem for f in files if re.search(r"^expect verified$", f.read_text("utf-8"), re.MULTILINE)]
 
 
-def compiled(path: Path, mode: Mode) -> str:
+def compiled(path: Path, mode: RunMode) -> str:
     """The module for a spec, as `aligncheck compile` writes it. Raises NotCompiledError."""
     done = certify_file(str(path), Options(timeout=SECONDS, explain=False), mode)
     verdict = done.result.verdict

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import pytest
 from hypothesis import settings
 
-from aligncheck.compiler.modes import Mode
-from aligncheck.verdict import Result
+from aligncheck.compiler.modes import RunMode
+from aligncheck.verdict import FileResult
 
 # Everybody sees the same examples, and a loaded machine fails no test. `--hypothesis-profile=explore` digs.
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
@@ -45,7 +45,7 @@ class ToyOptions:
     explain: bool
 
 
-ToyChecker: TypeAlias = Callable[[str, ToyOptions], Result]
+ToyChecker: TypeAlias = Callable[[str, ToyOptions], FileResult]
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def install_checker(monkeypatch: pytest.MonkeyPatch) -> Callable[[ToyChecker], N
     from aligncheck.verdict import Verified
 
     def install(checker: ToyChecker) -> None:
-        def certify_file(path: str, options: ToyOptions, mode: Mode) -> Certification:
+        def certify_file(path: str, options: ToyOptions, mode: RunMode) -> Certification:
             result = checker(path, options)
             return Certification(result, result.verdict if isinstance(result.verdict, Verified) else None)
 

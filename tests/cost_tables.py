@@ -9,7 +9,7 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import ZERO, Number
-from aligncheck.meaning.interpreter import Draw, Finished, Invoked, Scope, State, number_of
+from aligncheck.meaning.interpreter import Draw, Finished, Invoked, RunScope, State, number_of
 from aligncheck.meaning.replay import Replay
 from aligncheck.report.cost import EXACT, CostPart
 
@@ -20,7 +20,7 @@ SETS = re.compile(r"\b(arg)?(max|min)\(.* for ")
 def value(text: str, variables: Mapping[str, State], inputs: Mapping[str, object]) -> Number:
     """The value of an amount, which is written as in a spec."""
     spec = parse(Source("amount", f"mechanism m\nprivacy {text}\nprogram\n  emit x\n"))
-    scope = Scope(inputs)  # type: ignore[arg-type]
+    scope = RunScope(inputs)  # type: ignore[arg-type]
     scope.variables = dict(variables)
     return number_of(spec.privacy, scope)
 

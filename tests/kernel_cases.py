@@ -6,13 +6,13 @@ import time
 from pathlib import Path
 
 from aligncheck.judge import judge
-from aligncheck.kernel.verdict import Accepted
+from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.check import check
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
-from aligncheck.search.witness.text import read, written
+from aligncheck.search.witness.witness_json import read, written
 from aligncheck.verdict import Verified
 
 PROJECT = Path(__file__).parents[1]

@@ -11,7 +11,7 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.contract import Contract, with_contract
 from aligncheck.language.syntax.parse import parse
-from aligncheck.search.witness.text import expression
+from aligncheck.search.witness.witness_json import expression
 
 CALLEE = """mechanism c
 input

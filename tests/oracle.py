@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 from aligncheck.compiler.emit.python import emit_python
-from aligncheck.compiler.modes import Mode
-from aligncheck.kernel.verdict import Accepted
+from aligncheck.compiler.modes import RunMode
+from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of, with_contract
@@ -38,7 +38,7 @@ def load(text: str) -> type[Mechanism]:
     return found
 
 
-def compiled(mechanism: nodes.Mechanism, mode: Mode = Mode.LATTICE) -> type[Mechanism]:
+def compiled(mechanism: nodes.Mechanism, mode: RunMode = RunMode.LATTICE) -> type[Mechanism]:
     """The class that the mechanism compiles to."""
     return load(emit_python(as_if_verified(mechanism), mode))
 

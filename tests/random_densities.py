@@ -9,9 +9,9 @@ from fractions import Fraction
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.meaning import exact
-from aligncheck.meaning.density import weigh
 from aligncheck.meaning.exact import Number
-from aligncheck.meaning.interpreter import Input, Scope, Stopped, number_of
+from aligncheck.meaning.exact_density import weigh
+from aligncheck.meaning.interpreter import Input, RunScope, Stopped, number_of
 from aligncheck.meaning.scenario import Scenario, check_scenario
 
 TRIES = 4000
@@ -86,7 +86,7 @@ def distance(mechanism: nodes.Mechanism, scenario: Scenario, rng: random.Random)
         assert sides == [None, None], "possible on one side only"
         return None
     left, right = (x for x in sides if x is not None)
-    claim = number_of(mechanism.privacy, Scope(dict(scenario.parameters)))
+    claim = number_of(mechanism.privacy, RunScope(dict(scenario.parameters)))
     apart = exact.subtract(left, right)
     return max(
         (exact.subtract(x, claim) for x in (apart, exact.negative(apart))),

@@ -17,13 +17,13 @@ from aligncheck.meaning.interpreter import (
     CallKey,
     CallSite,
     DrawSite,
+    EmittedRecord,
     Function,
     Input,
     Machine,
     NoiseKey,
-    Record,
     Run,
-    Scope,
+    RunScope,
     at_each_index,
     released,
 )
@@ -112,7 +112,7 @@ def noise_of_run(
         drawn[site.key] = value
         return value
 
-    def densities(statement: ByDensity, scope: Scope) -> Number:
+    def densities(statement: ByDensity, scope: RunScope) -> Number:
         if isinstance(statement, nodes.Choose):
             value: Number = F(chance.choice([index for index, _ in at_each_index(statement.weights, scope)]))
         else:
@@ -120,7 +120,7 @@ def noise_of_run(
         chosen.append((statement.name, value))
         return value
 
-    def call(site: CallSite) -> tuple[Record, ...]:
+    def call(site: CallSite) -> tuple[EmittedRecord, ...]:
         calls[site.key], done = noise_of_run(site.contract.mechanism, dict(site.given), {}, chance)
         return released(site, done)
 

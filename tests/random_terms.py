@@ -17,21 +17,21 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 from aligncheck.language.families import Family
-from aligncheck.search.relational import terms as t
-from aligncheck.search.relational.labels import Drawn, Length
-from aligncheck.search.relational.terms import Kind, Sort, Sym, Term
+from aligncheck.search.relational import ir as t
+from aligncheck.search.relational.ir import Nature, Sym, Term, TermSort
+from aligncheck.search.relational.labels import DrawOnD, ListLength
 
 Tree: TypeAlias = tuple[Any, ...]
 Value: TypeAlias = Fraction | float | bool
 
-A = Sym("a", Sort.REAL, Kind.PARAMETER)
-B = Sym("b", Sort.REAL, Kind.PARAMETER)
-K = Sym("k", Sort.INT, Kind.PARAMETER)
-X = Sym("x", Sort.REAL, Kind.STATE)
-Y = Sym(Drawn("y", Family.LAPLACE), Sort.REAL, Kind.NOISE)
-N = Sym("n", Sort.INT, Kind.COUNTER)
-M = Sym("m", Sort.INT, Kind.COUNTER)
-P = Sym("p", Sort.BOOL, Kind.STATE)
+A = Sym("a", TermSort.REAL, Nature.PARAMETER)
+B = Sym("b", TermSort.REAL, Nature.PARAMETER)
+K = Sym("k", TermSort.INT, Nature.PARAMETER)
+X = Sym("x", TermSort.REAL, Nature.STATE)
+Y = Sym(DrawOnD("y", Family.LAPLACE), TermSort.REAL, Nature.NOISE)
+N = Sym("n", TermSort.INT, Nature.COUNTER)
+M = Sym("m", TermSort.INT, Nature.COUNTER)
+P = Sym("p", TermSort.BOOL, Nature.STATE)
 NUMBERS = (A, B, K, X, Y, N, M)
 
 
@@ -222,8 +222,8 @@ def built(tree: Tree) -> Term:
             assert isinstance(symbol, Sym)
             return symbol
         case ("app", name, index):
-            kind = Kind.DISTANCE if name.startswith("d:") else Kind.DATA
-            return t.App(name, (built(index),), Sort.REAL, kind)
+            kind = Nature.DISTANCE if name.startswith("d:") else Nature.DATA
+            return t.App(name, (built(index),), TermSort.REAL, kind)
         case ("const", value):
             return t.const(Fraction(value))
         case ("add", a, b):
@@ -319,14 +319,14 @@ def world_of(seed: int, legal: bool = False) -> World:
     """A world; answers at an index are a function of the index, and |d:q| <= a."""
     chance = random.Random(seed)
     values = [Fraction(n, d) for n, d in ((0, 1), (1, 1), (2, 1), (1, 2), (3, 1), (1, 4), (-1, 1), (-5, 2))]
-    length = Sym(Length("q"), Sort.INT, Kind.PARAMETER)
+    length = Sym(ListLength("q"), TermSort.INT, Nature.PARAMETER)
     symbols: dict[Term, Fraction | bool] = {P: chance.random() < 0.5, length: Fraction(5)}
     for s in NUMBERS:
-        if s.sort is Sort.INT:
+        if s.sort is TermSort.INT:
             low = 1 if legal and s is K else 0 if legal else -2
             symbols[s] = Fraction(chance.randint(low, 3))
         else:
-            positive = legal and s.kind is Kind.PARAMETER
+            positive = legal and s.kind is Nature.PARAMETER
             symbols[s] = chance.choice([v for v in values if v > 0] if positive else values)
 
     def entry(name: str, index: tuple[Fraction, ...]) -> Fraction | bool:

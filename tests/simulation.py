@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from aligncheck.language.syntax import nodes
 from aligncheck.meaning import exact
-from aligncheck.meaning.density import log_weights
 from aligncheck.meaning.exact import Irrational, Number
+from aligncheck.meaning.exact_density import log_weights
 from aligncheck.meaning.interpreter import (
     ByDensity,
     DensitySource,
@@ -19,13 +19,21 @@ from aligncheck.meaning.interpreter import (
     Finished,
     Input,
     Machine,
-    NoiseSource,
+    Noise,
     Run,
-    Scope,
+    RunScope,
     number_of,
 )
 from aligncheck.refutation.enclosure import Ball
-from aligncheck.refutation.events import Between, Constraint, Event, Exactly, Outputs, Raises, RecordPattern
+from aligncheck.refutation.events import (
+    Between,
+    CompleteOutput,
+    Constraint,
+    Event,
+    Exactly,
+    Raises,
+    RecordPattern,
+)
 
 STEPS = 2_000
 
@@ -48,7 +56,7 @@ def approximate(value: Number) -> float:
     return float(exact.decimal(value, 17)) if isinstance(value, Irrational) else float(value)
 
 
-def noise_from(chance: random.Random) -> NoiseSource:
+def noise_from(chance: random.Random) -> Noise:
     """Draws from the families; floats are exact rationals from there on."""
 
     def geometric(rate: float) -> int:
@@ -78,7 +86,7 @@ def noise_from(chance: random.Random) -> NoiseSource:
 def densities_from(chance: random.Random) -> DensitySource:
     """Draws by weights, and logistic ones by rejection."""
 
-    def draw(statement: ByDensity, scope: Scope) -> Number:
+    def draw(statement: ByDensity, scope: RunScope) -> Number:
         if isinstance(statement, nodes.Choose):
             logs = [(index, approximate(log)) for index, log in log_weights(statement.weights, scope)]
             most = max(log for _, log in logs)
@@ -111,8 +119,8 @@ def event_near(run: Run, chance: random.Random) -> Event:
         for record in run.output
     ]
     if patterns and chance.random() < 0.3:
-        return Outputs(tuple(patterns[: chance.randint(1, len(patterns))]), complete=False)
-    return Outputs(tuple(patterns))
+        return CompleteOutput(tuple(patterns[: chance.randint(1, len(patterns))]), complete=False)
+    return CompleteOutput(tuple(patterns))
 
 
 def _near(value: exact.Value, chance: random.Random) -> Constraint:
@@ -136,7 +144,7 @@ def in_event(run: Run, event: Event) -> bool:
     match event:
         case Raises():
             return isinstance(run.ended, Fault)
-        case Outputs(records=patterns, complete=complete):
+        case CompleteOutput(records=patterns, complete=complete):
             if complete and not (isinstance(run.ended, Finished) and len(run.output) == len(patterns)):
                 return False
             return len(run.output) >= len(patterns) and all(

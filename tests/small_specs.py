@@ -11,8 +11,8 @@ from aligncheck.language.syntax.parse import parse
 from aligncheck.pipeline import Options, verify_source
 from aligncheck.search.discharge.algebra import canonical
 from aligncheck.search.relational.analysis import analyse
-from aligncheck.search.relational.paths import Analysis, Path
-from aligncheck.search.relational.terms import Sym, Term, atoms
+from aligncheck.search.relational.ir import Sym, Term, atoms
+from aligncheck.search.relational.paths import Analysis, Segment
 from aligncheck.search.relational.theory import Theory
 from aligncheck.verdict import AlignmentFails, Unknown, Verdict, name_of
 
@@ -57,7 +57,7 @@ def ways(analysis: Analysis) -> list[tuple[int, int | None]]:
     )
 
 
-def only(analysis: Analysis, origin: int, target: int | None) -> Path:
+def only(analysis: Analysis, origin: int, target: int | None) -> Segment:
     """The one path between two cut points."""
     (found,) = [p for p in analysis.paths if (p.origin, p.target) == (origin, target)]
     return found

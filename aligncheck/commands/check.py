@@ -11,7 +11,7 @@ from aligncheck.commands.telling import tell
 from aligncheck.workers import Died, Done, OutOfMemory, Raised, Supervision, TimedOut
 
 if TYPE_CHECKING:
-    from aligncheck.compiler.certificate.check import Checked
+    from aligncheck.compiler.certificate.checker import CheckedFile
 
 DISAGREE = 4
 """The exit status where two solvers contradict each other."""
@@ -33,13 +33,13 @@ def check(path: str, *, solver: str, timeout: float) -> int:
     return status
 
 
-def decided(text: str, solvers: Sequence[str], timeout: float) -> Checked | str:
+def decided(text: str, solvers: Sequence[str], timeout: float) -> CheckedFile | str:
     """What became of the check of a module's text; where it did not come to an end, why.
 
     Raises CommandError where a solver is not installed.
     """
     job = (text, solvers)
-    work: Supervision[tuple[str, Sequence[str]], Checked] = Supervision(
+    work: Supervision[tuple[str, Sequence[str]], CheckedFile] = Supervision(
         _check, [job], deadline=timeout, jobs=1, memory=MEMORY
     )
     with work as outcomes:
@@ -53,16 +53,16 @@ def decided(text: str, solvers: Sequence[str], timeout: float) -> Checked | str:
             return "; ".join(why_lost(outcome, "check"))
 
 
-def _check(job: tuple[str, Sequence[str]]) -> Checked:
+def _check(job: tuple[str, Sequence[str]]) -> CheckedFile:
     """In a worker."""
-    from aligncheck.compiler.certificate.check import check_file
+    from aligncheck.compiler.certificate.checker import check_file
     from aligncheck.compiler.certificate.solvers import Solver
 
     text, solvers = job
     return check_file(text, [Solver(name) for name in solvers])
 
 
-def tell_faults(path: str, checked: Checked | str, *, error: bool = False) -> int:
+def tell_faults(path: str, checked: CheckedFile | str, *, error: bool = False) -> int:
     """Prints a line for each fault. Returns 0 where there is none, 1, or `DISAGREE`."""
     if isinstance(checked, str):
         tell(f"FAILED  {path}: {checked}", error=error)
@@ -76,7 +76,7 @@ def tell_faults(path: str, checked: Checked | str, *, error: bool = False) -> in
     return DISAGREE if checked.disagreement else 1 if checked.faults else 0
 
 
-def _tell_what_was_proved(path: str, checked: Checked, solvers: str) -> None:
+def _tell_what_was_proved(path: str, checked: CheckedFile, solvers: str) -> None:
     from aligncheck.language.syntax.unparse import unparse_claim
     from aligncheck.report.statement import statement, trusted
 

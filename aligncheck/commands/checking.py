@@ -15,10 +15,10 @@ from aligncheck.language.files import exists, opened
 from aligncheck.workers import Died, Done, Lost, Outcome, OutOfMemory, Raised, Supervision, TimedOut, in_order
 
 if TYPE_CHECKING:
-    from aligncheck.compiler.modes import Mode
+    from aligncheck.compiler.modes import RunMode
     from aligncheck.pipeline import Certification
-    from aligncheck.refutation.result import Refutation
-    from aligncheck.verdict import Result
+    from aligncheck.refutation.findings import Refutation
+    from aligncheck.verdict import FileResult
 
 GRACE = 5.0
 """Seconds that a check may overrun its timeout (imports, the last solver call) before it is killed."""
@@ -110,7 +110,7 @@ class Checking:
     ) -> None:
         self._files = files
         self._verbose = verbose
-        self._work: Supervision[tuple[str, float, bool], Result] = Supervision(
+        self._work: Supervision[tuple[str, float, bool], FileResult] = Supervision(
             _verify,
             [(file, timeout, explain) for file in files],
             deadline=timeout + GRACE,
@@ -128,8 +128,8 @@ class Checking:
     ) -> None:
         self._work.__exit__(kind, error, trace)
 
-    def __iter__(self) -> Iterator[Result]:
-        finished: Iterator[tuple[int, Outcome[Result]]] = iter(self._work)
+    def __iter__(self) -> Iterator[FileResult]:
+        finished: Iterator[tuple[int, Outcome[FileResult]]] = iter(self._work)
         if len(self._files) > 1 and sys.stderr.isatty():
             finished = iter(_with_progress_bar(finished, len(self._files)))
         for index, outcome in in_order(finished):
@@ -138,11 +138,11 @@ class Checking:
             yield result_of(self._files[index], outcome)
 
 
-def certified(file: str, timeout: float, mode: Mode) -> Certification:
+def certified(file: str, timeout: float, mode: RunMode) -> Certification:
     """The result for one file and, where it is VERIFIED and runs in this mode, its certificate."""
     from aligncheck.pipeline import Certification
 
-    work: Supervision[tuple[str, float, Mode], Certification] = Supervision(
+    work: Supervision[tuple[str, float, RunMode], Certification] = Supervision(
         _certify, [(file, timeout, mode)], deadline=timeout + GRACE, jobs=1, memory=MEMORY
     )
     with work as outcomes:
@@ -150,13 +150,15 @@ def certified(file: str, timeout: float, mode: Mode) -> Certification:
     return outcome.value if isinstance(outcome, Done) else Certification(result_of(file, outcome))
 
 
-def certified_and_searched(file: str, timeout: float, mode: Mode) -> tuple[Certification, Refutation | None]:
+def certified_and_searched(
+    file: str, timeout: float, mode: RunMode
+) -> tuple[Certification, Refutation | None]:
     """As `certified`, and a certified violation of what is VERIFIED, if a short search finds one: then one of
     the two is wrong. The search counts its steps, so that it finds the same on every machine.
     """
     from aligncheck.pipeline import Certification
 
-    work: Supervision[tuple[str, float, Mode], tuple[Certification, Refutation | None]] = Supervision(
+    work: Supervision[tuple[str, float, RunMode], tuple[Certification, Refutation | None]] = Supervision(
         _certify_and_search, [(file, timeout, mode)], deadline=timeout + 2 * GRACE, jobs=1, memory=MEMORY
     )
     with work as outcomes:
@@ -164,16 +166,16 @@ def certified_and_searched(file: str, timeout: float, mode: Mode) -> tuple[Certi
     return outcome.value if isinstance(outcome, Done) else (Certification(result_of(file, outcome)), None)
 
 
-def _certify_and_search(job: tuple[str, float, Mode]) -> tuple[Certification, Refutation | None]:
+def _certify_and_search(job: tuple[str, float, RunMode]) -> tuple[Certification, Refutation | None]:
     """In a worker."""
     done = _certify(job)
     return done, _contradiction(done, job[2])
 
 
-def _contradiction(done: Certification, mode: Mode) -> Refutation | None:
+def _contradiction(done: Certification, mode: RunMode) -> Refutation | None:
     """A violation of a spec that is VERIFIED, or of the form of it that runs."""
+    from aligncheck.refutation.findings import Refutation
     from aligncheck.refutation.refuter import Aim, refute
-    from aligncheck.refutation.result import Refutation
     from aligncheck.refutation.violation import Violation
     from aligncheck.verdict import Verified
 
@@ -191,7 +193,7 @@ def _contradiction(done: Certification, mode: Mode) -> Refutation | None:
     return None
 
 
-def _certify(job: tuple[str, float, Mode]) -> Certification:
+def _certify(job: tuple[str, float, RunMode]) -> Certification:
     """In a worker."""
     from aligncheck.pipeline import Options, certify_file
 
@@ -205,7 +207,7 @@ def _load() -> None:
     load_stages()
 
 
-def _verify(job: tuple[str, float, bool]) -> Result:
+def _verify(job: tuple[str, float, bool]) -> FileResult:
     """In a worker."""
     from aligncheck.pipeline import Options, verify_file
 
@@ -213,14 +215,14 @@ def _verify(job: tuple[str, float, bool]) -> Result:
     return verify_file(path, Options(timeout=timeout, explain=explain))
 
 
-def result_of(path: str, outcome: Outcome[Result]) -> Result:
+def result_of(path: str, outcome: Outcome[FileResult]) -> FileResult:
     """A file's result, also where its check did not get as far as a verdict: then UNKNOWN, saying why."""
-    from aligncheck.verdict import Result, Unknown
+    from aligncheck.verdict import FileResult, Unknown
 
     if isinstance(outcome, Done):
         return outcome.value
     message, help_ = why_lost(outcome, "check")
-    return Result(path, Unknown(None, None, message, None, help=help_), outcome.seconds)
+    return FileResult(path, Unknown(None, None, message, None, help=help_), outcome.seconds)
 
 
 def why_lost(outcome: Lost, work: str) -> tuple[str, str]:

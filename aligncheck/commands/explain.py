@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from aligncheck.commands import CommandError
 from aligncheck.commands.telling import tell
 from aligncheck.language.conditions import Condition, condition_named
-from aligncheck.report.explain import explain_condition, list_of_conditions
+from aligncheck.report.pages import explain_condition, list_of_conditions
 
 
 def explain(name: str | None) -> int:

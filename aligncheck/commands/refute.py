@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aligncheck.commands.checking import spec_files
+from aligncheck.commands.named import assigned
 from aligncheck.commands.refuting import Job, Refuting
-from aligncheck.commands.settings import assigned
 
 if TYPE_CHECKING:
     from aligncheck.expect import Comparison
-    from aligncheck.refutation.result import Refutation
+    from aligncheck.refutation.findings import Refutation
 
 
 def refute(
@@ -33,7 +33,7 @@ def refute(
     values = assigned("--set", [*([] if eps is None else [f"eps={eps}"]), *settings])
     with Refuting([Job(file, values, timeout) for file in files], jobs=jobs) as work:
         from aligncheck.commands.screen import Screen
-        from aligncheck.refutation.result import exit_status
+        from aligncheck.refutation.findings import exit_status
         from aligncheck.report.refutation import refutation_document, render_refutation
         from aligncheck.verdict import worst_status
 
@@ -82,7 +82,7 @@ def _print_json(document: object) -> None:
 
 
 def _count(refutations: Sequence[Refutation], seconds: float) -> str:
-    from aligncheck.refutation.result import name_of
+    from aligncheck.refutation.findings import name_of
 
     counts = Counter(name_of(refutation.outcome) for refutation in refutations)
     parts = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from aligncheck.language.syntax.nodes import Mechanism
     from aligncheck.meaning.interpreter import Input, Inputs
     from aligncheck.meaning.scenario import Scenario
-    from aligncheck.refutation.result import Refutation
+    from aligncheck.refutation.findings import Refutation
     from aligncheck.refutation.violation import NoViolation, Violation
     from aligncheck.verdict import Verdict
 
@@ -82,7 +82,7 @@ class Refuting:
         self._work.__exit__(kind, error, trace)
 
     def __iter__(self) -> Iterator[Refutation]:
-        from aligncheck.refutation.result import Unfinished
+        from aligncheck.refutation.findings import Unfinished
 
         for index, outcome in in_order(iter(self._work)):
             refutation = _refutation_of(self._jobs[index].path, outcome)
@@ -100,7 +100,7 @@ def _load() -> None:
 
 
 def _refutation_of(path: str, outcome: Outcome[Refutation]) -> Refutation:
-    from aligncheck.refutation.result import Refutation, Unfinished
+    from aligncheck.refutation.findings import Refutation, Unfinished
 
     if isinstance(outcome, Done):
         return outcome.value
@@ -115,7 +115,7 @@ def _refute(job: Job) -> Refutation:
     from aligncheck.language.diagnostics import SpecError
     from aligncheck.language.syntax.parse import parse
     from aligncheck.language.syntax.read import read_source
-    from aligncheck.refutation.result import Refutation, Unfinished
+    from aligncheck.refutation.findings import Refutation, Unfinished
     from aligncheck.refutation.violation import NoViolation
 
     start = time.monotonic()
@@ -229,7 +229,7 @@ def _fixed(mechanism: Mechanism, settings: Mapping[str, str]) -> Inputs:
     """The values that are set, by name. Raises CommandError for a name or a value that does not fit."""
     from fractions import Fraction
 
-    from aligncheck.execute.errors import RunError
+    from aligncheck.execute.cannot_run import RunError
     from aligncheck.execute.settings import value_of
     from aligncheck.language.syntax.nodes import Parameter, PublicVector
     from aligncheck.runtime import ParameterInfo

@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from aligncheck.commands import CommandError
 from aligncheck.commands.check import decided, tell_faults
 from aligncheck.commands.checking import certified, one_file
+from aligncheck.commands.named import assigned
 from aligncheck.commands.screen import Screen, report_result
-from aligncheck.commands.settings import assigned
 from aligncheck.commands.telling import tell
-from aligncheck.compiler.modes import Mode
-from aligncheck.execute import Checked, NoSafeMode, NotChecked, NotVerified, RunError, run_file
+from aligncheck.compiler.modes import RunMode
+from aligncheck.execute import CheckedSpec, NoSafeMode, NotChecked, NotVerified, RunError, run_file
 from aligncheck.report.release import execution_document, render_execution
-from aligncheck.verdict import Result, Verified, exit_status
+from aligncheck.verdict import FileResult, Verified, exit_status
 
 _SAFE = {
-    Mode.LATTICE: "it is not proved on a lattice",
-    Mode.REFINED: "its noise cannot be drawn as finely as its decisions need",
+    RunMode.LATTICE: "it is not proved on a lattice",
+    RunMode.REFINED: "its noise cannot be drawn as finely as its decisions need",
 }
 """The modes that a proof covers, in the order in which they are tried, and what it means that one is not."""
 
@@ -48,18 +48,18 @@ def run(
 
     Raises CommandError where the run cannot be carried out.
     """
-    checked: list[Result] = []
-    how = None if mode is None else Mode(mode)
+    checked: list[FileResult] = []
+    how = None if mode is None else RunMode(mode)
 
-    def check(spec: str) -> Checked:
+    def check(spec: str) -> CheckedSpec:
         problems = []
         for each in _SAFE if how is None else (how,):
             done = certified(spec, timeout, each)
             checked[:] = [done.result]
             if done.form is not None or not isinstance(done.result.verdict, Verified):
-                return Checked(done.result.verdict, each)
+                return CheckedSpec(done.result.verdict, each)
             problems.append(f"{_SAFE.get(each, 'cannot run')} ({done.problem})")
-        return Checked(checked[0].verdict, None, ", and ".join(problems))
+        return CheckedSpec(checked[0].verdict, None, ", and ".join(problems))
 
     def decide(text: str) -> None:
         if tell_faults(path, decided(text, ("z3",), timeout), error=True):

@@ -11,8 +11,8 @@ from rich.segment import Segment
 from aligncheck.expect import Comparison
 from aligncheck.language.printable import printable
 from aligncheck.language.source import Source
-from aligncheck.refutation.result import Refutation
-from aligncheck.verdict import Result
+from aligncheck.refutation.findings import Refutation
+from aligncheck.verdict import FileResult
 
 
 class _Console(Console):
@@ -40,7 +40,7 @@ class Screen:
         self._console.print(what)
 
 
-def report_result(screen: Screen, result: Result, verbose: bool) -> None:
+def report_result(screen: Screen, result: FileResult, verbose: bool) -> None:
     """Shows one file's verdict."""
     from aligncheck.report.terminal import render_result
 
@@ -48,7 +48,7 @@ def report_result(screen: Screen, result: Result, verbose: bool) -> None:
 
 
 def report_json(
-    results: Sequence[Result],
+    results: Sequence[FileResult],
     comparisons: Sequence[Comparison] | None = None,
     refutations: Sequence[Refutation | None] | None = None,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from aligncheck.commands.checking import one_file
 from aligncheck.commands.screen import Screen
 from aligncheck.commands.telling import tell
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.syntax.parse import parse, read_source
 
@@ -17,21 +17,21 @@ def show(path: str, mode: str | None = None) -> int:
     from aligncheck.report.terminal import render_diagnostic
 
     try:
-        return _spec(path) if mode is None else _form(path, Mode(mode))
+        return _spec(path) if mode is None else _form(path, RunMode(mode))
     except SpecError as error:
         Screen(error=True).show(render_diagnostic(error.source, error.diagnostic))
         return 2
 
 
 def _spec(path: str) -> int:
-    from aligncheck.report.show import render_spec
+    from aligncheck.report.listing import render_spec
 
     source = read_source(one_file(path))
     Screen().show(render_spec(source, parse(source)))
     return 0
 
 
-def _form(path: str, mode: Mode) -> int:
+def _form(path: str, mode: RunMode) -> int:
     from aligncheck.compiler.forms import NoFormError, form_of
     from aligncheck.language.check import check
 

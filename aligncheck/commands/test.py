@@ -17,7 +17,7 @@ from aligncheck.commands import CommandError
 from aligncheck.commands.checking import processors
 
 if TYPE_CHECKING:
-    from aligncheck.statistical.patterns import Pair
+    from aligncheck.statistical.patterns import InputPair
     from aligncheck.statistical.plan import Progress
 
 _NEEDED = ("numpy", "scipy")
@@ -27,7 +27,7 @@ _INFINITE = ("NaN", "Infinity", "-Infinity")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class TestingOptions:
     """The command line, as text where it needs more than a number to be read."""
 
     function: str
@@ -51,7 +51,7 @@ class Options:
     as_json: bool
 
 
-def test(options: Options) -> int:
+def test(options: TestingOptions) -> int:
     """Prints what a test found. Returns 1 for evidence against the claim, else 0.
 
     Raises CommandError where there is nothing that can be tested, or something is not installed.
@@ -62,7 +62,7 @@ def test(options: Options) -> int:
                 f"`aligncheck test` needs {library}, which is not installed:",
                 "pip install 'aligncheck[statistics]'",
             )
-    from aligncheck.statistical.errors import CannotTest
+    from aligncheck.statistical.cannot_test import CannotTest
 
     try:
         return _tested(options)
@@ -70,7 +70,7 @@ def test(options: Options) -> int:
         raise CommandError(error.message, error.advice) from None
 
 
-def _tested(options: Options) -> int:
+def _tested(options: TestingOptions) -> int:
     from aligncheck.statistical.curve import check_plot, draw_curve
     from aligncheck.statistical.plan import Plan
     from aligncheck.statistical.reference import reference
@@ -113,7 +113,7 @@ def _tested(options: Options) -> int:
     return 1 if tested.finding == "evidence" else 0
 
 
-def _report(tested: Any, options: Options) -> None:
+def _report(tested: Any, options: TestingOptions) -> None:
     from aligncheck.commands.screen import Screen
     from aligncheck.report.statistical import render_tested, tested_document
 
@@ -166,12 +166,12 @@ def _assignments(texts: Sequence[str], option: str) -> dict[str, str]:
     return found
 
 
-def _pairs(options: Options) -> tuple[Pair, ...]:
-    from aligncheck.statistical.patterns import ADJACENCIES, Pair, pairs, varied
+def _pairs(options: TestingOptions) -> tuple[InputPair, ...]:
+    from aligncheck.statistical.patterns import ADJACENCIES, InputPair, pairs, varied
 
     if options.pairs:
         found = tuple(
-            Pair(f"given pair {number}", _json(first), _json(second))
+            InputPair(f"given pair {number}", _json(first), _json(second))
             for number, (first, second) in enumerate(options.pairs, 1)
         )
         for pair in found:

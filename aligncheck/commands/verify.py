@@ -11,8 +11,8 @@ from aligncheck.commands.checking import Checking, spec_files
 
 if TYPE_CHECKING:
     from aligncheck.expect import Comparison
-    from aligncheck.refutation.result import Refutation
-    from aligncheck.verdict import Result
+    from aligncheck.refutation.findings import Refutation
+    from aligncheck.verdict import FileResult
 
 
 def verify(
@@ -35,7 +35,7 @@ def verify(
         from aligncheck.commands.screen import Screen, report_json, report_result
         from aligncheck.verdict import exit_status, worst_status
 
-        seen: list[Result] = []
+        seen: list[FileResult] = []
         screen = None if as_json else Screen()
         refuted: list[Refutation | None] = []
         for result in results:
@@ -61,7 +61,7 @@ def _is_refuted(refutation: Refutation) -> bool:
     return isinstance(refutation.outcome, Violation)
 
 
-def _refuted(result: Result) -> Refutation | None:
+def _refuted(result: FileResult) -> Refutation | None:
     """What a search finds where a proof failed, starting from what it failed for."""
     from aligncheck.commands.refuting import Job, Refuting, hint_of
     from aligncheck.verdict import AlignmentFails, Unknown
@@ -82,7 +82,7 @@ def expect(paths: Sequence[str], *, timeout: float, jobs: int | None, as_json: b
         from aligncheck.commands.screen import Screen, report_json
         from aligncheck.expect import compare
 
-        seen: list[Result] = []
+        seen: list[FileResult] = []
         comparisons: list[Comparison] = []
         screen = None if as_json else Screen()
         for result in results:
@@ -99,7 +99,7 @@ def expect(paths: Sequence[str], *, timeout: float, jobs: int | None, as_json: b
     return 0 if agreeing == len(files) else 1
 
 
-def _count(results: Sequence[Result], seconds: float) -> str:
+def _count(results: Sequence[FileResult], seconds: float) -> str:
     from aligncheck.verdict import NAMES, name_of
 
     counts = Counter(name_of(result.verdict) for result in results)
@@ -107,7 +107,7 @@ def _count(results: Sequence[Result], seconds: float) -> str:
     return f"{len(results)} files: {parts} ({seconds:.1f} s)"
 
 
-def _line(result: Result, comparison: Comparison) -> str:
+def _line(result: FileResult, comparison: Comparison) -> str:
     """One line for a file that agrees, two for one that does not."""
     if comparison.agrees:
         return f"agrees     {result.path}: {comparison.got}"

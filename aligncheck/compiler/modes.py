@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 
-class Mode(Enum):
+class RunMode(Enum):
     """LATTICE: discrete noise on multiples of a step, proved in that form. REFINED: real-valued noise as in
     the proof, drawn to as many digits as the decisions need. FLOAT: floating point, which no proof covers.
     """

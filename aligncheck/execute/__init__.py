@@ -1,18 +1,18 @@
 """What `aligncheck run` does: a verified mechanism, a column of a CSV file, values for the parameters."""
 
-from aligncheck.execute.errors import NoSafeMode, NotChecked, NotVerified, RunError
-from aligncheck.execute.load import Check, Checked, Decide
-from aligncheck.execute.run import Execution, Released, run_file
+from aligncheck.execute.cannot_run import NoSafeMode, NotChecked, NotVerified, RunError
+from aligncheck.execute.load import Check, CheckedSpec, Decide
+from aligncheck.execute.runner import CompletedRun, NamedRecord, run_file
 
 __all__ = [
     "Check",
-    "Checked",
+    "CheckedSpec",
+    "CompletedRun",
     "Decide",
-    "Execution",
+    "NamedRecord",
     "NoSafeMode",
     "NotChecked",
     "NotVerified",
-    "Released",
     "RunError",
     "run_file",
 ]

@@ -9,25 +9,25 @@ from dataclasses import dataclass
 
 from aligncheck.compiler.certificate.text import FormatError, OtherFormatError, detached, spec_named
 from aligncheck.compiler.emit.python import emit_python
-from aligncheck.compiler.modes import Mode
-from aligncheck.execute.errors import NoSafeMode, NotVerified, RunError
+from aligncheck.compiler.modes import RunMode
+from aligncheck.execute.cannot_run import NoSafeMode, NotVerified, RunError
 from aligncheck.language.files import opened
 from aligncheck.runtime import Mechanism
 from aligncheck.verdict import Verdict, Verified
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedSpec:
     """What a check found: the verdict on a spec and, where it is VERIFIED, how it may run (`mode`), or why in
     no way (`problem`, the end of a sentence).
     """
 
     verdict: Verdict
-    mode: Mode | None
+    mode: RunMode | None
     problem: str = ""
 
 
-Check = Callable[[str], Checked]
+Check = Callable[[str], CheckedSpec]
 """Checks the spec in a file, and the forms of it that can run."""
 
 Decide = Callable[[str], None]
@@ -39,7 +39,9 @@ _MODULE = "aligncheck generated mechanism"
 """No importable name, so that a generated file can never stand in for another module."""
 
 
-def load(path: str, check: Check, mode: Mode | None = None, decide: Decide | None = None) -> type[Mechanism]:
+def load(
+    path: str, check: Check, mode: RunMode | None = None, decide: Decide | None = None
+) -> type[Mechanism]:
     """The mechanism in a spec (`.dp`, which is checked first) or in a generated module (`.py`).
 
     `mode` is how it must compute, None: in a way that the proof covers, but a generated module as it is.
@@ -65,11 +67,11 @@ def load(path: str, check: Check, mode: Mode | None = None, decide: Decide | Non
             )
         return found
     match check(path):
-        case Checked(verdict=Verified() as verified, mode=Mode() as how):
+        case CheckedSpec(verdict=Verified() as verified, mode=RunMode() as how):
             return _class_in(f"<generated from {path}>", emit_python(verified, how))
-        case Checked(verdict=Verified(), problem=problem):
+        case CheckedSpec(verdict=Verified(), problem=problem):
             raise NoSafeMode(path, problem, mode)
-        case Checked(verdict=verdict):
+        case CheckedSpec(verdict=verdict):
             raise NotVerified(path, verdict)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from aligncheck.execute.errors import RunError
+from aligncheck.execute.cannot_run import RunError
 from aligncheck.runtime import ArgumentError, ParameterInfo, QueryInfo, Spec, integer, real
 
 _TRUTH = {"true": True, "false": False}

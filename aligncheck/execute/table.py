@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
 
-from aligncheck.execute.errors import RunError
+from aligncheck.execute.cannot_run import RunError
 
 _IDENTIFIERS = frozenset({"", "id", "index", "item", "key", "label", "name"})
 """Headers of columns that name rows, also where the names are numbers; pandas writes its index with none."""
@@ -39,7 +39,7 @@ _MISSING = frozenset({"", "na", "nan", "null", "none", "<na>"})
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CsvTable:
     """The text of a CSV file: `rows[r][c]`, and the line of the file on which row r starts, from 1."""
 
     path: str
@@ -144,7 +144,7 @@ def _exactly(text: str, power: str | None) -> float | Fraction:
     return Fraction(text)
 
 
-def read_table(path: str) -> Table:
+def read_table(path: str) -> CsvTable:
     """A CSV file: UTF-8, commas, a header, rows of the header's length; blank lines do not count.
 
     Raises:
@@ -193,7 +193,7 @@ def _wait_for_a_writer(file: io.FileIO, data: bytearray) -> None:
     data += piece
 
 
-def _table(path: str, text: str) -> Table:
+def _table(path: str, text: str) -> CsvTable:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     rows: list[tuple[str, ...]] = []
     lines: list[int] = []
@@ -210,7 +210,7 @@ def _table(path: str, text: str) -> Table:
         raise RunError(f"`{path}` is empty", "its first line must name the columns")
     header = tuple(name.strip() for name in rows[0])
     _check_shape(path, header, rows, lines)
-    return Table(path, header, tuple(rows[1:]), tuple(lines[1:]))
+    return CsvTable(path, header, tuple(rows[1:]), tuple(lines[1:]))
 
 
 def _check_shape(path: str, header: tuple[str, ...], rows: list[tuple[str, ...]], lines: list[int]) -> None:

@@ -9,13 +9,13 @@ from typing import TypeAlias
 
 import z3
 
+from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.evaluate import divided, inverse
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.sets import Sets
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Drawn, Held, Told
 from aligncheck.kernel.terms import Term, absolute, both, either, implies, is_symbol, real
-from aligncheck.kernel.verdict import Reject
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import shifts_in, statements_in

@@ -13,13 +13,13 @@ from typing import Any
 
 import z3
 
+from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Fact, Kind
 from aligncheck.kernel.run import Runner
 from aligncheck.kernel.sorts import fields_of
 from aligncheck.kernel.state import Called, Path, Scope
 from aligncheck.kernel.symbols import Held
 from aligncheck.kernel.terms import Term, both, either, implies, real
-from aligncheck.kernel.verdict import Reject
 from aligncheck.kernel.witness import Witness
 from aligncheck.kernel.world import World
 from aligncheck.language.adjacencies import Way

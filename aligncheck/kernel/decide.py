@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import z3
 
+from aligncheck.kernel.answer import Accepted, Decision, Reject, Rejected
 from aligncheck.kernel.calls import Callee
 from aligncheck.kernel.evaluate import EXP, LN, LOG2
 from aligncheck.kernel.form import well_formed, well_formed_witness
@@ -17,7 +18,6 @@ from aligncheck.kernel.sorts import Sorting
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Defined
 from aligncheck.kernel.terms import Term, real
-from aligncheck.kernel.verdict import Accepted, Decision, Reject, Rejected
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in

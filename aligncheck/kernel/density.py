@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 
 import z3
 
+from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.evaluate import divided
 from aligncheck.kernel.logic import FEW, Kind
 from aligncheck.kernel.selection import Selecting
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Defined, Rule
 from aligncheck.kernel.terms import Term, absolute, both, either, implies, real
-from aligncheck.kernel.verdict import Reject
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.weights import log_of
 

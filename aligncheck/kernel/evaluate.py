@@ -12,11 +12,11 @@ from typing import NoReturn
 
 import z3
 
+from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Called, Mode, Path, Scope
 from aligncheck.kernel.symbols import Given, Rule
 from aligncheck.kernel.terms import Term, absolute, both, either, implies, real
-from aligncheck.kernel.verdict import Reject
 from aligncheck.kernel.world import Out, Selection, World
 from aligncheck.language.syntax import nodes as n
 

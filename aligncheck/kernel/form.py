@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from aligncheck.kernel.verdict import Reject
+from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.witness import Chance, LoopWitness, Witness
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import contract

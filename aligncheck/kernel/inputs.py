@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import z3
 
+from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.evaluate import divided
 from aligncheck.kernel.form import INDEX
 from aligncheck.kernel.logic import Kind
@@ -13,7 +14,6 @@ from aligncheck.kernel.loops import Looping
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Given
 from aligncheck.kernel.terms import Term, absolute, both, either, implies, real
-from aligncheck.kernel.verdict import Reject
 from aligncheck.language.adjacencies import Way
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import lists_per_answer

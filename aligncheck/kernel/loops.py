@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import z3
 
+from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.calls import Calling
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.run import Exits, Go
 from aligncheck.kernel.state import Mode, Owed, Path, Scope
 from aligncheck.kernel.terms import Term, both, either, real
-from aligncheck.kernel.verdict import Reject
 from aligncheck.kernel.witness import LoopWitness
 from aligncheck.language.families import Slope
 from aligncheck.language.source import Span

@@ -14,12 +14,12 @@ from typing import TypeAlias
 import z3
 
 from aligncheck.kernel.align import Rate
+from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.density import Choosing
 from aligncheck.kernel.evaluate import EXP, divided
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.terms import Term, both, real
-from aligncheck.kernel.verdict import Reject
 from aligncheck.language.families import Lattice, Slope
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 import z3
 
 from aligncheck.kernel.align import Aligner
+from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Defined, Given, Held, Rule, Told
 from aligncheck.kernel.terms import Term, both, either, implies
-from aligncheck.kernel.verdict import Reject
 from aligncheck.kernel.world import Selection
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import align_expressions, names_in, shifts_in, statements_in

@@ -14,12 +14,12 @@ from typing import Any
 
 import z3
 
+from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.evaluate import Evaluator
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Defined
 from aligncheck.kernel.terms import Term, both, either, implies, real, subterms
-from aligncheck.kernel.verdict import Reject
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in
 

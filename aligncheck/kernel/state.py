@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
 
+from aligncheck.kernel.answer import Line
 from aligncheck.kernel.logic import Fact, Kind
 from aligncheck.kernel.terms import Term, both, subterms
-from aligncheck.kernel.verdict import Line
 from aligncheck.language.source import Span
 
 Owed: TypeAlias = tuple[Term, Span, Line]

@@ -9,11 +9,11 @@ from typing import Any
 
 import z3
 
+from aligncheck.kernel.answer import Decision, Line, Part, Reject
 from aligncheck.kernel.logic import Decider, Fact, Kind
 from aligncheck.kernel.state import Path, Scope
 from aligncheck.kernel.symbols import Drawn, Given, Held, Rule, Symbols, Told
 from aligncheck.kernel.terms import Term, implies
-from aligncheck.kernel.verdict import Decision, Line, Part, Reject
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.families import Family
 from aligncheck.language.source import Span
@@ -22,7 +22,7 @@ from aligncheck.language.syntax.walk import statements_in
 
 
 @dataclass(frozen=True)
-class Noise:
+class NoiseVariable:
     """A noise variable: its family, and its draws on D and on D' as functions of the index. On a lattice
     `whole` counts the steps of a draw on D.
     """
@@ -91,7 +91,7 @@ class World:
     moved: dict[str, Any] = field(default_factory=dict)
     whole: dict[int, Any] = field(default_factory=dict)
     lattice: dict[int, Term] = field(default_factory=dict)
-    noise: dict[str, Noise] = field(default_factory=dict)
+    noise: dict[str, NoiseVariable] = field(default_factory=dict)
     functions: dict[str, tuple[n.Function, Any]] = field(default_factory=dict)
     sorts: dict[str, n.Sort] = field(default_factory=dict)
     settled: frozenset[str] = frozenset()
@@ -186,7 +186,7 @@ class World:
                     s.function(f"steps of {stmt.name}", (s.INT,), s.INT, Drawn(stmt.name, run))
                     for run in (0, 1, 2)
                 )
-                self.noise[stmt.name] = Noise(stmt.name, stmt.family, drawn, whole)
+                self.noise[stmt.name] = NoiseVariable(stmt.name, stmt.family, drawn, whole)
                 if stmt.family.discrete:
                     for run in (0, 2):
                         self.whole[drawn[run].get_id()] = whole[run]

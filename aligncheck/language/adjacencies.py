@@ -50,7 +50,7 @@ class Way(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AdjacencyRow:
     """One adjacency.
 
     Attributes:
@@ -78,7 +78,7 @@ class Adjacency(Enum):
 
     _value_: str
 
-    ALL = Row(
+    ALL = AdjacencyRow(
         "all",
         Bound.EACH,
         "each answer of {group} differs by at most {bound}",
@@ -93,10 +93,12 @@ class Adjacency(Enum):
         ),
     )
 
-    ONE = Row("one", Bound.EACH, "one answer of {group} differs, by at most {bound}", _ONE, ways=(Way.ONE,))
+    ONE = AdjacencyRow(
+        "one", Bound.EACH, "one answer of {group} differs, by at most {bound}", _ONE, ways=(Way.ONE,)
+    )
     """A single, unknown answer."""
 
-    TWO = Row(
+    TWO = AdjacencyRow(
         "two",
         Bound.EACH,
         "at most two answers of {group} differ, each by at most {bound}",
@@ -107,7 +109,7 @@ class Adjacency(Enum):
     or disjoint bins of which each record is in one.
     """
 
-    MONOTONE = Row(
+    MONOTONE = AdjacencyRow(
         "monotone",
         Bound.EACH,
         "each answer of {group} differs by at most {bound}, all of them up or all of them down",
@@ -115,7 +117,7 @@ class Adjacency(Enum):
         one_way=True,
     )
 
-    MOVED = Row(
+    MOVED = AdjacencyRow(
         "moved",
         Bound.EACH,
         "one answer of {group} goes down and another one up, each by at most {bound}",
@@ -123,17 +125,17 @@ class Adjacency(Enum):
         ways=(Way.DOWN, Way.UP),
     )
 
-    L1 = Row("l1", Bound.TOTAL, "the answers of {group} differ by at most {bound} in all")
+    L1 = AdjacencyRow("l1", Bound.TOTAL, "the answers of {group} differ by at most {bound} in all")
 
-    ANY = Row("any", Bound.RANGE, "{group} may differ in any way within the declared range")
+    ANY = AdjacencyRow("any", Bound.RANGE, "{group} may differ in any way within the declared range")
     """The local model: two arbitrary values."""
 
-    def __new__(cls, row: Row) -> Adjacency:
+    def __new__(cls, row: AdjacencyRow) -> Adjacency:
         member = object.__new__(cls)
         member._value_ = row.word
         return member
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: AdjacencyRow) -> None:
         self.row = row
 
     @property

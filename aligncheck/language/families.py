@@ -36,7 +36,7 @@ class Lattice(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FamilyRow:
     """One family.
 
     Attributes:
@@ -69,13 +69,15 @@ class Family(Enum):
 
     _value_: str
 
-    LAPLACE = Row("Lap", ("Laplace",), Slope.SCALE, Lattice.NONE, False, "", "laplace", "DLap")
+    LAPLACE = FamilyRow("Lap", ("Laplace",), Slope.SCALE, Lattice.NONE, False, "", "laplace", "DLap")
     """f(x) = exp(-|x|/s)/(2s), and |y| - |x| <= |x - y|."""
 
-    EXPONENTIAL = Row("Exp", ("Exponential",), Slope.SCALE, Lattice.NONE, True, "+", "exponential", "DExp")
+    EXPONENTIAL = FamilyRow(
+        "Exp", ("Exponential",), Slope.SCALE, Lattice.NONE, True, "+", "exponential", "DExp"
+    )
     """f(x) = exp(-x/s)/s on x >= 0."""
 
-    CAUCHY = Row(
+    CAUCHY = FamilyRow(
         "Cauchy",
         (),
         Slope.SCALE,
@@ -93,25 +95,25 @@ class Family(Enum):
     rises with s where x >= 0.
     """
 
-    GEOMETRIC = Row("Geo", ("Geometric",), Slope.CHANCE, Lattice.WHOLE, True, "%", "geometric")
+    GEOMETRIC = FamilyRow("Geo", ("Geometric",), Slope.CHANCE, Lattice.WHOLE, True, "%", "geometric")
     """Failures before the first success: f(x) = (1-p)^x p on x = 0, 1, 2, … (dissertation, section 5.4.2)."""
 
-    DISCRETE_LAPLACE = Row(
+    DISCRETE_LAPLACE = FamilyRow(
         "DLap", ("DiscreteLaplace",), Slope.SCALE, Lattice.STEP, False, "#", "discrete_laplace"
     )
     """f(x) proportional to exp(-|x|/s) on the multiples of the step (VLDB paper, Theorem 2)."""
 
-    DISCRETE_EXPONENTIAL = Row(
+    DISCRETE_EXPONENTIAL = FamilyRow(
         "DExp", ("DiscreteExponential",), Slope.SCALE, Lattice.STEP, True, "+#", "discrete_exponential"
     )
     """f(x) proportional to exp(-x/s) on the multiples of the step from 0 on."""
 
-    def __new__(cls, row: Row) -> Family:
+    def __new__(cls, row: FamilyRow) -> Family:
         member = object.__new__(cls)
         member._value_ = row.word
         return member
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: FamilyRow) -> None:
         self.row = row
 
     @property

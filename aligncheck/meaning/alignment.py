@@ -26,6 +26,7 @@ from aligncheck.meaning.interpreter import (
     Deferred,
     Draw,
     DrawSite,
+    EmittedRecord,
     Fault,
     Finished,
     Input,
@@ -34,10 +35,9 @@ from aligncheck.meaning.interpreter import (
     NoiseKey,
     Origin,
     Reading,
-    Record,
     Round,
     Run,
-    Scope,
+    RunScope,
     Selected,
     State,
     Stopped,
@@ -65,7 +65,7 @@ from aligncheck.meaning.scenario import (
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class BrokenCondition:
     """A condition that this pair of runs violates, where, and how (in the spec's words)."""
 
     condition: Condition
@@ -132,7 +132,7 @@ _Held: TypeAlias = tuple[State, Origin | None]
 """What a variable holds, and the noise in it."""
 
 
-class _AlignScope(Scope):
+class _AlignScope(RunScope):
     """What names mean in `align`, where a variable is drawn.
 
     Unprimed: program variables as they were at this draw on D, what sets give in the complete run on D, and
@@ -145,8 +145,8 @@ class _AlignScope(Scope):
         inputs: Mapping[str, Input],
         tally: Tally,
         noise: Callable[[NoiseKey], Number | None],
-        prime: Scope,
-        output: tuple[Record, ...],
+        prime: RunScope,
+        output: tuple[EmittedRecord, ...],
         environment: _Environment,
         bound: Mapping[str, Value],
     ) -> None:
@@ -178,7 +178,7 @@ class _AlignScope(Scope):
             return self._prime.entry(nodes.Index(node.base, node.index, span=node.span), index)
         return super().entry(node, index)
 
-    def output(self, node: nodes.Node) -> tuple[Record, ...]:
+    def output(self, node: nodes.Node) -> tuple[EmittedRecord, ...]:
         return self._output
 
 
@@ -186,7 +186,7 @@ def _plain(node: nodes.Name) -> nodes.Name:
     return nodes.Name(node.ident, span=node.span)
 
 
-class _Ahead(Scope):
+class _Ahead(RunScope):
     """The state of the run on D' at some place, which that run may not have come to yet."""
 
     def __init__(
@@ -299,7 +299,7 @@ class Alignment:
         self.reads: dict[NoiseKey, dict[Reading, None]] = {}
         self.shifts: dict[NoiseKey, Number] = {}
         self.unmoved: dict[NoiseKey, str] = {}
-        self.broken_invariants: list[tuple[int, Violation]] = []
+        self.broken_invariants: list[tuple[int, BrokenCondition]] = []
 
     def run(self) -> Run:
         """The run on D', with the aligned noise."""
@@ -325,7 +325,7 @@ class Alignment:
         """Draws of which the shift of each reads the next one, and that of the last one the first; or ()."""
         return self._around or _cycle_in(self.reads)
 
-    def unsettled(self) -> Iterator[Violation]:
+    def unsettled(self) -> Iterator[BrokenCondition]:
         """Selections on D' other than those that the aligned noise was worked out with."""
         for name, assumed in self._assumed.items():
             found = self._machine.scope.variables[name]
@@ -335,9 +335,9 @@ class Alignment:
                     f"{value_text(assumed)} for it, the run on D' gives {value_text(found)}"
                 )
                 span = self._mechanism.body[self._gathers[name]].span
-                yield Violation(Condition.ACYCLIC, span, message)
+                yield BrokenCondition(Condition.ACYCLIC, span, message)
 
-    def _released(self, site: CallSite) -> tuple[Record, ...]:
+    def _released(self, site: CallSite) -> tuple[EmittedRecord, ...]:
         """What a callee releases on D'.
 
         Raises `Undecided` where it releases something else than on D although its theorem covers the call: by
@@ -408,7 +408,7 @@ class Alignment:
 
     # --- the state of the run on D' -----------------------------------------------------------------------
 
-    def _prime_at(self, draw: Draw) -> Scope:
+    def _prime_at(self, draw: Draw) -> RunScope:
         """The state of the run on D' at a draw, and what sets give in that run when it is complete."""
         site = self._sites.get(draw.key)
 
@@ -507,7 +507,9 @@ class Alignment:
             wrong = _broken(invariant, self._scope((environment, {}), {}, self._machine.scope))
             if wrong is not None:
                 rounds = ", ".join(f"{name} = {value_text(value)}" for name, value in prime.loop)
-                found = Violation(Condition.INVARIANT, invariant.span, f"{wrong} in the round with {rounds}")
+                found = BrokenCondition(
+                    Condition.INVARIANT, invariant.span, f"{wrong} in the round with {rounds}"
+                )
                 self.broken_invariants.append((prime.at, found))
 
     def _shifts(self, items: tuple[nodes.AlignItem, ...], draw: Draw) -> Iterator[Number]:
@@ -558,7 +560,7 @@ class Alignment:
             return f"`out[{number}]` {what}"
         return f"not `{unparse_expr(guard)}`"
 
-    def _replacement(self, line: nodes.Shift, draw: Draw, scope: Scope) -> Number:
+    def _replacement(self, line: nodes.Shift, draw: Draw, scope: RunScope) -> Number:
         """The shift of a line that gives the new value itself. It depends on its own draw, unless the line
         reads that draw to add to it.
         """
@@ -583,7 +585,7 @@ class Alignment:
         origins = {**self._gathered_origins, **self._machine_d.origins_at[draw.key]}
         return self._scope((variables, origins), bound, self._prime_at(draw))
 
-    def _scope(self, environment: _Environment, bound: Mapping[str, Value], prime: Scope) -> _AlignScope:
+    def _scope(self, environment: _Environment, bound: Mapping[str, Value], prime: RunScope) -> _AlignScope:
         return _AlignScope(
             self._inputs, self._tally, self._noise_on_d, prime, self._output, environment, bound
         )
@@ -619,7 +621,7 @@ def _known(value: Number | None) -> Number:
     return value
 
 
-def _broken(invariant: nodes.Expr, scope: Scope) -> str | None:
+def _broken(invariant: nodes.Expr, scope: RunScope) -> str | None:
     try:
         return None if truth_of(invariant, scope) else "this line does not hold"
     except Stopped as stopped:

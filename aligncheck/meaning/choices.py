@@ -50,7 +50,7 @@ def allowed(
     some in which one public number is another; entries of a list are all alike. `fixed` are kept.
     """
     try:
-        question = _Question(mechanism, lengths, fixed)
+        question = _InputQuestion(mechanism, lengths, fixed)
     except _z3().Z3Exception:
         return
     first = question.plainest(True)
@@ -71,11 +71,11 @@ def _z3() -> Any:
     return z3
 
 
-class _Unsupported(Exception):  # noqa: N818 - it is an answer
+class _UnsupportedClause(Exception):  # noqa: N818 - it is an answer
     """A clause that is not put to the solver."""
 
 
-class _Question:
+class _InputQuestion:
     """One unknown for each input, and what the declarations say of them."""
 
     def __init__(self, mechanism: Mechanism, lengths: Mapping[str, int], fixed: Mapping[str, object]) -> None:
@@ -129,7 +129,7 @@ class _Question:
     def _clause(self, expr: nodes.Expr, index: int, made: Callable[[Any], Any]) -> None:
         try:
             self._clauses.append(made(self._value(expr, index)))
-        except (_Unsupported, self._z3.Z3Exception):
+        except (_UnsupportedClause, self._z3.Z3Exception):
             return
 
     def plainest(self, extra: Any) -> dict[str, Ground] | None:
@@ -220,7 +220,7 @@ class _Question:
                 | nodes.OutCount()
                 | nodes.Member()
             ):
-                raise _Unsupported
+                raise _UnsupportedClause
 
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {

@@ -45,7 +45,7 @@ STEP_LIMIT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class EmittedRecord:
     """One record of the output."""
 
     tag: str
@@ -58,7 +58,7 @@ class Returned:
     """What a call of a mechanism released: execution `number` (from 0) of this call."""
 
     number: int
-    records: tuple[Record, ...]
+    records: tuple[EmittedRecord, ...]
 
 
 State: TypeAlias = Value | Selected | Returned
@@ -98,7 +98,7 @@ class Draw:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class TakenTest:
     """One `if`, `elif` or `while` test (`kind`).
 
     `compared` are its comparisons in the order of evaluation, but for those inside a set; `leaves` the values
@@ -129,7 +129,7 @@ class Assigned:
 class Emitted:
     """One record, as it was appended to the output."""
 
-    record: Record
+    record: EmittedRecord
     span: Span
     loop: Loop
 
@@ -152,7 +152,7 @@ class Invoked:
         return self.name, self.returned.number
 
 
-Step: TypeAlias = Draw | Decision | Assigned | Invoked | Emitted
+Step: TypeAlias = Draw | TakenTest | Assigned | Invoked | Emitted
 """`span` is the statement's (of a test: the test's); `loop` the index variables of the enclosing loops."""
 
 
@@ -205,7 +205,7 @@ class Run:
     """
 
     steps: tuple[Step, ...]
-    output: tuple[Record, ...]
+    output: tuple[EmittedRecord, ...]
     draws: tuple[Draw, ...]
     rounds: tuple[Round, ...]
     ended: Ended
@@ -259,7 +259,7 @@ Deferred: TypeAlias = Callable[[], Number]
 """Noise that is worked out when it is first read."""
 
 
-class Scope:
+class RunScope:
     """What names mean during one run: inputs, program variables, the draws so far, indices of sets (`bound`).
 
     `leaves` and `compared` collect what an evaluation read and compared, `read` the noise in it; `tally`
@@ -303,7 +303,7 @@ class Scope:
         found = self.variable(node.ident)
         return found if isinstance(found, tuple) else None
 
-    def returned(self, name: str) -> tuple[Record, ...] | None:
+    def returned(self, name: str) -> tuple[EmittedRecord, ...] | None:
         """The records that a name stands for, if it stands for what a call released."""
         found = self.variable(name)
         return found.records if isinstance(found, Returned) else None
@@ -350,12 +350,12 @@ class Scope:
         self.read[node.base, index] = None
         return drawn
 
-    def output(self, node: nodes.Node) -> tuple[Record, ...]:
+    def output(self, node: nodes.Node) -> tuple[EmittedRecord, ...]:
         """The output ω."""
         undefined(node, "`out` means nothing outside of `align`")
 
 
-def evaluate(expr: nodes.Expr, scope: Scope) -> Value:
+def evaluate(expr: nodes.Expr, scope: RunScope) -> Value:
     """The value of an expression. Raises `Stopped` where it has none."""
     match expr:
         case nodes.Number(value=value):
@@ -406,7 +406,7 @@ def evaluate(expr: nodes.Expr, scope: Scope) -> Value:
             assert_never(expr)
 
 
-def state_of(expr: nodes.Expr, scope: Scope) -> State:
+def state_of(expr: nodes.Expr, scope: RunScope) -> State:
     """The value of the right-hand side of an assignment, where `top` and `upto` may stand, too."""
     if isinstance(expr, nodes.Gather) and expr.function in nodes.SELECTING:
         return _top(expr, scope)
@@ -418,7 +418,7 @@ def selects(expr: nodes.Expr) -> bool:
     return isinstance(expr, nodes.Gather) and expr.function in CHOOSING
 
 
-def number_of(expr: nodes.Expr, scope: Scope) -> Number:
+def number_of(expr: nodes.Expr, scope: RunScope) -> Number:
     """The value of a numeric expression."""
     value = evaluate(expr, scope)
     if isinstance(value, bool):
@@ -426,7 +426,7 @@ def number_of(expr: nodes.Expr, scope: Scope) -> Number:
     return value
 
 
-def truth_of(expr: nodes.Expr, scope: Scope) -> bool:
+def truth_of(expr: nodes.Expr, scope: RunScope) -> bool:
     """The value of a test."""
     value = evaluate(expr, scope)
     if not isinstance(value, bool):
@@ -434,7 +434,7 @@ def truth_of(expr: nodes.Expr, scope: Scope) -> bool:
     return value
 
 
-def integer_of(expr: nodes.Expr, scope: Scope, what: str) -> int:
+def integer_of(expr: nodes.Expr, scope: RunScope, what: str) -> int:
     """The value of an expression that must be an integer; `what` names it for the message."""
     value = number_of(expr, scope)
     if not exact.is_integer(value):
@@ -442,7 +442,7 @@ def integer_of(expr: nodes.Expr, scope: Scope, what: str) -> int:
     return int(exact.floor(value))
 
 
-def _arithmetic(expr: nodes.Binary, scope: Scope) -> Number:
+def _arithmetic(expr: nodes.Binary, scope: RunScope) -> Number:
     left, right = number_of(expr.left, scope), number_of(expr.right, scope)
     try:
         return _OPERATIONS[expr.op](left, right)
@@ -460,7 +460,7 @@ _OPERATIONS: dict[str, Callable[[Number, Number], Number]] = {
 }
 
 
-def _call(expr: nodes.Call, scope: Scope) -> Value:
+def _call(expr: nodes.Call, scope: RunScope) -> Value:
     if expr.function == "len":
         (argument,) = expr.args
         if isinstance(argument, nodes.Name):
@@ -512,7 +512,7 @@ def _extreme(values: list[Number], direction: int) -> Number:
     return best
 
 
-def _gathered(expr: nodes.Gather, scope: Scope) -> Number:
+def _gathered(expr: nodes.Gather, scope: RunScope) -> Number:
     """The greatest or least value over a set, the least index at which it is taken, or a sum over it."""
     if expr.function in nodes.SELECTING:
         undefined(expr, f"`{expr.function}` gives a list of indices, not one value")
@@ -537,7 +537,7 @@ def _gathered(expr: nodes.Gather, scope: Scope) -> Number:
     return Fraction(index)
 
 
-def _top(expr: nodes.Gather, scope: Scope) -> Selected:
+def _top(expr: nodes.Gather, scope: RunScope) -> Selected:
     function = f"`{expr.function}`"
     if expr.count is None:
         raise InternalError(f"{function} without a count")
@@ -558,13 +558,13 @@ def _greater_first(one: tuple[int, Number], other: tuple[int, Number]) -> int:
     return exact.compare(other[1], one[1])
 
 
-def _at_each_index(expr: nodes.Gather, scope: Scope) -> list[tuple[int, Number]]:
+def _at_each_index(expr: nodes.Gather, scope: RunScope) -> list[tuple[int, Number]]:
     """The numbers that the body gives, in the order of the indices."""
     return _over_set(expr, scope, number_of)
 
 
 def _over_set(
-    expr: nodes.Gather, scope: Scope, read: Callable[[nodes.Expr, Scope], _V]
+    expr: nodes.Gather, scope: RunScope, read: Callable[[nodes.Expr, RunScope], _V]
 ) -> list[tuple[int, _V]]:
     """The values of the body at the indices at which `where` holds, in the order of the indices.
 
@@ -584,12 +584,12 @@ def _over_set(
     return found
 
 
-def at_each_index(expr: nodes.Gather, scope: Scope) -> list[tuple[int, Number]]:
+def at_each_index(expr: nodes.Gather, scope: RunScope) -> list[tuple[int, Number]]:
     """The values over a set, by rising index; each index counts as a step. Raises `Stopped`."""
     return _at_each_index(expr, scope)
 
 
-def _indices(over: nodes.Indices | nodes.OverRange, scope: Scope) -> range:
+def _indices(over: nodes.Indices | nodes.OverRange, scope: RunScope) -> range:
     match over:
         case nodes.Indices(base=base):
             entries = scope.whole(nodes.Name(base))
@@ -602,14 +602,14 @@ def _indices(over: nodes.Indices | nodes.OverRange, scope: Scope) -> range:
             assert_never(over)
 
 
-def _selection(node: nodes.Node, name: str, scope: Scope) -> Selected:
+def _selection(node: nodes.Node, name: str, scope: RunScope) -> Selected:
     found = scope.selected(nodes.Name(name))
     if found is None:
         undefined(node, f"`{name}` is no list of indices here")
     return found
 
 
-def _comparison(expr: nodes.Compare, scope: Scope) -> bool:
+def _comparison(expr: nodes.Compare, scope: RunScope) -> bool:
     if isinstance(expr.left, nodes.Name) and isinstance(expr.right, nodes.Name):
         left_list, right_list = scope.whole(expr.left), scope.whole(expr.right)
         if left_list is not None and right_list is not None:
@@ -633,7 +633,9 @@ def _ordered(expr: nodes.Compare, left: Value, right: Value) -> bool:
     return {"<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}[expr.op]
 
 
-def _records(expr: nodes.OutIs | nodes.OutField | nodes.OutCount, scope: Scope) -> tuple[Record, ...]:
+def _records(
+    expr: nodes.OutIs | nodes.OutField | nodes.OutCount, scope: RunScope
+) -> tuple[EmittedRecord, ...]:
     """The records of the output, or of what a call released."""
     if expr.of == "out":
         return scope.output(expr)
@@ -643,13 +645,13 @@ def _records(expr: nodes.OutIs | nodes.OutField | nodes.OutCount, scope: Scope) 
     return found
 
 
-def _record(expr: nodes.OutIs | nodes.OutField, scope: Scope) -> Record | None:
+def _record(expr: nodes.OutIs | nodes.OutField, scope: RunScope) -> EmittedRecord | None:
     index = integer_of(expr.index, scope, "the number of a record")
     output = _records(expr, scope)
     return output[index] if 0 <= index < len(output) else None
 
 
-def _released(expr: nodes.OutField, scope: Scope) -> Value:
+def _released(expr: nodes.OutField, scope: RunScope) -> Value:
     record = _record(expr, scope)
     fields = dict(record.fields) if record is not None else {}
     if expr.field not in fields:
@@ -677,14 +679,14 @@ class DrawSite:
         return self.name, self.index
 
 
-NoiseSource: TypeAlias = Callable[[DrawSite], Number | Deferred]
+Noise: TypeAlias = Callable[[DrawSite], Number | Deferred]
 
 ByDensity: TypeAlias = nodes.Choose | nodes.Logistic
-DensitySource: TypeAlias = Callable[[ByDensity, Scope], Number]
+DensitySource: TypeAlias = Callable[[ByDensity, RunScope], Number]
 """What gives the values of draws by a density; it is asked for each of them, in order."""
 
 
-def no_densities(draw: ByDensity, scope: Scope) -> NoReturn:
+def no_densities(draw: ByDensity, scope: RunScope) -> NoReturn:
     """Stops the run: a draw by a density has no noise that it is computed from."""
     undefined(draw, f"`{draw.name}` is drawn by a density, not computed from noise")
 
@@ -705,11 +707,11 @@ class CallSite:
         return self.name, self.number
 
 
-CallSource: TypeAlias = Callable[[CallSite], tuple[Record, ...]]
+CallSource: TypeAlias = Callable[[CallSite], tuple[EmittedRecord, ...]]
 """What a called mechanism releases."""
 
 
-def released(site: CallSite, done: Run) -> tuple[Record, ...]:
+def released(site: CallSite, done: Run) -> tuple[EmittedRecord, ...]:
     """What the run of a callee released; one that did not come to its end ends the run of its caller."""
     match done.ended:
         case Finished():
@@ -726,7 +728,7 @@ def run(
     mechanism: nodes.Mechanism,
     parameters: Mapping[str, Input] | Inputs,
     data: Mapping[str, Input] | Inputs,
-    noise_source: NoiseSource,
+    noise_source: Noise,
     limit: int = STEP_LIMIT,
     functions: Mapping[str, Function] = MappingProxyType({}),
 ) -> Run:
@@ -758,7 +760,7 @@ class Machine:
         self,
         mechanism: nodes.Mechanism,
         inputs: Mapping[str, Input],
-        noise_source: NoiseSource,
+        noise_source: Noise,
         limit: int,
         at_round: Callable[[Round], None] = lambda _: None,
         call_source: CallSource | None = None,
@@ -766,7 +768,7 @@ class Machine:
         densities: DensitySource = no_densities,
     ) -> None:
         self._mechanism = mechanism
-        self.scope = Scope(inputs, Tally(limit))
+        self.scope = RunScope(inputs, Tally(limit))
         self.scope.functions = functions
         self._limit = limit
         self._call_source = call_source or self._run_callee
@@ -877,7 +879,7 @@ class Machine:
         use = next(use for use in self._mechanism.uses if use.name == statement.mechanism)
         contract = contract_of(use)
         given = tuple((each.name, self._argument(each.value)) for each in statement.arguments)
-        spent = number_of(contract.claim, Scope(dict(given), self.scope.tally))
+        spent = number_of(contract.claim, RunScope(dict(given), self.scope.tally))
         number = self._called.get(statement.name, 0)
         self._called[statement.name] = number + 1
         site = CallSite(statement.name, number, contract, given, statement.span)
@@ -893,7 +895,7 @@ class Machine:
         whole = self.scope.whole(expr) if isinstance(expr, nodes.Name) else None
         return whole if whole is not None else evaluate(expr, self.scope)
 
-    def _run_callee(self, site: CallSite) -> tuple[Record, ...]:
+    def _run_callee(self, site: CallSite) -> tuple[EmittedRecord, ...]:
         """Runs the callee with noise from the same source."""
         callee = site.contract.mechanism
         return released(site, Machine(callee, dict(site.given), self._noise_source, self._limit).run())
@@ -908,7 +910,7 @@ class Machine:
         self._forget()
         holds = truth_of(test, self.scope)
         compared, leaves = tuple(self.scope.compared), tuple(self.scope.leaves)
-        self._steps.append(Decision(kind, test, holds, compared, leaves, test.span, tuple(self._loop)))
+        self._steps.append(TakenTest(kind, test, holds, compared, leaves, test.span, tuple(self._loop)))
         return holds
 
     def _if(self, statement: nodes.If) -> bool:
@@ -964,7 +966,7 @@ class Machine:
 
     def _emit(self, statement: nodes.Emit) -> None:
         fields = tuple((part.name, self._value(part.value)) for part in statement.fields)
-        record = Record(statement.tag, fields, statement)
+        record = EmittedRecord(statement.tag, fields, statement)
         self._steps.append(Emitted(record, statement.span, tuple(self._loop)))
 
     def _sample(self, statement: nodes.Sample) -> None:

@@ -21,25 +21,25 @@ from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.meaning import exact
-from aligncheck.meaning.alignment import Alignment, Violation, draw_cost, not_covered, run_on_d
+from aligncheck.meaning.alignment import Alignment, BrokenCondition, draw_cost, not_covered, run_on_d
 from aligncheck.meaning.exact import ZERO, Irrational, Number, Undecided, Value
 from aligncheck.meaning.interpreter import (
     STEP_LIMIT,
     Assigned,
     Compared,
-    Decision,
     Draw,
     DrawSite,
     Emitted,
+    EmittedRecord,
     Fault,
     Finished,
     Invoked,
     NoiseKey,
-    Record,
     Run,
     Step,
     StepLimit,
     Stopped,
+    TakenTest,
     outside_support,
     run,
     value_text,
@@ -49,24 +49,24 @@ from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
 
 __all__ = [
     "Assigned",
+    "BrokenCondition",
     "Compared",
-    "Decision",
     "Draw",
     "DrawSite",
     "Emitted",
+    "EmittedRecord",
     "Fault",
     "Finished",
     "Irrational",
     "PairedStep",
-    "Record",
     "Replay",
     "Run",
     "Scenario",
     "ScenarioError",
     "StepLimit",
+    "TakenTest",
     "Undecided",
     "Value",
-    "Violation",
     "aligned",
     "check_scenario",
     "draw_count",
@@ -120,7 +120,7 @@ class Replay:
     cost: Number
     claim: Number | None
     parted: int | None
-    violations: tuple[Violation, ...]
+    violations: tuple[BrokenCondition, ...]
     cycle: tuple[NoiseKey, ...] = ()
     most: Number | None = None
 
@@ -188,22 +188,22 @@ def _replayed(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tup
         run_d_prime,
         steps,
         cost,
-        None if isinstance(claim, Violation) else claim,
+        None if isinstance(claim, BrokenCondition) else claim,
         parted,
         (*_violations(pair, cost, claim), *_bound_violation(mechanism, claim, most), *unsettled, *broken),
         alignment.cycle(),
-        None if isinstance(most, Violation) else most,
+        None if isinstance(most, BrokenCondition) else most,
     )
     return done, run_d.tied or run_d_prime.tied or alignment.tied
 
 
-def _value(of_output: Callable[[], T]) -> T | Violation:
+def _value(of_output: Callable[[], T]) -> T | BrokenCondition:
     try:
         return of_output()
     except Stopped as stopped:
         if not isinstance(stopped.ended, Fault):
             raise
-        return Violation(Condition.DEFINED, stopped.ended.span, stopped.ended.reason)
+        return BrokenCondition(Condition.DEFINED, stopped.ended.span, stopped.ended.reason)
 
 
 def side_by_side(
@@ -263,7 +263,7 @@ def _with_costs(
 def _parting(steps: tuple[PairedStep, ...]) -> int | None:
     for number, step in enumerate(steps):
         match step.on_d, step.on_d_prime:
-            case Decision(holds=left), Decision(holds=right) if left is not right:
+            case TakenTest(holds=left), TakenTest(holds=right) if left is not right:
                 return number
             case (None, _) | (_, None):
                 return number
@@ -284,16 +284,18 @@ class _Pair:
     parted: int | None
 
     @property
-    def parting_test(self) -> Decision | None:
+    def parting_test(self) -> TakenTest | None:
         """The test that holds on one run only, if that is how the runs part."""
         step = None if self.parted is None else self.steps[self.parted].on_d
-        return step if isinstance(step, Decision) else None
+        return step if isinstance(step, TakenTest) else None
 
 
-def _violations(pair: _Pair, cost: Number, claim: Number | Violation | None) -> Iterator[Violation]:
+def _violations(
+    pair: _Pair, cost: Number, claim: Number | BrokenCondition | None
+) -> Iterator[BrokenCondition]:
     for one, which in ((pair.run_d, "D"), (pair.run_d_prime, "D'")):
         if isinstance(one.ended, Fault):
-            yield Violation(one.ended.condition, one.ended.span, f"on {which}: {one.ended.reason}")
+            yield BrokenCondition(one.ended.condition, one.ended.span, f"on {which}: {one.ended.reason}")
     if not isinstance(pair.run_d.ended, Finished):
         return
     yield from _call_violations(pair)
@@ -303,27 +305,29 @@ def _violations(pair: _Pair, cost: Number, claim: Number | Violation | None) -> 
         yield difference
     elif same_output(pair.run_d, pair.run_d_prime):
         yield from _count_violation(pair)
-    if isinstance(claim, Violation):
+    if isinstance(claim, BrokenCondition):
         yield claim
     elif claim is not None and exact.compare(cost, claim) > 0:
         message = f"the alignment costs {cost}, more than {claim}"
-        yield Violation(Condition.COST, pair.mechanism.privacy.span, message)
+        yield BrokenCondition(Condition.COST, pair.mechanism.privacy.span, message)
 
 
 def _bound_violation(
-    mechanism: nodes.Mechanism, claim: Number | Violation | None, most: Number | Violation | None
-) -> Iterator[Violation]:
+    mechanism: nodes.Mechanism, claim: Number | BrokenCondition | None, most: Number | BrokenCondition | None
+) -> Iterator[BrokenCondition]:
     """A claim that speaks of the output is at most its bound, whatever the output."""
-    if isinstance(most, Violation):
+    if isinstance(most, BrokenCondition):
         yield most
-    elif most is not None and not isinstance(claim, Violation | None) and exact.compare(claim, most) > 0:
+    elif (
+        most is not None and not isinstance(claim, BrokenCondition | None) and exact.compare(claim, most) > 0
+    ):
         if mechanism.most is None:
             raise InternalError("a bound without a value")
         message = f"for this output the claim is {claim}, more than its bound {most}"
-        yield Violation(Condition.COST, mechanism.most.span, message)
+        yield BrokenCondition(Condition.COST, mechanism.most.span, message)
 
 
-def _call_violations(pair: _Pair) -> Iterator[Violation]:
+def _call_violations(pair: _Pair) -> Iterator[BrokenCondition]:
     """Calls that do not get on D' what the called mechanism's theorem asks for."""
     for step in pair.steps if pair.parted is None else pair.steps[: pair.parted]:
         left, right = step.on_d, step.on_d_prime
@@ -332,10 +336,10 @@ def _call_violations(pair: _Pair) -> Iterator[Violation]:
         use = next(use for use in pair.mechanism.uses if use.name == left.mechanism)
         reason = not_covered(left, right, contract_of(use).mechanism)
         if reason is not None:
-            yield Violation(Condition.CALLS, left.span, reason)
+            yield BrokenCondition(Condition.CALLS, left.span, reason)
 
 
-def _draw_violations(pair: _Pair, together: bool) -> Iterator[Violation]:
+def _draw_violations(pair: _Pair, together: bool) -> Iterator[BrokenCondition]:
     """Scales that differ and aligned noise that is impossible.
 
     Where the outputs differ, nothing is said of draws past the step at which the runs part: their states have
@@ -349,9 +353,9 @@ def _draw_violations(pair: _Pair, together: bool) -> Iterator[Violation]:
         variable, left = variable_text(right.key), on_d[right.key]
         if not _same_distribution(left, right):
             message = f"`{variable}` is {_distribution(left)} on D and {_distribution(right)} on D'"
-            yield Violation(Condition.SCALES, right.span, message)
+            yield BrokenCondition(Condition.SCALES, right.span, message)
         elif (reason := outside_support(right.family, right.args, right.value)) is not None:
-            yield Violation(Condition.SUPPORT, right.span, f"the aligned `{variable}`: {reason}")
+            yield BrokenCondition(Condition.SUPPORT, right.span, f"the aligned `{variable}`: {reason}")
 
 
 def _same_distribution(left: Draw, right: Draw) -> bool:
@@ -364,7 +368,7 @@ def _distribution(draw: Draw) -> str:
     return f"{draw.family.value}({', '.join(str(value) for value in draw.args)})"
 
 
-def _count_violation(pair: _Pair) -> Iterator[Violation]:
+def _count_violation(pair: _Pair) -> Iterator[BrokenCondition]:
     on_d, on_d_prime = draw_count(pair.run_d), draw_count(pair.run_d_prime)
     if on_d == on_d_prime or pair.parted is None:
         return
@@ -372,10 +376,10 @@ def _count_violation(pair: _Pair) -> Iterator[Violation]:
     if step is None:
         raise InternalError("no draw that only one run makes")
     message = f"the same output comes with {on_d} draws on D and {on_d_prime} on D'"
-    yield Violation(Condition.DRAWS, step.span, message)
+    yield BrokenCondition(Condition.DRAWS, step.span, message)
 
 
-def _output_violation(pair: _Pair) -> Violation | None:
+def _output_violation(pair: _Pair) -> BrokenCondition | None:
     """The first record that differs; where the runs part before it, the test at which they do so."""
     difference = _first_difference(pair.run_d, pair.run_d_prime)
     if difference is None:
@@ -383,9 +387,9 @@ def _output_violation(pair: _Pair) -> Violation | None:
     test = pair.parting_test
     emitted_before = sum(isinstance(step.on_d, Emitted) for step in pair.steps[: pair.parted])
     if test is None or emitted_before > difference.record:
-        return Violation(Condition.OUTPUT, difference.span, difference.message)
+        return BrokenCondition(Condition.OUTPUT, difference.span, difference.message)
     sides = "true on D, false on D'" if test.holds else "false on D, true on D'"
-    return Violation(Condition.OUTPUT, test.span, f"this test is {sides}; {difference.message}")
+    return BrokenCondition(Condition.OUTPUT, test.span, f"this test is {sides}; {difference.message}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,7 +418,7 @@ def _first_difference(run_d: Run, run_d_prime: Run) -> _Difference | None:
     return _Difference(extra.statement.span, message, number)
 
 
-def _record_difference(left: Record, right: Record) -> tuple[Span, str] | None:
+def _record_difference(left: EmittedRecord, right: EmittedRecord) -> tuple[Span, str] | None:
     if left.tag != right.tag:
         return left.statement.span, f"`{left.tag}` on D, `{right.tag}` on D'"
     if [name for name, _ in left.fields] != [name for name, _ in right.fields]:

@@ -18,15 +18,15 @@ from aligncheck.meaning.interpreter import (
     CallSite,
     CallSource,
     DensitySource,
+    EmittedRecord,
     Fault,
     Function,
     Input,
     Inputs,
     Machine,
     NoiseKey,
-    Record,
     Run,
-    Scope,
+    RunScope,
     Stopped,
     at_each_index,
     number_of,
@@ -113,7 +113,7 @@ def call_source(calls: Iterable[tuple[CallKey, CallNoise]], limit: int = STEP_LI
 
 def execute(
     site: CallSite, noise: CallNoise, limit: int = STEP_LIMIT, inner: CallSource | None = None
-) -> tuple[Record, ...]:
+) -> tuple[EmittedRecord, ...]:
     """What a callee releases, run exactly on what the call gives it. `inner`, if given, says what the
     mechanisms release that it calls itself.
 
@@ -137,7 +137,7 @@ def execute(
 def _drawn(values: Iterable[Number]) -> DensitySource:
     left = iter(values)
 
-    def source(statement: ByDensity, scope: Scope) -> Number:
+    def source(statement: ByDensity, scope: RunScope) -> Number:
         value = next(left, None)
         if value is None:
             return simplest(statement, scope)
@@ -148,7 +148,7 @@ def _drawn(values: Iterable[Number]) -> DensitySource:
     return source
 
 
-def possible(statement: ByDensity, value: Number, scope: Scope) -> bool:
+def possible(statement: ByDensity, value: Number, scope: RunScope) -> bool:
     """Whether a draw by a density can be this value."""
     match statement:
         case nodes.Choose(weights=weights):
@@ -161,7 +161,7 @@ def possible(statement: ByDensity, value: Number, scope: Scope) -> bool:
             assert_never(statement)
 
 
-def simplest(statement: ByDensity, scope: Scope) -> Number:
+def simplest(statement: ByDensity, scope: RunScope) -> Number:
     """A value that a draw by a density can have: the first index, or a number above the bound."""
     match statement:
         case nodes.Choose(weights=weights):
@@ -287,7 +287,7 @@ def _broken_where(
     if isinstance(entries, tuple) and "i" not in parameters and "i" in names_in(where):
         indices = range(len(entries))
     for index in indices:
-        if not truth_of(where, Scope({**inputs, **_entry_index(parameters, index)})):
+        if not truth_of(where, RunScope({**inputs, **_entry_index(parameters, index)})):
             yield f"the `where` clause of `{name}` does not hold"
             return
 
@@ -305,7 +305,7 @@ def _not_in_domain(
         for index, value in _entries(inputs[name]):
             if isinstance(value, bool):
                 continue
-            scope = Scope({**parameters, **_entry_index(parameters, index)})
+            scope = RunScope({**parameters, **_entry_index(parameters, index)})
             shown = f"`{variable_text((name, index))}` on {which} is {value}"
             if declared.lattice is not None:
                 step = number_of(declared.lattice, scope)
@@ -368,4 +368,4 @@ def _moves(
 def _sensitivity(declared: nodes.Queries, parameters: Mapping[str, Input], index: int | None) -> Number:
     if declared.sensitivity is None:
         undefined(declared, f"`{declared.names[0]}` has no sensitivity")
-    return number_of(declared.sensitivity, Scope({**parameters, **_entry_index(parameters, index)}))
+    return number_of(declared.sensitivity, RunScope({**parameters, **_entry_index(parameters, index)}))

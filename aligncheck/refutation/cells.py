@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 from flint import fmpq
 
+from aligncheck.refutation.irrationals import Real, floor, sign
 from aligncheck.refutation.piecewise import ONE, Calculus, Coefficient, Diverges, Piecewise
-from aligncheck.refutation.reals import Real, floor, sign
 
 Row: TypeAlias = tuple[tuple[Any, ...], Real]
 """Coefficients (one for each variable; int or fmpq) and a constant: their affine form is >= 0."""

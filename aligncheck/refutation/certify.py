@@ -14,14 +14,14 @@ from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Number, Undecided, Undefined
 from aligncheck.meaning.interpreter import Inputs, Stopped
-from aligncheck.refutation.candidates import legal
 from aligncheck.refutation.claims import claim_for
+from aligncheck.refutation.databases import legal
 from aligncheck.refutation.effort import Effort, OutOfTime
 from aligncheck.refutation.enclosure import Ball, NotComputable
 from aligncheck.refutation.events import Event
+from aligncheck.refutation.pair_search import Candidate
 from aligncheck.refutation.probability import probability
-from aligncheck.refutation.search import Candidate
-from aligncheck.refutation.violation import Kind, Violation
+from aligncheck.refutation.violation import LossKind, Violation
 
 _PRECISIONS = (128, 256, 512)
 _FINE = 1 << 64
@@ -46,7 +46,7 @@ def certified(mechanism: Mechanism, candidate: Candidate, effort: Effort) -> Vio
             )
             if exceeds(on_d, on_d_prime, claim):
                 level = level_of(on_d, on_d_prime)
-                kind = Kind.IMPOSSIBLE if level is None else Kind.FINITE
+                kind = LossKind.IMPOSSIBLE if level is None else LossKind.FINITE
                 return Violation(scenario, event, on_d, on_d_prime, claim, level, kind)
     except (NotComputable, OutOfTime, Stopped, Undecided, Undefined):
         return None

@@ -5,21 +5,21 @@ from __future__ import annotations
 from aligncheck.language.syntax import nodes
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Number
-from aligncheck.meaning.interpreter import Record, Scope, number_of
+from aligncheck.meaning.interpreter import EmittedRecord, RunScope, number_of
 from aligncheck.meaning.scenario import Scenario
-from aligncheck.refutation.events import Event, Outputs
+from aligncheck.refutation.events import CompleteOutput, Event
 
 _NO_STATEMENT = nodes.Emit("", ())
 
 
-class _Released(Scope):
+class _Released(RunScope):
     """A scope in which `out` has known tags."""
 
-    def __init__(self, scenario: Scenario, records: tuple[Record, ...]) -> None:
+    def __init__(self, scenario: Scenario, records: tuple[EmittedRecord, ...]) -> None:
         super().__init__({**dict(scenario.parameters), **dict(scenario.data)})
         self._records = records
 
-    def output(self, node: nodes.Node) -> tuple[Record, ...]:
+    def output(self, node: nodes.Node) -> tuple[EmittedRecord, ...]:
         return self._records
 
 
@@ -32,8 +32,8 @@ def claim_for(mechanism: nodes.Mechanism, scenario: Scenario, event: Event) -> N
     """
     if mechanism.most is None:
         return number_of(mechanism.privacy, _Released(scenario, ()))
-    if isinstance(event, Outputs) and event.complete:
-        records = tuple(Record(pattern.tag, (), _NO_STATEMENT) for pattern in event.records)
+    if isinstance(event, CompleteOutput) and event.complete:
+        records = tuple(EmittedRecord(pattern.tag, (), _NO_STATEMENT) for pattern in event.records)
         own = number_of(mechanism.privacy, _Released(scenario, records))
         most = number_of(mechanism.most, _Released(scenario, ()))
         return own if exact.compare(own, most) <= 0 else most

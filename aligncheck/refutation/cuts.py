@@ -11,11 +11,11 @@ from aligncheck.meaning.exact import Number, Undecided, Undefined, add, compare,
 from aligncheck.meaning.interpreter import Inputs
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.enclosure import NotComputable
-from aligncheck.refutation.events import Between, Constraint, Event, Exactly, Outputs, RecordPattern
+from aligncheck.refutation.events import Between, CompleteOutput, Constraint, Event, Exactly, RecordPattern
 from aligncheck.refutation.measure import Meter
-from aligncheck.refutation.outputs import free_numbers, numbers_seen
+from aligncheck.refutation.pair_search import Candidate, Scored, score, unit_of
 from aligncheck.refutation.profiles import Profile, profiles
-from aligncheck.refutation.search import Candidate, Scored, score, unit_of
+from aligncheck.refutation.trial_outputs import free_numbers, numbers_seen
 
 _POINTS = 10
 _NEAR = (0, 1, -1, 2, -2, 4, -4)
@@ -32,7 +32,7 @@ def with_cuts(meter: Meter, best: Scored, *, atoms_only: bool = False) -> Scored
     number after the other. Raises `OutOfTime`.
     """
     event = best.candidate.event
-    if not isinstance(event, Outputs) or not event.records:
+    if not isinstance(event, CompleteOutput) or not event.records:
         return best
     unit = unit_of(meter.mechanism, best.candidate.scenario)
     done: set[tuple[int, str]] = set()
@@ -40,7 +40,7 @@ def with_cuts(meter: Meter, best: Scored, *, atoms_only: bool = False) -> Scored
     while best.level < math.inf:
         if best.candidate.event is not event:
             event = best.candidate.event
-            if not isinstance(event, Outputs):
+            if not isinstance(event, CompleteOutput):
                 raise InternalError("cutting keeps an event's kind")
             on_d, on_d_prime = _both(meter, best.candidate, event)
         left = [key for key in sorted({*on_d, *on_d_prime}) if key not in done]
@@ -57,7 +57,7 @@ def with_cuts(meter: Meter, best: Scored, *, atoms_only: bool = False) -> Scored
     return best
 
 
-def ties(meter: Meter, scenario: Scenario, event: Outputs) -> list[Outputs]:
+def ties(meter: Meter, scenario: Scenario, event: CompleteOutput) -> list[CompleteOutput]:
     """The event with a number that is discrete noise at the first of its kinks, for each such number: there
     ties decide. Raises `OutOfTime`.
     """
@@ -69,12 +69,12 @@ def ties(meter: Meter, scenario: Scenario, event: Outputs) -> list[Outputs]:
     ]
 
 
-def beside(meter: Meter, start: Scenario, event: Event) -> Outputs | None:
+def beside(meter: Meter, start: Scenario, event: Event) -> CompleteOutput | None:
     """The event with each free number on the likelier side of a place where its density has a kink: how moves
     of the answers change its probability says how they move the numbers. None where no number is free. Raises
     `OutOfTime`.
     """
-    if not isinstance(event, Outputs) or not free_numbers(meter.mechanism, event):
+    if not isinstance(event, CompleteOutput) or not free_numbers(meter.mechanism, event):
         return None
     found = _both(meter, Candidate(start, event), event)
     cut = event
@@ -86,7 +86,7 @@ def beside(meter: Meter, start: Scenario, event: Event) -> Outputs | None:
 
 
 def _both(
-    meter: Meter, candidate: Candidate, event: Outputs
+    meter: Meter, candidate: Candidate, event: CompleteOutput
 ) -> tuple[dict[tuple[int, str], Profile], dict[tuple[int, str], Profile]]:
     scenario = candidate.scenario
     found = (
@@ -105,7 +105,7 @@ def _says_something(profile: Profile) -> bool:
 def _look(
     meter: Meter,
     scenario: Scenario,
-    event: Outputs,
+    event: CompleteOutput,
     found: tuple[dict[tuple[int, str], Profile], dict[tuple[int, str], Profile]],
 ) -> None:
     """Gives numbers whose densities nothing is known of, such as rounded ones, what a few runs release."""
@@ -123,7 +123,7 @@ def _look(
 
 
 def _profiles(
-    meter: Meter, parameters: Inputs, data: Inputs, event: Outputs
+    meter: Meter, parameters: Inputs, data: Inputs, event: CompleteOutput
 ) -> dict[tuple[int, str], Profile]:
     try:
         return profiles(meter.mechanism, {**dict(parameters), **dict(data)}, event, meter.effort.step)
@@ -205,8 +205,8 @@ def _sorted(points: list[Number]) -> list[Number]:
     return found
 
 
-def _cut(event: Outputs, place: int, name: str, part: Constraint) -> Outputs:
+def _cut(event: CompleteOutput, place: int, name: str, part: Constraint) -> CompleteOutput:
     record = event.records[place]
     fields = tuple(pair for pair in record.fields if pair[0] != name)
     new = RecordPattern(record.tag, (*fields, (name, part)))
-    return Outputs((*event.records[:place], new, *event.records[place + 1 :]), event.complete)
+    return CompleteOutput((*event.records[:place], new, *event.records[place + 1 :]), event.complete)

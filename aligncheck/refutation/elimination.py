@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from flint import fmpq
 
 from aligncheck.refutation.cells import Cells, TooMany
+from aligncheck.refutation.irrationals import Real, ceiling
 from aligncheck.refutation.piecewise import (
     Calculus,
     Coefficient,
@@ -26,7 +27,6 @@ from aligncheck.refutation.piecewise import (
     shifted,
     tidied,
 )
-from aligncheck.refutation.reals import Real, ceiling
 
 Form: TypeAlias = tuple[tuple[int, Any], ...]
 """Variables, rising, with their coefficients (int or fmpq, not 0). The first coefficient is 1; but of a form

@@ -12,16 +12,16 @@ from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes
 from aligncheck.meaning import exact
 from aligncheck.meaning.interpreter import Function
-from aligncheck.refutation import reals
-from aligncheck.refutation.reals import Real, sign
+from aligncheck.refutation import irrationals
+from aligncheck.refutation.irrationals import Real, sign
 from aligncheck.refutation.selections import differ, first_of, selection_of, value_at
 from aligncheck.refutation.states import (
     Faulted,
     Fork,
-    Length,
     Needed,
+    PartialPath,
     Pick,
-    State,
+    SelectionLength,
     compared,
     decide,
     equal,
@@ -29,18 +29,18 @@ from aligncheck.refutation.states import (
 from aligncheck.refutation.symbolic import (
     OPAQUE,
     Affine,
-    Candidate,
+    Contender,
     Deferred,
     Extreme,
     Known,
     Linear,
     Opaque,
     Rank,
-    Released,
-    Returned,
+    ReturnedRecord,
     Scalar,
-    Selection,
     Shaped,
+    SymbolicRelease,
+    SymbolicSelection,
     minus,
     never,
     plus,
@@ -56,7 +56,7 @@ class Evaluation:
     """
 
     def __init__(
-        self, state: State, functions: Mapping[str, Function] | None, step: Callable[[], None]
+        self, state: PartialPath, functions: Mapping[str, Function] | None, step: Callable[[], None]
     ) -> None:
         self.state = state
         self.frame = state.frame
@@ -82,7 +82,7 @@ class Evaluation:
         for held in (frame.bound, frame.variables):
             if node.ident in held:
                 value = held[node.ident]
-                if isinstance(value, Selection | Returned):
+                if isinstance(value, SymbolicSelection | SymbolicRelease):
                     raise Faulted
                 return value
         if (node.ident, None) in frame.draws:
@@ -94,7 +94,7 @@ class Evaluation:
 
     def _entry(self, node: nodes.Index) -> Scalar:
         held = self.frame.variables.get(node.base)
-        if isinstance(held, Selection):
+        if isinstance(held, SymbolicSelection):
             place = self.integer(node.index)
             length = self.length(held)
             if not 0 <= place < length:
@@ -111,19 +111,19 @@ class Evaluation:
         except KeyError:
             raise Faulted from None
 
-    def _rank(self, selection: Selection, place: int) -> Scalar:
+    def _rank(self, selection: SymbolicSelection, place: int) -> Scalar:
         entries = self.state.pick_of(selection).entries
         return fmpq(entries[place]) if place < len(entries) else Rank(selection, place)
 
     # --- selections -----------------------------------------------------------------------------------------
 
-    def length(self, selection: Selection) -> int:
+    def length(self, selection: SymbolicSelection) -> int:
         """How many entries a selection has. Raises `Fork`."""
         if selection.threshold is None:
             return selection.limit
         found = self.state.pick_of(selection).length
         if found is None:
-            raise Fork([Length(selection, n) for n in range(selection.limit + 1)])
+            raise Fork([SelectionLength(selection, n) for n in range(selection.limit + 1)])
         return found
 
     def resolved(self, rank: Rank) -> int:
@@ -133,10 +133,10 @@ class Evaluation:
             return entries[rank.place]
         raise Fork([Pick(rank.selection, index) for index in self._next(rank.selection)])
 
-    def _next(self, selection: Selection) -> list[int]:
+    def _next(self, selection: SymbolicSelection) -> list[int]:
         """The indices that may come next: of those whose values differ by a constant only the first."""
         entries = self.state.pick_of(selection).entries
-        best: dict[object, Candidate] = {}
+        best: dict[object, Contender] = {}
         for candidate in selection.candidates:
             if candidate.index in entries:
                 continue
@@ -153,7 +153,7 @@ class Evaluation:
         index = self.resolved(Rank(selection, 0))
         return times(value_at(selection, index), selection.sign)
 
-    def _member(self, index: int, selection: Selection) -> bool:
+    def _member(self, index: int, selection: SymbolicSelection) -> bool:
         length = self.length(selection)
         # Selections over the same values share what is decided: a longer one may have decided more.
         entries = self.state.pick_of(selection).entries[:length]
@@ -211,7 +211,7 @@ class Evaluation:
     def integer(self, expr: nodes.Expr) -> int:
         """An integer without noise."""
         value = self.constant(expr, "an index or a count")
-        whole = reals.floor(value)
+        whole = irrationals.floor(value)
         if sign(value - whole) != 0:
             raise Faulted
         return whole
@@ -273,19 +273,19 @@ class Evaluation:
             case nodes.Member(index=index, selection=name):
                 return self._member(self.integer(index), self._selection(name))
 
-    def _selection(self, name: str) -> Selection:
+    def _selection(self, name: str) -> SymbolicSelection:
         found = self.frame.variables.get(name)
-        if not isinstance(found, Selection):
+        if not isinstance(found, SymbolicSelection):
             raise Faulted
         return found
 
-    def _records(self, expr: nodes.OutIs | nodes.OutField | nodes.OutCount) -> tuple[Released, ...]:
+    def _records(self, expr: nodes.OutIs | nodes.OutField | nodes.OutCount) -> tuple[ReturnedRecord, ...]:
         found = self.frame.variables.get(expr.of)
-        if not isinstance(found, Returned):
+        if not isinstance(found, SymbolicRelease):
             raise Faulted
         return found.records
 
-    def _record(self, expr: nodes.OutIs | nodes.OutField, index: nodes.Expr) -> Released | None:
+    def _record(self, expr: nodes.OutIs | nodes.OutField, index: nodes.Expr) -> ReturnedRecord | None:
         at = self.integer(index)
         records = self._records(expr)
         return records[at] if 0 <= at < len(records) else None
@@ -297,7 +297,7 @@ class Evaluation:
             if factor == 0:
                 return fmpq(0)
             return replace(value, scale=value.scale * factor, offset=value.offset * factor)
-        if isinstance(value, Affine) and isinstance(factor, reals.Surd):
+        if isinstance(value, Affine) and isinstance(factor, irrationals.Surd):
             never(node, "noise is multiplied by an irrational number")
         return times(value, factor)
 
@@ -341,7 +341,7 @@ class Evaluation:
                     never(expr, "a remainder of noise")
                 if sign(right) == 0:
                     raise Faulted
-                return left - right * reals.floor(left / right)
+                return left - right * irrationals.floor(left / right)
 
     def _square(self, value: Affine) -> Scalar:
         return Shaped("square", value if decide(self.state, value, ">=") else times(value, -1))
@@ -409,9 +409,9 @@ class Evaluation:
             if isinstance(entries, tuple):
                 return fmpq(len(entries))
             held = self.frame.variables.get(argument.ident)
-            if isinstance(held, Selection):
+            if isinstance(held, SymbolicSelection):
                 return fmpq(self.length(held))
-            if isinstance(held, Returned):
+            if isinstance(held, SymbolicRelease):
                 return fmpq(len(held.records))
             raise Faulted
         if expr.function not in nodes.FUNCTIONS:
@@ -451,7 +451,7 @@ class Evaluation:
             case "ln" | "log2" if not compared(state, x, ">", fmpq(0)):
                 raise Faulted
             case "log2":
-                return Shaped("ln", x, 1 / reals.apply("ln", fmpq(2)))
+                return Shaped("ln", x, 1 / irrationals.apply("ln", fmpq(2)))
             case "floor" if isinstance(x, Affine) and _whole(x, state.known):
                 return x
             case _:
@@ -474,9 +474,9 @@ class Evaluation:
             value = self._told(self.forced(self.value(argument)))
             if isinstance(value, Affine | Shaped):
                 never(argument, "a public function is applied to a noisy number")
-            given.append(value if isinstance(value, bool) else reals.to_exact(value))
+            given.append(value if isinstance(value, bool) else irrationals.to_exact(value))
         result = function(tuple(given))
-        return result if isinstance(result, bool) else reals.of_exact(result)
+        return result if isinstance(result, bool) else irrationals.of_exact(result)
 
     # --- sets -----------------------------------------------------------------------------------------------
 
@@ -538,7 +538,7 @@ class Evaluation:
         if expr.function == nodes.LOG_SUM:
             if any(isinstance(value, Affine) for _, value in found):
                 never(expr, "the logarithm of a sum of exponentials of noise")
-            return reals.log_sum_exp(value for _, value in found)
+            return irrationals.log_sum_exp(value for _, value in found)
         direction = 1 if expr.function in ("max", "argmax") else -1
         selection = selection_of(found, None, direction)
         if all(not isinstance(value, Affine) for _, value in found):
@@ -550,7 +550,7 @@ class Evaluation:
             return found[0][1]
         return Extreme(selection)
 
-    def selecting(self, expr: nodes.Gather) -> Selection:
+    def selecting(self, expr: nodes.Gather) -> SymbolicSelection:
         """What `top` or `upto` gives. Raises `Fork` where the set depends on noise otherwise than by a common
         threshold.
         """
@@ -568,7 +568,7 @@ class Evaluation:
             raise Faulted
         return selection
 
-    def _above(self, expr: nodes.Gather, wanted: int) -> Selection | None:
+    def _above(self, expr: nodes.Gather, wanted: int) -> SymbolicSelection | None:
         """The selection of those above a common threshold; None where the filter is something else.
 
         Sound because index i passes exactly if d_i >= 0 (or > 0), and value_i - d_i is the same t for all i.
@@ -630,9 +630,9 @@ def _of_constants(function: str, values: list[Real]) -> Real:
             case "abs", [x]:
                 return -x if sign(x) < 0 else x
             case "floor", [x]:
-                return fmpq(reals.floor(x))
+                return fmpq(irrationals.floor(x))
             case _:
-                return reals.apply(function, values[0])
+                return irrationals.apply(function, values[0])
     except exact.Undefined:
         raise Faulted from None
 
@@ -641,5 +641,5 @@ def _whole(value: Affine, known: Known) -> bool:
     """Whether an affine number is always an integer."""
     parts = [value.constant, *value.coefficients.values()]
     return all(known.is_lattice(v) for v in value.coefficients) and all(
-        not isinstance(part, reals.Surd) and fmpq(part).q == 1 for part in parts
+        not isinstance(part, irrationals.Surd) and fmpq(part).q == 1 for part in parts
     )

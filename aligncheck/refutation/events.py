@@ -39,7 +39,7 @@ class RecordPattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Outputs:
+class CompleteOutput:
     """Complete: the run ends, and releases exactly these records in this order.
 
     Otherwise a prefix: the run releases these records first, whatever it does afterwards (ends, raises,
@@ -57,7 +57,7 @@ class Raises:
     """
 
 
-Event: TypeAlias = Outputs | Raises
+Event: TypeAlias = CompleteOutput | Raises
 
 
 def describe(event: Event) -> str:
@@ -65,9 +65,9 @@ def describe(event: Event) -> str:
     match event:
         case Raises():
             return "the run raises an error"
-        case Outputs(records=(), complete=True):
+        case CompleteOutput(records=(), complete=True):
             return "no record"
-        case Outputs(records=records, complete=complete):
+        case CompleteOutput(records=records, complete=complete):
             shown = [_record(record) for record in records]
             return ", ".join(shown if complete else [*shown, "…"])
 

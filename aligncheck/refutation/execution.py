@@ -1,9 +1,9 @@
 """The symbolic run of a mechanism on one concrete input: every way through it that is compatible with an
 event.
 
-A `Way` is a conjunction of intervals of affine forms, beside the choices made by weights. Ways exclude each
-other, and together they are the event, up to a null set. What an event rules out is dropped at the first
-record that differs.
+A `SymbolicPath` is a conjunction of intervals of affine forms, beside the choices made by weights. They
+exclude each other, and together they are the event, up to a null set. What an event rules out is dropped at
+the first record that differs.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from aligncheck.language.syntax.weights import log_of
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Irrational
 from aligncheck.meaning.interpreter import Function, Input
-from aligncheck.refutation import reals
+from aligncheck.refutation import irrationals
 from aligncheck.refutation.elimination import Form
 from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.evaluation import Evaluation
-from aligncheck.refutation.events import Between, Constraint, Event, Exactly, Outputs, Raises
-from aligncheck.refutation.reals import Real, sign
+from aligncheck.refutation.events import Between, CompleteOutput, Constraint, Event, Exactly, Raises
+from aligncheck.refutation.irrationals import Real, sign
 from aligncheck.refutation.selections import edges, reduced
-from aligncheck.refutation.states import Assume, Chosen, Faulted, Fork, Pick, State, condition
+from aligncheck.refutation.states import Assume, Faulted, Fork, PartialPath, Pick, WeightedChoice, condition
 from aligncheck.refutation.symbolic import (
     Affine,
+    CallFrame,
     Deferred,
-    Frame,
     Interval,
     Linear,
-    Noise,
+    NoiseLaw,
     Rank,
-    Released,
-    Returned,
-    Selection,
+    ReturnedRecord,
     Shaped,
+    SymbolicRelease,
+    SymbolicSelection,
     holds,
     minus,
     never,
@@ -56,16 +56,16 @@ _FEW = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class SymbolicPath:
     """One way through the program: the noise that it draws, and what restricts it.
 
     `released` are its records, where they were asked for; `raised` says how it ended.
     """
 
-    noises: tuple[Noise, ...]
+    noises: tuple[NoiseLaw, ...]
     restricted: Mapping[Form, Interval]
-    chosen: tuple[Chosen, ...]
-    released: tuple[Released, ...]
+    chosen: tuple[WeightedChoice, ...]
+    released: tuple[ReturnedRecord, ...]
     raised: bool
 
 
@@ -93,7 +93,7 @@ class _While:
 @dataclass(frozen=True, slots=True)
 class _Return:
     statement: nodes.Invoke
-    frame: Frame
+    frame: CallFrame
     rest: _Todo
 
 
@@ -131,13 +131,13 @@ class Execution:
         self._forced = collect
         self._taken = 0
 
-    def ways(self) -> Iterator[Way]:
+    def ways(self) -> Iterator[SymbolicPath]:
         """Every way. Raises `NotComputable`, `OutOfTime`."""
-        frame = Frame(self._mechanism, self._inputs)
-        state = State(frame)
+        frame = CallFrame(self._mechanism, self._inputs)
+        state = PartialPath(frame)
         state.todo = _Block(self._mechanism.body, 0, None)
-        if isinstance(self._event, Outputs) and not self._event.records and not self._event.complete:
-            yield Way((), {}, (), (), raised=False)
+        if isinstance(self._event, CompleteOutput) and not self._event.records and not self._event.complete:
+            yield SymbolicPath((), {}, (), (), raised=False)
             return
         waiting = [state]
         while waiting:
@@ -159,13 +159,15 @@ class Execution:
             if way is not None:
                 yield way
 
-    def _followed(self, state: State) -> Way | None:
+    def _followed(self, state: PartialPath) -> SymbolicPath | None:
         """The way that a state leads to, if it leads to one alone. Raises `Fork`."""
         wants_raise = isinstance(self._event, Raises)
         try:
             while state.todo is not None:
                 self._advance(state)
-            if wants_raise or (isinstance(self._event, Outputs) and state.out < len(self._event.records)):
+            if wants_raise or (
+                isinstance(self._event, CompleteOutput) and state.out < len(self._event.records)
+            ):
                 return None
             return _finished(state, raised=False)
         except _Dropped:
@@ -175,7 +177,7 @@ class Execution:
 
     # --- the program ----------------------------------------------------------------------------------------
 
-    def _advance(self, state: State) -> None:
+    def _advance(self, state: PartialPath) -> None:
         """Executes the next statement, or starts the next round. Changes nothing where it raises `Fork`."""
         self._step(state)
         todo: _Todo = state.todo
@@ -204,23 +206,23 @@ class Execution:
             case _Return(statement=statement, frame=frame, rest=rest):
                 records = state.frame.records
                 state.frame = frame.copy()
-                state.frame.variables[statement.name] = Returned(records)
+                state.frame.variables[statement.name] = SymbolicRelease(records)
                 state.todo = rest
             case None:
                 raise InternalError("a run that has ended goes on")
 
-    def _step(self, state: State) -> None:
+    def _step(self, state: PartialPath) -> None:
         state.steps += 1
         if state.steps % _FEW == 0:
             self._check()
         if state.steps > STEP_LIMIT:
             raise NotComputable("a way through the program takes too many steps")
 
-    def _evaluation(self, state: State) -> Evaluation:
+    def _evaluation(self, state: PartialPath) -> Evaluation:
         top = state.frame.mechanism is self._mechanism
         return Evaluation(state, self._functions if top else {}, lambda: self._step(state))
 
-    def _statement(self, state: State, statement: nodes.Stmt, after: _Todo) -> None:
+    def _statement(self, state: PartialPath, statement: nodes.Stmt, after: _Todo) -> None:
         match statement:
             case nodes.Assign(name=name, value=value):
                 state.frame.variables[name] = self._assigned(state, value)
@@ -250,7 +252,7 @@ class Execution:
                 pass
         state.todo = after
 
-    def _assigned(self, state: State, expr: nodes.Expr) -> Any:
+    def _assigned(self, state: PartialPath, expr: nodes.Expr) -> Any:
         evaluation = self._evaluation(state)
         if not isinstance(expr, nodes.Gather):
             return evaluation.value(expr)
@@ -263,7 +265,9 @@ class Execution:
                 raise
             return Deferred(expr, state.frame.copy())
 
-    def _rounds(self, state: State, over: nodes.OverQueries | nodes.OverRange) -> Iterator[tuple[Real, Any]]:
+    def _rounds(
+        self, state: PartialPath, over: nodes.OverQueries | nodes.OverRange
+    ) -> Iterator[tuple[Real, Any]]:
         match over:
             case nodes.OverQueries(base=base):
                 entries = state.frame.inputs.get(base)
@@ -281,7 +285,7 @@ class Execution:
 
     # --- draws ----------------------------------------------------------------------------------------------
 
-    def _sample(self, state: State, statement: nodes.Sample) -> None:
+    def _sample(self, state: PartialPath, statement: nodes.Sample) -> None:
         evaluation = self._evaluation(state)
         index = None if statement.index is None else evaluation.integer(statement.index)
         args = [evaluation.constant(argument, "what noise is drawn with") for argument in statement.args]
@@ -289,14 +293,14 @@ class Execution:
         if key in state.frame.draws:
             raise Faulted
         step = args[1] if statement.family.stepped else fmpq(1)
-        if isinstance(step, reals.Surd):
+        if isinstance(step, irrationals.Surd):
             never(statement, "the step of the noise is irrational")
         rate = _rate(statement.family, args) * step
         variable = len(state.known.noises)
-        state.known.noises.append(Noise(*key, statement.family, rate, statement.span))
+        state.known.noises.append(NoiseLaw(*key, statement.family, rate, statement.span))
         state.frame.draws[key] = Affine({variable: 1 if step == 1 else step}, fmpq(0))
 
-    def _choose(self, state: State, statement: nodes.Choose) -> None:
+    def _choose(self, state: PartialPath, statement: nodes.Choose) -> None:
         if state.chosen and not state.chosen[-1].used:
             # The fork below has been answered.
             done = state.chosen[-1]
@@ -313,9 +317,9 @@ class Execution:
                 logs.append(evaluation.constant(log_of(weights.body), "a weight"))
         if not indices:
             raise Faulted
-        raise Fork([Chosen(statement.name, i, tuple(logs), place) for place, i in enumerate(indices)])
+        raise Fork([WeightedChoice(statement.name, i, tuple(logs), place) for place, i in enumerate(indices)])
 
-    def _logistic(self, state: State, statement: nodes.Logistic) -> None:
+    def _logistic(self, state: PartialPath, statement: nodes.Logistic) -> None:
         evaluation = self._evaluation(state)
         location = evaluation.constant(statement.location, "the location of a draw")
         scale = evaluation.constant(statement.scale, "the scale of a draw")
@@ -323,7 +327,7 @@ class Execution:
             raise Faulted
         low = None if statement.low is None else evaluation.constant(statement.low, "the bound of a draw")
         variable = len(state.known.noises)
-        noise = Noise(statement.name, None, None, 1 / scale, statement.span, location, low)
+        noise = NoiseLaw(statement.name, None, None, 1 / scale, statement.span, location, low)
         state.known.noises.append(noise)
         if low is not None:
             state.known.narrow(((variable, 1),), low, None)
@@ -331,16 +335,16 @@ class Execution:
 
     # --- calls ----------------------------------------------------------------------------------------------
 
-    def _invoke(self, state: State, statement: nodes.Invoke, after: _Todo) -> _Todo:
+    def _invoke(self, state: PartialPath, statement: nodes.Invoke, after: _Todo) -> _Todo:
         evaluation = self._evaluation(state)
         use = next(use for use in state.frame.mechanism.uses if use.name == statement.mechanism)
         callee = contract_of(use).mechanism
         given = {each.name: self._argument(state, evaluation, each.value) for each in statement.arguments}
         frame = state.frame.copy()
-        state.frame = Frame(callee, given)
+        state.frame = CallFrame(callee, given)
         return _Block(callee.body, 0, _Return(statement, frame, after))
 
-    def _argument(self, state: State, evaluation: Evaluation, expr: nodes.Expr) -> Any:
+    def _argument(self, state: PartialPath, evaluation: Evaluation, expr: nodes.Expr) -> Any:
         if isinstance(expr, nodes.Gather) and expr.function == nodes.LISTING:
             return evaluation.listed(expr)
         if isinstance(expr, nodes.Name):
@@ -351,11 +355,11 @@ class Execution:
 
     # --- what is released -----------------------------------------------------------------------------------
 
-    def _emit(self, state: State, statement: nodes.Emit) -> bool:
+    def _emit(self, state: PartialPath, statement: nodes.Emit) -> bool:
         """Whether all records of a prefix are there, so that the event has happened."""
         evaluation = self._evaluation(state)
         inside = state.frame.mechanism is not self._mechanism
-        if inside or not isinstance(self._event, Outputs):
+        if inside or not isinstance(self._event, CompleteOutput):
             self._collect(state, statement, evaluation, inside)
             return False
         records = self._event.records
@@ -376,7 +380,9 @@ class Execution:
         state.out += 1
         return state.out == len(records) and not self._event.complete
 
-    def _collect(self, state: State, statement: nodes.Emit, evaluation: Evaluation, inside: bool) -> None:
+    def _collect(
+        self, state: PartialPath, statement: nodes.Emit, evaluation: Evaluation, inside: bool
+    ) -> None:
         if isinstance(self._event, Raises) and not inside:
             for part in statement.fields:
                 evaluation.defined(part.value)
@@ -388,7 +394,7 @@ class Execution:
             if forced or isinstance(value, Rank) or _is_index(value):
                 value = evaluation.forced(value)
             fields.append((part.name, value))
-        record = Released(statement.tag, tuple(fields))
+        record = ReturnedRecord(statement.tag, tuple(fields))
         if inside:
             state.frame.records = (*state.frame.records, record)
         else:
@@ -408,7 +414,7 @@ def _is_index(value: Any) -> bool:
 def _internal(value: Input | int) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_internal, value))
-    return value if isinstance(value, bool) else reals.of_exact(value)
+    return value if isinstance(value, bool) else irrationals.of_exact(value)
 
 
 def _left(todo: _Todo) -> _Todo:
@@ -430,17 +436,17 @@ def _rate(family: Family, args: list[Any]) -> Any:
         case Slope.CHANCE:
             if sign(args[0] - 1) >= 0:
                 raise Faulted
-            return -reals.apply("ln", 1 - args[0])
+            return -irrationals.apply("ln", 1 - args[0])
 
 
-def _left_out(state: State, expr: nodes.Gather) -> int | None:
+def _left_out(state: PartialPath, expr: nodes.Gather) -> int | None:
     """How many indices at most a filter leaves out, where it leaves out what a selection holds."""
     where, index = expr.where, nodes.Name(expr.index)
     if isinstance(where, nodes.Unary) and where.op == "not":
         member = where.operand
         if isinstance(member, nodes.Member) and member.index == index:
             held = state.frame.variables.get(member.selection)
-            return held.limit if isinstance(held, Selection) else None
+            return held.limit if isinstance(held, SymbolicSelection) else None
     elif isinstance(where, nodes.Compare) and where.op == "!=" and where.left == index:
         other = where.right
         if isinstance(other, nodes.Name) and isinstance(state.frame.variables.get(other.ident), Rank):
@@ -448,7 +454,7 @@ def _left_out(state: State, expr: nodes.Gather) -> int | None:
     return None
 
 
-def _never_empty(state: State, evaluation: Evaluation, expr: nodes.Gather) -> bool:
+def _never_empty(state: PartialPath, evaluation: Evaluation, expr: nodes.Gather) -> bool:
     """Whether a set that leaves out the entries of a selection holds an index whatever these are, and the
     value of its body is defined at every index.
     """
@@ -468,7 +474,7 @@ def _never_empty(state: State, evaluation: Evaluation, expr: nodes.Gather) -> bo
 # --- what an event asks -------------------------------------------------------------------------------------
 
 
-def _require(state: State, evaluation: Evaluation, value: Any, constraint: Constraint) -> None:
+def _require(state: PartialPath, evaluation: Evaluation, value: Any, constraint: Constraint) -> None:
     """Restricts the state to where a released value is as the event wants it."""
     if isinstance(constraint, Exactly) and isinstance(value, Rank) and not isinstance(constraint.value, bool):
         _require_index(state, evaluation, value, constraint.value)
@@ -498,7 +504,7 @@ def _require(state: State, evaluation: Evaluation, value: Any, constraint: Const
 
 
 def _require_index(
-    state: State, evaluation: Evaluation, rank: Rank, wanted: int | Fraction | Irrational
+    state: PartialPath, evaluation: Evaluation, rank: Rank, wanted: int | Fraction | Irrational
 ) -> None:
     entries = state.pick_of(rank.selection).entries
     if len(entries) < rank.place:
@@ -513,7 +519,7 @@ def _require_index(
     state.assume(Pick(rank.selection, found[0]))
 
 
-def _require_order(state: State, value: Linear | Shaped, op: str, bound: Real) -> None:
+def _require_order(state: PartialPath, value: Linear | Shaped, op: str, bound: Real) -> None:
     found = condition(value, op, bound)
     if isinstance(found, bool):
         if not found:
@@ -532,7 +538,7 @@ def _require_order(state: State, value: Linear | Shaped, op: str, bound: Real) -
 # --- the end of a way ---------------------------------------------------------------------------------------
 
 
-def _finished(state: State, raised: bool) -> Way | None:
+def _finished(state: PartialPath, raised: bool) -> SymbolicPath | None:
     """The way, selections turned into intervals. Raises `Fork` where a selection has to be settled."""
     for key, selection in state.selections.items():
         picked = state.picked.get(key)
@@ -557,4 +563,4 @@ def _finished(state: State, raised: bool) -> Way | None:
         form, (low, high) = known.half(minus(edge.above, edge.below), ">" if edge.strict else ">=")
         if not known.narrow(form, low, high):
             return None
-    return Way(tuple(known.noises), known.intervals, state.chosen, state.released, raised)
+    return SymbolicPath(tuple(known.noises), known.intervals, state.chosen, state.released, raised)

@@ -16,8 +16,8 @@ from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.events import Event
 from aligncheck.refutation.execution import Execution
 from aligncheck.refutation.integration import Integration
+from aligncheck.refutation.irrationals import Dependent, open_parameter
 from aligncheck.refutation.piecewise import Calculus
-from aligncheck.refutation.reals import Dependent, open_parameter
 
 
 def formula(

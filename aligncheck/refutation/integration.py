@@ -11,17 +11,17 @@ from flint import arb, ctx, fmpq
 from aligncheck.meaning import exact
 from aligncheck.refutation.elimination import Elimination, Form, Tangled
 from aligncheck.refutation.enclosure import Ball, NotComputable
-from aligncheck.refutation.execution import Way
-from aligncheck.refutation.parts import Part, classes, components, fractions
+from aligncheck.refutation.execution import SymbolicPath
+from aligncheck.refutation.irrationals import to_ball
+from aligncheck.refutation.parts import IntegralPart, classes, components, fractions
 from aligncheck.refutation.piecewise import Calculus, Coefficient, Piece, Piecewise
-from aligncheck.refutation.reals import to_ball
-from aligncheck.refutation.states import Chosen
-from aligncheck.refutation.symbolic import Interval, Noise
+from aligncheck.refutation.states import WeightedChoice
+from aligncheck.refutation.symbolic import Interval, NoiseLaw
 
 _MOST_BITS = 4_096
 
 
-def enclosed(ways: list[Way], precision: int, check: Callable[[], None]) -> Ball:
+def enclosed(ways: list[SymbolicPath], precision: int, check: Callable[[], None]) -> Ball:
     """The sum of the probabilities of ways, with a relative accuracy of at least a third of the precision.
 
     Where cancellation has taken more than that, everything is done again with twice the bits. Raises
@@ -90,7 +90,7 @@ class Integration:
         """Whether what is kept takes room, and time to look up."""
         return len(self._windows) > 2_000 or self.calculus.size > 1_000
 
-    def probability(self, way: Way) -> Coefficient | None:
+    def probability(self, way: SymbolicPath) -> Coefficient | None:
         """The probability of one way; None where it is 0 because no point is left."""
         scale: Coefficient = 1
         for chosen in way.chosen:
@@ -109,7 +109,7 @@ class Integration:
             scale = scale * found
         return scale if self.calculus.symbolic else arb(1) * scale
 
-    def _integral(self, part: Part) -> Coefficient | None:
+    def _integral(self, part: IntegralPart) -> Coefficient | None:
         """The integral over one part, as it is or else split up. Raises `Tangled`."""
         try:
             return Elimination(self.calculus, self.check, self._windows).integral(*part.factors())
@@ -121,12 +121,14 @@ class Integration:
         left = [value for value in found if value is not None]
         return sum(left[1:], left[0]) if left else None
 
-    def part(self, way: Way, restricted: Mapping[Form, Interval], more: Iterable[int] = ()) -> Part:
+    def part(
+        self, way: SymbolicPath, restricted: Mapping[Form, Interval], more: Iterable[int] = ()
+    ) -> IntegralPart:
         """What is to be integrated for a way: the variables that are restricted, and `more`."""
         used = sorted({variable for form in restricted for variable, _ in form} | set(more))
-        return Part({variable: self.density(way.noises[variable]) for variable in used}, restricted)
+        return IntegralPart({variable: self.density(way.noises[variable]) for variable in used}, restricted)
 
-    def density(self, noise: Noise) -> Piecewise:
+    def density(self, noise: NoiseLaw) -> Piecewise:
         """The density (the masses) of a noise variable."""
         key = noise.family, str(noise.rate)
         found = self._densities.get(key)
@@ -134,7 +136,7 @@ class Integration:
             found = self._densities[key] = self._made(noise)
         return found
 
-    def _made(self, noise: Noise) -> Piecewise:
+    def _made(self, noise: NoiseLaw) -> Piecewise:
         calculus = self.calculus
         up, down = calculus.rate(noise.rate), calculus.rate(-noise.rate)
         fall = calculus.exp(down, fmpq(1))
@@ -150,18 +152,18 @@ class Integration:
         left = None if noise.one_sided else Piece(zero, {(up, 0): height})
         return Piecewise((zero,), (left, right), not noise.lattice)
 
-    def _weight(self, chosen: Chosen) -> Coefficient:
+    def _weight(self, chosen: WeightedChoice) -> Coefficient:
         """exp(log_i) over the sum of exp(log_j), with differences so that nothing overflows."""
         own = chosen.logs[chosen.place]
         if self.calculus.symbolic:
             import sympy
 
-            from aligncheck.refutation.reals import to_expr
+            from aligncheck.refutation.irrationals import to_expr
 
             return 1 / sympy.Add(*(sympy.exp(to_expr(log - own)) for log in chosen.logs))
         return 1 / sum((to_ball(log - own).exp() for log in chosen.logs), arb(0))
 
-    def _alone(self, noise: Noise, interval: Interval) -> Coefficient:
+    def _alone(self, noise: NoiseLaw, interval: Interval) -> Coefficient:
         """The probability of an interval, given that the number is above its bound, if it has one."""
         if self.calculus.symbolic:
             raise NotComputable("no formula for this noise", noise.span)
@@ -177,7 +179,7 @@ class Integration:
         return (upper - lower) / (arb(1) if noise.low is None else above(noise.low))
 
 
-def split(way: Way) -> tuple[dict[Form, Interval], list[tuple[Noise, Interval]]]:
+def split(way: SymbolicPath) -> tuple[dict[Form, Interval], list[tuple[NoiseLaw, Interval]]]:
     """The intervals without those of noise that is measured alone, and these."""
     restricted: dict[Form, Interval] = {}
     alone = []

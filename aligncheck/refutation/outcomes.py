@@ -11,14 +11,14 @@ from flint import ctx, fmpq
 
 from aligncheck.language.syntax import nodes
 from aligncheck.meaning.interpreter import Function, Input
-from aligncheck.refutation import reals
+from aligncheck.refutation import irrationals
 from aligncheck.refutation.elimination import Elimination, Tangled, scaled
 from aligncheck.refutation.enclosure import Ball, NotComputable, Tail
-from aligncheck.refutation.events import Event, Exactly, Outputs, Raises, RecordPattern
-from aligncheck.refutation.execution import Execution, Way
+from aligncheck.refutation.events import CompleteOutput, Event, Exactly, Raises, RecordPattern
+from aligncheck.refutation.execution import Execution, SymbolicPath
 from aligncheck.refutation.integration import Integration, enclosed, split
+from aligncheck.refutation.irrationals import Real, sign
 from aligncheck.refutation.piecewise import Piecewise
-from aligncheck.refutation.reals import Real, sign
 from aligncheck.refutation.symbolic import Affine, Deferred, Extreme, Opaque, Shaped
 
 Check = Callable[[], None]
@@ -36,7 +36,7 @@ def grouped(
     most: int,
 ) -> list[tuple[Event, Ball]]:
     """See `probability.shapes`."""
-    ways: list[Way] = []
+    ways: list[SymbolicPath] = []
     for way in Execution(mechanism, inputs, None, functions, check).ways():
         ways.append(way)
         if len(ways) > 4 * most:
@@ -44,7 +44,7 @@ def grouped(
     noisy = {
         (_tags(way), record, name) for way in ways for record, name, value in _fields(way) if _is_noisy(value)
     }
-    groups: dict[Event, list[Way]] = {}
+    groups: dict[Event, list[SymbolicPath]] = {}
     for way in ways:
         groups.setdefault(_shape(way, noisy), []).append(way)
     if len(groups) > most:
@@ -53,11 +53,11 @@ def grouped(
     return [(event, ball) for event, ball in found if not ball.is_zero]
 
 
-def _tags(way: Way) -> tuple[str, ...]:
+def _tags(way: SymbolicPath) -> tuple[str, ...]:
     return tuple(record.tag for record in way.released)
 
 
-def _fields(way: Way) -> Iterator[tuple[int, str, Any]]:
+def _fields(way: SymbolicPath) -> Iterator[tuple[int, str, Any]]:
     for number, record in enumerate(way.released):
         for name, value in record.fields:
             yield number, name, value
@@ -67,16 +67,16 @@ def _is_noisy(value: Any) -> bool:
     return isinstance(value, Affine | Shaped | Extreme | Deferred | Opaque)
 
 
-def _shape(way: Way, noisy: set[tuple[tuple[str, ...], int, str]]) -> Event:
+def _shape(way: SymbolicPath, noisy: set[tuple[tuple[str, ...], int, str]]) -> Event:
     if way.raised:
         return Raises()
     tags = _tags(way)
-    return Outputs(
+    return CompleteOutput(
         tuple(
             RecordPattern(
                 record.tag,
                 tuple(
-                    (name, Exactly(value if isinstance(value, bool) else reals.to_exact(value)))
+                    (name, Exactly(value if isinstance(value, bool) else irrationals.to_exact(value)))
                     for name, value in record.fields
                     if (tags, number, name) not in noisy
                 ),
@@ -104,7 +104,7 @@ class Density:
         return cut * (1 / fmpq(self.by)) + self.constant
 
 
-def density_of(integration: Integration, way: Way, value: Affine, check: Check) -> Density | None:
+def density_of(integration: Integration, way: SymbolicPath, value: Affine, check: Check) -> Density | None:
     """The density of an affine number in one way; None where the way is impossible. Raises `Tangled`."""
     restricted, alone = split(way)
     if alone or any(way.noises[v].alone for v in value.coefficients):
@@ -122,7 +122,7 @@ def density_of(integration: Integration, way: Way, value: Affine, check: Check) 
 def tail_of(
     mechanism: nodes.Mechanism,
     inputs: Mapping[str, Input],
-    event: Outputs,
+    event: CompleteOutput,
     place: tuple[int, str, bool],
     functions: Mapping[str, Function] | None,
     precision: int,
@@ -151,7 +151,7 @@ def tail_of(
         if not factor > 0:
             raise NotComputable("the leading coefficient was not settled")
         low, high = (_exact(end) for end in (factor.lower(), factor.upper()))
-        return Tail(reals.to_exact(rate), power, (low, high))
+        return Tail(irrationals.to_exact(rate), power, (low, high))
 
 
 def _exact(value: Any) -> Fraction:
@@ -168,7 +168,7 @@ def _sum(one: tuple[Real, int, Any], other: tuple[Real, int, Any]) -> tuple[Real
 
 
 def _leading(
-    integration: Integration, way: Way, value: Affine, below: bool, check: Check
+    integration: Integration, way: SymbolicPath, value: Affine, below: bool, check: Check
 ) -> tuple[Real, int, Any] | None:
     """Rate, power and coefficient of the tail of the probability in one way; None where it ends.
 
@@ -198,7 +198,7 @@ def _leading(
         if sign(falling) <= 0:
             raise NotComputable("the density does not fall")
         # The number grows by x beyond its constant c; y by |by| times that, upwards or downwards.
-        moved = reals.to_ball(falling * (-density.constant if below else density.constant)).exp()
+        moved = irrationals.to_ball(falling * (-density.constant if below else density.constant)).exp()
         scale = calculus.number(abs(fmpq(density.by)) ** power)
         signed = (-factor if upper else factor) * moved * scale * (1 if upper else (-1) ** power)
         candidate = falling, power, signed

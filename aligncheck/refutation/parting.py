@@ -23,7 +23,7 @@ from aligncheck.language.syntax.nodes import (
 from aligncheck.meaning.choices import constants_of
 from aligncheck.meaning.interpreter import Inputs, Stopped
 from aligncheck.meaning.scenario import Scenario
-from aligncheck.refutation.candidates import Spot, grain, legal, spots_of, step_at, with_answer
+from aligncheck.refutation.databases import Spot, grain, legal, spots_of, step_at, with_answer
 
 _BOUND = 6
 """Answers and places lie within so many steps of 0, or of the largest number in a test of the program."""
@@ -34,7 +34,7 @@ _SOLVER_STEPS = 200_000
 """What bounds the solver: the clock, or where only steps are counted its own count of them."""
 
 
-class _Unsupported(Exception):  # noqa: N818 - it is an answer
+class _NotFollowed(Exception):  # noqa: N818 - it is an answer
     """The program has something that is not followed here."""
 
 
@@ -45,7 +45,7 @@ def parting_pair(mechanism: Mechanism, start: Scenario, *, timed: bool = True) -
     import z3
 
     try:
-        asked = _Question(mechanism, start)
+        asked = _PartingQuestion(mechanism, start)
         solver = z3.Optimize()
         if timed:
             solver.set("timeout", _MILLISECONDS)
@@ -59,7 +59,7 @@ def parting_pair(mechanism: Mechanism, start: Scenario, *, timed: bool = True) -
         if solver.check() != z3.sat:
             return None
         found = asked.scenario(solver.model())
-    except (_Unsupported, Stopped, z3.Z3Exception):
+    except (_NotFollowed, Stopped, z3.Z3Exception):
         return None
     return found if found.data != found.data_prime and legal(mechanism, found) else None
 
@@ -76,7 +76,7 @@ class _Run:
     rounds: tuple[int, ...] = ()
 
 
-class _Question:
+class _PartingQuestion:
     """The unknowns, what they must satisfy (`hard`), and what makes them easy to read (`plain`)."""
 
     def __init__(self, mechanism: Mechanism, start: Scenario) -> None:
@@ -228,7 +228,7 @@ class _Executor:
             case nodes.Pass():
                 pass
             case nodes.Invoke() | nodes.Choose() | nodes.Logistic():
-                raise _Unsupported
+                raise _NotFollowed
         return False
 
     def _assign(self, name: str, value: Any, guard: Any) -> None:
@@ -314,23 +314,23 @@ class _Executor:
             case nodes.Gather():
                 return self._gathered(expr, guard)
             case nodes.OutIs() | nodes.OutField() | nodes.OutCount() | nodes.Member():
-                raise _Unsupported
+                raise _NotFollowed
 
     def _named(self, name: str) -> Any:
         for held in (self._run.bound, self._run.variables, self._run.inputs):
             if name in held:
                 return held[name]
-        raise _Unsupported
+        raise _NotFollowed
 
     def _entry(self, base: str, index: Any) -> Any:
         if base in self._run.drawn:
             return Fraction(0)
         entries = self._run.variables.get(base, self._run.inputs.get(base))
         if not isinstance(entries, list | tuple) or not entries:
-            raise _Unsupported
+            raise _NotFollowed
         if isinstance(index, Fraction | int):
             if not 0 <= index < len(entries):
-                raise _Unsupported
+                raise _NotFollowed
             return entries[int(index)]
         chosen = entries[-1]
         for number in range(len(entries) - 1):
@@ -354,7 +354,7 @@ class _Executor:
                     result = self._both(result, left)[0] * self._both(result, left)[1]
                 return result
             case _:
-                raise _Unsupported
+                raise _NotFollowed
 
     def _called(self, function: str, args: Sequence[nodes.Expr], guard: Any) -> Any:
         if function == "len" and isinstance(args[0], nodes.Name):
@@ -371,7 +371,7 @@ class _Executor:
             case _ if all(isinstance(value, Fraction) for value in values):
                 return _scalar(function, values)
             case _:
-                raise _Unsupported
+                raise _NotFollowed
 
     def _extreme(self, function: str, values: Sequence[Any]) -> Any:
         best = values[0]
@@ -411,7 +411,7 @@ class _Executor:
                     ]
                 return found
             case _:
-                raise _Unsupported
+                raise _NotFollowed
 
     def _at_indices(self, expr: nodes.Gather, guard: Any) -> tuple[list[int], list[Any], list[Any]]:
         match expr.over:
@@ -422,7 +422,7 @@ class _Executor:
             case _:
                 assert_never(expr.over)
         if not indices:
-            raise _Unsupported
+            raise _NotFollowed
         outer = dict(self._run.bound)
         values, allowed = [], []
         for index in indices:
@@ -456,7 +456,7 @@ class _Executor:
     def _whole(self, expr: nodes.Expr, guard: Any) -> int:
         value = self._value(expr, guard)
         if not isinstance(value, Fraction) or value.denominator != 1:
-            raise _Unsupported
+            raise _NotFollowed
         return int(value)
 
     def _lifted(self, value: Any, like: Any) -> Any:
@@ -473,7 +473,7 @@ class _Executor:
                 if isinstance(left, bool) and isinstance(right, bool):
                     break
                 if isinstance(value, list | tuple):
-                    raise _Unsupported
+                    raise _NotFollowed
         return self._lifted(left, right), self._lifted(right, left)
 
     def _number(self, value: Any, change: Callable[[Any], Any]) -> Any:
@@ -497,7 +497,7 @@ class _Executor:
         if isinstance(then, bool) or isinstance(otherwise, bool):
             return self._z3.If(test, then, otherwise)
         if isinstance(then, list | tuple) or isinstance(otherwise, list | tuple):
-            raise _Unsupported
+            raise _NotFollowed
         return self._z3.If(test, self._lifted_whole(then), self._lifted_whole(otherwise))
 
     def _and(self, left: Any, right: Any) -> Any:
@@ -532,7 +532,7 @@ def _scalar(function: str, values: Sequence[Fraction]) -> Fraction:
     try:
         return Fraction(close[function](values[0])).limit_denominator(4096)
     except (ValueError, OverflowError, KeyError):
-        raise _Unsupported from None
+        raise _NotFollowed from None
 
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {

@@ -15,15 +15,15 @@ from math import gcd, lcm, prod
 from flint import fmpq
 
 from aligncheck.refutation.elimination import Form, on_integers, scaled
+from aligncheck.refutation.irrationals import Real, ceiling, floor
 from aligncheck.refutation.piecewise import Calculus, Piecewise, indicator, merged, shifted
-from aligncheck.refutation.reals import Real, ceiling, floor
 from aligncheck.refutation.symbolic import Interval
 
 MOST_CLASSES = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class IntegralPart:
     """The integral of the product of the densities (masses) over where all forms lie in their intervals."""
 
     densities: Mapping[int, Piecewise]
@@ -40,7 +40,7 @@ class Part:
         return factors, kinds
 
 
-def components(part: Part) -> Iterator[Part]:
+def components(part: IntegralPart) -> Iterator[IntegralPart]:
     """The parts that share no variable."""
     group = {variable: {variable} for variable in part.densities}
     for form in part.restricted:
@@ -51,7 +51,7 @@ def components(part: Part) -> Iterator[Part]:
     for variable, members in group.items():
         if variable not in seen:
             seen |= members
-            yield Part(
+            yield IntegralPart(
                 {v: part.densities[v] for v in part.densities if v in members},
                 {form: interval for form, interval in part.restricted.items() if form[0][0] in members},
             )
@@ -60,7 +60,7 @@ def components(part: Part) -> Iterator[Part]:
 # --- lattices with different steps ----------------------------------------------------------------------
 
 
-def classes(calculus: Calculus, part: Part) -> Iterator[Part] | None:
+def classes(calculus: Calculus, part: IntegralPart) -> Iterator[IntegralPart] | None:
     """A part for each combination of residues: x = d*m + r. None where these do not help.
 
     Noise on lattices with different steps meets in forms like 2*a - b. In each class of b modulo 2 the form
@@ -92,7 +92,7 @@ def _moduli(variables: list[int], forms: list[Form]) -> dict[int, int] | None:
     return None
 
 
-def _each_class(calculus: Calculus, part: Part, moduli: Mapping[int, int]) -> Iterator[Part]:
+def _each_class(calculus: Calculus, part: IntegralPart, moduli: Mapping[int, int]) -> Iterator[IntegralPart]:
     for chosen in product(*(range(modulus) for modulus in moduli.values())):
         residues = dict(zip(moduli, chosen, strict=True))
         forms = []
@@ -101,7 +101,7 @@ def _each_class(calculus: Calculus, part: Part, moduli: Mapping[int, int]) -> It
             ends = None if low is None else low - shift, None if high is None else high - shift
             forms.append(({v: c * moduli[v] for v, c in form}, ends))
         densities = {v: _thinned(calculus, f, moduli[v], residues[v]) for v, f in part.densities.items()}
-        yield Part(densities, dict(_on_lattice(forms)))
+        yield IntegralPart(densities, dict(_on_lattice(forms)))
 
 
 def _thinned(calculus: Calculus, function: Piecewise, modulus: int, residue: int) -> Piecewise:
@@ -133,7 +133,7 @@ def _on_lattice(forms: Iterable[tuple[Mapping[int, int], Interval]]) -> Iterator
 # --- a continuous variable among lattice ones -----------------------------------------------------------
 
 
-def fractions(calculus: Calculus, part: Part) -> Iterator[Part] | None:
+def fractions(calculus: Calculus, part: IntegralPart) -> Iterator[IntegralPart] | None:
     """A part for each interval of the fraction f of the only continuous variable x = (m + f)/g, m an integer.
 
     Within such an interval each form's bound n*m + ... >= low - n*f rounds to the same integer, so f is
@@ -161,8 +161,8 @@ def _with_integers(form: Form, interval: Interval, x: int) -> tuple[dict[int, fm
 
 
 def _each_fraction(
-    calculus: Calculus, part: Part, x: int, unit: fmpq, forms: list[tuple[dict[int, fmpq], Interval]]
-) -> Iterator[Part]:
+    calculus: Calculus, part: IntegralPart, x: int, unit: fmpq, forms: list[tuple[dict[int, fmpq], Interval]]
+) -> Iterator[IntegralPart]:
     inner = []
     whole = []
     for form, ends in forms:
@@ -187,7 +187,7 @@ def _each_fraction(
         densities = {
             v: f if v != x else _masses(calculus, density, low, high) for v, f in part.densities.items()
         }
-        yield Part(densities, dict(_on_lattice(rounded)))
+        yield IntegralPart(densities, dict(_on_lattice(rounded)))
 
 
 def _turns(end: Real, times: int) -> Iterator[Real]:

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 from flint import arb, arb_poly, fmpq
 
 from aligncheck.language.internal import InternalError
-from aligncheck.refutation.reals import Dependent, Real, Surd, ceiling, sign, to_ball, to_expr
+from aligncheck.refutation.irrationals import Dependent, Real, Surd, ceiling, sign, to_ball, to_expr
 
 Coefficient: TypeAlias = Any
 """A ball, or a SymPy expression."""

@@ -16,7 +16,7 @@ from aligncheck.language.syntax import nodes
 from aligncheck.meaning.interpreter import Function, Input
 from aligncheck.refutation.effort import Effort
 from aligncheck.refutation.enclosure import Ball, Tail
-from aligncheck.refutation.events import Event, Outputs
+from aligncheck.refutation.events import CompleteOutput, Event
 from aligncheck.refutation.execution import Execution
 from aligncheck.refutation.formula import formula
 from aligncheck.refutation.integration import enclosed
@@ -94,7 +94,7 @@ def closed_form(
 def tail(
     mechanism: nodes.Mechanism,
     inputs: Mapping[str, Input],
-    event: Outputs,
+    event: CompleteOutput,
     record: int,
     field: str,
     *,

@@ -17,11 +17,11 @@ from flint import ctx, fmpq
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning.exact import Number
 from aligncheck.meaning.interpreter import Input
-from aligncheck.refutation import reals
+from aligncheck.refutation import irrationals
 from aligncheck.refutation.elimination import Tangled, scaled
 from aligncheck.refutation.enclosure import NotComputable
-from aligncheck.refutation.events import Outputs
-from aligncheck.refutation.execution import Execution, Way
+from aligncheck.refutation.events import CompleteOutput
+from aligncheck.refutation.execution import Execution, SymbolicPath
 from aligncheck.refutation.integration import Integration
 from aligncheck.refutation.outcomes import Density, density_of
 from aligncheck.refutation.symbolic import Affine, Shaped
@@ -49,14 +49,14 @@ class Profile:
                 y = (fmpq(x.numerator, x.denominator) - density.constant) * fmpq(density.by)
                 piece = density.function.pieces[bisect_right(density.function.cuts, y)]
                 if piece is not None:
-                    total = total + calculus.at(piece.terms, y - piece.anchor) * reals.to_ball(
+                    total = total + calculus.at(piece.terms, y - piece.anchor) * irrationals.to_ball(
                         abs(fmpq(density.by))
                     )
             return float(total.log().mid()) if total > 0 else -math.inf
 
 
 def profiles(
-    mechanism: Mechanism, inputs: Mapping[str, Input], shape: Outputs, check: Callable[[], None]
+    mechanism: Mechanism, inputs: Mapping[str, Input], shape: CompleteOutput, check: Callable[[], None]
 ) -> dict[tuple[int, str], Profile]:
     """The profile of every number that the shape leaves free. Raises `NotComputable`, `OutOfTime`."""
     found: dict[tuple[int, str], Profile] = {}
@@ -72,26 +72,28 @@ def profiles(
     return found
 
 
-def _add(profile: Profile, integration: Integration, way: Way, value: Any, check: Callable[[], None]) -> None:
+def _add(
+    profile: Profile, integration: Integration, way: SymbolicPath, value: Any, check: Callable[[], None]
+) -> None:
     if not isinstance(value, Affine):
         if isinstance(value, Shaped):
             profile.known = False
         else:
             try:
-                profile.atoms.append(reals.to_exact(value))
+                profile.atoms.append(irrationals.to_exact(value))
             except (TypeError, AttributeError):
                 profile.known = False
         return
     lattice = all(way.noises[variable].lattice for variable in value.coefficients)
     if lattice:
         by = scaled(value.coefficients, lambda _: True)[1]
-        profile.lattice = reals.to_exact(1 / abs(fmpq(by)))
+        profile.lattice = irrationals.to_exact(1 / abs(fmpq(by)))
     try:
         density = density_of(integration, way, value, check)
     except (Tangled, NotComputable):
-        profile.points.append(reals.to_exact(value.constant))
+        profile.points.append(irrationals.to_exact(value.constant))
         profile.known = False
         return
     if density is not None:
-        profile.points += [reals.to_exact(density.at(cut)) for cut in density.function.cuts]
+        profile.points += [irrationals.to_exact(density.at(cut)) for cut in density.function.cuts]
         profile.parts.append((integration.calculus, density))

@@ -13,13 +13,13 @@ from aligncheck.language.syntax.nodes import Mechanism, Sample
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.meaning.exact import Undecided, Undefined
 from aligncheck.meaning.interpreter import Inputs, Stopped
-from aligncheck.refutation.candidates import legal
 from aligncheck.refutation.claims import claim_for
+from aligncheck.refutation.databases import legal
 from aligncheck.refutation.effort import Effort, OutOfTime
 from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.measure import approximately
 from aligncheck.refutation.probability import closed_form
-from aligncheck.refutation.violation import Formula, Violation
+from aligncheck.refutation.violation import ClosedForms, Violation
 
 NAME = "eps"
 _LONGEST = 110
@@ -30,7 +30,7 @@ _LARGEST = 120
 _RANGE = tuple(Fraction(2) ** Fraction(power) for power in range(-5, 5))
 
 
-def formula_of(mechanism: Mechanism, violation: Violation, effort: Effort) -> Formula | None:
+def formula_of(mechanism: Mechanism, violation: Violation, effort: Effort) -> ClosedForms | None:
     """The ratio as a function of the parameter `eps`; None where there is no such parameter, or no readable
     closed form.
     """
@@ -50,7 +50,7 @@ def formula_of(mechanism: Mechanism, violation: Violation, effort: Effort) -> Fo
     text = _text(ratio)
     if len(text) > _LONGEST:
         return None
-    return Formula(NAME, text, _violated(mechanism, violation, ratio))
+    return ClosedForms(NAME, text, _violated(mechanism, violation, ratio))
 
 
 def _on_lattice(mechanism: Mechanism) -> bool:

@@ -13,17 +13,15 @@ from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning.exact import Undecided, Undefined
 from aligncheck.meaning.interpreter import Input, Inputs, Stopped
 from aligncheck.meaning.scenario import Scenario
-from aligncheck.refutation.candidates import legal, neighbours, parameter_choices, starting_databases
 from aligncheck.refutation.certify import certified
 from aligncheck.refutation.claims import claim_for
+from aligncheck.refutation.consequences import explained
 from aligncheck.refutation.cuts import beside, ties, with_cuts
+from aligncheck.refutation.databases import legal, neighbours, parameter_choices, starting_databases
 from aligncheck.refutation.effort import Effort, OutOfTime
-from aligncheck.refutation.events import Event, Exactly, Outputs
-from aligncheck.refutation.explain import explained
+from aligncheck.refutation.events import CompleteOutput, Event, Exactly
 from aligncheck.refutation.measure import Meter
-from aligncheck.refutation.outputs import free_numbers, outputs_of
-from aligncheck.refutation.parting import parting_pair
-from aligncheck.refutation.search import (
+from aligncheck.refutation.pair_search import (
     Candidate,
     Scored,
     apart,
@@ -36,7 +34,9 @@ from aligncheck.refutation.search import (
     spread,
     unit_of,
 )
-from aligncheck.refutation.violation import Attempt, Ended, Finding, NoViolation, Searched
+from aligncheck.refutation.parting import parting_pair
+from aligncheck.refutation.trial_outputs import free_numbers, outputs_of
+from aligncheck.refutation.violation import Ended, Finding, NoViolation, Searched, StrongestSeen
 
 SECONDS = 4.0
 """How long a search takes at most, the certificate included, unless the caller says otherwise."""
@@ -164,7 +164,7 @@ class _Hunt:
 
         return [scored for _, scored in sorted(self.by_length.items(), key=rank)]
 
-    def attempt(self) -> Attempt | None:
+    def attempt(self) -> StrongestSeen | None:
         """The strongest ratio."""
         for scored in self.ranked():
             scenario, event = scored.candidate.scenario, scored.candidate.event
@@ -172,7 +172,7 @@ class _Hunt:
                 claim = claim_for(self._mechanism, scenario, event)
             except (Stopped, Undecided, Undefined):
                 continue
-            return Attempt(scenario, event, scored.level, claim)
+            return StrongestSeen(scenario, event, scored.level, claim)
         return None
 
     @property
@@ -244,7 +244,7 @@ class _Hunt:
             tied = [
                 other
                 for event in self._meter.outputs(start.parameters, start.data, _OUTPUTS)
-                if isinstance(event, Outputs) and free_numbers(self._mechanism, event)
+                if isinstance(event, CompleteOutput) and free_numbers(self._mechanism, event)
                 for other in ties(self._meter, start, event)
             ]
             pairs = neighbours(self._mechanism, start) if tied else []
@@ -468,7 +468,7 @@ def _score(scored: Scored) -> float:
 def _kind(candidate: Candidate) -> object:
     """What makes two events the same kind: the tags of the records, and which of their fields are bounded."""
     event = candidate.event
-    if not isinstance(event, Outputs):
+    if not isinstance(event, CompleteOutput):
         return None
     return tuple(
         (

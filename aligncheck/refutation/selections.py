@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from aligncheck.refutation.reals import sign
-from aligncheck.refutation.symbolic import Affine, Candidate, Known, Linear, Selection, minus, times
+from aligncheck.refutation.irrationals import sign
+from aligncheck.refutation.symbolic import Affine, Contender, Known, Linear, SymbolicSelection, minus, times
 
 
 def differ(one: Linear, other: Linear) -> bool:
@@ -22,19 +22,19 @@ def selection_of(
     direction: int,
     threshold: Linear | None = None,
     strict: bool = False,
-) -> Selection:
+) -> SymbolicSelection:
     """The selection among found values; `direction` -1 takes the least first."""
-    candidates = tuple(Candidate(index, times(value, direction)) for index, value in found)
+    candidates = tuple(Contender(index, times(value, direction)) for index, value in found)
     key = tuple(
         (c.index, *(c.value.key if isinstance(c.value, Affine) else (str(c.value),))) for c in candidates
     )
     bound = (most, strict, threshold.key if isinstance(threshold, Affine) else str(threshold))
-    return Selection(
+    return SymbolicSelection(
         (key, bound if threshold is not None else None), candidates, most, threshold, strict, direction
     )
 
 
-def first_of(selection: Selection) -> Candidate:
+def first_of(selection: SymbolicSelection) -> Contender:
     """The first of candidates without noise."""
     best = selection.candidates[0]
     for candidate in selection.candidates[1:]:
@@ -43,7 +43,7 @@ def first_of(selection: Selection) -> Candidate:
     return best
 
 
-def value_at(selection: Selection, index: int) -> Linear:
+def value_at(selection: SymbolicSelection, index: int) -> Linear:
     """The value of the candidate with an index, as the selection carries it."""
     return next(candidate.value for candidate in selection.candidates if candidate.index == index)
 
@@ -60,7 +60,7 @@ class Edge:
     strict: bool
 
 
-def edges(selection: Selection, entries: tuple[int, ...], length: int | None) -> Iterator[Edge]:
+def edges(selection: SymbolicSelection, entries: tuple[int, ...], length: int | None) -> Iterator[Edge]:
     """What it means that a selection begins with these entries.
 
     A value comes before another one if it is greater, or equal with a lower index: a total order, so it is

@@ -14,20 +14,20 @@ from typing import Any, TypeAlias
 from flint import fmpq
 
 from aligncheck.language.internal import InternalError
-from aligncheck.refutation import reals
+from aligncheck.refutation import irrationals
 from aligncheck.refutation.elimination import Form
-from aligncheck.refutation.reals import Real, sign
+from aligncheck.refutation.irrationals import Real, sign
 from aligncheck.refutation.symbolic import (
     Affine,
-    Frame,
+    CallFrame,
     Interval,
     Known,
     Linear,
     Picked,
-    Released,
+    ReturnedRecord,
     Scalar,
-    Selection,
     Shaped,
+    SymbolicSelection,
     holds,
     minus,
     times,
@@ -46,20 +46,20 @@ class Assume:
 class Pick:
     """The next entry of a selection is this index."""
 
-    selection: Selection
+    selection: SymbolicSelection
     index: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Length:
+class SelectionLength:
     """A selection has so many entries."""
 
-    selection: Selection
+    selection: SymbolicSelection
     length: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
+class WeightedChoice:
     """A draw by weights gave this index; `logs` are the logarithms of all weights, `place` its own place.
 
     `used`: the statement that draws it has been executed with it.
@@ -72,7 +72,7 @@ class Chosen:
     used: bool = False
 
 
-Assumption: TypeAlias = Assume | Pick | Length | Chosen
+Assumption: TypeAlias = Assume | Pick | SelectionLength | WeightedChoice
 
 
 class Fork(Exception):  # noqa: N818 - it is a question
@@ -91,25 +91,25 @@ class Needed(Exception):  # noqa: N818 - it is a question
     """The value of something matters that was to be left open."""
 
 
-class State:
+class PartialPath:
     """One way through the program, as far as it has gone."""
 
     __slots__ = ("chosen", "frame", "known", "out", "picked", "released", "selections", "steps", "todo")
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: CallFrame) -> None:
         self.frame = frame
         self.known = Known()
         self.picked: dict[tuple[object, ...], Picked] = {}
-        self.selections: dict[tuple[object, ...], Selection] = {}
-        self.chosen: tuple[Chosen, ...] = ()
-        self.released: tuple[Released, ...] = ()
+        self.selections: dict[tuple[object, ...], SymbolicSelection] = {}
+        self.chosen: tuple[WeightedChoice, ...] = ()
+        self.released: tuple[ReturnedRecord, ...] = ()
         self.todo: Any = None
         self.out = 0
         self.steps = 0
 
-    def copy(self) -> State:
+    def copy(self) -> PartialPath:
         """A state that goes its own way. Frames that wait for a call are copied when they go on."""
-        other = State(self.frame.copy())
+        other = PartialPath(self.frame.copy())
         other.known = self.known.copy()
         other.picked = dict(self.picked)
         other.selections = dict(self.selections)
@@ -126,14 +126,14 @@ class State:
             case Pick(selection=selection, index=index):
                 old = self.pick_of(selection)
                 self.picked[selection.key] = Picked((*old.entries, index), old.length)
-            case Length(selection=selection, length=length):
+            case SelectionLength(selection=selection, length=length):
                 old = self.pick_of(selection)
                 self.picked[selection.key] = Picked(old.entries, length)
-            case Chosen():
+            case WeightedChoice():
                 self.chosen = (*self.chosen, assumption)
         return True
 
-    def pick_of(self, selection: Selection) -> Picked:
+    def pick_of(self, selection: SymbolicSelection) -> Picked:
         """What is decided of a selection."""
         self.selections[selection.key] = selection
         return self.picked.get(selection.key, Picked())
@@ -142,7 +142,7 @@ class State:
 # --- decisions --------------------------------------------------------------------------------------------
 
 
-def decide(state: State, value: Linear, op: str) -> bool:
+def decide(state: PartialPath, value: Linear, op: str) -> bool:
     """Whether `value op 0`; op is < <= > >=. Raises `Fork` where that is open."""
     if not isinstance(value, Affine):
         return holds(value, op)
@@ -155,7 +155,7 @@ def decide(state: State, value: Linear, op: str) -> bool:
     return may
 
 
-def equal(state: State, value: Linear) -> bool:
+def equal(state: PartialPath, value: Linear) -> bool:
     """Whether `value` is 0. Of a form with continuous noise this has probability 0."""
     if not isinstance(value, Affine):
         return sign(value) == 0
@@ -195,12 +195,12 @@ def condition(value: Linear | Shaped, op: str, bound: Real) -> Condition:
     match value.function:
         case "floor":
             # floor(x) >= c iff x >= ceil(c), floor(x) > c iff x >= floor(c) + 1, and their negations.
-            at = fmpq(reals.floor(bound) + 1 if op in (">", "<=") else reals.ceiling(bound))
+            at = fmpq(irrationals.floor(bound) + 1 if op in (">", "<=") else irrationals.ceiling(bound))
             return condition(inner, ">=" if upward else "<", at)
         case "exp":
-            return upward if sign(bound) <= 0 else condition(inner, op, reals.apply("ln", bound))
+            return upward if sign(bound) <= 0 else condition(inner, op, irrationals.apply("ln", bound))
         case "ln":
-            return condition(inner, op, reals.apply("exp", bound))
+            return condition(inner, op, irrationals.apply("exp", bound))
         case "sqrt":
             if sign(bound) < 0 or (sign(bound) == 0 and op in (">=", "<")):
                 return upward
@@ -208,7 +208,7 @@ def condition(value: Linear | Shaped, op: str, bound: Real) -> Condition:
         case "square":
             if sign(bound) < 0 or (sign(bound) == 0 and op in (">=", "<")):
                 return upward
-            return condition(inner, op, reals.apply("sqrt", bound))
+            return condition(inner, op, irrationals.apply("sqrt", bound))
         case "quotient":
             # inner / below >= c iff inner - c*below >= 0, as below > 0.
             if value.below is None or not isinstance(inner, Affine):
@@ -221,7 +221,7 @@ def condition(value: Linear | Shaped, op: str, bound: Real) -> Condition:
             return condition(inner, op, -1 / bound)
 
 
-def compared(state: State, value: Scalar, op: str, bound: Real) -> bool:
+def compared(state: PartialPath, value: Scalar, op: str, bound: Real) -> bool:
     """Whether `value op bound`. Raises `Fork`."""
     found = condition(value, op, bound)
     return found if isinstance(found, bool) else decide(state, *found)

@@ -17,7 +17,7 @@ from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes
 from aligncheck.refutation.elimination import Form, scaled, simple
 from aligncheck.refutation.enclosure import NotComputable
-from aligncheck.refutation.reals import Real, ceiling, floor, sign
+from aligncheck.refutation.irrationals import Real, ceiling, floor, sign
 
 Interval: TypeAlias = tuple[Real | None, Real | None]
 
@@ -40,7 +40,7 @@ class Affine:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class Contender:
     """An index that a selection may take, and the value that it is taken by (the greater, the earlier)."""
 
     index: int
@@ -48,7 +48,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Selection:
+class SymbolicSelection:
     """The `most` greatest of the candidates (None: all), in order; of equal values the lower index first.
 
     With a `threshold` only those that reach it (exceed it, where `strict`). `sign` is -1 where the candidates
@@ -56,7 +56,7 @@ class Selection:
     """
 
     key: tuple[object, ...]
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Contender, ...]
     most: int | None
     threshold: Linear | None = None
     strict: bool = False
@@ -81,7 +81,7 @@ class Picked:
 class Rank:
     """The index at one place of a selection."""
 
-    selection: Selection
+    selection: SymbolicSelection
     place: int
 
 
@@ -89,7 +89,7 @@ class Rank:
 class Extreme:
     """The value at the first place of a selection."""
 
-    selection: Selection
+    selection: SymbolicSelection
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,11 +112,11 @@ class Deferred:
     """An expression that is evaluated where its value is needed, in the frame as it was."""
 
     expression: nodes.Gather
-    frame: Frame
+    frame: CallFrame
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Released:
+class ReturnedRecord:
     """One record that a call gave back."""
 
     tag: str
@@ -124,10 +124,10 @@ class Released:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Returned:
+class SymbolicRelease:
     """What a call gave back."""
 
-    records: tuple[Released, ...]
+    records: tuple[ReturnedRecord, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,10 +141,10 @@ Linear: TypeAlias = Any
 Scalar: TypeAlias = Any
 """bool | fmpq | Surd | Affine | Shaped | Rank | Extreme | Deferred | Opaque."""
 Held: TypeAlias = Any
-"""What a variable may hold: a scalar, a `Selection`, a `Returned`."""
+"""What a variable may hold: a scalar, a `SymbolicSelection`, a `SymbolicRelease`."""
 
 
-class Frame:
+class CallFrame:
     """The names of one running mechanism."""
 
     __slots__ = ("bound", "draws", "inputs", "mechanism", "records", "variables")
@@ -155,11 +155,11 @@ class Frame:
         self.variables: dict[str, Held] = {}
         self.draws: dict[tuple[str, int | None], Linear] = {}
         self.bound: dict[str, Scalar] = {}
-        self.records: tuple[Released, ...] = ()
+        self.records: tuple[ReturnedRecord, ...] = ()
 
-    def copy(self) -> Frame:
+    def copy(self) -> CallFrame:
         """A frame that goes its own way."""
-        other = Frame(self.mechanism, self.inputs)
+        other = CallFrame(self.mechanism, self.inputs)
         other.variables = dict(self.variables)
         other.draws = dict(self.draws)
         other.bound = self.bound
@@ -168,7 +168,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
+class NoiseLaw:
     """One noise variable. `rate` is 1/scale; lattice noise counts steps, and its `rate` is per step.
 
     For a logistic variable `location`, `scale` and `low` are given instead.
@@ -210,7 +210,7 @@ class Known:
 
     def __init__(self) -> None:
         self.intervals: dict[Form, Interval] = {}
-        self.noises: list[Noise] = []
+        self.noises: list[NoiseLaw] = []
 
     def copy(self) -> Known:
         """A conjunction that grows on its own."""

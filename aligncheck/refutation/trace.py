@@ -19,21 +19,21 @@ from aligncheck.meaning.interpreter import (
     STEP_LIMIT,
     ByDensity,
     DrawSite,
+    EmittedRecord,
     Fault,
     Finished,
     Input,
     Inputs,
     Machine,
-    Record,
     Run,
-    Scope,
+    RunScope,
     Stopped,
 )
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.effort import Effort, OutOfTime
 from aligncheck.refutation.enclosure import NotComputable
-from aligncheck.refutation.events import Between, Constraint, Event, Exactly, Outputs, Raises
-from aligncheck.refutation.execution import Execution, Way
+from aligncheck.refutation.events import Between, CompleteOutput, Constraint, Event, Exactly, Raises
+from aligncheck.refutation.execution import Execution, SymbolicPath
 from aligncheck.refutation.violation import Trace
 
 _WAYS = 12
@@ -68,7 +68,7 @@ def _points(
         yield noise, [one.index for one in way.chosen]
 
 
-def _likeliest(way: Way, effort: Effort) -> tuple[Fraction, list[Fraction]] | None:
+def _likeliest(way: SymbolicPath, effort: Effort) -> tuple[Fraction, list[Fraction]] | None:
     """The weight and the noise of the likeliest point of a region, away from its edges if possible."""
     import z3
 
@@ -106,7 +106,7 @@ def _likeliest(way: Way, effort: Effort) -> tuple[Fraction, list[Fraction]] | No
 
 def _rational(z3: Any, value: Any) -> Any:
     """An exact number as a term; an irrational one about."""
-    from aligncheck.refutation.reals import Surd, to_ball
+    from aligncheck.refutation.irrationals import Surd, to_ball
 
     if isinstance(value, Surd):
         return z3.RealVal(str(Fraction(float(to_ball(value).mid())).limit_denominator(10**9)))
@@ -156,13 +156,13 @@ class _Given:
         self._chosen = iter(chosen)
 
     def draw(self, site: DrawSite) -> Number:
-        """A `NoiseSource`."""
+        """A `Noise`."""
         value = next(self._noise, Fraction(0))
         if site.family.stepped:
             return exact.multiply(value, site.args[1])
         return value
 
-    def draw_by_density(self, statement: ByDensity, scope: Scope) -> Number:
+    def draw_by_density(self, statement: ByDensity, scope: RunScope) -> Number:
         """A `DensitySource`."""
         if isinstance(statement, nodes.Choose):
             return Fraction(next(self._chosen, 0))
@@ -177,7 +177,7 @@ def ends_in(run: Run, event: Event) -> bool:
     match event:
         case Raises():
             return isinstance(run.ended, Fault)
-        case Outputs(records=records, complete=complete):
+        case CompleteOutput(records=records, complete=complete):
             if complete and (not isinstance(run.ended, Finished) or len(run.output) != len(records)):
                 return False
             if len(run.output) < len(records):
@@ -189,7 +189,7 @@ def ends_in(run: Run, event: Event) -> bool:
             )
 
 
-def _field(record: Record, name: str) -> Value | None:
+def _field(record: EmittedRecord, name: str) -> Value | None:
     return dict(record.fields).get(name)
 
 

@@ -14,7 +14,7 @@ from aligncheck.refutation.enclosure import Ball
 from aligncheck.refutation.events import Event
 
 
-class Kind(Enum):
+class LossKind(Enum):
     """How far privacy is lost.
 
     FINITE: the certified factor is more than exp(claim); whether it has a bound is not said. IMPOSSIBLE: the
@@ -39,7 +39,7 @@ class Grown:
 
 
 @dataclass(frozen=True, slots=True)
-class Formula:
+class ClosedForms:
     """Closed forms in ε: the ratio of the probabilities, and where it is more than exp(claim), as texts."""
 
     name: str
@@ -70,14 +70,14 @@ class Violation:
     on_d_prime: Ball
     claim: Number
     level: Fraction | None
-    kind: Kind
+    kind: LossKind
     family: tuple[Grown, ...] = ()
-    formula: Formula | None = None
+    formula: ClosedForms | None = None
     trace: Trace | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class StrongestSeen:
     """The strongest ratio that was seen, not more than the claim: `level` is close to ln(P/P')."""
 
     scenario: Scenario
@@ -115,7 +115,7 @@ class NoViolation:
     `looked` is False where no inputs were found that the declarations allow.
     """
 
-    strongest: Attempt | None
+    strongest: StrongestSeen | None
     tried: int
     searched: Searched
     left_out: tuple[str, ...] = ()

@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from aligncheck.kernel.verdict import Part
+from aligncheck.kernel.answer import Part
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import parts_of, statements_in, with_parts
-from aligncheck.search.witness.parts import product
+from aligncheck.search.witness.line_costs import product
 from aligncheck.verdict import Verified
 
 EXACT = "what it costs"

@@ -21,13 +21,13 @@ from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.meaning.exact import Value
 from aligncheck.meaning.interpreter import (
     Assigned,
-    Decision,
     Draw,
     Emitted,
+    EmittedRecord,
     Inputs,
     Invoked,
-    Record,
     Step,
+    TakenTest,
     value_text,
     variable_text,
 )
@@ -40,7 +40,7 @@ from aligncheck.verdict import (
     Counterexample,
     DensityExample,
     Error,
-    Result,
+    FileResult,
     Unknown,
     Verified,
     exit_status,
@@ -50,13 +50,13 @@ from aligncheck.verdict import (
 Json: TypeAlias = dict[str, Any]
 
 
-def document(results: Sequence[Result], comparisons: Sequence[Comparison] | None = None) -> Json:
+def document(results: Sequence[FileResult], comparisons: Sequence[Comparison] | None = None) -> Json:
     """The document for some results; `comparisons`, one for each, where their expectations were checked."""
     pairs = zip(results, repeat(None) if comparisons is None else comparisons, strict=False)
     return {"version": __version__, "results": [_result(*pair) for pair in pairs]}
 
 
-def _result(result: Result, comparison: Comparison | None) -> Json:
+def _result(result: FileResult, comparison: Comparison | None) -> Json:
     source = Source(result.path, result.text)
     verdict = result.verdict
     verified = verdict if isinstance(verdict, Verified) else None
@@ -80,11 +80,11 @@ def _result(result: Result, comparison: Comparison | None) -> Json:
     }
 
 
-def _conditions(result: Result) -> tuple[ConditionReport, ...]:
+def _conditions(result: FileResult) -> tuple[ConditionReport, ...]:
     return () if isinstance(result.verdict, Error) else result.verdict.conditions
 
 
-def _invariants(result: Result) -> list[str]:
+def _invariants(result: FileResult) -> list[str]:
     match result.verdict:
         case Verified() as verified:
             return list(invariants_of(verified))
@@ -239,7 +239,7 @@ def step_document(source: Source, step: PairedStep) -> Json:
 
 _KINDS: dict[type, str] = {
     Draw: "draw",
-    Decision: "test",
+    TakenTest: "test",
     Assigned: "assign",
     Invoked: "call",
     Emitted: "emit",
@@ -255,7 +255,7 @@ def _side(source: Source, step: Step) -> Json:
                 "value": value_text(step.value),
                 "arguments": _texts(step.args),
             }
-        case Decision():
+        case TakenTest():
             return {
                 "holds": step.holds,
                 "compared": [
@@ -283,7 +283,7 @@ def _side(source: Source, step: Step) -> Json:
             assert_never(step)
 
 
-def _record(record: Record) -> Json:
+def _record(record: EmittedRecord) -> Json:
     return {"tag": record.tag, "fields": {name: value_text(value) for name, value in record.fields}}
 
 

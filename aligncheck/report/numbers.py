@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aligncheck.meaning.exact import ZERO, Irrational, Value, decimal
-from aligncheck.meaning.interpreter import Input, Record, value_text
+from aligncheck.meaning.interpreter import EmittedRecord, Input, value_text
 from aligncheck.meaning.scenario import Scenario
 
 _MOST_ENTRIES = 12
@@ -35,7 +35,7 @@ def listed(value: Input) -> str:
     return f"[{', '.join([*entries, *more])}]"
 
 
-def recorded(record: Record) -> str:
+def recorded(record: EmittedRecord) -> str:
     """`mid(gap = 1, used = 1/2)`."""
     fields = ", ".join(f"{name} = {shown(value)}" for name, value in record.fields)
     return f"{record.tag}({fields})" if fields else record.tag

@@ -25,12 +25,12 @@ from aligncheck.meaning.replay import side_by_side
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.enclosure import Ball
 from aligncheck.refutation.events import describe
-from aligncheck.refutation.result import Refutation, Unfinished, exit_status, name_of
-from aligncheck.refutation.violation import Ended, Kind, NoViolation, Searched, Trace, Violation
+from aligncheck.refutation.findings import Refutation, Unfinished, exit_status, name_of
+from aligncheck.refutation.violation import Ended, LossKind, NoViolation, Searched, Trace, Violation
 from aligncheck.report.lines import Canvas, Lines, prose
 from aligncheck.report.machine import diagnostic_document, inputs_document, step_document
 from aligncheck.report.numbers import listed
-from aligncheck.report.sidebyside import Table, table_lines
+from aligncheck.report.sidebyside import RunsTable, table_lines
 from aligncheck.report.terminal import diagnostic_lines
 
 Json: TypeAlias = dict[str, Any]
@@ -107,9 +107,9 @@ def _violation(canvas: Canvas, source: Source, mechanism: Mechanism, violation: 
     )
 
 
-def _table(trace: Trace) -> Table:
+def _table(trace: Trace) -> RunsTable:
     steps = side_by_side(trace.on_d, trace.on_d_prime)
-    return Table(steps, "on D", "on D' (the same noise)")
+    return RunsTable(steps, "on D", "on D' (the same noise)")
 
 
 def _violation_facts(violation: Violation) -> Iterator[tuple[str, str]]:
@@ -150,10 +150,10 @@ def _violated(violation: Violation) -> str:
 
 
 _MEANING = {
-    Kind.FINITE: "the level at these inputs; others may be worse",
-    Kind.IMPOSSIBLE: "no ε suffices: E is possible on D and impossible on D'",
-    Kind.RARER: "no ε suffices: as the number moves on, the tail on D' falls faster than that on D",
-    Kind.GROWS: "so far as it was tried, each further answer adds about as much: no bound is in sight",
+    LossKind.FINITE: "the level at these inputs; others may be worse",
+    LossKind.IMPOSSIBLE: "no ε suffices: E is possible on D and impossible on D'",
+    LossKind.RARER: "no ε suffices: as the number moves on, the tail on D' falls faster than that on D",
+    LossKind.GROWS: "so far as it was tried, each further answer adds about as much: no bound is in sight",
 }
 
 

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from aligncheck import __version__
-from aligncheck.execute import Execution, Released
+from aligncheck.execute import CompletedRun, NamedRecord
 from aligncheck.language.printable import printable
 from aligncheck.meaning.exact import decimal
 
@@ -32,10 +32,10 @@ class _Stretch:
 
     first: int
     last: int
-    records: tuple[Released, ...]
+    records: tuple[NamedRecord, ...]
 
 
-def render_execution(execution: Execution) -> RenderableType:
+def render_execution(execution: CompletedRun) -> RenderableType:
     """The records as a table, then the privacy spent and what must be said about both."""
     return Group(
         Text(_headline(execution), style="bold"),
@@ -49,7 +49,7 @@ def render_execution(execution: Execution) -> RenderableType:
     )
 
 
-def execution_document(execution: Execution) -> dict[str, Any]:
+def execution_document(execution: CompletedRun) -> dict[str, Any]:
     """The same as one JSON document: rationals are strings (`1/2`), floating-point numbers are numbers."""
     return {
         "version": __version__,
@@ -76,7 +76,7 @@ def execution_document(execution: Execution) -> dict[str, Any]:
     }
 
 
-def _spent(execution: Execution) -> Iterator[str]:
+def _spent(execution: CompletedRun) -> Iterator[str]:
     doubt = "" if execution.decided else " (not checked)"
     yield f"privacy spent: {execution.claim} = {_shown(execution.spent)}{doubt}"
     if execution.bound is not None:
@@ -84,7 +84,7 @@ def _spent(execution: Execution) -> Iterator[str]:
         yield f"left of the bound {text} = {_shown(most)}: {_shown(most - execution.spent)}"
 
 
-def _computed(execution: Execution) -> Iterator[str]:
+def _computed(execution: CompletedRun) -> Iterator[str]:
     """How: of floating point, the notes say all."""
     match execution.mode:
         case "lattice":
@@ -96,7 +96,7 @@ def _computed(execution: Execution) -> Iterator[str]:
             pass
 
 
-def _checked(execution: Execution) -> str:
+def _checked(execution: CompletedRun) -> str:
     if execution.decided and execution.mode == "float":
         return "checked: the proof was decided in this run; it does not cover floating point"
     if execution.decided:
@@ -107,14 +107,14 @@ def _checked(execution: Execution) -> str:
     )
 
 
-def _bound(execution: Execution) -> dict[str, Any] | None:
+def _bound(execution: CompletedRun) -> dict[str, Any] | None:
     if execution.bound is None:
         return None
     text, most = execution.bound
     return {"claim": text, "value": _json(most), "left": _json(most - execution.spent)}
 
 
-def _headline(execution: Execution) -> str:
+def _headline(execution: CompletedRun) -> str:
     parameters = ", ".join(f"{name} = {_shown(value)}" for name, value in execution.parameters)
     columns = dict(execution.columns)
     answers = [
@@ -125,7 +125,7 @@ def _headline(execution: Execution) -> str:
     return " ".join(parts) + (f": {parameters}" if parameters else "")
 
 
-def _table(records: Sequence[Released]) -> Iterator[Text]:
+def _table(records: Sequence[NamedRecord]) -> Iterator[Text]:
     """Lines of aligned columns: text to the left, numbers to the right."""
     fields = list(dict.fromkeys(name for record in records for name, _ in record.fields))
     labelled = any(record.label is not None for record in records)
@@ -151,7 +151,7 @@ def _padded(cell: str, width: int, *, left: bool) -> str:
     return cell + padding if left else padding + cell
 
 
-def _stretches(records: Sequence[Released]) -> Iterator[_Stretch]:
+def _stretches(records: Sequence[NamedRecord]) -> Iterator[_Stretch]:
     first = 0
     while first < len(records):
         alike = list(_leading_alike(records, first))
@@ -160,7 +160,7 @@ def _stretches(records: Sequence[Released]) -> Iterator[_Stretch]:
         first += size
 
 
-def _leading_alike(records: Sequence[Released], first: int) -> Iterator[Released]:
+def _leading_alike(records: Sequence[NamedRecord], first: int) -> Iterator[NamedRecord]:
     model = records[first]
     for record in records[first:]:
         if (record.tag, record.fields) != (model.tag, model.fields):

@@ -16,7 +16,6 @@ from aligncheck.language.syntax.walk import parts_of, with_parts
 from aligncheck.meaning.exact import ZERO, Irrational, Number, Undecided, Value, compare
 from aligncheck.meaning.interpreter import (
     Assigned,
-    Decision,
     Draw,
     Emitted,
     Invoked,
@@ -25,6 +24,7 @@ from aligncheck.meaning.interpreter import (
     Returned,
     State,
     Step,
+    TakenTest,
     value_text,
     variable_text,
 )
@@ -40,7 +40,7 @@ _INDENT = "   "
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class RunsTable:
     """What is shown: the steps, two headings, the claim to compare the cost with, and where the runs part."""
 
     steps: Sequence[PairedStep]
@@ -65,7 +65,7 @@ class _Row:
         return bool(self.style)
 
 
-def table_lines(canvas: Canvas, source: Source | None, table: Table) -> Iterator[Text]:
+def table_lines(canvas: Canvas, source: Source | None, table: RunsTable) -> Iterator[Text]:
     """At most about forty steps; the middle of a longer run is left out, and a line says how much."""
     rows = list(_rows(source, table, max(_SHORTEST_LIMIT, (canvas.width - _OTHER_COLUMNS) // 2)))
     if not rows:
@@ -129,7 +129,7 @@ def _kept(rows: list[_Row]) -> list[list[_Row | int]]:
 # --- rows -------------------------------------------------------------------------------------------------
 
 
-def _rows(source: Source | None, table: Table, limit: int) -> Iterator[_Row]:
+def _rows(source: Source | None, table: RunsTable, limit: int) -> Iterator[_Row]:
     """A row for each step that shows something; equal assignments on both sides show nothing, except for the
     ones that say what was selected.
 
@@ -177,7 +177,7 @@ def _row(source: Source | None, paired: PairedStep, step: Step, limit: int) -> _
             if paired.unmoved and not shift:
                 shift = f"  ({paired.unmoved}: no shift)"
             return _Row(line, "", variable_text(step.key), left, right + shift)
-        case Decision():
+        case TakenTest():
             return _Row(line, "", step.kind, left, _same(left, right))
         case Assigned():
             if left == right and not isinstance(step.expression, nodes.Gather):
@@ -205,7 +205,7 @@ def _step_text(step: Step | None, limit: int) -> str:
             return _held(returned)
         case Emitted(record=record):
             return recorded(record)
-        case Decision():
+        case TakenTest():
             return f"{_test_text(step, limit)}  {'yes' if step.holds else 'no'}"
 
 
@@ -216,7 +216,7 @@ def _held(value: State) -> str:
     return listed(tuple(map(Fraction, value))) if isinstance(value, tuple) else shown(value)
 
 
-def _test_text(decision: Decision, limit: int) -> str:
+def _test_text(decision: TakenTest, limit: int) -> str:
     """The test with the numbers that it read; where that is long, both sides of each comparison."""
     values = dict(decision.leaves)
     full = unparse_expr(_filled(decision.test, values))

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from aligncheck.compiler.emit.describe import guarantee
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.unparse import unparse_expr, unparse_input
 from aligncheck.trusted import CHECKED_BY, RUN_BY, lines_of
 
 _HOW = {
-    Mode.LATTICE: "lattice: proved and run on a lattice, in exact arithmetic, in this form, for every step",
-    Mode.REFINED: "refined: real-valued noise, drawn as finely as each decision needs, exactly",
-    Mode.FLOAT: "float: proved for real-valued noise, run in floating point, which no proof covers: UNSAFE",
+    RunMode.LATTICE: "lattice: proved and run on a lattice, in exact arithmetic, in this form, "
+    "for every step",
+    RunMode.REFINED: "refined: real-valued noise, drawn as finely as each decision needs, exactly",
+    RunMode.FLOAT: "float: proved for real-valued noise, run in floating point, which no proof covers: "
+    "UNSAFE",
 }
 _FIXED = "lattice: proved and run on a lattice, in exact arithmetic; it is the declared one"
 
 
-def statement(spec: Mechanism, form: Mechanism, mode: Mode) -> Iterator[str]:
+def statement(spec: Mechanism, form: Mechanism, mode: RunMode) -> Iterator[str]:
     """What was proved: the claim, what it holds for, which data are neighbours, and how the code computes.
 
     `spec` is what the author wrote, `form` what was proved and runs. Inputs stand as specs declare them, with
@@ -28,7 +30,7 @@ def statement(spec: Mechanism, form: Mechanism, mode: Mode) -> Iterator[str]:
     yield from _part("claim", guarantee(spec))
     yield from _part("inputs", _inputs(spec))
     stepped = any(item not in spec.inputs for item in form.inputs)
-    yield from _part("mode", [_FIXED if mode is Mode.LATTICE and not stepped else _HOW[mode]])
+    yield from _part("mode", [_FIXED if mode is RunMode.LATTICE and not stepped else _HOW[mode]])
     if form.inputs != spec.inputs or form.privacy != spec.privacy or form.most != spec.most:
         bound = "" if form.most is None else f" at most {unparse_expr(form.most)}"
         yield from _part("form", [*_inputs(form), f"privacy {unparse_expr(form.privacy)}{bound}"])

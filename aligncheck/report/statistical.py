@@ -11,7 +11,7 @@ from rich.text import Text
 from aligncheck import __version__
 from aligncheck.language.printable import printable
 from aligncheck.report.lines import Canvas, Lines, columns, prose
-from aligncheck.statistical.events import describe
+from aligncheck.statistical.output_events import describe
 from aligncheck.statistical.results import Level, Tested
 
 _SMALLEST = -300

@@ -16,22 +16,22 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import has_densities
-from aligncheck.meaning.density import Weighed
 from aligncheck.meaning.exact import absolute, decimal, subtract
+from aligncheck.meaning.exact_density import Weighed
 from aligncheck.meaning.replay import Replay, ScenarioError, Undecided, replay, side_by_side
 from aligncheck.report.cost import EXACT, CostPart, cost_parts, invariants_of
 from aligncheck.report.frame import Frame, frame_lines
 from aligncheck.report.lines import Canvas, Lines, columns, prose
 from aligncheck.report.numbers import inputs_text, noise_text, recorded, shown
-from aligncheck.report.sidebyside import Table, table_lines
+from aligncheck.report.sidebyside import RunsTable, table_lines
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,
     Counterexample,
     DensityExample,
     Error,
+    FileResult,
     ObligationReport,
-    Result,
     Status,
     Unknown,
     Verified,
@@ -46,12 +46,12 @@ def render_diagnostic(source: Source, diagnostic: Diagnostic) -> RenderableType:
     return Lines(lambda canvas: diagnostic_lines(canvas, source, diagnostic))
 
 
-def render_result(result: Result, source: Source | None, verbose: bool) -> RenderableType:
+def render_result(result: FileResult, source: Source | None, verbose: bool) -> RenderableType:
     """One file's verdict. `verbose` adds paths, invariants, rules and every obligation."""
     return Lines(lambda canvas: _result(canvas, result, source, verbose))
 
 
-def _result(canvas: Canvas, result: Result, source: Source | None, verbose: bool) -> Iterator[Text]:
+def _result(canvas: Canvas, result: FileResult, source: Source | None, verbose: bool) -> Iterator[Text]:
     if source is None and result.text:
         source = Source(result.path, result.text)
     yield _headline(result)
@@ -69,7 +69,7 @@ def _result(canvas: Canvas, result: Result, source: Source | None, verbose: bool
     yield Text()
 
 
-def _headline(result: Result) -> Text:
+def _headline(result: FileResult) -> Text:
     verdict = result.verdict
     at = getattr(verdict, "condition", None)
     where = f" at {at.id}" if isinstance(at, Condition) else ""
@@ -420,7 +420,7 @@ def _runs(
 ) -> Iterator[Text]:
     first = counterexample.replay
     if counterexample.second is None:
-        table = Table(first.steps, "on D", "on D' (aligned noise)", first.claim, first.parted)
+        table = RunsTable(first.steps, "on D", "on D' (aligned noise)", first.claim, first.parted)
         yield from table_lines(canvas, source, table)
         yield from _endings(canvas, first)
         return
@@ -432,7 +432,7 @@ def _runs(
         yield from _images(canvas, first, second)
     else:
         steps = side_by_side(first.run_d, second.run_d)
-        yield from table_lines(canvas, source, Table(steps, "first noise", "second noise"))
+        yield from table_lines(canvas, source, RunsTable(steps, "first noise", "second noise"))
         counts = len(first.run_d.draws), len(second.run_d.draws)
         yield from canvas.hanging(
             Text("   "), Text(f"{counts[0]} draws with the first noise, {counts[1]} with the second")

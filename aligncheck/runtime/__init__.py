@@ -4,7 +4,7 @@
 
 from aligncheck.runtime.answers import (
     Answers,
-    Given,
+    CleanedAnswers,
     Labelled,
     boolean_answer,
     boolean_answers,
@@ -41,20 +41,21 @@ from aligncheck.runtime.errors import (
     UnsafeFloatWarning,
 )
 from aligncheck.runtime.estimates import Estimate, GapNoise
+from aligncheck.runtime.extremes import argmax_of, argmin_of, log_sum_exp_of, max_of, min_of, top_of, upto_of
 from aligncheck.runtime.functions import boolean_function, has_tag, integer_function, real_function
 from aligncheck.runtime.mechanism import (
     FloatMechanism,
     FunctionInfo,
     LatticeMechanism,
     Mechanism,
+    OnlyRun,
     ParameterInfo,
     QueryInfo,
     RefinedMechanism,
-    Run,
     Spec,
     resolution,
 )
-from aligncheck.runtime.noise import Drawn, FloatingNoise, Noise, RecordedNoise
+from aligncheck.runtime.noise import FloatingNoise, Noise, RecordedDraw, RecordedNoise
 from aligncheck.runtime.parameters import (
     IntLike,
     RealLike,
@@ -79,7 +80,6 @@ from aligncheck.runtime.reals import (
     whole,
 )
 from aligncheck.runtime.result import Record, Release, Result, row_of
-from aligncheck.runtime.selection import argmax_of, argmin_of, log_sum_exp_of, max_of, min_of, top_of, upto_of
 
 __all__ = [
     "AlreadyRunError",
@@ -88,13 +88,12 @@ __all__ = [
     "ArgumentError",
     "Budget",
     "BudgetError",
-    "Drawn",
+    "CleanedAnswers",
     "Estimate",
     "FloatMechanism",
     "FloatingNoise",
     "FunctionInfo",
     "GapNoise",
-    "Given",
     "IntLike",
     "Labelled",
     "LatticeMechanism",
@@ -104,6 +103,7 @@ __all__ = [
     "MissingPandasError",
     "Noise",
     "NumericError",
+    "OnlyRun",
     "ParameterError",
     "ParameterInfo",
     "ProcessError",
@@ -111,11 +111,11 @@ __all__ = [
     "Real",
     "RealLike",
     "Record",
+    "RecordedDraw",
     "RecordedNoise",
     "RefinedMechanism",
     "Release",
     "Result",
-    "Run",
     "SelectionError",
     "Spec",
     "UnsafeFloatWarning",

@@ -72,7 +72,7 @@ class Labelled:
 
 
 @dataclass(frozen=True, slots=True)
-class Given(Generic[T]):
+class CleanedAnswers(Generic[T]):
     """A list of answers that was read and cleaned: numbers of one kind, and the names of the queries, if they
     have names. `values` is a NumPy array where an array was given that needed no more than that.
     """
@@ -103,7 +103,7 @@ def real_answers(
     high: Bound = None,
     step: Bound = None,
     entries: Mapping[str, int] | None = None,
-) -> Given[Number]:
+) -> CleanedAnswers[Number]:
     """A list of real answers, cleaned.
 
     `low` and `high` are the ends of the declared range, `step` the declared lattice; `entries` holds the
@@ -115,8 +115,8 @@ def real_answers(
     read, labels = _read(name, values, entries, _REALS)
     domain = _Domain(low, high, step)
     if (cleaned := _reals_at_once(name, read, domain)) is not None:
-        return Given(cleaned, labels)
-    return Given([domain.real(i, value) for i, value in enumerate(_numbers(name, read))], labels)
+        return CleanedAnswers(cleaned, labels)
+    return CleanedAnswers([domain.real(i, value) for i, value in enumerate(_numbers(name, read))], labels)
 
 
 def integer_answers(
@@ -128,23 +128,27 @@ def integer_answers(
     step: Bound = None,
     whole: bool = False,
     entries: Mapping[str, int] | None = None,
-) -> Given[int]:
+) -> CleanedAnswers[int]:
     """A list of integer answers, cleaned: fractions are rounded down; with `whole`, types that may hold them
     are refused. Raises as `real_answers` does.
     """
     read, labels = _read(name, values, entries, _INTEGERS if whole else _REALS)
     if low is None and high is None and step is None:
-        return Given(_plain_integers(name, read, whole), labels)
+        return CleanedAnswers(_plain_integers(name, read, whole), labels)
     domain = _Domain(low, high, step)
-    return Given([domain.integer(i, value) for i, value in enumerate(_numbers(name, read, whole))], labels)
+    return CleanedAnswers(
+        [domain.integer(i, value) for i, value in enumerate(_numbers(name, read, whole))], labels
+    )
 
 
-def boolean_answers(name: str, values: Answers, *, entries: Mapping[str, int] | None = None) -> Given[bool]:
+def boolean_answers(
+    name: str, values: Answers, *, entries: Mapping[str, int] | None = None
+) -> CleanedAnswers[bool]:
     """A list of truth values. Raises `AnswersError` as `real_answers` does."""
     read, labels = _read(name, values, entries, _BOOLEANS)
     if _dtype(read) is not None:
-        return Given(read.tolist(), labels)
-    return Given([boolean_answer(f"{name}[{i}]", value) for i, value in enumerate(read)], labels)
+        return CleanedAnswers(read.tolist(), labels)
+    return CleanedAnswers([boolean_answer(f"{name}[{i}]", value) for i, value in enumerate(read)], labels)
 
 
 def real_answer(

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aligncheck.runtime.errors import SelectionError
+from aligncheck.runtime.extremes import check_count
 from aligncheck.runtime.reals import Real
-from aligncheck.runtime.selection import check_count
 from aligncheck.runtime.vectors import ExactVector, chosen_from, exact_operand
 
 Array: TypeAlias = Any

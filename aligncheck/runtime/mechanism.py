@@ -13,7 +13,7 @@ from fractions import Fraction
 from types import MappingProxyType, TracebackType
 from typing import Any, ClassVar, Generic, Self
 
-from aligncheck.runtime.answers import Given, labels_of
+from aligncheck.runtime.answers import CleanedAnswers, labels_of
 from aligncheck.runtime.bits import Bits, SeededBits, SystemBits
 from aligncheck.runtime.budget import Budget, Reservation
 from aligncheck.runtime.errors import (
@@ -147,7 +147,7 @@ class Mechanism(metaclass=_Fixed):
     @property
     def spent(self) -> Fraction:
         """What was spent: 0 before the run; while answers come one by one, what was released so far costs."""
-        run: Run[Any] | None = self.__dict__.get(_RUN)
+        run: OnlyRun[Any] | None = self.__dict__.get(_RUN)
         return Fraction(0) if run is None else run.spent
 
     @property
@@ -165,7 +165,7 @@ class Mechanism(metaclass=_Fixed):
         """
         return {}
 
-    def _run(self, given: Mapping[str, Given[Any]] = MappingProxyType({})) -> Run[Any]:
+    def _run(self, given: Mapping[str, CleanedAnswers[Any]] = MappingProxyType({})) -> OnlyRun[Any]:
         """A run, not begun yet; `given` are the lists of answers, by their names in the spec.
 
         Raises:
@@ -173,9 +173,9 @@ class Mechanism(metaclass=_Fixed):
         """
         self._refuse_other_order(given)
         noise = self._noise() if self._given_noise is None else self._given_noise
-        return Run(self, noise, Release(noise, given, getattr(self, "gamma", None)))
+        return OnlyRun(self, noise, Release(noise, given, getattr(self, "gamma", None)))
 
-    def _refuse_other_order(self, given: Mapping[str, Given[Any]]) -> None:
+    def _refuse_other_order(self, given: Mapping[str, CleanedAnswers[Any]]) -> None:
         """Lists are paired by position. Where they have labels, which are public, one that two of them share
         must stand at the same place in both.
         """
@@ -195,7 +195,7 @@ class Mechanism(metaclass=_Fixed):
                         f"at place {there} there; bring one into the order of the other, as by `.reindex`",
                     )
 
-    def _begin(self, run: Run[Any]) -> None:
+    def _begin(self, run: OnlyRun[Any]) -> None:
         """Makes this the object's only run.
 
         Raises:
@@ -209,7 +209,7 @@ class Mechanism(metaclass=_Fixed):
         if self.bound is None:
             self.__dict__["bound"] = self._bound(run.release)
 
-    def _disown(self, run: Run[Any]) -> None:
+    def _disown(self, run: OnlyRun[Any]) -> None:
         """As if the run had not been begun."""
         if self.__dict__.get(_RUN) is run:
             del self.__dict__[_RUN]
@@ -289,7 +289,7 @@ class FloatMechanism(Mechanism):
         return FloatingNoise(self._seed)
 
 
-class Run(Generic[R]):
+class OnlyRun(Generic[R]):
     """The only run of a mechanism: `with` begins and ends it, or `stream` does. One that was stopped from
     outside, by an interrupt or by who closes a stream, before it drew anything has spent nothing.
 

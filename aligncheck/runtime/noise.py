@@ -1,7 +1,7 @@
 """Where the random numbers of a run come from.
 
-A generated mechanism asks a `Noise` for its draws in the spec's order, one or several at a time, and computes
-with what it gets; it knows nothing of floats or bits. The exact sources are in `exact_noise`.
+A generated mechanism asks a `Noise` for its draws in the spec's order, one or several at a time, and
+computes with what it gets; it knows nothing of floats or bits. The exact sources are in `exact_noise`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Protocol, Self, overload
 
 from aligncheck.runtime.decimals import as_read
 from aligncheck.runtime.errors import NumericError
+from aligncheck.runtime.extremes import argmax_of
 from aligncheck.runtime.reals import Real, at_least, at_most, ln, one_minus_exp, softplus, to_float
-from aligncheck.runtime.selection import argmax_of
 
 
 class Noise(Protocol):
@@ -276,7 +276,7 @@ class FloatingNoise:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class RecordedDraw:
     """One draw that was asked for: its family by the spec's name (`Lap`), its arguments, the value given."""
 
     family: str
@@ -294,7 +294,7 @@ class RecordedNoise:
 
     def __init__(self, tape: Iterable[Fraction | int]) -> None:
         self._tape = iter(tape)
-        self.drawn: list[Drawn] = []
+        self.drawn: list[RecordedDraw] = []
 
     @property
     def begun(self) -> bool:
@@ -385,6 +385,6 @@ class RecordedNoise:
         value = next(self._tape, None)
         if value is None:
             raise NumericError(f"the recorded noise ends before draw {len(self.drawn) + 1}")
-        drawn = Drawn(family, args, Fraction(value))
+        drawn = RecordedDraw(family, args, Fraction(value))
         self.drawn.append(drawn)
         return drawn.value

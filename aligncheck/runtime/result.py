@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from aligncheck.runtime.answers import Given
+from aligncheck.runtime.answers import CleanedAnswers
 from aligncheck.runtime.errors import MissingPandasError
 from aligncheck.runtime.estimates import Estimate, GapNoise
 from aligncheck.runtime.noise import Noise
@@ -113,7 +113,9 @@ class Release(Generic[R]):
     `given` holds the lists of answers by their names in the spec, of which labels and lengths are used.
     """
 
-    def __init__(self, noise: Noise, given: Mapping[str, Given[Any]], gamma: Fraction | None = None) -> None:
+    def __init__(
+        self, noise: Noise, given: Mapping[str, CleanedAnswers[Any]], gamma: Fraction | None = None
+    ) -> None:
         self.given = given
         self._noise = noise
         self._gamma = gamma

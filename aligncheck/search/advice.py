@@ -37,15 +37,13 @@ from aligncheck.meaning.scenario import Scenario, check_scenario
 from aligncheck.search.discharge.algebra import canonical
 from aligncheck.search.discharge.choose import Chosen
 from aligncheck.search.discharge.smt import Smt
-from aligncheck.search.relational.labels import Ledger
-from aligncheck.search.relational.spell import spell
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     Cmp,
     Fn,
-    Kind,
-    Sort,
+    Nature,
     Sym,
     Term,
+    TermSort,
     atoms,
     compare,
     const,
@@ -53,8 +51,10 @@ from aligncheck.search.relational.terms import (
     substitute,
     subterms,
 )
+from aligncheck.search.relational.labels import Ledger
+from aligncheck.search.relational.spell import spell
 from aligncheck.search.relational.theory import Theory
-from aligncheck.search.witness.text import expression
+from aligncheck.search.witness.witness_json import expression
 
 _FACTORS = (
     Fraction(5, 4),
@@ -251,7 +251,7 @@ def _other_claims(
         if (
             chosen is not None
             and isinstance(parameter, Parameter)
-            and parameter.sort.value != Sort.BOOL.value
+            and parameter.sort.value != TermSort.BOOL.value
         ):
             value = theory.parameter(parameter.name)
             for op, end in ((">=", 1), (">=", 2), ("<=", 1), ("<=", 2)):
@@ -326,7 +326,7 @@ def _signed(term: Term, smt: Smt) -> Term:
 
 
 def _is_public(term: Term) -> bool:
-    return all(isinstance(a, Sym) and a.kind is Kind.PARAMETER for a in atoms((term,)))
+    return all(isinstance(a, Sym) and a.kind is Nature.PARAMETER for a in atoms((term,)))
 
 
 def _other_adjacencies(mechanism: Mechanism) -> Iterator[tuple[Adjacency, Mechanism]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from aligncheck.kernel.verdict import Rejected
+from aligncheck.kernel.answer import Rejected
 from aligncheck.language.conditions import Condition, condition_named
 from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.language.source import Source, Span
@@ -20,11 +20,11 @@ from aligncheck.language.syntax.nodes import NOWHERE, Mechanism
 from aligncheck.language.syntax.walk import has_densities
 from aligncheck.search.discharge.choose import Chosen, choose
 from aligncheck.search.discharge.contradiction import contradiction, senseless
+from aligncheck.search.relational.ir import Cmp, Nature, Term, atoms
 from aligncheck.search.relational.labels import AtHead, Ledger
+from aligncheck.search.relational.maxima import UnsupportedError
 from aligncheck.search.relational.paths import TooManyPathsError
-from aligncheck.search.relational.selection import UnsupportedError
 from aligncheck.search.relational.spell import spell
-from aligncheck.search.relational.terms import Cmp, Kind, Term, atoms
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,
@@ -36,8 +36,8 @@ from aligncheck.verdict import (
 
 if TYPE_CHECKING:
     from aligncheck.meaning.replay import Replay
+    from aligncheck.search.discharge.counterexamples import FailingRun
     from aligncheck.search.discharge.exceeding import Exceeding
-    from aligncheck.search.discharge.search import Violation
 
 SEARCH_SECONDS = 5.0
 """How long to look for a concrete violation, in time of the processor."""
@@ -90,10 +90,10 @@ class Attempt:
                 return self._fails(found, answer, verified)
         return self._unknown(answer)
 
-    def _violation(self, answer: Rejected) -> Violation | Exceeding | None:
+    def _violation(self, answer: Rejected) -> FailingRun | Exceeding | None:
         """A confirmed violation, of the condition at which the kernel stopped if there is one."""
+        from aligncheck.search.discharge.counterexamples import find_violation
         from aligncheck.search.discharge.exceeding import find_exceeding
-        from aligncheck.search.discharge.search import find_violation
 
         first = condition_named(answer.condition)
         if self.chosen is None:
@@ -104,7 +104,7 @@ class Attempt:
 
     def _fails(
         self,
-        found: Violation | Exceeding,
+        found: FailingRun | Exceeding,
         answer: Rejected,
         verified: Callable[[Mechanism, float], bool] | None,
     ) -> AlignmentFails:
@@ -318,4 +318,4 @@ def _rank(term: Term) -> int:
     found = atoms((term,))
     if any(isinstance(a.label, AtHead) and a.label.key is Ledger.COST for a in found):
         return 0
-    return 1 if any(a.kind in (Kind.DISTANCE, Kind.DRIFT) for a in found) else 2
+    return 1 if any(a.kind in (Nature.DISTANCE, Nature.DRIFT) for a in found) else 2

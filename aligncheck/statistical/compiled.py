@@ -23,10 +23,10 @@ from aligncheck.runtime import (
     QueryInfo,
     Spec,
 )
-from aligncheck.statistical.errors import CannotTest, one_line
+from aligncheck.statistical.cannot_test import CannotTest, one_line
 from aligncheck.statistical.lanes import TooManyPaths, run_lanes
 from aligncheck.statistical.outputs import Outputs, joined, outputs_of
-from aligncheck.statistical.patterns import Pair
+from aligncheck.statistical.patterns import InputPair
 from aligncheck.statistical.setup import Setup, value_of
 
 LANES = 100_000
@@ -56,7 +56,7 @@ class Compiled:
         except (ArithmeticError, LookupError, MechanismError) as error:
             raise CannotTest(f"`{self._name}` raised {one_line(error)}", f"on the input {database}") from None
 
-    def require_neighbours(self, pair: Pair) -> None:
+    def require_neighbours(self, pair: InputPair) -> None:
         """Refuses a pair that the spec's adjacency or sensitivity excludes, as far as that can be told.
 
         Raises:

@@ -6,7 +6,7 @@ import importlib.util
 import math
 import os
 
-from aligncheck.statistical.errors import CannotTest
+from aligncheck.statistical.cannot_test import CannotTest
 from aligncheck.statistical.results import Tested
 
 FORMATS = (".png", ".svg")

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from aligncheck.runtime import NumericError, Result
 from aligncheck.runtime.noise import Noise
 from aligncheck.runtime.reals import at_least, at_most, ln
-from aligncheck.statistical.errors import CannotTest
+from aligncheck.statistical.cannot_test import CannotTest
 from aligncheck.statistical.outputs import ABSENT, LONGEST, NUMBER, Outputs
 
 Values: TypeAlias = NDArray[np.float64]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from aligncheck.runtime import Result
 from aligncheck.runtime.reals import nearest_float
-from aligncheck.statistical.errors import CannotTest
+from aligncheck.statistical.cannot_test import CannotTest
 
 Numbers = NDArray[np.float64]
 Codes = NDArray[np.int16]

@@ -14,7 +14,7 @@ ADJACENCIES = tuple(each for each in Adjacency if each.row.patterns)
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class InputPair:
     """Two neighbouring inputs, D and D', and the name of their pattern.
 
     `settings` are arguments of the function that were varied for this pair, as text by name.
@@ -26,7 +26,7 @@ class Pair:
     settings: tuple[tuple[str, str], ...] = ()
 
 
-def pairs(adjacency: Adjacency, sensitivity: float, lengths: Sequence[int]) -> tuple[Pair, ...]:
+def pairs(adjacency: Adjacency, sensitivity: float, lengths: Sequence[int]) -> tuple[InputPair, ...]:
     """The patterns that respect an adjacency, each once for every length, equal ones left out.
 
     Answers are lists of floats, in the unit of the sensitivity; lengths must be at least 1.
@@ -35,7 +35,7 @@ def pairs(adjacency: Adjacency, sensitivity: float, lengths: Sequence[int]) -> t
     patterns here. For `monotone`, where the table has none of its own, half of the answers rise or fall; for
     `moved` one rises and another falls; for `two` these and two alike.
     """
-    found: dict[tuple[tuple[float, ...], tuple[float, ...]], Pair] = {}
+    found: dict[tuple[tuple[float, ...], tuple[float, ...]], InputPair] = {}
     for length in lengths:
         for pattern, first, second in _patterns(length):
             if pattern not in adjacency.row.patterns:
@@ -43,15 +43,15 @@ def pairs(adjacency: Adjacency, sensitivity: float, lengths: Sequence[int]) -> t
             D, D_prime = ([sensitivity * entry for entry in entries] for entries in (first, second))
             key = (tuple(D), tuple(D_prime))
             if D_prime != D and (key[1], key[0]) not in found:
-                found.setdefault(key, Pair(pattern, D, D_prime))
+                found.setdefault(key, InputPair(pattern, D, D_prime))
     return tuple(found.values())
 
 
-def varied(some: Sequence[Pair], values: Mapping[str, Sequence[str]]) -> tuple[Pair, ...]:
+def varied(some: Sequence[InputPair], values: Mapping[str, Sequence[str]]) -> tuple[InputPair, ...]:
     """Each pair with each combination of the values that arguments are to take."""
     combinations = list(itertools.product(*(values[name] for name in values)))
     return tuple(
-        Pair(pair.pattern, pair.first, pair.second, tuple(zip(values, chosen, strict=True)))
+        InputPair(pair.pattern, pair.first, pair.second, tuple(zip(values, chosen, strict=True)))
         for chosen in combinations
         for pair in some
     )

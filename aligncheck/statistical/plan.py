@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from aligncheck.statistical.patterns import Pair
+from aligncheck.statistical.patterns import InputPair
 from aligncheck.statistical.setup import Setup
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -38,7 +38,7 @@ class Plan:
     """
 
     setup: Setup
-    pairs: tuple[Pair, ...]
+    pairs: tuple[InputPair, ...]
     levels: tuple[float, ...] | None
     claim: float | None
     selection: int
@@ -49,7 +49,7 @@ class Plan:
     timeout: float
 
 
-class Part(IntEnum):
+class SeedStream(IntEnum):
     """First entries of the seeds' keys: no two parts share random numbers."""
 
     SELECTING = 0
@@ -58,11 +58,11 @@ class Part(IntEnum):
     PROBING = 3
 
 
-def seed_of(plan: Plan, part: Part, *key: int) -> np.random.SeedSequence:
+def seed_of(plan: Plan, part: SeedStream, *key: int) -> np.random.SeedSequence:
     """The seed of one portion of a part."""
     return np.random.SeedSequence(plan.seed, spawn_key=(int(part), *key))
 
 
-def setup_of(plan: Plan, pair: Pair) -> Setup:
+def setup_of(plan: Plan, pair: InputPair) -> Setup:
     """How the function is called on a pair's inputs."""
     return dataclasses.replace(plan.setup, settings=(*plan.setup.settings, *pair.settings))

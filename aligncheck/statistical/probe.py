@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aligncheck.statistical.cannot_test import CannotTest
 from aligncheck.statistical.compiled import Compiled
-from aligncheck.statistical.errors import CannotTest
 from aligncheck.statistical.outputs import Outputs, joined
 from aligncheck.statistical.patience import TookTooLong, patience
-from aligncheck.statistical.plan import Part, Plan, seed_of, setup_of
+from aligncheck.statistical.plan import Plan, SeedStream, seed_of, setup_of
 from aligncheck.statistical.results import Randomness
 from aligncheck.statistical.target import Target, target
 from aligncheck.statistical.work import outcome_value, quiet
@@ -102,13 +102,13 @@ def _first_runs_here(plan: Plan) -> _FirstRuns:
         for pair in plan.pairs:
             tested.require_neighbours(pair)
     by_paths = isinstance(tested, Compiled) and tested.runs_by_paths(
-        first.first, seed_of(plan, Part.PROBING, 0)
+        first.first, seed_of(plan, SeedStream.PROBING, 0)
     )
     plan = dataclasses.replace(plan, setup=dataclasses.replace(plan.setup, by_paths=by_paths))
     tested = target(setup_of(plan, first))
     sample, repeats, seconds = _repeated(plan, tested)
     everywhere = [
-        target(setup_of(plan, pair)).run(database, _FEW, seed_of(plan, Part.PROBING, 2, index, side))
+        target(setup_of(plan, pair)).run(database, _FEW, seed_of(plan, SeedStream.PROBING, 2, index, side))
         for index, pair in enumerate(plan.pairs)
         for side, database in enumerate((pair.first, pair.second))
     ]
@@ -119,7 +119,7 @@ def _first_runs_here(plan: Plan) -> _FirstRuns:
 
 def _repeated(plan: Plan, tested: Target) -> tuple[Outputs, bool, float]:
     """Some runs, whether the same seed gives the same again, and the seconds of one."""
-    database, seed = plan.pairs[0].first, seed_of(plan, Part.PROBING, 1)
+    database, seed = plan.pairs[0].first, seed_of(plan, SeedStream.PROBING, 1)
     count = _BATCH if tested.batched else _REPEATED
     sample = tested.run(database, count, seed)
     start = time.perf_counter()

@@ -12,7 +12,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from aligncheck.statistical.errors import CannotTest, one_line
+from aligncheck.statistical.cannot_test import CannotTest, one_line
 
 _HOW = "write MODULE:FUNCTION, such as `package.module:function` or `folder/file.py:function`"
 

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from aligncheck.statistical.events import Event
-from aligncheck.statistical.patterns import Pair
+from aligncheck.statistical.output_events import Event
+from aligncheck.statistical.patterns import InputPair
 
 Finding: TypeAlias = Literal["evidence", "no evidence", "no dependence"]
 """Evidence against the claim; none, which claims nothing; or the outputs on D and on D' look alike."""
@@ -33,7 +33,7 @@ class Level:
 
     eps: float
     log_pvalue: float
-    pair: Pair | None
+    pair: InputPair | None
     event: Event | None
     seen_first: int
     seen_second: int

@@ -9,13 +9,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from aligncheck.statistical.errors import CannotTest
-from aligncheck.statistical.events import Event, holds
+from aligncheck.statistical.cannot_test import CannotTest
+from aligncheck.statistical.event_choice import Choice, choose
+from aligncheck.statistical.output_events import Event, holds
 from aligncheck.statistical.outputs import Outputs, joined
-from aligncheck.statistical.plan import Part, Plan, seed_of, setup_of
+from aligncheck.statistical.plan import Plan, SeedStream, seed_of, setup_of
 from aligncheck.statistical.pvalue import log_pvalue
 from aligncheck.statistical.results import Level
-from aligncheck.statistical.selection import Choice, choose
 from aligncheck.statistical.target import target
 from aligncheck.statistical.work import Work
 
@@ -134,7 +134,7 @@ def _selected(item: _Selection) -> _Selected:
     plan, pair = item.plan, item.plan.pairs[item.pair]
     own = target(setup_of(plan, pair))
     first, second = (
-        own.run(database, item.runs, seed_of(plan, Part.SELECTING, item.pair, side))
+        own.run(database, item.runs, seed_of(plan, SeedStream.SELECTING, item.pair, side))
         for side, database in enumerate((pair.first, pair.second))
     )
     both = joined([first, second], plan.setup.reference.name)
@@ -213,7 +213,7 @@ def _level(
         named = f"{pair.pattern}, reversed"
         pair = dataclasses.replace(pair, pattern=named, first=pair.second, second=pair.first)
     here, there = (counts[index, side, choice.event] for side in ((1, 0) if choice.swapped else (0, 1)))
-    rng = np.random.default_rng(seed_of(plan, Part.THINNING, at))
+    rng = np.random.default_rng(seed_of(plan, SeedStream.THINNING, at))
     value = log_pvalue(here, there, plan.runs, eps, rng)
     return Level(eps, value, pair, choice.event, here, there, plan.runs, listed)
 
@@ -224,6 +224,6 @@ def _counted(portion: _Portion) -> tuple[int, ...]:
     outputs = target(setup_of(plan, pair)).run(
         (pair.first, pair.second)[portion.side],
         portion.runs,
-        seed_of(plan, Part.TESTING, portion.pair, portion.side, portion.number),
+        seed_of(plan, SeedStream.TESTING, portion.pair, portion.side, portion.number),
     )
     return tuple(int(holds(event, outputs).sum()) for event in portion.events)

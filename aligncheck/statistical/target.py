@@ -16,8 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from aligncheck.runtime import Mechanism
+from aligncheck.statistical.cannot_test import CannotTest, one_line
 from aligncheck.statistical.compiled import compiled
-from aligncheck.statistical.errors import CannotTest, one_line
 from aligncheck.statistical.outputs import Outputs, joined, outputs_of, outputs_of_batch
 from aligncheck.statistical.patience import TookTooLong, patience
 from aligncheck.statistical.reference import load

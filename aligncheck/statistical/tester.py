@@ -12,8 +12,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aligncheck.statistical.errors import CannotTest
-from aligncheck.statistical.plan import SLACK, Part, Plan, Progress, seed_of
+from aligncheck.statistical.cannot_test import CannotTest
+from aligncheck.statistical.plan import SLACK, Plan, Progress, SeedStream, seed_of
 from aligncheck.statistical.probe import Probe, probe
 from aligncheck.statistical.pvalue import least_loss
 from aligncheck.statistical.results import Finding, Level, Tested
@@ -40,7 +40,7 @@ def run_test(plan: Plan, progress: Progress) -> Tested:
     by_eps = {level.eps: level for level in found}
     claimed, independence = by_eps[claim], by_eps[0.0]
     rising = tuple(by_eps[eps] for eps in sorted({claim, *levels}))
-    seed = seed_of(plan, Part.THINNING, len(tested))
+    seed = seed_of(plan, SeedStream.THINNING, len(tested))
     return Tested(
         name=str(plan.setup.reference),
         settings=plan.setup.settings,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from aligncheck.statistical.errors import CannotTest
+from aligncheck.statistical.cannot_test import CannotTest
 from aligncheck.statistical.plan import SLACK, Plan, Progress, setup_of
 from aligncheck.statistical.target import target
 from aligncheck.workers import Died, Done, OutOfMemory, Raised, Supervision, TimedOut

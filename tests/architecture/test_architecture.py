@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from aligncheck.language.conditions import Condition
-from aligncheck.report.explain import PAGES
+from aligncheck.report.pages import PAGES
 from aligncheck.trusted import CHECKED_BY, RUN_BY, code_lines
 
 PROJECT = Path(__file__).parents[2]
@@ -39,7 +40,7 @@ ORDER = (
     "compiler.readback",
     "meaning.exact",
     "meaning.interpreter",
-    "meaning.density",
+    "meaning.exact_density",
     "meaning.scenario",
     "meaning.choices",
     "meaning.alignment",
@@ -209,7 +210,7 @@ def test_reporting_needs_no_solver() -> None:
         "report.machine",
         "report.terminal",
         "report.refutation",
-        "report.show",
+        "report.listing",
         "commands.refute",
         "expect",
     )
@@ -228,6 +229,20 @@ def test_the_runtime_needs_the_standard_library_only() -> None:
         assert roots(path) & HEAVY <= may.get(path.name, set()), name_of(path)
         if path not in ARRAYS:
             assert not set(imports(tree_of(path), top_level_only=True)) & arrays, name_of(path)
+
+
+ONE_NAME_TWO_MEANINGS = {
+    "run": "a command's module has the command's name; in the kernel, both runs",
+    "Mechanism": "a spec's tree, and the class that generated modules derive theirs from: users know both",
+}
+
+
+def test_a_name_means_one_thing() -> None:
+    classes = [
+        node.name for path in MODULES for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef)
+    ]
+    names = Counter([*classes, *(path.stem for path in MODULES if not path.stem.startswith("__"))])
+    assert {name for name, count in names.items() if count > 1} == set(ONE_NAME_TWO_MEANINGS)
 
 
 def test_one_module_prints_messages() -> None:

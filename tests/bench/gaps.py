@@ -24,8 +24,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from aligncheck.compiler.modes import Mode
-from aligncheck.execute.load import Checked, load
+from aligncheck.compiler.modes import RunMode
+from aligncheck.execute.load import CheckedSpec, load
 from aligncheck.runtime import FloatingNoise, GapNoise, Mechanism
 
 PROJECT = Path(__file__).parents[2]
@@ -178,11 +178,11 @@ def compiled(noise: Noise) -> Compiled:
     return Compiled(noise, *classes)
 
 
-def _checked(path: str) -> Checked:
+def _checked(path: str) -> CheckedSpec:
     """The mode matters little, since the noise that is drawn here is seeded, and in floats."""
     from aligncheck.pipeline import Options, verify_file
 
-    return Checked(verify_file(path, Options(timeout=300, explain=False)).verdict, Mode.LATTICE)
+    return CheckedSpec(verify_file(path, Options(timeout=300, explain=False)).verdict, RunMode.LATTICE)
 
 
 def measured_rows(

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aligncheck.judge import ROUNDS, Judge
+from aligncheck.kernel.answer import Accepted, Reject, Rejected
 from aligncheck.kernel.decide import Kernel
 from aligncheck.kernel.form import well_formed, well_formed_witness
 from aligncheck.kernel.logic import Decider, Fact
-from aligncheck.kernel.verdict import Accepted, Reject, Rejected
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.check import check
 from aligncheck.language.syntax.nodes import Mechanism
@@ -24,7 +24,7 @@ from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
 from aligncheck.search.attempt import attempt
 from aligncheck.search.witness.fit import guess, refined
-from aligncheck.search.witness.text import written
+from aligncheck.search.witness.witness_json import written
 
 SPECS = Path(__file__).parents[2] / "specs"
 

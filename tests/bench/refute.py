@@ -23,16 +23,16 @@ from aligncheck.language.check import check  # noqa: E402 - deadlines are on the
 from aligncheck.language.diagnostics import SpecError  # noqa: E402
 from aligncheck.language.syntax.nodes import Mechanism  # noqa: E402
 from aligncheck.language.syntax.parse import parse, read_source  # noqa: E402
+from aligncheck.refutation.pair_search import length_of  # noqa: E402
 from aligncheck.refutation.refuter import Aim, load, refute  # noqa: E402
-from aligncheck.refutation.search import length_of  # noqa: E402
-from aligncheck.refutation.violation import Finding, Kind, Violation  # noqa: E402
+from aligncheck.refutation.violation import Finding, LossKind, Violation  # noqa: E402
 
 SPECS = Path(__file__).parents[2] / "specs"
 KINDS = {
-    Kind.FINITE: "",
-    Kind.IMPOSSIBLE: "impossible on D'",
-    Kind.RARER: "tails",
-    Kind.GROWS: "grows with n",
+    LossKind.FINITE: "",
+    LossKind.IMPOSSIBLE: "impossible on D'",
+    LossKind.RARER: "tails",
+    LossKind.GROWS: "grows with n",
 }
 
 

@@ -25,8 +25,8 @@ import numpy as np
 import pandas as pd
 
 from aligncheck.compiler.emit.python import emit_python
-from aligncheck.compiler.modes import Mode
-from aligncheck.kernel.verdict import Accepted
+from aligncheck.compiler.modes import RunMode
+from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
@@ -48,7 +48,7 @@ def main() -> None:
     print_streams()
 
 
-def text_of(stem: str, mode: Mode = Mode.LATTICE) -> str:
+def text_of(stem: str, mode: RunMode = RunMode.LATTICE) -> str:
     """The module; what is timed here does not depend on its proof."""
     source = read_source(str(PROJECT / "specs" / f"{stem}.dp"))
     return emit_python(Verified(check(source, parse(source)), Witness(), Accepted("acyclic", ())), mode)
@@ -106,11 +106,11 @@ def _timed(work: Callable[[], object]) -> float:
 def print_streams() -> None:
     print("\n| stream, mode | queries | s | µs each | most memory, kB |\n|---|---|---|---|---|")
     warnings.simplefilter("ignore", UnsafeFloatWarning)
-    for mode in Mode:
+    for mode in RunMode:
         module = types.ModuleType("adaptive")
         sys.modules["adaptive"] = module  # where dataclasses look
         exec(text_of("adaptive_svt", mode), module.__dict__)
-        cls: Any = getattr(module, f"{'Unsafe' if mode is Mode.FLOAT else ''}AdaptiveSvtWithGap")
+        cls: Any = getattr(module, f"{'Unsafe' if mode is RunMode.FLOAT else ''}AdaptiveSvtWithGap")
         for count in STREAMED:
             seconds = _timed(lambda made=cls, n=count: _drain(made, n))  # type: ignore[misc]
             tracemalloc.start()

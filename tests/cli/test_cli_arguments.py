@@ -194,7 +194,7 @@ def test_letters_that_the_terminal_lacks_are_escaped() -> None:
 
 @pytest.mark.parametrize("condition", [condition.id for condition in Condition])
 def test_every_condition_is_explained(condition: str) -> None:
-    from aligncheck.report.explain import explain_condition
+    from aligncheck.report.pages import explain_condition
 
     page = explain_condition(Condition[condition.upper()])
     assert page.startswith(f"{condition}: ")

@@ -10,8 +10,8 @@ import z3
 
 from aligncheck.cli import main
 from aligncheck.commands import check
-from aligncheck.compiler.certificate.check import Checked
-from aligncheck.compiler.certificate.questions import Reply
+from aligncheck.compiler.certificate.checker import CheckedFile
+from aligncheck.compiler.certificate.questions import SolverReply
 from aligncheck.compiler.certificate.solvers import Solver
 from aligncheck.compiler.certificate.text import CLOSING, digest
 
@@ -45,7 +45,7 @@ def test_what_was_compiled_is_accepted(folder: Path, capsys: pytest.CaptureFixtu
 
 
 def test_the_statement_has_every_declaration_and_public_function() -> None:
-    from aligncheck.compiler.modes import Mode
+    from aligncheck.compiler.modes import RunMode
     from aligncheck.language.check import check as checked
     from aligncheck.language.source import Source
     from aligncheck.language.syntax.parse import parse
@@ -74,7 +74,7 @@ align
 """
     source = Source("odd.dp", text)
     spec = checked(source, parse(source))
-    lines = list(statement(spec, spec, Mode.FLOAT))
+    lines = list(statement(spec, spec, RunMode.FLOAT))
     assert lines[0] == "  title   A title of two lines."
     said = "\n".join(lines)
     for part in (
@@ -166,8 +166,8 @@ def test_a_missing_solver_says_how_to_install_it(
 def test_solvers_that_disagree_have_a_status_of_their_own(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    replies = (Reply(Solver.Z3, "x > 0", "unsat"), Reply(Solver.CVC5, "x > 0", "sat"))
-    found = Checked(None, None, None, None, 0.1, (), replies)
+    replies = (SolverReply(Solver.Z3, "x > 0", "unsat"), SolverReply(Solver.CVC5, "x > 0", "sat"))
+    found = CheckedFile(None, None, None, None, 0.1, (), replies)
     monkeypatch.setattr(check, "_check", lambda job: found)
     assert main(["check", str(folder / "out.py"), "--solver", "both"]) == check.DISAGREE
     out = capsys.readouterr().out

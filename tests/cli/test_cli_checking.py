@@ -23,16 +23,16 @@ import pytest
 
 from aligncheck.cli import main
 from aligncheck.commands import checking
-from aligncheck.kernel.verdict import Accepted
+from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import Diagnostic, Label
 from aligncheck.language.source import Span
 from aligncheck.language.syntax.nodes import Expectation, Mechanism, Number
-from aligncheck.verdict import AlignmentFails, Error, Result, Unknown, Verdict, Verified
+from aligncheck.verdict import AlignmentFails, Error, FileResult, Unknown, Verdict, Verified
 
 
-def obedient(path: str, options: object) -> Result:
+def obedient(path: str, options: object) -> FileResult:
     """Does what the first line says; the rest of the file is only looked at for its `expect` line."""
     text = Path(path).read_text()
     order, _, argument = text.partition("\n")[0].partition(" ")
@@ -57,7 +57,7 @@ def obedient(path: str, options: object) -> Result:
             time.sleep(1000)
         case _:
             pass
-    return Result(path, _verdict(order, argument, text), 0.25, text)
+    return FileResult(path, _verdict(order, argument, text), 0.25, text)
 
 
 def _verdict(order: str, argument: str, text: str) -> Verdict:

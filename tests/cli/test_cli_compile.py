@@ -15,14 +15,14 @@ from aligncheck.cli import main
 from aligncheck.commands.compile import MARK
 from aligncheck.compiler.certificate.stale import changes, mode_of
 from aligncheck.compiler.certificate.text import MAKER, MODE, Section, attached, spec_title
-from aligncheck.compiler.modes import Mode
-from aligncheck.kernel.verdict import Accepted
+from aligncheck.compiler.modes import RunMode
+from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import Diagnostic, Label
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.verdict import AlignmentFails, Error, Result, Unknown, Verdict, Verified
+from aligncheck.verdict import AlignmentFails, Error, FileResult, Unknown, Verdict, Verified
 
 SPECS = Path(__file__).parents[2] / "specs"
 SPEC = """\
@@ -53,9 +53,9 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def everything_verifies(install_checker: Callable[[Any], None]) -> None:
-    def check(path: str, options: object) -> Result:
+    def check(path: str, options: object) -> FileResult:
         source = read_source(path)
-        return Result(path, Verified(parse(source), Witness(), Accepted("acyclic", ())), 0.1, source.text)
+        return FileResult(path, Verified(parse(source), Witness(), Accepted("acyclic", ())), 0.1, source.text)
 
     install_checker(check)
 
@@ -153,7 +153,7 @@ def test_nothing_is_compiled_that_is_verified_and_refuted(
     spec, form = ("svt.dp", "broken/isvt1.dp") if broken == "form" else ("broken/isvt1.dp", "svt.dp")
 
     def certify_file(path: str, options: object, mode: object) -> pipeline.Certification:
-        return pipeline.Certification(Result(path, verified(spec), 0.1), verified(form))
+        return pipeline.Certification(FileResult(path, verified(spec), 0.1), verified(form))
 
     monkeypatch.setattr(pipeline, "certify_file", certify_file)
     path, out = str(SPECS / spec), str(tmp_path / "out.py")
@@ -235,7 +235,7 @@ def test_what_has_changed_since() -> None:
     assert first == "m.py: changed after it was compiled (its digest does not fit)"
     assert second == "m.py:1: `x = 0`, where now `x = 1` is generated"
     assert since("x = 1\n", made())[0].startswith("m.py: no certificate")
-    assert (mode_of(made(mode="refined")), mode_of("")) == (Mode.REFINED, None)
+    assert (mode_of(made(mode="refined")), mode_of("")) == (RunMode.REFINED, None)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_what_is_not_verified_is_refused(
     status: int,
     name: str,
 ) -> None:
-    install_checker(lambda path, options: Result(path, verdict, 0.1, SPEC))
+    install_checker(lambda path, options: FileResult(path, verdict, 0.1, SPEC))
     assert main(["compile", spec, "-o", "noisy.py"]) == status
     out, err = capsys.readouterr()
     assert out == ""

@@ -15,13 +15,13 @@ import pytest
 
 from aligncheck.cli import main
 from aligncheck.compiler.certificate.text import FORMAT, OPENING
-from aligncheck.compiler.modes import Mode
-from aligncheck.execute import Execution, Released, table
-from aligncheck.kernel.verdict import Accepted
+from aligncheck.compiler.modes import RunMode
+from aligncheck.execute import CompletedRun, NamedRecord, table
+from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.report.release import execution_document, render_execution
-from aligncheck.verdict import Result, Unknown, Verified
+from aligncheck.verdict import FileResult, Unknown, Verified
 
 PROJECT = Path(__file__).parents[2]
 SPEC = str(PROJECT / "specs" / "adaptive_svt.dp")
@@ -31,9 +31,9 @@ SETTINGS = ("--set", "T=1000", "--set", "k=5", "--set", "eps=1")
 
 @pytest.fixture(autouse=True)
 def everything_verifies(install_checker: Callable[[Any], None]) -> None:
-    def check(path: str, options: object) -> Result:
+    def check(path: str, options: object) -> FileResult:
         source = read_source(path)
-        return Result(path, Verified(parse(source), Witness(), Accepted("acyclic", ())), 0.1, source.text)
+        return FileResult(path, Verified(parse(source), Witness(), Accepted("acyclic", ())), 0.1, source.text)
 
     install_checker(check)
 
@@ -199,11 +199,11 @@ def test_the_safe_modes_are_tried_in_order(
     provable: set[str] = set()
     tried: list[str] = []
 
-    def certified(file: str, timeout: float, mode: Mode) -> Certification:
+    def certified(file: str, timeout: float, mode: RunMode) -> Certification:
         tried.append(mode.value)
         verified = Verified(parse(read_source(file)), Witness(), Accepted("acyclic", ()))
         form = verified if mode.value in provable else None
-        return Certification(Result(file, verified, 0.1), form, (), f"no {mode.value} form")
+        return Certification(FileResult(file, verified, 0.1), form, (), f"no {mode.value} form")
 
     monkeypatch.setattr(command, "certified", certified)
     arguments = ["run", SPEC, "--data", COUNTS, *SETTINGS, "--json"]
@@ -394,7 +394,7 @@ def test_answers_are_not_taken_for_the_names_of_columns(
 def test_what_is_not_verified_does_not_run(
     capsys: pytest.CaptureFixture[str], install_checker: Callable[[Any], None]
 ) -> None:
-    install_checker(lambda path, options: Result(path, Unknown(None, None, "not decided", None), 0.1))
+    install_checker(lambda path, options: FileResult(path, Unknown(None, None, "not decided", None), 0.1))
     assert main(["run", SPEC, "--data", COUNTS, *SETTINGS]) == 3
     out, err = capsys.readouterr()
     assert out == ""
@@ -402,13 +402,13 @@ def test_what_is_not_verified_does_not_run(
     assert err.splitlines()[-1].startswith("aligncheck: not run: ")
 
 
-def released(*records: tuple[str, str | None, dict[str, Any]]) -> Execution:
-    return Execution(
+def released(*records: tuple[str, str | None, dict[str, Any]]) -> CompletedRun:
+    return CompletedRun(
         mechanism="toy",
         parameters=(("b", (Fraction(1, 2), Fraction(3))), ("strict", True)),
         columns=(),
         answers=(),
-        records=tuple(Released(tag, tuple(fields.items()), label) for tag, label, fields in records),
+        records=tuple(NamedRecord(tag, tuple(fields.items()), label) for tag, label, fields in records),
         claim="eps",
         spent=Fraction(1, 3),
         mode="refined",
@@ -419,7 +419,7 @@ def released(*records: tuple[str, str | None, dict[str, Any]]) -> Execution:
     )
 
 
-def text_of(execution: Execution) -> list[str]:
+def text_of(execution: CompletedRun) -> list[str]:
     from rich.console import Console
 
     console = Console(width=200, color_system=None)

@@ -15,11 +15,11 @@ import pytest
 
 from aligncheck.cli import main
 from aligncheck.expect import expectation_in
-from aligncheck.kernel.verdict import Accepted
+from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.verdict import Result, Verified
+from aligncheck.verdict import FileResult, Verified
 
 PROJECT = Path(__file__).parents[2]
 TEXTS = {
@@ -81,9 +81,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def modules(folder: Path, install_checker: Callable[[Any], None]) -> Callable[[Path], Path]:
     """Specs, compiled once each. That they are verified is what `tests/corpus` tests."""
 
-    def verified(path: str, options: object) -> Result:
+    def verified(path: str, options: object) -> FileResult:
         source = read_source(path)
-        return Result(
+        return FileResult(
             path, Verified(check(source, parse(source)), Witness(), Accepted("acyclic", ())), 0.1, source.text
         )
 

@@ -12,8 +12,8 @@ import pytest
 from oracle import agree, compiled, supported
 
 from aligncheck.compiler.forms import NoFormError, form_of
-from aligncheck.compiler.forms.lattice import Lattice
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.forms.lattice import LatticeForm
+from aligncheck.compiler.modes import RunMode
 from aligncheck.judge import judge
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
@@ -24,7 +24,7 @@ from aligncheck.meaning.interpreter import DrawSite, Finished, run
 from aligncheck.runtime import RecordedNoise, row_of
 from aligncheck.verdict import Unknown, Verified
 
-EXACT = (Mode.LATTICE, Mode.REFINED)
+EXACT = (RunMode.LATTICE, RunMode.REFINED)
 VALUES = [Fraction(1, 3), 0.1, 1e-20, float("nan"), float("inf"), -1e308, Fraction(-5, 3), 10**30 + 0.5, 2]
 THIRTY_DIGITS = Fraction(10**30 + 1, 10**30)
 PARAMETERS: list[Any] = [1, Fraction(1, 3), "0.1", THIRTY_DIGITS, Fraction(1, 10**20), 7]
@@ -73,7 +73,7 @@ NOT_YET = {"g >= 0 and floor(g/T) == g/T"}
 @pytest.mark.parametrize(("inputs", "before", "test"), TRAPS, ids=[test for _, _, test in TRAPS])
 @pytest.mark.parametrize("mode", EXACT, ids=[mode.value for mode in EXACT])
 def test_a_branch_that_is_proved_never_taken_is_never_taken(
-    mode: Mode, inputs: str, before: str, test: str
+    mode: RunMode, inputs: str, before: str, test: str
 ) -> None:
     """The other branch releases the answer as it is, so that no proof holds unless it is out of reach."""
     draw = f"eta ~ Lap(1/eps)\n{before}\n".replace("\n\n", "\n")
@@ -95,11 +95,11 @@ def test_a_branch_that_is_proved_never_taken_is_never_taken(
     ("inputs", "test", "modes"),
     [
         (f"{Q}\nT : real where 0 <= T <= sqrt(2)", "T*T <= 2", EXACT),
-        ("q : query, sensitivity sqrt(2)", "0 < 1", [Mode.LATTICE]),
+        ("q : query, sensitivity sqrt(2)", "0 < 1", [RunMode.LATTICE]),
     ],
 )
 def test_where_rounding_would_make_a_difference_there_is_no_form(
-    inputs: str, test: str, modes: list[Mode]
+    inputs: str, test: str, modes: list[RunMode]
 ) -> None:
     source = spec(f"eta ~ Lap(2/eps)\nif {test}: emit noisy(q + eta)\nelse: emit bare(q)", inputs)
     for mode in modes:
@@ -116,7 +116,7 @@ def test_where_rounding_would_make_a_difference_there_is_no_form(
     ],
 )
 @pytest.mark.parametrize("mode", EXACT, ids=[mode.value for mode in EXACT])
-def test_nothing_is_assumed_of_values_that_nobody_checks(mode: Mode, inputs: str, test: str) -> None:
+def test_nothing_is_assumed_of_values_that_nobody_checks(mode: RunMode, inputs: str, test: str) -> None:
     """As written it is proved; but a run meets answers that are not as declared, and may not even say so."""
     source = spec(f"eta ~ Lap(2/eps)\nif {test}: emit noisy(q + eta)\nelse: emit bare(q)", inputs)
     assert isinstance(judge(checked(source), source, time.monotonic() + 30), Verified)
@@ -163,7 +163,7 @@ def test_code_draws_and_releases_what_its_form_says(inputs: str, sensitivity: st
     queries = f"{inputs}\nq : queries, sensitivity {sensitivity}, adjacency one"
     source = spec(program, queries, "eta[i] += q[i] - q'[i]")
     mechanism = checked(source)
-    form, lattice = form_of(mechanism, source, Mode.LATTICE).mechanism, Lattice.of(mechanism)
+    form, lattice = form_of(mechanism, source, RunMode.LATTICE).mechanism, LatticeForm.of(mechanism)
     made: Any = compiled(mechanism)
     names = {p.name: p.keyword for p in made.spec.parameters}
     own = made(**{names[n]: GIVEN[n] if n != "eps" else 2 for n in names})

@@ -12,9 +12,9 @@ import pytest
 from kernel_cases import PROJECT, WITNESSES, search, spec_of, witness_of
 
 from aligncheck.compiler.forms import form_of
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
+from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.decide import decide
-from aligncheck.kernel.verdict import Accepted, Rejected
 from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
@@ -22,7 +22,7 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
 from aligncheck.language.syntax.walk import statements_in
-from aligncheck.search.witness.text import expression
+from aligncheck.search.witness.witness_json import expression
 
 SPECS = sorted((PROJECT / "specs").glob("*.dp"))
 KEPT = {path.stem for path in (WITNESSES / "specs").glob("*.json")}
@@ -62,7 +62,7 @@ def test_each_rule_tells_two_neighbours_apart(name: str) -> None:
 def test_the_kernel_accepts_forms_on_lattices(name: str) -> None:
     """With the witness of the spec itself. Half a step more, and a draw may leave the lattice."""
     source = read_source(str(PROJECT / "specs" / f"{name}.dp"))
-    form = form_of(parse(source), source, Mode.LATTICE).source
+    form = form_of(parse(source), source, RunMode.LATTICE).source
     assert isinstance(decide(parse(form), witness_of("specs", name)), Accepted)
     moved = form.text.replace("] += 1 ", "] += 3/2 ").replace("+= 2 when", "+= 5/2 when")
     moved = moved.replace("+= x - x'", "+= x - x' + 1/2")

@@ -8,12 +8,12 @@ import pytest
 from kernel_pairs import PAIRS, Pair, spec
 
 from aligncheck.kernel import logic
+from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.decide import decide
-from aligncheck.kernel.verdict import Accepted, Rejected
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
-from aligncheck.search.witness.text import expression
+from aligncheck.search.witness.witness_json import expression
 
 
 @pytest.fixture(autouse=True)

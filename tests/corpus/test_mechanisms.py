@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from compile_all import GOLDENS, HEAD, MECHANISMS, ROW, SPECS, Made, made, verified_specs
 
-from aligncheck.compiler.certificate.check import check_file
+from aligncheck.compiler.certificate.checker import check_file
 from aligncheck.compiler.certificate.solvers import Solver
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 from aligncheck.runtime import Mechanism
 
 SAMPLE = ("laplace_discrete", "sum_all")
@@ -39,12 +39,12 @@ def test_a_module_is_in_step_with_its_spec(name: str) -> None:
     spec = (SPECS / f"{name}.dp").read_text("utf-8").rstrip("\n").split("\n")
     embedded = text.partition(f"\n#: spec {name}.dp sha256 ")[2].split("\n")[1:]
     assert [line.removeprefix("#|").removeprefix(" ") for line in embedded[: len(spec)]] == spec
-    accepted(Made(name, Mode(ROWS[name][2]), text, ()))
+    accepted(Made(name, RunMode(ROWS[name][2]), text, ()))
 
 
 def test_what_is_compiled_anew_is_accepted(other: str) -> None:
     compiled = made(other)
-    assert bool(compiled.problems) is (compiled.mode is not Mode.LATTICE)
+    assert bool(compiled.problems) is (compiled.mode is not RunMode.LATTICE)
     assert not re.search(r"time|stopped|limit", " ".join(compiled.problems)), "no accident of time"
     accepted(compiled)
     has_a_class_that_says_how_it_computes(compiled)
@@ -61,7 +61,7 @@ def accepted(compiled: Made) -> None:
 @pytest.mark.parametrize("name", GOLDENS)
 def test_a_module_has_a_class_that_says_how_it_computes(name: str) -> None:
     text = (MECHANISMS / f"{name}.py").read_text("utf-8")
-    has_a_class_that_says_how_it_computes(Made(name, Mode(ROWS[name][2]), text, ()))
+    has_a_class_that_says_how_it_computes(Made(name, RunMode(ROWS[name][2]), text, ()))
 
 
 def has_a_class_that_says_how_it_computes(compiled: Made) -> None:
@@ -75,12 +75,12 @@ def has_a_class_that_says_how_it_computes(compiled: Made) -> None:
         if isinstance(each, type) and issubclass(each, Mechanism) and each.__module__ == module.__name__
     ]
     assert found
-    assert all(each.__name__.startswith("Unsafe") is (compiled.mode is Mode.FLOAT) for each in found)
+    assert all(each.__name__.startswith("Unsafe") is (compiled.mode is RunMode.FLOAT) for each in found)
 
 
 def test_what_is_not_on_a_lattice_says_why() -> None:
     for name, row in ROWS.items():
-        assert bool(row[3]) is (row[2] != Mode.LATTICE.value), name
+        assert bool(row[3]) is (row[2] != RunMode.LATTICE.value), name
 
 
 def test_the_reason_is_no_accident_of_time() -> None:

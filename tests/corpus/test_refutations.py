@@ -17,12 +17,12 @@ from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.meaning.interpreter import Inputs
-from aligncheck.refutation.candidates import legal
 from aligncheck.refutation.certify import exceeds
+from aligncheck.refutation.databases import legal
+from aligncheck.refutation.pair_search import length_of
 from aligncheck.refutation.refuter import Aim, refute
-from aligncheck.refutation.search import length_of
 from aligncheck.refutation.trace import ends_in
-from aligncheck.refutation.violation import Finding, Kind, Violation
+from aligncheck.refutation.violation import Finding, LossKind, Violation
 
 SPECS = Path(__file__).parents[2] / "specs"
 ENOUGH = 700
@@ -60,7 +60,7 @@ def test_what_is_expected_to_be_refuted_is(path: Path) -> None:
     assert isinstance(found, Violation)
     assert legal(mechanism, found.scenario)
     assert exceeds(found.on_d, found.on_d_prime, found.claim)
-    assert (found.level is None) is found.on_d_prime.is_zero is (found.kind is Kind.IMPOSSIBLE)
+    assert (found.level is None) is found.on_d_prime.is_zero is (found.kind is LossKind.IMPOSSIBLE)
     if found.trace is not None:
         assert ends_in(found.trace.on_d, found.event)
 
@@ -130,25 +130,25 @@ def test_levels_come_close_to_the_true_ones_and_never_above(
 def test_no_epsilon_suffices_where_an_output_is_impossible(name: str) -> None:
     found = searched(name, ENOUGH)
     assert isinstance(found, Violation)
-    assert found.kind is Kind.IMPOSSIBLE
+    assert found.kind is LossKind.IMPOSSIBLE
     assert found.on_d_prime.is_zero
 
 
 def test_growth_is_told_from_a_bound() -> None:
     grows = searched("broken/noisy_max_value.dp", 250)
     assert isinstance(grows, Violation)
-    assert grows.kind is Kind.GROWS
+    assert grows.kind is LossKind.GROWS
     levels = [member.level for member in grows.family]
     assert levels == sorted(levels)
     bounded = searched("broken/isvt3.dp", 250, (("N", Fraction(1)),))
     assert isinstance(bounded, Violation)
-    assert bounded.kind is Kind.FINITE
+    assert bounded.kind is LossKind.FINITE
 
 
 def test_a_tail_without_a_bound_is_told() -> None:
     found = searched("broken/private_scale.dp", ENOUGH)
     assert isinstance(found, Violation)
-    assert found.kind is Kind.RARER
+    assert found.kind is LossKind.RARER
     assert len(found.family) > 2
 
 

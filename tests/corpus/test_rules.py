@@ -21,7 +21,7 @@ from aligncheck.language.syntax.nodes import Adjacency, Mechanism, Queries
 from aligncheck.language.syntax.unparse import unparse
 from aligncheck.meaning.replay import aligned, draw_count, replay, same_output
 from aligncheck.pipeline import Options, verify_file, verify_source
-from aligncheck.verdict import AlignmentFails, Result, Verified
+from aligncheck.verdict import AlignmentFails, FileResult, Verified
 
 FOLDER = Path(__file__).parents[1] / "specs" / "rules"
 TEXTS = {path.stem: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.dp"))}
@@ -36,7 +36,7 @@ ADVICE = {
 OPTIONS = Options(timeout=30)
 
 
-def checked(stem: str) -> Result:
+def checked(stem: str) -> FileResult:
     result = verify_file(str(FOLDER / f"{stem}.dp"), OPTIONS)
     compared = compare(result)
     assert compared.agrees, (compared.wanted, compared.got, compared.why)

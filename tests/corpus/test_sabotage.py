@@ -27,8 +27,8 @@ from aligncheck.search import attempt
 from aligncheck.search.discharge import houdini
 from aligncheck.search.discharge.smt import Answer, Reply, Smt
 from aligncheck.search.relational import candidates
-from aligncheck.search.relational.terms import FALSE, ZERO, lt
-from aligncheck.search.witness.text import expression
+from aligncheck.search.relational.ir import FALSE, ZERO, lt
+from aligncheck.search.witness.witness_json import expression
 from aligncheck.trusted import RUNNING, TRUSTED, counted, is_trusted
 from aligncheck.verdict import Verified
 

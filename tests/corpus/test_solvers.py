@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from compile_all import MECHANISMS, NotCompiledError, compiled
 
-from aligncheck.compiler.certificate.check import check_file
+from aligncheck.compiler.certificate.checker import check_file
 from aligncheck.compiler.certificate.solvers import Solver
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 
 ROOT = Path(__file__).parents[2]
 SPECS = [*sorted((ROOT / "specs").glob("*.dp")), *sorted((ROOT / "tests" / "specs").rglob("*.dp"))]
@@ -37,12 +37,12 @@ def test_two_solvers_agree_on_the_compiled_mechanisms(name: str) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Every spec in every mode, where there is time for that."""
     if "spec" in metafunc.fixturenames:
-        every = [(spec, mode) for spec in SPECS for mode in Mode]
+        every = [(spec, mode) for spec in SPECS for mode in RunMode]
         asked = every if metafunc.config.getoption("--exhaustive") else []
         metafunc.parametrize(("spec", "mode"), asked, ids=[f"{s.stem}-{m.value}" for s, m in asked])
 
 
-def test_two_solvers_agree_on_all_that_can_be_compiled(spec: Path, mode: Mode) -> None:
+def test_two_solvers_agree_on_all_that_can_be_compiled(spec: Path, mode: RunMode) -> None:
     try:
         text = compiled(spec, mode)
     except NotCompiledError as error:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from aligncheck.judge import Callee
+from aligncheck.judge import JudgedCallee
 from aligncheck.language.source import Source
 from aligncheck.pipeline import load_stages
 from aligncheck.workers import Done, Outcome, Raised, Supervision
@@ -46,7 +46,7 @@ VERIFIED, REFUSED, OPEN = "verified", "refused", "open"
 FOLDER = Path(__file__).parents[2] / "specs"
 """Where the specs are that mutants call."""
 
-PROVED: dict[str, Callee] = {}
+PROVED: dict[str, JudgedCallee] = {}
 """What was proved of mechanisms that are called, by file: proved once, before processes part."""
 
 

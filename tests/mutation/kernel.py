@@ -36,7 +36,7 @@ from kernel_pairs import PAIRS
 
 import aligncheck.kernel.decide as kernel
 from aligncheck.kernel import logic
-from aligncheck.kernel.verdict import Accepted
+from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
 

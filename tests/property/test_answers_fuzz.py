@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle import compiled
 
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import Budget
@@ -146,16 +146,16 @@ CASES: dict[str, tuple[dict[str, Any], bool]] = {
     "local_report": ({"R": "5/3", "low": 0, "high": 1, "eps": 1}, False),
     "rounded_count": ({"eps": 1}, False),
 }
-CLASSES: dict[tuple[str, Mode], Any] = {}
+CLASSES: dict[tuple[str, RunMode], Any] = {}
 
 
-def made(stem: str, mode: Mode, budget: Budget) -> Any:
+def made(stem: str, mode: RunMode, budget: Budget) -> Any:
     if (stem, mode) not in CLASSES:
         CLASSES[stem, mode] = compiled(spec(stem), mode)
     return CLASSES[stem, mode](**CASES[stem][0], budget=budget)
 
 
-def outcome(stem: str, mode: Mode, answers: Any) -> tuple[str, str]:
+def outcome(stem: str, mode: RunMode, answers: Any) -> tuple[str, str]:
     """The error's class and text, or that it ran."""
     budget: Any = Budget(10)
     mechanism = made(stem, mode, budget)
@@ -182,21 +182,21 @@ def shown(answers: Any) -> Any:
     return answers if hasattr(answers, "__next__") else repr(answers)
 
 
-@pytest.mark.parametrize("mode", [Mode.LATTICE, Mode.REFINED])
+@pytest.mark.parametrize("mode", [RunMode.LATTICE, RunMode.REFINED])
 @given(st.sampled_from(sorted(stem for stem, (_, vector) in CASES.items() if vector)), pairs())
 @settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow])
-def test_values_never_decide_whether_a_run_raises(mode: Mode, stem: str, two: tuple[Any, Any]) -> None:
+def test_values_never_decide_whether_a_run_raises(mode: RunMode, stem: str, two: tuple[Any, Any]) -> None:
     first, second = two
     assert outcome(stem, mode, first) == outcome(stem, mode, second)
 
 
-@pytest.mark.parametrize("mode", [Mode.LATTICE, Mode.REFINED])
+@pytest.mark.parametrize("mode", [RunMode.LATTICE, RunMode.REFINED])
 @given(
     st.sampled_from(sorted(stem for stem, (_, vector) in CASES.items() if not vector)),
     st.sampled_from([*ENTRIES.values()]).flatmap(lambda entry: st.tuples(entry, entry)),
 )
 @settings(max_examples=100)
-def test_nor_does_the_value_of_a_single_answer(mode: Mode, stem: str, two: tuple[Any, Any]) -> None:
+def test_nor_does_the_value_of_a_single_answer(mode: RunMode, stem: str, two: tuple[Any, Any]) -> None:
     first, second = two
     assert outcome(stem, mode, first) == outcome(stem, mode, second)
 
@@ -208,9 +208,9 @@ def test_looking_first_raises_wherever_a_run_would(two: tuple[Any, Any]) -> None
     answers, _ = two
     if hasattr(answers, "__next__"):
         return
-    ran = outcome("histogram", Mode.LATTICE, copy.copy(answers))[0] == "ran"
+    ran = outcome("histogram", RunMode.LATTICE, copy.copy(answers))[0] == "ran"
     try:
-        made("histogram", Mode.LATTICE, Budget(1)).check(answers)
+        made("histogram", RunMode.LATTICE, Budget(1)).check(answers)
     except AnswersError:
         return
     assert ran

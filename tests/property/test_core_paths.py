@@ -21,25 +21,25 @@ from aligncheck.language.syntax.nodes import Choose, Emit, Mechanism, Parameter,
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.meaning import exact
-from aligncheck.meaning.interpreter import Assigned, Draw, Finished, Input, Run, Scope, number_of
+from aligncheck.meaning.interpreter import Assigned, Draw, Finished, Input, Run, RunScope, number_of
 from aligncheck.meaning.replay import Replay
 from aligncheck.search.obligations.obligation import run_on_d, run_on_d_prime
-from aligncheck.search.relational import noise
+from aligncheck.search.relational import family_facts
 from aligncheck.search.relational.analysis import unrolled
+from aligncheck.search.relational.ir import Nature, Sym, Term, TermSort
 from aligncheck.search.relational.labels import (
     Apart,
-    Chosen,
-    Drawn,
+    DrawOnD,
     Extremum,
     Ledger,
     Order,
     RecordCount,
+    SelectedIndex,
     Size,
     text_of,
 )
-from aligncheck.search.relational.paths import Path, TooManyPathsError
-from aligncheck.search.relational.state import Unroll
-from aligncheck.search.relational.terms import Kind, Sort, Sym, Term
+from aligncheck.search.relational.path_state import Unroll
+from aligncheck.search.relational.paths import Segment, TooManyPathsError
 from aligncheck.search.relational.theory import Grounding, Theory
 
 ROUNDS = 12
@@ -125,7 +125,7 @@ def world_of(spec: Mechanism, done: Replay) -> World:
     parameters, left, right = (
         dict(x) for x in (done.scenario.parameters, done.scenario.data, done.scenario.data_prime)
     )
-    drawn = {(text_of(Drawn(d.name, d.family)), d.index): _steps(d) for d in done.run_d.draws}
+    drawn = {(text_of(DrawOnD(d.name, d.family)), d.index): _steps(d) for d in done.run_d.draws}
     symbols: dict[Term, Fraction | bool] = {}
     output = done.run_d.output
 
@@ -136,7 +136,7 @@ def world_of(spec: Mechanism, done: Replay) -> World:
         value = b - a if name.startswith("d:") else a
         if group.lattice is None:
             return value
-        step = number_of(group.lattice, Scope(parameters))
+        step = number_of(group.lattice, RunScope(parameters))
         assert isinstance(step, Fraction)
         return value / step
 
@@ -163,32 +163,32 @@ def world_of(spec: Mechanism, done: Replay) -> World:
     for item in spec.inputs:
         if isinstance(item, Queries) and not item.vector:
             for name in item.names:
-                sort = Sort.INT if item.sort.value == "int" or item.lattice is not None else Sort.REAL
-                symbols[Sym(name, sort, Kind.DATA)] = answers(name, None)
-                symbols[Sym(Apart(name), sort, Kind.DISTANCE)] = answers(f"d:{name}", None)
+                sort = TermSort.INT if item.sort.value == "int" or item.lattice is not None else TermSort.REAL
+                symbols[Sym(name, sort, Nature.DATA)] = answers(name, None)
+                symbols[Sym(Apart(name), sort, Nature.DISTANCE)] = answers(f"d:{name}", None)
     for d in done.run_d.draws:
         if d.index is None:
-            symbols[noise.symbol(d.name, None, d.family)] = _steps(d)
+            symbols[family_facts.symbol(d.name, None, d.family)] = _steps(d)
     for name, listed_answers in left.items():
         if isinstance(listed_answers, tuple):
             moves = [answers(f"d:{name}", i) for i in range(len(listed_answers))]
-            symbols[Sym(Order(name, "<="), Sort.BOOL, Kind.GHOST)] = all(d >= 0 for d in moves)
-            symbols[Sym(Order(name, ">="), Sort.BOOL, Kind.GHOST)] = all(d <= 0 for d in moves)
+            symbols[Sym(Order(name, "<="), TermSort.BOOL, Nature.GHOST)] = all(d >= 0 for d in moves)
+            symbols[Sym(Order(name, ">="), TermSort.BOOL, Nature.GHOST)] = all(d <= 0 for d in moves)
     selected = {}
     for name, value in _assigned(done.run_d).items():
         if isinstance(value, tuple):
             selected[name] = value
-            symbols[Sym(Size(name), Sort.INT, Kind.OMEGA)] = Fraction(len(value))
+            symbols[Sym(Size(name), TermSort.INT, Nature.OMEGA)] = Fraction(len(value))
         elif isinstance(value, Fraction):
-            symbols[Sym(Chosen(name), Sort.INT, Kind.OMEGA)] = value
-            symbols[Sym(Extremum(name, False), Sort.REAL, Kind.EXTREMUM)] = value
+            symbols[Sym(SelectedIndex(name), TermSort.INT, Nature.OMEGA)] = value
+            symbols[Sym(Extremum(name, False), TermSort.REAL, Nature.EXTREMUM)] = value
     for name, value in _assigned(done.run_d_prime).items():
         if isinstance(value, Fraction):
-            symbols[Sym(Extremum(name, True), Sort.REAL, Kind.EXTREMUM)] = value
-    symbols[Sym(RecordCount(None), Sort.INT, Kind.OMEGA)] = Fraction(len(output))
+            symbols[Sym(Extremum(name, True), TermSort.REAL, Nature.EXTREMUM)] = value
+    symbols[Sym(RecordCount(None), TermSort.INT, Nature.OMEGA)] = Fraction(len(output))
     for tag in {s.tag for s in statements_in(spec.body) if isinstance(s, Emit)}:
         counted = Fraction(sum(r.tag == tag for r in output))
-        symbols[Sym(RecordCount(tag), Sort.INT, Kind.OMEGA)] = counted
+        symbols[Sym(RecordCount(tag), TermSort.INT, Nature.OMEGA)] = counted
     return World(symbols, entry)
 
 
@@ -227,7 +227,7 @@ def holds(terms: tuple[Term, ...], world: World) -> bool:
     return all(meaning(term, world) for term in terms)
 
 
-def records(path: Path, world: World, primed: bool) -> list[tuple[str, list[Value]]]:
+def records(path: Segment, world: World, primed: bool) -> list[tuple[str, list[Value]]]:
     return [
         (e.tag, [meaning(pair.right if primed else pair.left, world) for _, pair, _ in e.fields])
         for e in path.emissions()

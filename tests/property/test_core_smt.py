@@ -29,7 +29,7 @@ from small_specs import mechanism
 from aligncheck.search.discharge.algebra import canonical
 from aligncheck.search.discharge.facts import Facts
 from aligncheck.search.discharge.smt import Answer, Smt
-from aligncheck.search.relational.terms import Term
+from aligncheck.search.relational.ir import Term
 from aligncheck.search.relational.theory import Theory
 
 INPUTS = """

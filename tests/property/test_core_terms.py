@@ -28,9 +28,9 @@ from aligncheck.search.discharge.algebra import (
     split_monomials,
 )
 from aligncheck.search.discharge.values import value_of
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     Const,
-    Kind,
+    Nature,
     Sym,
     Term,
     add,
@@ -108,14 +108,14 @@ def test_split_monomials_add_up_to_the_quotient(tree: Tree, world: World) -> Non
     term = constructed(tree)
     expected = value(tree, world)
     form = quotient(term)
-    parts = split_monomials(form, lambda a: isinstance(a, Sym) and a.kind is Kind.PARAMETER)
+    parts = split_monomials(form, lambda a: isinstance(a, Sym) and a.kind is Nature.PARAMETER)
     whole = add(*(mul(Const(f), *(x for x in (c, p) if x is not None)) for f, c, p in parts))
     got = value_of(whole, world)
     assert got is None or got == expected
     for _, coefficient, product in parts:
         if coefficient is not None and form.denominator == 1:
-            assert all(a.kind is Kind.PARAMETER for a in atoms((coefficient,)))
-        assert product is None or not (isinstance(product, Sym) and product.kind is Kind.PARAMETER)
+            assert all(a.kind is Nature.PARAMETER for a in atoms((coefficient,)))
+        assert product is None or not (isinstance(product, Sym) and product.kind is Nature.PARAMETER)
 
 
 @settings(max_examples=60)

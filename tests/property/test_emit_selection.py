@@ -18,7 +18,7 @@ from oracle import Case, as_if_verified, check_agreement, compiled, interpret
 
 from aligncheck.compiler.emit import python
 from aligncheck.compiler.emit.python import emit_python
-from aligncheck.compiler.emit.vectors import Lists
+from aligncheck.compiler.emit.vectorise import Lists
 from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes as n
 from aligncheck.meaning.interpreter import Finished

@@ -14,7 +14,7 @@ from frequencies import UNLIKELY
 from oracle import compiled
 from scipy import stats
 
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
 
@@ -39,11 +39,11 @@ CASES: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
 Runs = list[tuple[str, list[float]]]
 
 
-def runs(stem: str, parameters: Mapping[str, Any], data: Mapping[str, Any], mode: Mode) -> Runs:
+def runs(stem: str, parameters: Mapping[str, Any], data: Mapping[str, Any], mode: RunMode) -> Runs:
     """The tags and the numbers of each run, rounded as floats must be; seeds differ from mode to mode."""
     source = read_source(str(SPECS / f"{stem}.dp"))
     made: Any = compiled(check(source, parse(source)), mode)
-    first = 1000 * list(Mode).index(mode)
+    first = 1000 * list(RunMode).index(mode)
     found = []
     for seed in range(first, first + RUNS):
         records = made(**parameters, testing_seed=seed)(**data).records
@@ -64,8 +64,8 @@ def tags_agree(some: Runs, others: Runs) -> bool:
 @pytest.mark.filterwarnings("ignore::aligncheck.runtime.errors.UnsafeFloatWarning")
 @pytest.mark.parametrize(("stem", "parameters", "data"), CASES, ids=[stem for stem, _, _ in CASES])
 def test_modes_agree(stem: str, parameters: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-    plain = runs(stem, parameters, data, Mode.FLOAT)
-    for mode in (Mode.LATTICE, Mode.REFINED):
+    plain = runs(stem, parameters, data, RunMode.FLOAT)
+    for mode in (RunMode.LATTICE, RunMode.REFINED):
         exact = runs(stem, parameters, data, mode)
         assert tags_agree(exact, plain)
         for place in range(FIELDS):

@@ -20,13 +20,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import compiled
 
-from aligncheck.compiler.forms import NoFormError, Reading, form_of, reading_of
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.forms import AnswerReading, NoFormError, form_of, reading_of
+from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.parse import parse
-from aligncheck.meaning.interpreter import Scope
+from aligncheck.meaning.interpreter import RunScope
 from aligncheck.meaning.interpreter import number_of as value_of
 from aligncheck.meaning.replay import Scenario, check_scenario
 from aligncheck.runtime.decimals import LARGEST, as_read, step_below
@@ -99,12 +99,12 @@ program
 PARAMETERS: dict[str, Any] = {"D": F(3, 10), "m": 2, "b": (1, 2, 3), "eps": 1}
 
 
-@pytest.mark.parametrize("mode", [Mode.LATTICE, Mode.REFINED])
+@pytest.mark.parametrize("mode", [RunMode.LATTICE, RunMode.REFINED])
 @pytest.mark.parametrize(("x", "y"), PAIRS)
-def test_a_mechanism_takes_these_pairs_for_neighbours(x: float, y: float, mode: Mode) -> None:
+def test_a_mechanism_takes_these_pairs_for_neighbours(x: float, y: float, mode: RunMode) -> None:
     """With its default step: in lists, arrays, columns and streams; read exactly, where it does not round."""
     delta = as_read(y) - as_read(x)
-    for adjacency in ("one", "l1") if mode is Mode.REFINED else ("one",):
+    for adjacency in ("one", "l1") if mode is RunMode.REFINED else ("one",):
         source = Source("given.dp", PROGRAM.format(f"queries, sensitivity {delta}, adjacency {adjacency}"))
         made: Any = compiled(check(source, parse(source)), mode)
         streamed = [next(made(**PARAMETERS).stream(iter([v]))).value for v in (x, y)]
@@ -136,16 +136,20 @@ DECLARED = [
 L1 = nodes.Adjacency.L1
 
 
-@pytest.mark.parametrize("mode", [Mode.LATTICE, Mode.REFINED])
+@pytest.mark.parametrize("mode", [RunMode.LATTICE, RunMode.REFINED])
 @pytest.mark.parametrize("declared", DECLARED)
-def test_neighbours_stay_neighbours(declared: str, mode: Mode) -> None:
+def test_neighbours_stay_neighbours(declared: str, mode: RunMode) -> None:
     source = Source("given.dp", PROGRAM.format(declared))
     own = check(source, parse(source))
     (queries,) = (item for item in own.inputs if isinstance(item, nodes.Queries))
     bare = replace(queries, sort=nodes.Sort.REAL, lattice=None, range=None)
     as_numbers = replace(own, inputs=tuple(bare if i is queries else i for i in own.inputs))
-    by_type = reading_of(queries, own) is Reading.WHOLE
-    if mode is Mode.LATTICE and queries.lattice is None and reading_of(queries, own) is Reading.EXACT:
+    by_type = reading_of(queries, own) is AnswerReading.WHOLE
+    if (
+        mode is RunMode.LATTICE
+        and queries.lattice is None
+        and reading_of(queries, own) is AnswerReading.EXACT
+    ):
         with pytest.raises(NoFormError):
             form_of(own, source, mode)
         return
@@ -159,7 +163,7 @@ def test_neighbours_stay_neighbours(declared: str, mode: Mode) -> None:
         return Scenario(tuple((n, numbers_of(v)) for n, v in PARAMETERS.items()), on_d, on_d_prime)
 
     declared_size = queries.sensitivity or nodes.Number(F(2))
-    scopes = [Scope({n: numbers_of(v) for n, v in {**PARAMETERS, "i": i}.items()}) for i in range(3)]
+    scopes = [RunScope({n: numbers_of(v) for n, v in {**PARAMETERS, "i": i}.items()}) for i in range(3)]
     most = [F(str(value_of(declared_size, scope))) for scope in scopes]
     chance, tried, moved = random.Random(declared), 0, 0
     while tried < 60:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from oracle import compiled
 
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import RecordedNoise
@@ -84,7 +84,7 @@ def released(record: Any) -> list[Any]:
 @pytest.mark.parametrize(("stem", "parameters"), CASES, ids=[stem for stem, _ in CASES])
 def test_refined_runs_decide_as_all_digits_do(stem: str, parameters: Mapping[str, Any]) -> None:
     source = read_source(str(SPECS / f"{stem}.dp"))
-    made: Any = compiled(check(source, parse(source)), Mode.REFINED)
+    made: Any = compiled(check(source, parse(source)), RunMode.REFINED)
     outputs = set()
     for seed in range(RUNS):
         kept = Kept(seed)

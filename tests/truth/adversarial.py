@@ -29,9 +29,9 @@ from lemma_one import Fault, first_fault
 
 from aligncheck.judge import judge
 from aligncheck.kernel import logic
+from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.decide import decide
 from aligncheck.kernel.sorts import Sorting
-from aligncheck.kernel.verdict import Accepted, Rejected
 from aligncheck.kernel.witness import Chance, LoopWitness, Witness
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import SpecError
@@ -39,7 +39,7 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.search.witness.fit import without
-from aligncheck.search.witness.text import expression, written
+from aligncheck.search.witness.witness_json import expression, written
 from aligncheck.verdict import Verified
 
 PROJECT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ import pytest
 from adversarial import QUICK, attacks, must_not_be_accepted
 
 from aligncheck.kernel import logic
-from aligncheck.kernel.verdict import Accepted
+from aligncheck.kernel.answer import Accepted
 
 SAMPLE, ALL_OF_THEM = (6, 2), (5000, 2000)
 

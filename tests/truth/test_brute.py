@@ -27,7 +27,7 @@ from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.meaning.interpreter import Input
 from aligncheck.refutation.enclosure import NotComputable
-from aligncheck.refutation.events import Between, Constraint, Exactly, Outputs, RecordPattern
+from aligncheck.refutation.events import Between, CompleteOutput, Constraint, Exactly, RecordPattern
 from aligncheck.refutation.probability import probability
 
 SAMPLE, ALL_OF_THEM = 48, 100_000
@@ -161,9 +161,9 @@ def _exact(value: Any) -> Input:
     return value if isinstance(value, bool) else Fraction(value)
 
 
-def _event(outcome: Outcome) -> Outputs:
+def _event(outcome: Outcome) -> CompleteOutput:
     assert not isinstance(outcome, str), "it ends"
-    return Outputs(
+    return CompleteOutput(
         tuple(
             RecordPattern(tag, tuple((name, _constraint(value)) for name, value in fields))
             for tag, *fields in outcome

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from oracle import as_if_verified
 
-from aligncheck.compiler.modes import Mode
-from aligncheck.execute import Checked
+from aligncheck.compiler.modes import RunMode
+from aligncheck.execute import CheckedSpec
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import FloatingNoise
@@ -50,9 +50,9 @@ def test_the_theory_is_that_of_the_papers() -> None:
 def small(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The mechanisms, compiled as if they were verified: proofs take longer than all the rest."""
 
-    def checked(path: str) -> Checked:
+    def checked(path: str) -> CheckedSpec:
         source = read_source(path)
-        return Checked(as_if_verified(check(source, parse(source))), Mode.LATTICE)
+        return CheckedSpec(as_if_verified(check(source, parse(source))), RunMode.LATTICE)
 
     monkeypatch.setattr(gaps, "_checked", checked)
 

@@ -11,16 +11,14 @@ from aligncheck.language.families import Family
 from aligncheck.search.discharge.algebra import canonical, equal
 from aligncheck.search.relational.candidate_costs import LIMIT
 from aligncheck.search.relational.candidates import Pool
-from aligncheck.search.relational.labels import Drawn, Ledger, Length
-from aligncheck.search.relational.paths import Analysis
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     ZERO,
     App,
     Cmp,
-    Kind,
-    Sort,
+    Nature,
     Sym,
     Term,
+    TermSort,
     atoms,
     const,
     div,
@@ -32,9 +30,11 @@ from aligncheck.search.relational.terms import (
     scaled,
     sub,
 )
+from aligncheck.search.relational.labels import DrawOnD, Ledger, ListLength
+from aligncheck.search.relational.paths import Analysis
 
-EPS = Sym("eps", Sort.REAL, Kind.PARAMETER)
-K = Sym("k", Sort.INT, Kind.PARAMETER)
+EPS = Sym("eps", TermSort.REAL, Nature.PARAMETER)
+K = Sym("k", TermSort.INT, Nature.PARAMETER)
 
 
 def offered(analysis: Analysis, stage: str, number: int = 1) -> set[Term]:
@@ -51,7 +51,7 @@ def test_counters_that_go_together() -> None:
     assert any(isinstance(t, Cmp) and t.op == "==" and _multiple(t, two_per_round) for t in values)
     assert canonical(le(ZERO, m)) in values
     assert canonical(le(ZERO, i)) in values
-    assert canonical(le(i, Sym(Length("q"), Sort.INT, Kind.PARAMETER))) in values
+    assert canonical(le(i, Sym(ListLength("q"), TermSort.INT, Nature.PARAMETER))) in values
 
 
 def _multiple(equation: Cmp, form: Term) -> bool:
@@ -133,10 +133,10 @@ def test_candidates_speak_of_the_loop_head_alone(stage: str) -> None:
         """,
         "eta += 1\nxi[i] += 1 + q[i] - q'[i] when out[n] is top",
     )
-    inside = App(Drawn("xi", Family.LAPLACE), (symbol(analysis, "i@1"),), Sort.REAL, Kind.NOISE)
+    inside = App(DrawOnD("xi", Family.LAPLACE), (symbol(analysis, "i@1"),), TermSort.REAL, Nature.NOISE)
     for term in offered(analysis, stage):
         assert inside not in atoms((term,))
-        assert not any(a.kind is Kind.DATA for a in atoms((term,)))
+        assert not any(a.kind is Nature.DATA for a in atoms((term,)))
 
 
 def test_there_are_not_too_many() -> None:

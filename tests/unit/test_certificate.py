@@ -15,7 +15,7 @@ from compile_all import compiled
 
 from aligncheck import __version__
 from aligncheck.compiler.certificate import questions
-from aligncheck.compiler.certificate.check import Checked, check_file
+from aligncheck.compiler.certificate.checker import CheckedFile, check_file
 from aligncheck.compiler.certificate.questions import Kept
 from aligncheck.compiler.certificate.smtlib import WordlessError, script
 from aligncheck.compiler.certificate.solvers import Solver, by_cvc5
@@ -31,26 +31,26 @@ from aligncheck.compiler.certificate.text import (
     spec_title,
 )
 from aligncheck.compiler.certificate.whole import File
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
+from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.decide import decide
-from aligncheck.kernel.verdict import Accepted, Rejected
 from aligncheck.language.check import check
 from aligncheck.language.syntax.nodes import NOWHERE
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.pipeline import Options, certify_file
-from aligncheck.search.witness.text import read
+from aligncheck.search.witness.witness_json import read
 
 SPECS = Path(__file__).parents[2] / "specs"
 Z3 = [Solver.Z3]
 
 
 @cache
-def generated(name: str, mode: Mode = Mode.FLOAT) -> str:
+def generated(name: str, mode: RunMode = RunMode.FLOAT) -> str:
     """The module for a spec of the corpus; by default in the mode for which the proof is that of the spec."""
     return compiled(SPECS / f"{name}.dp", mode)
 
 
-def checked(text: str, solvers: list[Solver] = Z3) -> Checked:
+def checked(text: str, solvers: list[Solver] = Z3) -> CheckedFile:
     return check_file(text, solvers)
 
 
@@ -103,8 +103,8 @@ def test_compiling_again_gives_the_same_bytes() -> None:
     """In another process, in which sets of texts have another order."""
     code = (
         "import sys; from pathlib import Path; from compile_all import compiled\n"
-        "from aligncheck.compiler.modes import Mode\n"
-        "sys.stdout.buffer.write(compiled(Path(sys.argv[1]), Mode.FLOAT).encode())"
+        "from aligncheck.compiler.modes import RunMode\n"
+        "sys.stdout.buffer.write(compiled(Path(sys.argv[1]), RunMode.FLOAT).encode())"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, f"{LOOP}.dp"],
@@ -149,7 +149,7 @@ def calling(tmp_path_factory: pytest.TempPathFactory) -> str:
     (folder / "first.dp").write_text(ONE)
     (folder / "second.dp").write_text(CALLING.format(name="two", callee="one", file="first"))
     (folder / "third.dp").write_text(CALLING.format(name="one", callee="two", file="second"))
-    return compiled(folder / "third.dp", Mode.FLOAT)
+    return compiled(folder / "third.dp", RunMode.FLOAT)
 
 
 def test_all_that_is_called_is_in_the_certificate(calling: str) -> None:
@@ -338,7 +338,7 @@ def test_what_is_no_witness_is_refused(witness: str, message: str) -> None:
 def test_what_the_kernel_does_not_accept_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = Rejected("language", NOWHERE, "no rule")
     monkeypatch.setattr("aligncheck.judge.decide", lambda *given: refused)
-    done = certify_file(str(SPECS / f"{LOOP}.dp"), Options(explain=False), Mode.REFINED)
+    done = certify_file(str(SPECS / f"{LOOP}.dp"), Options(explain=False), RunMode.REFINED)
     assert (done.form, done.sections) == (None, ())
 
 
@@ -353,7 +353,7 @@ def test_two_solvers_agree_on_what_was_compiled() -> None:
     assert found.accepted is not None
 
 
-def answering(monkeypatch: pytest.MonkeyPatch, answer: str) -> Checked:
+def answering(monkeypatch: pytest.MonkeyPatch, answer: str) -> CheckedFile:
     """A check in which cvc5 says so to every question."""
     monkeypatch.setattr(questions, "by_cvc5", lambda text, expected: answer)
     return checked(generated(LOOP), [Solver.CVC5])

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from aligncheck.language.check import check
-from aligncheck.language.check.sorts import sorts_of
-from aligncheck.language.check.symbols import symbols_of
+from aligncheck.language.check.sort_inference import sorts_of
+from aligncheck.language.check.symbol_table import symbols_of
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Sort

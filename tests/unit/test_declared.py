@@ -14,17 +14,17 @@ from aligncheck.language.syntax.contract import Contract
 from aligncheck.language.syntax.nodes import Invoke, Use
 from aligncheck.search.discharge.algebra import canonical
 from aligncheck.search.discharge.smt import Answer, Smt
-from aligncheck.search.obligations.calls import calls_are_covered
+from aligncheck.search.obligations.composition import calls_are_covered
 from aligncheck.search.relational.analysis import analyse
-from aligncheck.search.relational.calls import Called, Listed
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.callees import AlignedCall, Listed
+from aligncheck.search.relational.ir import (
     TRUE,
     ZERO,
-    Kind,
+    Nature,
     Pair,
-    Sort,
     Sym,
     Term,
+    TermSort,
     const,
     eq,
     ite,
@@ -33,7 +33,7 @@ from aligncheck.search.relational.terms import (
 )
 from aligncheck.search.relational.theory import Theory
 
-BINDER = Sym("entry", Sort.INT, Kind.GHOST)
+BINDER = Sym("entry", TermSort.INT, Nature.GHOST)
 MEANS: dict[str, Callable[[Sequence[int]], bool]] = {
     "all": lambda moves: all(abs(d) <= 1 for d in moves),
     "one": lambda moves: all(abs(d) <= 1 for d in moves) and sum(map(bool, moves)) <= 1,
@@ -70,7 +70,7 @@ def shown(adjacency: str, moves: Sequence[int], bound: int) -> bool:
     text = Source("callee.dp", "callee")
     span = theory.mechanism.span
     use = Use("callee", "callee.dp", Contract(theory.mechanism, text, "VERIFIED"), span=span)
-    call = Called(
+    call = AlignedCall(
         "r",
         use,
         ZERO,
@@ -81,7 +81,7 @@ def shown(adjacency: str, moves: Sequence[int], bound: int) -> bool:
     )
     (path,) = analysis.paths
     places = [const(n) for n in range(-1, len(moves) + 1)]
-    one, other = (Sym(name, Sort.INT, Kind.GHOST) for name in ("one", "other"))
+    one, other = (Sym(name, TermSort.INT, Nature.GHOST) for name in ("one", "other"))
     return all(
         canonical(substitute(wanted.goal, {one: i, other: j})) == TRUE
         for wanted in calls_are_covered(analysis, replace(path, events=(call,)))

@@ -15,8 +15,8 @@ from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.language.syntax.unparse import unparse
-from aligncheck.meaning.density import weigh
 from aligncheck.meaning.exact import decimal
+from aligncheck.meaning.exact_density import weigh
 from aligncheck.meaning.interpreter import Stopped
 from aligncheck.meaning.replay import replay
 from aligncheck.meaning.scenario import Scenario, ScenarioError

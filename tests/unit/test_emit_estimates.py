@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from oracle import as_if_verified, load
 
-from aligncheck.compiler.emit.estimates import released_gaps
+from aligncheck.compiler.emit.gaps import released_gaps
 from aligncheck.compiler.emit.python import emit_python
 from aligncheck.expect import expectation_in
 from aligncheck.language.check import check

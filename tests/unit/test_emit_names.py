@@ -10,7 +10,7 @@ from oracle import compiled
 
 from aligncheck.cli import main
 from aligncheck.compiler.emit import python
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.syntax.parse import parse, read_source
@@ -74,7 +74,7 @@ def test_two_kinds_of_one_name_are_refused_or_told_apart(kind: str, tmp_path: Pa
             refusals.append(error.diagnostic.message)
             continue
         apart += 1
-        cls: Any = compiled(mechanism, Mode.REFINED)
+        cls: Any = compiled(mechanism, RunMode.REFINED)
         given = {each.keyword: [1, 2, 3] if each.vector else 1 for each in cls.spec.parameters}
         functions = {each.keyword: abs for each in cls.spec.functions}
         result = cls(**given, **functions)([1, 2, 3])

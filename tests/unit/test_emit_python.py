@@ -29,7 +29,7 @@ from oracle import (
 )
 
 from aligncheck.compiler.emit.python import emit_python
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
@@ -446,10 +446,10 @@ def test_the_docstring_says_what_was_proved() -> None:
         "VLDB paper, Algorithm 4",
     ):
         assert part in doc
-    unsafe = load(emit_python(verified, Mode.FLOAT))
+    unsafe = load(emit_python(verified, RunMode.FLOAT))
     assert (unsafe.__name__, unsafe.mode) == ("UnsafeAdaptiveSvtWithGap", "float")
     assert "UNSAFE: the proof is about real-valued noise" in (unsafe.__doc__ or "")
-    refined = load(emit_python(verified, Mode.REFINED))
+    refined = load(emit_python(verified, RunMode.REFINED))
     assert (refined.__name__, refined.mode) == ("AdaptiveSvtWithGap", "refined")
     assert "as many digits as the decisions need" in " ".join((refined.__doc__ or "").split())
 

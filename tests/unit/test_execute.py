@@ -13,8 +13,8 @@ from oracle import as_if_verified
 
 from aligncheck.compiler.certificate.text import attached
 from aligncheck.compiler.emit.python import emit_python
-from aligncheck.compiler.modes import Mode
-from aligncheck.execute import Checked, Execution, NoSafeMode, NotVerified, RunError, run_file
+from aligncheck.compiler.modes import RunMode
+from aligncheck.execute import CheckedSpec, CompletedRun, NoSafeMode, NotVerified, RunError, run_file
 from aligncheck.execute.table import read_table
 from aligncheck.language.check import check
 from aligncheck.language.conditions import Condition
@@ -34,16 +34,16 @@ def verified(path: str) -> Verified:
     return as_if_verified(check(source, parse(source)))
 
 
-def trusting(path: str) -> Checked:
-    return Checked(verified(path), Mode.LATTICE)
+def trusting(path: str) -> CheckedSpec:
+    return CheckedSpec(verified(path), RunMode.LATTICE)
 
 
-def refusing(path: str) -> Checked:
+def refusing(path: str) -> CheckedSpec:
     mechanism = parse(read_source(path))
-    return Checked(AlignmentFails(mechanism, Condition.COST, "", Label(Span(0, 0)), None, ()), None)
+    return CheckedSpec(AlignmentFails(mechanism, Condition.COST, "", Label(Span(0, 0)), None, ()), None)
 
 
-def adaptive(data: str | Path | None, column: str | None = None, **changed: str) -> Execution:
+def adaptive(data: str | Path | None, column: str | None = None, **changed: str) -> CompletedRun:
     settings = {name: text for name, text in {**SETTINGS, **changed}.items() if text}
     return run_file(ADAPTIVE, None if data is None else str(data), column, settings, 1, check=trusting)
 
@@ -76,28 +76,28 @@ def test_what_is_verified_but_cannot_run_as_it_was_proved() -> None:
             None,
             SETTINGS,
             1,
-            check=lambda path: Checked(verified(path), None, "it is not proved on a lattice"),
+            check=lambda path: CheckedSpec(verified(path), None, "it is not proved on a lattice"),
         )
     assert caught.value.exit_status == 3
     assert "--mode float" in str(caught.value.help)
 
 
-@pytest.mark.parametrize("mode", Mode)
-def test_a_run_says_how_it_computed(mode: Mode, tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+@pytest.mark.parametrize("mode", RunMode)
+def test_a_run_says_how_it_computed(mode: RunMode, tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     settings = {**SETTINGS, "q": "5000,-5000"}
 
-    def run(path: str, how: Mode | None = None) -> Execution:
+    def run(path: str, how: RunMode | None = None) -> CompletedRun:
         return run_file(
-            path, None, None, settings, 1, check=lambda spec: Checked(verified(spec), mode), mode=how
+            path, None, None, settings, 1, check=lambda spec: CheckedSpec(verified(spec), mode), mode=how
         )
 
     execution = run(ADAPTIVE)
     assert execution.mode == mode.value
-    assert any("not for the release" in note for note in execution.notes) is (mode is Mode.FLOAT)
+    assert any("not for the release" in note for note in execution.notes) is (mode is RunMode.FLOAT)
     out = tmp_path / "out.py"
     out.write_text(attached(emit_python(verified(ADAPTIVE), mode), []), "utf-8")
     assert run(str(out)) == run(str(out), mode) == replace(execution, decided=False)
-    other = next(each for each in Mode if each is not mode)
+    other = next(each for each in RunMode if each is not mode)
     with pytest.raises(RunError, match=f"was compiled with `--mode {mode.value}`"):
         run(str(out), other)
     assert not recwarn.list, "the notes say it"
@@ -310,7 +310,7 @@ def model(folder: Path, text: str = MODEL) -> dict[str, str]:
     return {name: f"{path}:{name}" for name in PUBLIC}
 
 
-def mwem(data: str, functions: dict[str, str]) -> Execution:
+def mwem(data: str, functions: dict[str, str]) -> CompletedRun:
     settings = {"rounds": "3", "start": "0", "nothing": "0", "eps": "100"}
     return run_file(MWEM, data, None, settings, 1, check=trusting, functions=functions)
 

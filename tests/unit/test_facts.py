@@ -10,17 +10,16 @@ from random_terms import A, B, K, N, P, UndefinedError, World, X, Y, meaning, wo
 from small_specs import mechanism
 
 from aligncheck.search.discharge.facts import Facts
-from aligncheck.search.relational.operations import function_facts
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     ONE,
     ZERO,
     And,
     App,
     Const,
     Fn,
-    Kind,
-    Sort,
+    Nature,
     Term,
+    TermSort,
     add,
     atoms,
     eq,
@@ -32,6 +31,7 @@ from aligncheck.search.relational.terms import (
     substitute,
     subterms,
 )
+from aligncheck.search.relational.operations import function_facts
 from aligncheck.search.relational.theory import Theory
 
 FUNCTIONS = [
@@ -107,7 +107,7 @@ def test_the_terms_themselves_are_not_assumed() -> None:
 
 
 def test_equal_indices_give_equal_values() -> None:
-    q, r = (App("q", (i,), Sort.REAL, Kind.DATA) for i in (N, add(N, K)))
+    q, r = (App("q", (i,), TermSort.REAL, Nature.DATA) for i in (N, add(N, K)))
     found = Facts(theory()).about([lt(q, r)])
     (link,) = [f for f in found if {q, r} <= atoms((f,))]
     for seed in range(20):

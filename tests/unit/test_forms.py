@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from aligncheck.compiler.forms import (
+    AnswerReading,
     Form,
     NoFormError,
-    Reading,
     form_of,
     of_lengths,
     rate_of,
@@ -19,7 +19,7 @@ from aligncheck.compiler.forms import (
     rounded_down,
     units_of,
 )
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 from aligncheck.judge import judge
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
@@ -48,17 +48,17 @@ def written(
     return Source("m.dp", text)
 
 
-def form(source: Source, mode: Mode) -> Form:
+def form(source: Source, mode: RunMode) -> Form:
     return form_of(check(source, parse(source)), source, mode)
 
 
-def proved(source: Source, mode: Mode) -> bool:
+def proved(source: Source, mode: RunMode) -> bool:
     made = form(source, mode)
     verdict = judge(made.mechanism, made.source, time.monotonic() + 30, search=False)
     return isinstance(verdict, Verified)
 
 
-def of_spec(name: str, mode: Mode) -> Form:
+def of_spec(name: str, mode: RunMode) -> Form:
     source = read_source(str(SPECS / name))
     return form(source, mode)
 
@@ -67,7 +67,7 @@ def of_spec(name: str, mode: Mode) -> Form:
 
 
 def test_constants_are_whole_numbers_of_steps() -> None:
-    text = form(written(*ONE_ANSWER), Mode.LATTICE).source.text
+    text = form(written(*ONE_ANSWER), RunMode.LATTICE).source.text
     assert "resolution : int where resolution >= 1" in text
     assert "q : queries, sensitivity 1, adjacency all, lattice 1/resolution" in text
     assert "eta ~ DLap(1/eps, 1/resolution)" in text
@@ -75,14 +75,14 @@ def test_constants_are_whole_numbers_of_steps() -> None:
 
 def test_the_step_divides_every_constant() -> None:
     inputs = "q : queries, sensitivity 3/4\nr : query, sensitivity 1/2, adjacency one, range [-1/3, 1]"
-    text = form(written(*ONE_ANSWER, inputs), Mode.LATTICE).source.text
+    text = form(written(*ONE_ANSWER, inputs), RunMode.LATTICE).source.text
     assert "lattice 1/12/resolution" in text
 
 
 def test_parameters_count_steps() -> None:
     inputs = "D : real where D > 0\nq : queries, sensitivity D"
     text = form(
-        written("eta ~ Lap(D/eps)\nemit noisy(q[0] + eta)", "eta += q[0] - q'[0]", inputs), Mode.LATTICE
+        written("eta ~ Lap(D/eps)\nemit noisy(q[0] + eta)", "eta += q[0] - q'[0]", inputs), RunMode.LATTICE
     ).source.text
     assert "D : int where D*gamma > 0" in text
     assert "sensitivity D*gamma, adjacency all, lattice gamma" in text
@@ -92,8 +92,8 @@ def test_parameters_count_steps() -> None:
 def test_names_that_are_taken_are_not_taken_again() -> None:
     inputs = "resolution : int\nq : queries, sensitivity 1"
     source = written("eta ~ Lap(1/eps)\nemit noisy(q[0] + eta + resolution)", "eta += q[0] - q'[0]", inputs)
-    assert "resolution_2 : int where resolution_2 >= 1" in form(source, Mode.LATTICE).source.text
-    assert proved(source, Mode.LATTICE)
+    assert "resolution_2 : int where resolution_2 >= 1" in form(source, RunMode.LATTICE).source.text
+    assert proved(source, RunMode.LATTICE)
 
 
 @pytest.mark.parametrize(
@@ -124,32 +124,34 @@ def test_a_shift_off_the_lattice_is_not_proved(shift: str) -> None:
     source = written(
         "eta ~ Lap(3/eps)\nif eta > 0: emit up\nelse: emit down", f"eta += {shift}\neta -= {shift}"
     )
-    assert proved(source, Mode.LATTICE)  # they cancel
-    assert not proved(written("eta ~ Lap(3/eps)\nemit noisy(eta + q[0]/2)", f"eta += {shift}"), Mode.LATTICE)
+    assert proved(source, RunMode.LATTICE)  # they cancel
+    assert not proved(
+        written("eta ~ Lap(3/eps)\nemit noisy(eta + q[0]/2)", f"eta += {shift}"), RunMode.LATTICE
+    )
 
 
 def test_a_fixed_shift_must_be_a_unit() -> None:
     program = "eta ~ Lap(2/eps)\nif q[0] + eta >= 0: emit up\nelse: emit down"
     align = "eta += {0} when out[0] is up\neta -= {0} when out[0] is down"
-    assert proved(written(program, align.format("1")), Mode.LATTICE)
-    assert proved(written(program, align.format("2")), Mode.LATTICE)
-    assert not proved(written(program, align.format("3/2")), Mode.LATTICE)
-    assert proved(written(program, align.format("3/2")), Mode.REFINED)
+    assert proved(written(program, align.format("1")), RunMode.LATTICE)
+    assert proved(written(program, align.format("2")), RunMode.LATTICE)
+    assert not proved(written(program, align.format("3/2")), RunMode.LATTICE)
+    assert proved(written(program, align.format("3/2")), RunMode.REFINED)
 
 
 def test_ties_that_real_noise_does_not_have() -> None:
     program = "for i in range(len(q)):\n  eta[i] ~ {}\nw = argmax(q[i] + eta[i] for i in q)\nemit won(w)"
     align = "eta[i] += {} when i == w"
-    assert proved(written(program.format("Lap(2/eps)"), align.format("1 + q[i] - q'[i]")), Mode.LATTICE)
+    assert proved(written(program.format("Lap(2/eps)"), align.format("1 + q[i] - q'[i]")), RunMode.LATTICE)
     gap = (SPECS / "noisy_max_gap.dp").read_text("utf-8")
-    assert proved(Source("g.dp", gap), Mode.REFINED)
-    assert not proved(Source("g.dp", gap), Mode.LATTICE)
+    assert proved(Source("g.dp", gap), RunMode.REFINED)
+    assert not proved(Source("g.dp", gap), RunMode.LATTICE)
 
 
 # --- rounding answers -------------------------------------------------------------------------------------
 
 
-R, W, E = Reading.ROUNDED, Reading.WHOLE, Reading.EXACT
+R, W, E = AnswerReading.ROUNDED, AnswerReading.WHOLE, AnswerReading.EXACT
 PARAMETERS = "D : real where D > 0\nm : int where m >= 1\ng : real where g > 0\nw : int vector\nb : vector\n"
 
 
@@ -198,7 +200,7 @@ PARAMETERS = "D : real where D > 0\nm : int where m >= 1\ng : real where g > 0\n
     ],
 )
 def test_answers_are_rounded_where_neighbours_stay_neighbours(
-    declared: str, reading: Reading, modes: int
+    declared: str, reading: AnswerReading, modes: int
 ) -> None:
     """`modes`: 2 if there is a form on the lattice, 1 if there is a refined one, 0 if there is none."""
     source = written("eta ~ Lap(1/eps)\nemit noisy(eta)", "", PARAMETERS + declared)
@@ -206,20 +208,20 @@ def test_answers_are_rounded_where_neighbours_stay_neighbours(
     queries = next(item for item in mechanism.inputs if isinstance(item, nodes.Queries))
     assert reading_of(queries, mechanism) is reading
     if modes == 2:
-        assert not form(source, Mode.LATTICE).same
+        assert not form(source, RunMode.LATTICE).same
     else:
         with pytest.raises(NoFormError):
-            form(source, Mode.LATTICE)
+            form(source, RunMode.LATTICE)
     if modes == 0:
         with pytest.raises(NoFormError):
-            form(source, Mode.REFINED)
+            form(source, RunMode.REFINED)
         return
     of_values = any(clause in declared for clause in ("q[i] > 0", "q[0] > 1/3", "r <= len(q)"))
-    assert form(source, Mode.REFINED).same is not of_values
+    assert form(source, RunMode.REFINED).same is not of_values
 
 
-@pytest.mark.parametrize("mode", [Mode.LATTICE, Mode.REFINED])
-def test_clauses_about_values_are_left_out(mode: Mode) -> None:
+@pytest.mark.parametrize("mode", [RunMode.LATTICE, RunMode.REFINED])
+def test_clauses_about_values_are_left_out(mode: RunMode) -> None:
     """0.3 satisfies the clause and 0.3 rounded down to 1/1024 does not, nor does whatever a run meets."""
     inputs = (
         "q : query, sensitivity 1 where q >= 0.3\nr : queries, sensitivity 1 where len(r) > 1 and r[i] > 0"
@@ -241,9 +243,9 @@ def test_constants_are_the_numbers_that_the_runtime_computes() -> None:
     source = written(
         "eta ~ Lap(1/eps)\nif q[0] + eta > sqrt(2): emit up\nelse: emit down", "eta += q[0] - q'[0]"
     )
-    text = form(source, Mode.REFINED).source.text
+    text = form(source, RunMode.REFINED).source.text
     assert f"> {root.numerator}/{root.denominator}" in text
-    assert proved(source, Mode.REFINED)
+    assert proved(source, RunMode.REFINED)
 
 
 @pytest.mark.parametrize("clause", ["T <= sqrt(2)", "0 < T and T < ln(1 + T)", "T <= floor(2*log2(T))"])
@@ -251,37 +253,37 @@ def test_clauses_are_not_compared_with_numbers_near_those_that_they_name(clause:
     """That near sqrt(2) is above it: a run with this T would take a branch that is proved never taken."""
     inputs = f"q : queries, sensitivity 1\nT : real where {clause}"
     source = written("if T*T <= 2: emit noisy\nelse: emit bare(q[0])", "", inputs)
-    for mode in (Mode.LATTICE, Mode.REFINED):
+    for mode in (RunMode.LATTICE, RunMode.REFINED):
         with pytest.raises(NoFormError, match="irrational"):
             form(source, mode)
 
 
 def test_clauses_with_floors_of_roots_are_exact() -> None:
     inputs = "q : queries, sensitivity 1\nk : int where 1 <= k and k <= floor(log2(8))"
-    assert form(written(*ONE_ANSWER, inputs), Mode.REFINED).same
+    assert form(written(*ONE_ANSWER, inputs), RunMode.REFINED).same
 
 
 def test_others_are_functions_of_which_nothing_is_known() -> None:
     program = "eta ~ Lap(1/eps)\nif q[0] + eta > ln(eps): emit up\nelse: emit down"
     source = written(program, "eta += q[0] - q'[0]")
-    text = form(source, Mode.LATTICE).source.text
+    text = form(source, RunMode.LATTICE).source.text
     assert "fun near_ln(real) : real" in text
     assert "> near_ln(eps)" in text
-    assert proved(source, Mode.LATTICE)
+    assert proved(source, RunMode.LATTICE)
 
 
 @pytest.mark.parametrize("scale", ["sqrt(eps)/eps**2", "exp(eps)/eps", "1/ln(1 + eps)"])
 def test_a_scale_of_which_nothing_is_known_is_not_proved(scale: str) -> None:
     source = written(f"eta ~ Lap({scale})\nemit noisy(q[0] + eta)", "eta += q[0] - q'[0]", claim="100*eps")
-    assert not proved(source, Mode.REFINED)
-    assert not proved(source, Mode.LATTICE)
+    assert not proved(source, RunMode.REFINED)
+    assert not proved(source, RunMode.LATTICE)
 
 
 def test_a_root_of_answers_has_no_form() -> None:
     source = written(
         "emit nothing(floor(sqrt(1 + eps)))\neta ~ Lap(1/eps)\na = sqrt(abs(q[0]))\nb = a*0\nemit x(eta + b)"
     )
-    for mode in (Mode.REFINED, Mode.LATTICE):
+    for mode in (RunMode.REFINED, RunMode.LATTICE):
         with pytest.raises(NoFormError, match="form"):
             form(source, mode)
 
@@ -295,8 +297,8 @@ def test_a_root_of_answers_has_no_form() -> None:
         "z = 0\nm = max(exp(q[j] + z) for j in q)\nw ~ Choose(exp(eps*q[i]/2) for i in q)\nemit chosen(w)",
     ],
 )
-@pytest.mark.parametrize("mode", [Mode.LATTICE, Mode.REFINED])
-def test_functions_of_answers_are_not_proved_wherever_they_stand(program: str, mode: Mode) -> None:
+@pytest.mark.parametrize("mode", [RunMode.LATTICE, RunMode.REFINED])
+def test_functions_of_answers_are_not_proved_wherever_they_stand(program: str, mode: RunMode) -> None:
     """A function in the place of `exp` refuses numbers that are too large: of answers it must not be applied,
     nor where answers say so, although its value changes nothing.
     """
@@ -318,7 +320,7 @@ def test_floors_that_are_computed_exactly_stay(text: str, exact: bool) -> None:
     source = written(
         f"n = {text}\neta ~ Lap(1/eps)\nif q[0] + eta > n: emit up\nelse: emit down", "eta += q[0] - q'[0]"
     )
-    assert form(source, Mode.REFINED).same is exact
+    assert form(source, RunMode.REFINED).same is exact
 
 
 @pytest.mark.parametrize(
@@ -367,7 +369,7 @@ def test_what_is_rounded_down_at_once() -> None:
 def test_products_of_noise_have_no_refined_form(program: str) -> None:
     source = written(f"eta ~ Lap(1/eps)\nzeta ~ Exp(1/eps)\n{program}")
     with pytest.raises(NoFormError, match=r"noisy number"):
-        form(source, Mode.REFINED)
+        form(source, RunMode.REFINED)
 
 
 @pytest.mark.parametrize(
@@ -387,14 +389,14 @@ def test_products_of_noise_have_no_refined_form(program: str) -> None:
 def test_sums_of_noise_have_one(before: str, released: list[str]) -> None:
     fields = ", ".join(f"a{n} = {value}" for n, value in enumerate(released))
     source = written(f"eta ~ Lap(1/eps)\nzeta ~ Exp(1/eps)\n{before}\nemit noisy({fields})")
-    assert form(source, Mode.REFINED).same
+    assert form(source, RunMode.REFINED).same
 
 
 # --- calls and whole specs --------------------------------------------------------------------------------
 
 
 def test_a_call_passes_the_lattice_on() -> None:
-    made = of_spec("svt_with_measures.dp", Mode.LATTICE)
+    made = of_spec("svt_with_measures.dp", RunMode.LATTICE)
     assert "svt_with_gap(q = q, T = T, k = k, eps = eps/2, resolution = resolution)" in made.source.text
     (use,) = made.mechanism.uses
     assert use.contract is not None
@@ -402,16 +404,16 @@ def test_a_call_passes_the_lattice_on() -> None:
 
 
 def test_floating_point_is_the_spec_itself() -> None:
-    assert of_spec("adaptive_svt.dp", Mode.FLOAT).same
+    assert of_spec("adaptive_svt.dp", RunMode.FLOAT).same
 
 
 @pytest.mark.parametrize("name", ["svt_discrete.dp", "noisy_max_discrete.dp", "exponential_mechanism.dp"])
 def test_what_has_no_continuous_noise_runs_as_it_is(name: str) -> None:
-    assert of_spec(name, Mode.LATTICE).same
+    assert of_spec(name, RunMode.LATTICE).same
 
 
-@pytest.mark.parametrize("mode", [Mode.LATTICE, Mode.REFINED])
-def test_logistic_noise_has_no_exact_form(mode: Mode) -> None:
+@pytest.mark.parametrize("mode", [RunMode.LATTICE, RunMode.REFINED])
+def test_logistic_noise_has_no_exact_form(mode: RunMode) -> None:
     with pytest.raises(NoFormError, match="logistic"):
         of_spec("exponential_mechanism_gap.dp", mode)
 

@@ -16,8 +16,8 @@ from aligncheck.search.obligations.inductive import fixed_ones
 from aligncheck.search.obligations.obligation import Invariants, known_at, run_on_d, run_on_d_prime
 from aligncheck.search.relational import candidates
 from aligncheck.search.relational.analysis import analyse
+from aligncheck.search.relational.ir import ZERO, Sym, Term, add, atoms, const, eq, le, lt, substitute
 from aligncheck.search.relational.paths import Analysis
-from aligncheck.search.relational.terms import ZERO, Sym, Term, add, atoms, const, eq, le, lt, substitute
 from aligncheck.search.relational.theory import Theory
 
 SPECS = Path(__file__).parents[2] / "specs"

@@ -9,7 +9,7 @@ from typing import Any
 from oracle import load
 
 from aligncheck.compiler.emit.python import emit_python
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 from aligncheck.pipeline import Options, certify_file
 from aligncheck.runtime.bits import SeededBits
 from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise
@@ -64,9 +64,9 @@ def test_on_a_lattice_there_is_nothing_to_keep() -> None:
 def test_a_called_mechanism_gets_what_the_caller_computed(tmp_path: Path) -> None:
     (tmp_path / "inner.dp").write_text(INNER, "utf-8")
     (tmp_path / "outer.dp").write_text(OUTER, "utf-8")
-    done = certify_file(str(tmp_path / "outer.dp"), Options(explain=False), Mode.REFINED)
+    done = certify_file(str(tmp_path / "outer.dp"), Options(explain=False), RunMode.REFINED)
     assert isinstance(done.result.verdict, Verified)
-    outer: Any = load(emit_python(done.result.verdict, Mode.REFINED))
+    outer: Any = load(emit_python(done.result.verdict, RunMode.REFINED))
     # Noise this small moves the result by less than a step; rounding 1/3 would move it by a thousand.
     (record,) = outer(eps=10**12, testing_seed=1)([1]).records
     assert 1024 - GAMMA <= record.value <= 1024

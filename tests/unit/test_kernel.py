@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 from kernel_cases import PROJECT, spec_of, witness_of
 
+from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.decide import Kernel, decide
 from aligncheck.kernel.form import well_formed
 from aligncheck.kernel.logic import Decider, Fact
-from aligncheck.kernel.verdict import Accepted, Rejected
 from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
-from aligncheck.search.witness.text import expression, read, written
+from aligncheck.search.witness.witness_json import expression, read, written
 
 KEPT = sorted(path.stem for path in (PROJECT / "tests" / "data" / "kernel" / "specs").glob("*.json"))
 SOME = ("smart_sum", "noisy_max_gap", "svt_discrete", "deviation")

@@ -13,7 +13,7 @@ import pytest
 import aligncheck.report.machine as machine
 from aligncheck import __version__
 from aligncheck.expect import compare
-from aligncheck.kernel.verdict import Accepted, Decision, Part
+from aligncheck.kernel.answer import Accepted, Decision, Part
 from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import Diagnostic, Label
@@ -27,8 +27,8 @@ from aligncheck.verdict import (
     ConditionReport,
     Counterexample,
     Error,
+    FileResult,
     ObligationReport,
-    Result,
     Status,
     Unknown,
     Verdict,
@@ -130,7 +130,7 @@ VERDICTS: dict[str, Verdict] = {
 
 
 def document_of(verdict: Verdict, *, compared: bool = False) -> dict[str, Any]:
-    result = Result("some/spec.dp", verdict, 0.5, SPEC)
+    result = FileResult("some/spec.dp", verdict, 0.5, SPEC)
     document = machine.document([result], [compare(result)] if compared else None)
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
     assert json.loads(json.dumps(document)) == document

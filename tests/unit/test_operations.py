@@ -12,9 +12,21 @@ from small_specs import mechanism
 from aligncheck.language.syntax.nodes import FUNCTIONS
 from aligncheck.search.discharge.smt import Answer, Smt
 from aligncheck.search.relational.analysis import analyse
+from aligncheck.search.relational.ir import (
+    Const,
+    Fn,
+    Nature,
+    Sym,
+    Term,
+    TermSort,
+    const,
+    eq,
+    iff,
+    not_,
+    sort_of,
+)
+from aligncheck.search.relational.maxima import chosen, member, passed, pick, size_of
 from aligncheck.search.relational.operations import OPERATIONS
-from aligncheck.search.relational.selection import chosen, member, passed, pick, size_of
-from aligncheck.search.relational.terms import Const, Fn, Kind, Sort, Sym, Term, const, eq, iff, not_, sort_of
 from aligncheck.search.relational.theory import Theory
 
 INPUTS = """
@@ -49,11 +61,11 @@ def possible(smt: Smt, mentioned: list[Term], *terms: Term) -> bool:
 
 def _named(place: int, term: Term) -> Term:
     """That a number with a name of its own is the term's value."""
-    symbol = Sym(f"value:{place}", sort_of(term), Kind.GHOST)
-    return iff(symbol, term) if sort_of(term) is Sort.BOOL else eq(symbol, term)
+    symbol = Sym(f"value:{place}", sort_of(term), Nature.GHOST)
+    return iff(symbol, term) if sort_of(term) is TermSort.BOOL else eq(symbol, term)
 
 
-X, Y = (Sym(name, Sort.REAL, Kind.PARAMETER) for name in "xy")
+X, Y = (Sym(name, TermSort.REAL, Nature.PARAMETER) for name in "xy")
 
 
 def test_every_function_of_the_language_has_a_row() -> None:

@@ -8,21 +8,18 @@ from small_specs import mechanism, only, paths_of, symbol, ways
 from aligncheck.language.families import Family
 from aligncheck.language.internal import InternalError
 from aligncheck.search.obligations.obligation import run_on_d, run_on_d_prime
-from aligncheck.search.relational import execution as module
-from aligncheck.search.relational import noise
+from aligncheck.search.relational import executor as module
+from aligncheck.search.relational import family_facts
 from aligncheck.search.relational.analysis import analyse, unrolled
 from aligncheck.search.relational.blocks import changed_in, is_visible
-from aligncheck.search.relational.labels import Apart, Drawn, Latest, Ledger, Length, RecordCount, RecordIs
-from aligncheck.search.relational.paths import Assumed, Required, TooManyPathsError
-from aligncheck.search.relational.state import Unroll
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     ONE,
     TRUE,
     ZERO,
     App,
-    Kind,
-    Sort,
+    Nature,
     Sym,
+    TermSort,
     add,
     and_,
     atoms,
@@ -38,14 +35,25 @@ from aligncheck.search.relational.terms import (
     not_,
     sub,
 )
+from aligncheck.search.relational.labels import (
+    Apart,
+    DrawOnD,
+    Latest,
+    Ledger,
+    ListLength,
+    RecordCount,
+    RecordIs,
+)
+from aligncheck.search.relational.path_state import Unroll
+from aligncheck.search.relational.paths import Assumed, Required, TooManyPathsError
 from aligncheck.search.relational.theory import Grounding, Theory
 
-ETA = Sym(Drawn("eta", Family.LAPLACE), Sort.REAL, Kind.NOISE)
-EPS = Sym("eps", Sort.REAL, Kind.PARAMETER)
-K = Sym("k", Sort.INT, Kind.PARAMETER)
-X = Sym("x", Sort.REAL, Kind.DATA)
-D = Sym(Apart("x"), Sort.REAL, Kind.DISTANCE)
-LENGTH = Sym(Length("q"), Sort.INT, Kind.PARAMETER)
+ETA = Sym(DrawOnD("eta", Family.LAPLACE), TermSort.REAL, Nature.NOISE)
+EPS = Sym("eps", TermSort.REAL, Nature.PARAMETER)
+K = Sym("k", TermSort.INT, Nature.PARAMETER)
+X = Sym("x", TermSort.REAL, Nature.DATA)
+D = Sym(Apart("x"), TermSort.REAL, Nature.DISTANCE)
+LENGTH = Sym(ListLength("q"), TermSort.INT, Nature.PARAMETER)
 ONE_ANSWER = "x : query, sensitivity 1\nk : int where k >= 1\neps : real where eps > 0"
 
 
@@ -149,7 +157,7 @@ def test_a_loop_over_answers_has_four_kinds_of_paths() -> None:
     found = paths_of("for i, x in q:\n  xi[i] ~ Lap(1/eps)\n  if x + xi[i] > 0: break\nemit done")
     assert ways(found) == [(0, 1), (1, 1), (1, None), (1, None)]
     i = symbol(found, "i@1")
-    assert (i.sort, i.kind) == (Sort.INT, Kind.COUNTER)
+    assert (i.sort, i.kind) == (TermSort.INT, Nature.COUNTER)
     entry = only(found, 0, 1)
     assert entry.env[Ledger.COUNTER].left == ZERO
     again = only(found, 1, 1)
@@ -191,7 +199,7 @@ def test_a_private_variable_has_a_distance_of_its_own() -> None:
     assert pair.distance == symbol(found, "d:s@1")
     end = only(found, 1, 1).env["s"]
     i = symbol(found, "i@1")
-    moved = App(Apart("q"), (i,), Sort.REAL, Kind.DISTANCE)
+    moved = App(Apart("q"), (i,), TermSort.REAL, Nature.DISTANCE)
     assert sub(end.right, end.left) == add(pair.distance, moved)
 
 
@@ -229,8 +237,8 @@ def test_a_while_loop_is_cut_at_its_test() -> None:
 
 def test_a_variable_that_gets_a_fraction_is_no_integer() -> None:
     found = paths_of("n = 0\nm = 0\nfor i, x in q:\n  n = n + 1/2\n  m = m + 1\nemit done")
-    assert symbol(found, "n@1").sort is Sort.REAL
-    assert symbol(found, "m@1").sort is Sort.INT
+    assert symbol(found, "n@1").sort is TermSort.REAL
+    assert symbol(found, "m@1").sort is TermSort.INT
 
 
 def test_a_condition_of_the_way_in_is_remembered_if_it_is_the_only_one() -> None:
@@ -252,9 +260,9 @@ def test_the_output_says_what_the_run_on_d_emits() -> None:
     )
     (above,) = [p for p in found.paths if p.emissions()[0].tag == "above"]
     facts = [e.fact for e in above.events if isinstance(e, Assumed)]
-    here = App(RecordIs("above"), (ZERO,), Sort.BOOL, Kind.OMEGA)
-    length = Sym(RecordCount(None), Sort.INT, Kind.OMEGA)
-    below = Sym(RecordCount("below"), Sort.INT, Kind.OMEGA)
+    here = App(RecordIs("above"), (ZERO,), TermSort.BOOL, Nature.OMEGA)
+    length = Sym(RecordCount(None), TermSort.INT, Nature.OMEGA)
+    below = Sym(RecordCount("below"), TermSort.INT, Nature.OMEGA)
     assert here in facts
     assert lt(ZERO, length) in facts
     assert eq(length, ONE) in facts
@@ -315,7 +323,9 @@ def test_two_symbols_never_share_a_name(monkeypatch: pytest.MonkeyPatch) -> None
     program = "a = x\neta ~ Lap(1/eps)\nemit value(a + eta)"
     paths_of(program, "", ONE_ANSWER)
     monkeypatch.setattr(
-        noise, "symbol", lambda name, index, family: Sym(Drawn("x", Family.LAPLACE), Sort.REAL, Kind.NOISE)
+        family_facts,
+        "symbol",
+        lambda name, index, family: Sym(DrawOnD("x", Family.LAPLACE), TermSort.REAL, Nature.NOISE),
     )
     with pytest.raises(InternalError, match="two symbols are called x"):
         paths_of(program, "", ONE_ANSWER)

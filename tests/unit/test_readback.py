@@ -17,7 +17,7 @@ from oracle import as_if_verified
 
 from aligncheck.compiler.emit.python import emit_python
 from aligncheck.compiler.forms import NoFormError, form_of
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 from aligncheck.compiler.readback import ReadError, program_runs
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
@@ -34,7 +34,7 @@ SPECS = sorted((PROJECT / "specs").glob("*.dp"))
 
 
 @cache
-def generated(stem: str, mode: Mode) -> tuple[str, Mechanism, Mechanism] | None:
+def generated(stem: str, mode: RunMode) -> tuple[str, Mechanism, Mechanism] | None:
     """The code of a spec, the spec and its form; None where there is no form."""
     source = read_source(str(PROJECT / "specs" / f"{stem}.dp"))
     spec = check(source, parse(source))
@@ -45,7 +45,7 @@ def generated(stem: str, mode: Mode) -> tuple[str, Mechanism, Mechanism] | None:
     return emit_python(as_if_verified(spec), mode), spec, form
 
 
-def is_read(code: str, stem: str, mode: Mode) -> bool:
+def is_read(code: str, stem: str, mode: RunMode) -> bool:
     made = generated(stem, mode)
     assert made is not None
     try:
@@ -56,7 +56,7 @@ def is_read(code: str, stem: str, mode: Mode) -> bool:
 
 
 def test_the_corpus_is_read_back_as_its_proved_forms(exhaustive: bool) -> None:
-    whole = [(path.stem, mode) for path in SPECS for mode in Mode]
+    whole = [(path.stem, mode) for path in SPECS for mode in RunMode]
     found = 0
     for stem, mode in whole if exhaustive else whole[::8]:
         made = generated(stem, mode)
@@ -69,7 +69,7 @@ def test_the_corpus_is_read_back_as_its_proved_forms(exhaustive: bool) -> None:
 def test_compiled_mechanisms_are_read_back() -> None:
     for path in sorted((PROJECT / "mechanisms").glob("*.py")):
         text = path.read_text("utf-8")
-        mode = next(mode for mode in Mode if f"({mode.value.title()}Mechanism)" in text)
+        mode = next(mode for mode in RunMode if f"({mode.value.title()}Mechanism)" in text)
         assert is_read(text, path.stem, mode), path.stem
 
 
@@ -77,7 +77,7 @@ def test_compiled_mechanisms_are_read_back() -> None:
 @given(st.integers(0, 10**6))
 def test_random_programs_are_read_back(seed: int) -> None:
     mechanism = Programs(seed).mechanism()
-    program_runs(emit_python(as_if_verified(mechanism), Mode.FLOAT), mechanism, mechanism, Mode.FLOAT)
+    program_runs(emit_python(as_if_verified(mechanism), RunMode.FLOAT), mechanism, mechanism, RunMode.FLOAT)
 
 
 # --- what must be refused ---------------------------------------------------------------------------------
@@ -157,11 +157,11 @@ ATTACKS = {
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_what_is_no_part_of_the_form_is_refused(name: str) -> None:
-    made = generated("adaptive_svt", Mode.LATTICE)
+    made = generated("adaptive_svt", RunMode.LATTICE)
     assert made is not None
     old, new = ATTACKS[name]
     assert made[0].count(old) >= 1, "the attack finds its place"
-    assert not is_read(made[0].replace(old, new, 1), "adaptive_svt", Mode.LATTICE)
+    assert not is_read(made[0].replace(old, new, 1), "adaptive_svt", RunMode.LATTICE)
 
 
 TOP = """mechanism best
@@ -281,23 +281,23 @@ def test_what_means_something_else_is_refused(name: str) -> None:
     text, changes = CHANGES[name]
     source = Source("s.dp", text)
     spec = check(source, parse(source), lambda path: Source(path, CALLED))
-    form = form_of(spec, source, Mode.LATTICE).mechanism
-    code = emit_python(as_if_verified(spec), Mode.LATTICE)
-    program_runs(code, spec, form, Mode.LATTICE)
+    form = form_of(spec, source, RunMode.LATTICE).mechanism
+    code = emit_python(as_if_verified(spec), RunMode.LATTICE)
+    program_runs(code, spec, form, RunMode.LATTICE)
     for old, new in changes.items():
         assert code.count(old) == 1, old
         code = code.replace(old, new)
     with pytest.raises(ReadError):
-        program_runs(code, spec, form, Mode.LATTICE)
+        program_runs(code, spec, form, RunMode.LATTICE)
 
 
 # --- mutants ----------------------------------------------------------------------------------------------
 
 MUTATED = [
-    ("adaptive_svt", Mode.LATTICE),
-    ("noisy_topk_gap", Mode.REFINED),
-    ("exponential_mechanism", Mode.LATTICE),
-    ("mwem", Mode.FLOAT),
+    ("adaptive_svt", RunMode.LATTICE),
+    ("noisy_topk_gap", RunMode.REFINED),
+    ("exponential_mechanism", RunMode.LATTICE),
+    ("mwem", RunMode.FLOAT),
 ]
 OTHERS: dict[type[ast.AST], list[type[ast.AST]]] = {
     ast.Add: [ast.Sub], ast.Sub: [ast.Add], ast.Mult: [ast.Div], ast.Div: [ast.Mult, ast.FloorDiv],
@@ -410,7 +410,7 @@ def meaning(code: str) -> str:
 
 
 @pytest.mark.parametrize(("stem", "mode"), MUTATED)
-def test_every_mutant_is_refused_or_means_the_same(stem: str, mode: Mode, exhaustive: bool) -> None:
+def test_every_mutant_is_refused_or_means_the_same(stem: str, mode: RunMode, exhaustive: bool) -> None:
     made = generated(stem, mode)
     assert made is not None
     same = meaning(made[0])

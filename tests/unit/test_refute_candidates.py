@@ -10,7 +10,7 @@ from small_specs import mechanism
 
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning.scenario import Scenario
-from aligncheck.refutation.candidates import (
+from aligncheck.refutation.databases import (
     answer,
     legal,
     moved,

@@ -12,8 +12,8 @@ from small_specs import mechanism, spec
 from aligncheck.language.syntax.contract import Contract
 from aligncheck.language.syntax.nodes import Argument, Assign, Invoke, Mechanism, Name, Number, OutField, Use
 from aligncheck.meaning.interpreter import Input
-from aligncheck.refutation.events import Event, Exactly, Outputs, Raises, RecordPattern
-from aligncheck.refutation.execution import Execution, Way
+from aligncheck.refutation.events import CompleteOutput, Event, Exactly, Raises, RecordPattern
+from aligncheck.refutation.execution import Execution, SymbolicPath
 from aligncheck.refutation.probability import probability
 
 F = Fraction
@@ -23,12 +23,12 @@ def answers(*values: int) -> dict[str, Input]:
     return {"q": tuple(map(F, values)), "k": F(2), "eps": F(1)}
 
 
-def ways(program: Mechanism, event: Event | None, *values: int) -> list[Way]:
+def ways(program: Mechanism, event: Event | None, *values: int) -> list[SymbolicPath]:
     return list(Execution(program, answers(*values), event, None, lambda: None).ways())
 
 
-def chosen(*indices: int) -> Outputs:
-    return Outputs(tuple(RecordPattern("chosen", (("index", Exactly(i)),)) for i in indices))
+def chosen(*indices: int) -> CompleteOutput:
+    return CompleteOutput(tuple(RecordPattern("chosen", (("index", Exactly(i)),)) for i in indices))
 
 
 TOP = mechanism(
@@ -67,7 +67,7 @@ def test_records_that_do_not_fit_are_dropped_at_once() -> None:
           else: emit bottom
         """
     )
-    fitting = Outputs((RecordPattern("bottom"),) * 8)
+    fitting = CompleteOutput((RecordPattern("bottom"),) * 8)
     (way,) = ways(long, fitting, *range(8))
     assert len(way.restricted) == 8
     assert len(ways(long, None, 0, 1, 2)) == 8
@@ -157,7 +157,7 @@ def test_threshold_selections_agree_with_their_definition() -> None:
     first = sum(mass[a] * mass[b] * mass[t] for a in range(60) for b in range(a + 1) for t in range(a + 1))
     found = probability(above, answers(0, 0), chosen(0))
     assert abs(found.lower - first) < F(1, 2**50)
-    none = probability(above, answers(0, 0), Outputs((RecordPattern("none"),)))
+    none = probability(above, answers(0, 0), CompleteOutput((RecordPattern("none"),)))
     second = sum(mass[b] * mass[a] * mass[t] for b in range(60) for a in range(b) for t in range(b + 1))
     assert abs(1 - none.lower - first - second) < F(1, 2**50)
 
@@ -172,5 +172,5 @@ def test_calls_are_executed_in_place() -> None:
     use = Use("inner", "inner.dp", contract=Contract(inner, spec("pass")))
     whole = replace(outer, uses=(use,), body=(call, outer.body[0], read, outer.body[2]))
     # The sum of a positive Laplace number and another one is positive with probability 3/4.
-    found = probability(whole, answers(0), Outputs((RecordPattern("yes"),)))
+    found = probability(whole, answers(0), CompleteOutput((RecordPattern("yes"),)))
     assert float(found) == pytest.approx(0.5 * 0.75 + 0.5 * (1 - math.exp(-5) / 2))

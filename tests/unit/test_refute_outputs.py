@@ -8,8 +8,8 @@ from small_specs import mechanism
 
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.claims import claim_for
-from aligncheck.refutation.events import Between, Exactly, Outputs, Raises, RecordPattern
-from aligncheck.refutation.outputs import outputs_of
+from aligncheck.refutation.events import Between, CompleteOutput, Exactly, Raises, RecordPattern
+from aligncheck.refutation.trial_outputs import outputs_of
 
 ONE = Fraction(1)
 LISTS = """
@@ -40,13 +40,13 @@ def test_discrete_parts_are_told_from_continuous_ones() -> None:
     for output in seen:
         assert output.continuous == {(0, "value")}
         event = output.around(Fraction(1, 8))
-        assert isinstance(event, Outputs)
+        assert isinstance(event, CompleteOutput)
         fields = dict(event.records[0].fields)
         assert isinstance(fields["index"], Exactly)
         assert isinstance(fields["value"], Between)
         assert isinstance(fields["positive"], Exactly)
         free = output.free()
-        assert isinstance(free, Outputs)
+        assert isinstance(free, CompleteOutput)
         assert "value" not in dict(free.records[0].fields)
         assert isinstance(dict(free.records[1].fields)["value"], Exactly)
     assert {dict(output.records[0].fields)["index"] for output in seen} == {0, 1}
@@ -73,7 +73,7 @@ def test_the_claim_for_an_event() -> None:
 def test_a_claim_that_depends_on_the_output_needs_all_of_it() -> None:
     spec = mechanism("emit top\nemit bottom", privacy="eps*out.count(top)/(2*k) at most eps*k")
     records = (RecordPattern("top"), RecordPattern("bottom"))
-    assert claim_for(spec, on(0, k=2), Outputs(records)) == Fraction(1, 4)
-    assert claim_for(spec, on(0, k=2), Outputs(records, complete=False)) == 2
+    assert claim_for(spec, on(0, k=2), CompleteOutput(records)) == Fraction(1, 4)
+    assert claim_for(spec, on(0, k=2), CompleteOutput(records, complete=False)) == 2
     assert claim_for(spec, on(0, k=2), Raises()) == 2
-    assert claim_for(spec, on(0, k=1), Outputs(records * 5)) == 1, "the bound counts for every output"
+    assert claim_for(spec, on(0, k=1), CompleteOutput(records * 5)) == 1, "the bound counts for every output"

@@ -9,6 +9,7 @@ import pytest
 from flint import arb, fmpq
 
 from aligncheck.refutation.elimination import on_integers, scaled, simple
+from aligncheck.refutation.irrationals import apply
 from aligncheck.refutation.piecewise import (
     Calculus,
     Diverges,
@@ -18,7 +19,6 @@ from aligncheck.refutation.piecewise import (
     merged,
     shifted,
 )
-from aligncheck.refutation.reals import apply
 
 K = Calculus()
 

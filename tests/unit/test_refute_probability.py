@@ -20,10 +20,10 @@ from aligncheck.refutation.effort import Effort, OutOfTime
 from aligncheck.refutation.enclosure import Ball, NotComputable
 from aligncheck.refutation.events import (
     Between,
+    CompleteOutput,
     Constraint,
     Event,
     Exactly,
-    Outputs,
     Raises,
     RecordPattern,
     describe,
@@ -49,8 +49,8 @@ def record(tag: str, **fields: Constraint | int | bool) -> RecordPattern:
     )
 
 
-def out(*records: RecordPattern, complete: bool = True) -> Outputs:
-    return Outputs(records, complete)
+def out(*records: RecordPattern, complete: bool = True) -> CompleteOutput:
+    return CompleteOutput(records, complete)
 
 
 def exactly(ball: Ball, expected: float | Any, tolerance: float = 1e-13) -> bool:

@@ -7,7 +7,7 @@ import sympy
 from flint import arb, ctx, fmpq
 
 from aligncheck.meaning import exact
-from aligncheck.refutation.reals import (
+from aligncheck.refutation.irrationals import (
     Dependent,
     Surd,
     apply,

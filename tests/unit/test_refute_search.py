@@ -15,15 +15,15 @@ from aligncheck.language.check import check
 from aligncheck.language.syntax.nodes import Binary, Mechanism, Number
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.meaning.scenario import Scenario
-from aligncheck.refutation.candidates import legal, parameter_choices, starting_databases
 from aligncheck.refutation.certify import certified, exceeds, level_of
+from aligncheck.refutation.databases import legal, parameter_choices, starting_databases
 from aligncheck.refutation.effort import Effort, OutOfTime
 from aligncheck.refutation.enclosure import Ball
-from aligncheck.refutation.events import Between, Exactly, Outputs, Raises, RecordPattern
+from aligncheck.refutation.events import Between, CompleteOutput, Exactly, Raises, RecordPattern
 from aligncheck.refutation.measure import Meter
+from aligncheck.refutation.pair_search import Candidate, best_neighbour, grown
 from aligncheck.refutation.parting import parting_pair
 from aligncheck.refutation.refuter import Aim, refute
-from aligncheck.refutation.search import Candidate, best_neighbour, grown
 from aligncheck.refutation.trace import ends_in, trace_of
 from aligncheck.refutation.violation import Ended, NoViolation, Violation
 
@@ -86,7 +86,7 @@ def test_only_neighbours_get_a_certificate() -> None:
         (("q", (Fraction(0),)),),
         (("q", (Fraction(2),)),),
     )
-    event = Outputs((RecordPattern("value", (("value", Between(None, Fraction(0))),)),))
+    event = CompleteOutput((RecordPattern("value", (("value", Between(None, Fraction(0))),)),))
     effort = Effort(20)
     assert not legal(of, far)
     assert certified(of, Candidate(far, event), effort) is None, (
@@ -106,7 +106,7 @@ def test_the_solver_finds_legal_databases_on_which_runs_part(name: str) -> None:
 def test_the_best_neighbour_moves_every_answer_its_own_way() -> None:
     of = mechanism(ABOVE, privacy="eps/100")
     meter = Meter(of, Effort(20))
-    event = Outputs((RecordPattern("below"), RecordPattern("below"), RecordPattern("above")))
+    event = CompleteOutput((RecordPattern("below"), RecordPattern("below"), RecordPattern("above")))
     best = best_neighbour(meter, start(of, 3), event)
     assert best is not None
     scenario = best.candidate.scenario
@@ -121,15 +121,15 @@ def test_the_best_neighbour_moves_every_answer_its_own_way() -> None:
 def test_inputs_grow_with_their_records() -> None:
     of = mechanism(ABOVE)
     two = start(of, 2)
-    event = Outputs((RecordPattern("below"), RecordPattern("above")))
+    event = CompleteOutput((RecordPattern("below"), RecordPattern("above")))
     events = {candidate.event for candidate in grown(of, Candidate(two, event))}
-    assert Outputs((RecordPattern("below"), RecordPattern("below"), RecordPattern("above"))) in events
+    assert CompleteOutput((RecordPattern("below"), RecordPattern("below"), RecordPattern("above"))) in events
     assert all(len(dict(c.scenario.data)["q"]) == 3 for c in grown(of, Candidate(two, event)))  # type: ignore[arg-type]
 
 
 def test_a_trace_ends_in_its_event() -> None:
     of = mechanism(ABOVE)
-    event = Outputs((RecordPattern("below"), RecordPattern("above")))
+    event = CompleteOutput((RecordPattern("below"), RecordPattern("above")))
     trace = trace_of(of, start(of, 2), event, Effort(20))
     assert trace is not None
     assert ends_in(trace.on_d, event)
@@ -139,22 +139,22 @@ def test_a_trace_ends_in_its_event() -> None:
 
 def test_whether_a_run_ends_in_an_event() -> None:
     of = mechanism("eta ~ Lap(1/eps)\nemit number(value = eta, whole = 2)")
-    trace = trace_of(of, start(of, 1), Outputs((RecordPattern("number"),)), Effort(20))
+    trace = trace_of(of, start(of, 1), CompleteOutput((RecordPattern("number"),)), Effort(20))
     assert trace is not None
     run = trace.on_d
     value = dict(run.output[0].fields)["value"]
     assert isinstance(value, Fraction)
 
     def ends(*fields: tuple[str, Between | Exactly], complete: bool = True) -> bool:
-        return ends_in(run, Outputs((RecordPattern("number", fields),), complete))
+        return ends_in(run, CompleteOutput((RecordPattern("number", fields),), complete))
 
     assert ends(("value", Exactly(value)), ("whole", Exactly(2)))
     assert ends(("value", Between(value, value)))
     assert not ends(("value", Between(value, None, low_closed=False)))
     assert not ends(("whole", Exactly(3)))
     assert not ends(("other", Exactly(3)))
-    assert not ends_in(run, Outputs(()))
-    assert ends_in(run, Outputs((), complete=False))
+    assert not ends_in(run, CompleteOutput(()))
+    assert ends_in(run, CompleteOutput((), complete=False))
     assert not ends_in(run, Raises())
 
 
@@ -162,10 +162,10 @@ def test_a_search_ends_where_it_should() -> None:
     of = mechanism(ABOVE)
     meter = Meter(of, Effort(20), 1)
     scenario = start(of, 2)
-    event = Outputs((RecordPattern("above"),))
+    event = CompleteOutput((RecordPattern("above"),))
     assert meter.log_probability(scenario.parameters, scenario.data, event) is not None
     with pytest.raises(OutOfTime):
-        meter.log_probability(scenario.parameters, scenario.data, Outputs((RecordPattern("below"),)))
+        meter.log_probability(scenario.parameters, scenario.data, CompleteOutput((RecordPattern("below"),)))
     begun = time.monotonic()
     found = refute(of, Aim(seconds=0.5))
     assert time.monotonic() - begun < 5

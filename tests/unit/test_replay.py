@@ -16,7 +16,6 @@ from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.exact import Number, Value
 from aligncheck.meaning.interpreter import Input, NoiseKey
 from aligncheck.meaning.replay import (
-    Decision,
     Draw,
     DrawSite,
     Emitted,
@@ -27,6 +26,7 @@ from aligncheck.meaning.replay import (
     Scenario,
     ScenarioError,
     StepLimit,
+    TakenTest,
     Undecided,
     check_scenario,
     draw_count,
@@ -229,7 +229,7 @@ def test_a_number_that_squares_itself_for_ever_is_refused_and_not_computed() -> 
 def test_tests_are_recorded_with_both_sides_and_what_they_read() -> None:
     text = program("y = 3", "if x + y > 4 and y == 3: emit yes", "else: emit no")
     done = once(text, {"x": 1})
-    (test,) = (step for step in done.steps if isinstance(step, Decision))
+    (test,) = (step for step in done.steps if isinstance(step, TakenTest))
     assert not test.holds
     assert [(c.left, c.right, c.holds) for c in test.compared] == [(4, 4, False)]
     assert [value for _, value in test.leaves] == [1, 3]
@@ -351,7 +351,7 @@ def test_an_alignment_that_does_not_move_the_query_parts_the_runs_at_the_test() 
     assert plain[violation.span.start : violation.span.end] == "q + eta >= 0"
     assert "true on D, false on D'" in violation.message
     assert done.parted is not None
-    assert isinstance(done.steps[done.parted].on_d, Decision)
+    assert isinstance(done.steps[done.parted].on_d, TakenTest)
 
 
 def test_runs_that_part_without_an_effect_on_the_output_violate_nothing() -> None:

@@ -12,7 +12,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from aligncheck.kernel.verdict import Accepted, Decision, Part
+from aligncheck.kernel.answer import Accepted, Decision, Part
 from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import Diagnostic, Label
@@ -21,15 +21,15 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.replay import Scenario, replay
-from aligncheck.report.show import render_spec
+from aligncheck.report.listing import render_spec
 from aligncheck.report.terminal import render_diagnostic, render_result
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,
     Counterexample,
     Error,
+    FileResult,
     ObligationReport,
-    Result,
     Status,
     Unknown,
     Verdict,
@@ -69,7 +69,7 @@ def span_of(source: Source, words: str, occurrence: int = 1) -> Span:
 
 
 def result_text(source: Source, verdict: Verdict, verbose: bool = False, width: int = 80) -> str:
-    return printed(render_result(Result(PATH, verdict, 0.0916, source.text), source, verbose), width)
+    return printed(render_result(FileResult(PATH, verdict, 0.0916, source.text), source, verbose), width)
 
 
 # --- faults of the input ----------------------------------------------------------------------------------
@@ -525,7 +525,7 @@ def test_unknown_says_what_was_not_shown_once_and_what_may_help() -> None:
 
 def test_unknown_without_a_place_still_reads() -> None:
     text = printed(
-        render_result(Result(PATH, Unknown(None, None, "the worker died", None), 3.0), None, False)
+        render_result(FileResult(PATH, Unknown(None, None, "the worker died", None), 3.0), None, False)
     )
     assert text.startswith("UNKNOWN   specs/m.dp   3.0 s\n")
     assert "unknown[check]: the worker died" in text
@@ -533,7 +533,7 @@ def test_unknown_without_a_place_still_reads() -> None:
 
 def test_an_error_is_drawn_from_the_text_of_the_result() -> None:
     verdict = Error(Diagnostic("syntax", "expected `mechanism`", Label(Span(0, 3))))
-    text = printed(render_result(Result(PATH, verdict, 0.0, "foo bar"), None, False))
+    text = printed(render_result(FileResult(PATH, verdict, 0.0, "foo bar"), None, False))
     assert text.startswith("ERROR   specs/m.dp   0 ms\n")
     assert " 1 | foo bar\n   | ^^^\n" in text
 
@@ -543,7 +543,7 @@ def test_nothing_is_wider_than_the_terminal_and_colour_changes_no_word(width: in
     source, mechanism = read(LATE)
     run = scenario({"eps": 1}, {"q": [1, 1]}, {"q": [0, 0]})
     for verdict in (failure(source, mechanism, Condition.COST, run, "count > 1"), verified()[1]):
-        what = render_result(Result(PATH, verdict, 0.1, source.text), source, True)
+        what = render_result(FileResult(PATH, verdict, 0.1, source.text), source, True)
         plain = printed(what, width)
         assert max(map(cell_len, plain.splitlines())) <= width
         coloured = printed(what, width, color=True)

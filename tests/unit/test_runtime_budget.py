@@ -19,14 +19,14 @@ import pytest
 from oracle import compiled
 
 import aligncheck.runtime
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import Budget, BudgetError, MechanismError, ParameterError, ProcessError
 
 SPECS = Path(__file__).parents[2] / "specs"
 TRACED = (str(Path(aligncheck.runtime.__file__).parent), "<generated>")
-EXACT = [Mode.LATTICE, Mode.REFINED]
+EXACT = [RunMode.LATTICE, RunMode.REFINED]
 
 ELEVENTH = Fraction(1, 11)
 
@@ -86,7 +86,7 @@ def test_threads_share_a_budget() -> None:
     assert (budget.spent, budget.remaining, len(refused)) == (100, 0, 500)
 
 
-def made(stem: str, mode: Mode) -> Any:
+def made(stem: str, mode: RunMode) -> Any:
     source = read_source(str(SPECS / f"{stem}.dp"))
     return compiled(check(source, parse(source)), mode)
 
@@ -95,9 +95,9 @@ def made(stem: str, mode: Mode) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore::aligncheck.runtime.errors.UnsafeFloatWarning")
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("mode", RunMode)
 @pytest.mark.parametrize("closes", [True, False])
-def test_a_stream_that_never_gave_a_record_spends_nothing(mode: Mode, closes: bool) -> None:
+def test_a_stream_that_never_gave_a_record_spends_nothing(mode: RunMode, closes: bool) -> None:
     budget: Any = Budget(1)
     mechanism = made("histogram", mode)(eps=1, budget=budget)
     records = mechanism.stream([1, 2])
@@ -161,7 +161,7 @@ def streamed(mechanism: Any) -> None:
 @pytest.mark.parametrize("mode", EXACT)
 @pytest.mark.parametrize("work", [called, streamed])
 def test_an_interrupt_anywhere_leaves_nothing_set_aside(
-    work: Callable[[Any], None], mode: Mode, monkeypatch: pytest.MonkeyPatch
+    work: Callable[[Any], None], mode: RunMode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And what was drawn is paid for; what was not is not."""
     drawing = Drawing(monkeypatch)
@@ -228,7 +228,7 @@ def refused(work: Callable[[], object]) -> bool:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 def test_a_fork_spends_nothing_unseen() -> None:
     budget: Any = Budget(3)
-    cls = made("histogram", Mode.LATTICE)
+    cls = made("histogram", RunMode.LATTICE)
     begun: Iterator[Any] = cls(eps=1, budget=budget).stream([1, 2, 3])
     free: Iterator[Any] = cls(eps=1).stream([1, 2, 3])
     next(begun)
@@ -248,7 +248,7 @@ def test_a_fork_spends_nothing_unseen() -> None:
 
 def test_nothing_with_a_budget_is_pickled() -> None:
     budget: Any = Budget(3)
-    mechanism = made("histogram", Mode.LATTICE)(eps=1, budget=budget)
+    mechanism = made("histogram", RunMode.LATTICE)(eps=1, budget=budget)
     for each in (budget, vars(mechanism), budget.reserve(1)):
         with pytest.raises(MechanismError, match="a budget cannot be pickled"):
             pickle.dumps(each)

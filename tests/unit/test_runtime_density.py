@@ -13,14 +13,14 @@ import pandas as pd
 import pytest
 from oracle import compiled
 
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.meaning.density import weigh
+from aligncheck.meaning.exact_density import weigh
 from aligncheck.runtime import FloatingNoise, ParameterError, RecordedNoise
 from aligncheck.runtime.errors import SelectionError
+from aligncheck.runtime.extremes import log_sum_exp_of
 from aligncheck.runtime.reals import Real
-from aligncheck.runtime.selection import log_sum_exp_of
 
 SPECS = Path(__file__).parents[2] / "specs"
 N = 20_000
@@ -139,7 +139,7 @@ def test_the_choice_against_its_exact_probabilities() -> None:
 def test_the_choice_and_its_gap_together() -> None:
     """The joint density is that of a logistic number: P(index, gap > g) = s(theta - g) (Theorem 5.13)."""
     utilities, cuts = [0.0, 3.0, 1.0], (0.0, 0.5, 2.0)
-    made: Any = compiled(mechanism("exponential_mechanism_gap"), Mode.FLOAT)(Delta=1, eps=1)  # type: ignore[call-arg]
+    made: Any = compiled(mechanism("exponential_mechanism_gap"), RunMode.FLOAT)(Delta=1, eps=1)  # type: ignore[call-arg]
     noise = FloatingNoise(seed=22)
     records = [made.with_noise(noise)(utilities).records[0] for _ in range(N)]
     scores = [u / 2 for u in utilities]
@@ -162,7 +162,7 @@ def test_excluded_indices_are_never_chosen() -> None:
 
 
 def test_generated_code_asks_for_what_the_spec_says() -> None:
-    made: Any = compiled(mechanism("exponential_mechanism_gap_monotone"), Mode.FLOAT)(
+    made: Any = compiled(mechanism("exponential_mechanism_gap_monotone"), RunMode.FLOAT)(
         Delta=2, eps=Fraction(1, 2)
     )  # type: ignore[call-arg]
     noise = RecordedNoise([1, Fraction(9, 2)])

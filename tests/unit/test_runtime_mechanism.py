@@ -20,7 +20,7 @@ import pandas as pd
 import pytest
 from oracle import compiled
 
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse, read_source
@@ -43,12 +43,12 @@ from aligncheck.runtime.exact_noise import LatticeNoise
 SPECS = Path(__file__).parents[2] / "specs"
 
 
-def cls(stem: str, mode: Mode = Mode.LATTICE) -> Any:
+def cls(stem: str, mode: RunMode = RunMode.LATTICE) -> Any:
     source = read_source(str(SPECS / f"{stem}.dp"))
     return compiled(check(source, parse(source)), mode)
 
 
-def of_text(text: str, mode: Mode = Mode.LATTICE) -> Any:
+def of_text(text: str, mode: RunMode = RunMode.LATTICE) -> Any:
     source = Source("test.dp", dedent(text))
     return compiled(check(source, parse(source)), mode)
 
@@ -108,7 +108,7 @@ def test_what_was_checked_does_not_change(adaptive: Any, name: str, value: objec
 
 
 def test_a_bound_that_waits_for_the_answers_cannot_be_set() -> None:
-    mechanism = cls("hybrid_topk_gap", Mode.REFINED)(T=0, k=1, eps=1)
+    mechanism = cls("hybrid_topk_gap", RunMode.REFINED)(T=0, k=1, eps=1)
     with pytest.raises(AttributeError):
         mechanism.bound = Fraction(0)
 
@@ -121,7 +121,7 @@ def test_noise_from_elsewhere_is_not_vouched_for(adaptive: Any) -> None:
 
 def test_floating_point_is_not_private() -> None:
     with pytest.warns(UnsafeFloatWarning) as warned:
-        result = cls("adaptive_svt", Mode.FLOAT)(T=1, k=1, eps=1)([3])
+        result = cls("adaptive_svt", RunMode.FLOAT)(T=1, k=1, eps=1)([3])
     assert not result.private
     assert [w.filename for w in warned] == [__file__], "it points to where the object is made"
 
@@ -260,7 +260,7 @@ def test_the_default_step(units: dict[str, Any], step: Fraction) -> None:
 
 
 def test_answers_and_releases_lie_on_the_lattice() -> None:
-    for mode in (Mode.LATTICE, Mode.REFINED):
+    for mode in (RunMode.LATTICE, RunMode.REFINED):
         mechanism = cls("histogram", mode)(eps="1/7", gamma="1/3")
         values = [r.count for r in mechanism([0.1, 1e300, -5, Fraction(1, 7)]).records]
         assert all((3 * value).denominator == 1 for value in values)
@@ -269,7 +269,7 @@ def test_answers_and_releases_lie_on_the_lattice() -> None:
 
 
 def test_the_float_mode_is_named_unsafe() -> None:
-    made = cls("adaptive_svt", Mode.FLOAT)
+    made = cls("adaptive_svt", RunMode.FLOAT)
     with pytest.warns(UnsafeFloatWarning, match="`UnsafeAdaptiveSvtWithGap` computes in floating point"):
         mechanism = made(T=1, k=1, eps=1)
     result = mechanism([1, 2])
@@ -282,8 +282,8 @@ def test_the_float_mode_is_named_unsafe() -> None:
         cls("adaptive_svt")(T=1, k=1, eps=1)([1, 2])
 
 
-@pytest.mark.parametrize("mode", [Mode.LATTICE, Mode.REFINED])
-def test_no_float_is_released_in_exact_modes(mode: Mode) -> None:
+@pytest.mark.parametrize("mode", [RunMode.LATTICE, RunMode.REFINED])
+def test_no_float_is_released_in_exact_modes(mode: RunMode) -> None:
     mechanism = cls("adaptive_svt", mode)(T=1.5, k=2, eps=0.1, testing_seed=3)
     result = mechanism(np.linspace(-100, 100, 50))
     numbers = [number for r in result.records for number in row_of(r).values()]
@@ -317,14 +317,18 @@ def test_public_functions_give_exact_numbers() -> None:
 
 @pytest.mark.parametrize(
     ("mode", "probability"),
-    [(Mode.LATTICE, 1 / (1 + math.e)), (Mode.REFINED, 1 / (2 * math.e)), (Mode.FLOAT, 1 / (2 * math.e))],
+    [
+        (RunMode.LATTICE, 1 / (1 + math.e)),
+        (RunMode.REFINED, 1 / (2 * math.e)),
+        (RunMode.FLOAT, 1 / (2 * math.e)),
+    ],
 )
-def test_each_mode_has_its_noise(mode: Mode, probability: float) -> None:
+def test_each_mode_has_its_noise(mode: RunMode, probability: float) -> None:
     """A step as long as the scale, so that noise on the lattice and real-valued noise differ: an answer of
     9900 reaches 10000 where the noise is at least one step.
     """
     made, runs = cls("threshold_salary", mode), 3000
-    step = {} if mode is Mode.FLOAT else {"gamma": 100}
+    step = {} if mode is RunMode.FLOAT else {"gamma": 100}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnsafeFloatWarning)
         tags = [made(eps=1, testing_seed=seed, **step)(9900).records[0].tag for seed in range(runs)]
@@ -386,11 +390,11 @@ COUNTS = """
     """
 
 
-@pytest.mark.parametrize("mode", [Mode.LATTICE, Mode.REFINED])
+@pytest.mark.parametrize("mode", [RunMode.LATTICE, RunMode.REFINED])
 @pytest.mark.parametrize(
     "declared", ["int queries, sensitivity 1, adjacency l1", "int queries, sensitivity 3/2, adjacency one"]
 )
-def test_counts_that_rounding_would_part_are_integers(declared: str, mode: Mode) -> None:
+def test_counts_that_rounding_would_part_are_integers(declared: str, mode: RunMode) -> None:
     """10 answers of 0.95 and 10 of 1.05 are 1 apart in all, and 10 if rounded; 0.9 and 2.1 would be 2."""
     made, budget = of_text(COUNTS.format(declared), mode), Budget(9)
     for answers in ([0.95] * 10, [1.05], [0.9], np.array([2.0]), [Fraction(1)], np.array([0.9], dtype=">f4")):
@@ -410,7 +414,7 @@ def test_counts_that_rounding_would_part_are_integers(declared: str, mode: Mode)
 def test_lists_in_different_orders_are_not_paired() -> None:
     """Labels are public. Which lists a program pairs is not asked."""
     budget: Any = Budget(9)
-    two = cls("two_histograms", Mode.REFINED)
+    two = cls("two_histograms", RunMode.REFINED)
     p = pd.Series([1.0, 2.0, 3.0], index=["a", "b", "c"])
     for r in (p.sort_values(ascending=False), p.iloc[1:], Labelled([1], ("c",))):
         with pytest.raises(AnswersError, match=r"`r` has another order than `p`: the label '.' is at place"):
@@ -688,8 +692,8 @@ def test_which_mechanisms_have_a_stream(claim: str, body: str, offered: bool) ->
     assert not hasattr(compiled(parse(Source("test.dp", two))), "stream"), "the other list is no stream"
 
 
-@pytest.mark.parametrize("mode", [Mode.LATTICE, Mode.FLOAT])
-def test_a_stream_needs_no_more_memory_for_more_answers(mode: Mode) -> None:
+@pytest.mark.parametrize("mode", [RunMode.LATTICE, RunMode.FLOAT])
+def test_a_stream_needs_no_more_memory_for_more_answers(mode: RunMode) -> None:
     made = cls("adaptive_svt", mode)
 
     def peak(answers: int) -> int:

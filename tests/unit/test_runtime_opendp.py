@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import compiled
 
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse, read_source
@@ -32,7 +32,7 @@ def _features() -> None:
     dp.enable_features("contrib", "honest-but-curious")
 
 
-def cls(stem: str, mode: Mode = Mode.LATTICE) -> Any:
+def cls(stem: str, mode: RunMode = RunMode.LATTICE) -> Any:
     source = read_source(str(SPECS / f"{stem}.dp"))
     return compiled(check(source, parse(source)), mode)
 
@@ -54,7 +54,7 @@ def with_answers(declared: str) -> Any:
 
 
 def test_a_selection_is_a_measurement() -> None:
-    meas = measurement(cls("noisy_topk_gap", Mode.REFINED), k=2, eps="1/2", size=4)
+    meas = measurement(cls("noisy_topk_gap", RunMode.REFINED), k=2, eps="1/2", size=4)
     assert str(meas.input_metric) == str(dp.linf_distance(T=float))
     assert meas.output_measure == dp.max_divergence()
     assert meas.input_domain == dp.vector_domain(dp.atom_domain(T=float, nan=False), size=4)
@@ -138,7 +138,7 @@ def test_lists_of_which_any_two_are_neighbours_have_one_length() -> None:
 
 def test_what_is_no_measurement() -> None:
     with pytest.raises(ParameterError, match="floating point"):
-        measurement(cls("noisy_max", Mode.FLOAT), eps=1)
+        measurement(cls("noisy_max", RunMode.FLOAT), eps=1)
     for own in ({"budget": Budget(1)}, {"testing_seed": 1}):
         with pytest.raises(ParameterError, match="has no meaning for a measurement"):
             measurement(cls("noisy_max"), eps=1, **own)

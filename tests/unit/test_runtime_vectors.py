@@ -28,7 +28,7 @@ from aligncheck.runtime.arrays import (
 )
 from aligncheck.runtime.bits import SeededBits
 from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise
-from aligncheck.runtime.selection import argmax_of, argmin_of, top_of
+from aligncheck.runtime.extremes import argmax_of, argmin_of, top_of
 from aligncheck.runtime.vectors import ExactVector, exact_operand, vector_of
 
 Numbers = list[Any]

@@ -12,8 +12,8 @@ from aligncheck.language.check import check
 from aligncheck.language.conditions import Condition
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.replay import replay
-from aligncheck.search.discharge import search
-from aligncheck.search.discharge.search import Violation, find_violation
+from aligncheck.search.discharge import counterexamples
+from aligncheck.search.discharge.counterexamples import FailingRun, find_violation
 
 ONE_ANSWER = "x : query, sensitivity 1\nb : real where b >= 0\neps : real where eps > 0"
 ALL = [c for c in Condition if c not in (Condition.TERMINATES, Condition.HYPOTHESES)]
@@ -21,7 +21,7 @@ ALL = [c for c in Condition if c not in (Condition.TERMINATES, Condition.HYPOTHE
 
 def found(
     condition: Condition, program: str, align: str = "", inputs: str = ONE_ANSWER, seconds: float = 5
-) -> Violation | None:
+) -> FailingRun | None:
     """A violation of a condition, if that is the first that is found."""
     source = spec(program, align, inputs)
     violation = find_violation(
@@ -74,8 +74,8 @@ def test_no_time_finds_nothing() -> None:
 
 def test_what_the_replay_does_not_confirm_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Suppose that the question to the solver is nonsense: its models violate nothing."""
-    monkeypatch.setattr(search._Search, "_questions", lambda self, path, analysis: iter([()]))
-    monkeypatch.setattr(search, "_OTHERS", ())
+    monkeypatch.setattr(counterexamples._Search, "_questions", lambda self, path, analysis: iter([()]))
+    monkeypatch.setattr(counterexamples, "_OTHERS", ())
     program = "eta ~ Lap(1/eps)\nemit value(x + eta)"
     assert found(Condition.COST, program, "eta += x - x'") is None
     assert found(Condition.OUTPUT, program, "eta += x - x'") is None
@@ -147,7 +147,7 @@ def test_what_a_selection_decides_that_is_not_shown(condition: Condition, progra
 
 
 def test_runs_are_tried_where_the_solver_has_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "_asked", lambda *arguments, **more: None)
+    monkeypatch.setattr(counterexamples, "_asked", lambda *arguments, **more: None)
     violation = found(Condition.OUTPUT, CHOSEN + "emit chosen(w)", "eta[i] += 0", SOME)
     assert violation is not None
     scenario = violation.counterexample.scenario

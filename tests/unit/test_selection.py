@@ -31,7 +31,7 @@ from aligncheck.meaning.interpreter import (
 )
 from aligncheck.meaning.replay import Replay, Scenario, check_scenario, replay
 from aligncheck.report.lines import Canvas
-from aligncheck.report.sidebyside import Table, table_lines
+from aligncheck.report.sidebyside import RunsTable, table_lines
 
 F = Fraction
 SPECS = Path(__file__).parents[2] / "specs"
@@ -621,7 +621,7 @@ def test_a_parameter_may_be_bounded_by_the_number_of_answers() -> None:
 
 def shown(done: Replay, source: Source) -> list[str]:
     console = Console(file=StringIO(), width=110)
-    table = Table(done.steps, "on D", "on D'", done.claim, done.parted)
+    table = RunsTable(done.steps, "on D", "on D'", done.claim, done.parted)
     return [" ".join(line.plain.split()) for line in table_lines(Canvas(console, 110), source, table)]
 
 

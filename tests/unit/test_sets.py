@@ -10,44 +10,57 @@ import pytest
 from aligncheck.language.families import Family
 from aligncheck.language.source import Span
 from aligncheck.language.syntax.nodes import Gather, Indices, Number
-from aligncheck.search.relational.labels import AtHead, Bound, Drawn, Length, Place, Side, Way
-from aligncheck.search.relational.selection import Gathered, Registry, UnsupportedError
-from aligncheck.search.relational.sums import Sums
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     ONE,
     TRUE,
     ZERO,
     App,
-    Kind,
-    Sort,
+    Nature,
     Sym,
     Term,
+    TermSort,
     add,
     const,
     le,
     mul,
     substitute,
 )
+from aligncheck.search.relational.labels import (
+    AtHead,
+    BoundIndex,
+    DifferingIndex,
+    DrawOnD,
+    ListLength,
+    Side,
+    Way,
+)
+from aligncheck.search.relational.maxima import Gathered, Registry, UnsupportedError
+from aligncheck.search.relational.sums import Sums
 
 HERE = Span(0, 1)
-OWN = Sym(Bound("j"), Sort.INT, Kind.GHOST)
-AROUND = Sym(Bound("i"), Sort.INT, Kind.GHOST)
-N = Sym(Length("q"), Sort.INT, Kind.PARAMETER)
+OWN = Sym(BoundIndex("j"), TermSort.INT, Nature.GHOST)
+AROUND = Sym(BoundIndex("i"), TermSort.INT, Nature.GHOST)
+N = Sym(ListLength("q"), TermSort.INT, Nature.PARAMETER)
 
 
 def answer(index: Term) -> App:
-    return App("q", (index,), Sort.REAL, Kind.DATA)
+    return App("q", (index,), TermSort.REAL, Nature.DATA)
 
 
 SAID = Gather("max", None, Number(Fraction(0)), "j", Indices("q"), None)
 PLAIN = Gathered(None, OWN, ZERO, N, TRUE, answer(OWN))
 OPEN = [
     AROUND,
-    Sym("one", Sort.INT, Kind.GHOST),
-    Sym("entry", Sort.INT, Kind.GHOST),
-    Sym(AtHead("i", 1, Side.ON_D), Sort.INT, Kind.COUNTER),
-    Sym(AtHead("s", 2, Side.ON_D), Sort.REAL, Kind.STATE),
-    App("eta", (Sym(AtHead("i", 1, Side.ON_D), Sort.INT, Kind.COUNTER),), Sort.REAL, Kind.NOISE),
+    Sym("one", TermSort.INT, Nature.GHOST),
+    Sym("entry", TermSort.INT, Nature.GHOST),
+    Sym(AtHead("i", 1, Side.ON_D), TermSort.INT, Nature.COUNTER),
+    Sym(AtHead("s", 2, Side.ON_D), TermSort.REAL, Nature.STATE),
+    App(
+        "eta",
+        (Sym(AtHead("i", 1, Side.ON_D), TermSort.INT, Nature.COUNTER),),
+        TermSort.REAL,
+        Nature.NOISE,
+    ),
     answer(AROUND),
 ]
 
@@ -76,9 +89,9 @@ def test_no_symbol_without_arguments_depends_on_an_index_or_a_round(symbol: Term
 def test_its_own_index_and_what_is_fixed_throughout_a_run_may_stand_in_a_set() -> None:
     fixed: list[Term] = [
         N,
-        Sym("a", Sort.REAL, Kind.DATA),
-        Sym(Drawn("eta", Family.LAPLACE), Sort.REAL, Kind.NOISE),
-        Sym(Place(Way.ONE, ("q",)), Sort.INT, Kind.GHOST),
+        Sym("a", TermSort.REAL, Nature.DATA),
+        Sym(DrawOnD("eta", Family.LAPLACE), TermSort.REAL, Nature.NOISE),
+        Sym(DifferingIndex(Way.ONE, ("q",)), TermSort.INT, Nature.GHOST),
         answer(ONE),
     ]
     for symbol in fixed:
@@ -91,7 +104,12 @@ def test_its_own_index_and_what_is_fixed_throughout_a_run_may_stand_in_a_set() -
 def test_a_sum_at_an_index_is_the_sum_with_the_index_put_into_it(part: str) -> None:
     for symbol in (AROUND, answer(AROUND)):
         sums = Sums()
-        for other in (ZERO, const(3), add(N, ONE), Sym(AtHead("i", 1, Side.ON_D), Sort.INT, Kind.COUNTER)):
+        for other in (
+            ZERO,
+            const(3),
+            add(N, ONE),
+            Sym(AtHead("i", 1, Side.ON_D), TermSort.INT, Nature.COUNTER),
+        ):
             outside = substitute(sums.symbol(with_(symbol)[part]), {AROUND: other})
             assert isinstance(outside, App)
             assert other in outside.args or answer(other) in outside.args

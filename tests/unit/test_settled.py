@@ -6,26 +6,34 @@ import pytest
 from small_specs import paths_of
 
 from aligncheck.language.families import Family
-from aligncheck.search.relational.labels import AtHead, Drawn, Extremum, RecordIs, Side, Witness
+from aligncheck.search.relational.ir import App, Nature, Sym, Term, TermSort, add, atoms, const, mul
+from aligncheck.search.relational.labels import AtHead, AttainedAt, DrawOnD, Extremum, RecordIs, Side
 from aligncheck.search.relational.paths import Analysis, Drawing
-from aligncheck.search.relational.settled import NOTHING, Entry, Made, common, copied, is_settled, open_in
-from aligncheck.search.relational.terms import App, Kind, Sort, Sym, Term, add, atoms, const, mul
+from aligncheck.search.relational.settled import (
+    NOTHING,
+    Made,
+    SettledSymbol,
+    common,
+    copied,
+    is_settled,
+    open_in,
+)
 
 
-def _symbol(name: str, kind: Kind) -> Sym:
-    return Sym(name, Sort.REAL, kind)
+def _symbol(name: str, kind: Nature) -> Sym:
+    return Sym(name, TermSort.REAL, kind)
 
 
-X, Y, Z = (_symbol(name, Kind.NOISE) for name in "xyz")
-A, EPS = _symbol("a", Kind.DATA), _symbol("eps", Kind.PARAMETER)
-BEST, OTHER, LOST = (_symbol(name, Kind.EXTREMUM) for name in ("val:best", "val:other", "val:lost"))
-STATE, DRIFT = _symbol("s@1", Kind.STATE), _symbol("d:s@1", Kind.DRIFT)
-INDEX = Sym("j", Sort.INT, Kind.GHOST)
-PLACE = Sym(Witness(Extremum("best", False)), Sort.INT, Kind.PLACE)
+X, Y, Z = (_symbol(name, Nature.NOISE) for name in "xyz")
+A, EPS = _symbol("a", Nature.DATA), _symbol("eps", Nature.PARAMETER)
+BEST, OTHER, LOST = (_symbol(name, Nature.EXTREMUM) for name in ("val:best", "val:other", "val:lost"))
+STATE, DRIFT = _symbol("s@1", Nature.STATE), _symbol("d:s@1", Nature.DRIFT)
+INDEX = Sym("j", TermSort.INT, Nature.GHOST)
+PLACE = Sym(AttainedAt(Extremum("best", False)), TermSort.INT, Nature.PLACE)
 
 
 def xi(index: Term) -> App:
-    return App(Drawn("xi", Family.LAPLACE), (index,), Sort.REAL, Kind.NOISE)
+    return App(DrawOnD("xi", Family.LAPLACE), (index,), TermSort.REAL, Nature.NOISE)
 
 
 DEFINED: dict[Term, tuple[Term, ...]] = {BEST: (add(X, A),), OTHER: (mul(BEST, EPS), xi(INDEX))}
@@ -36,7 +44,7 @@ def definition(atom: Sym | App) -> tuple[Term, ...] | None:
 
 
 def made(*symbols: Sym | App) -> Made:
-    return NOTHING.then(*(Entry(s) for s in symbols))
+    return NOTHING.then(*(SettledSymbol(s) for s in symbols))
 
 
 @pytest.mark.parametrize(
@@ -55,9 +63,13 @@ def made(*symbols: Sym | App) -> Made:
         (STATE, (X, Y, Z), False),
         (DRIFT, (STATE,), False),
         (DRIFT, (DRIFT,), True),
-        (App("q", (PLACE,), Sort.REAL, Kind.DATA), (), False),
-        (Sym(AtHead("i", 1, Side.ON_D), Sort.INT, Kind.COUNTER), (), False),  # in which round a loop was left
-        (App(RecordIs("t"), (const(0),), Sort.BOOL, Kind.OMEGA), (), True),
+        (App("q", (PLACE,), TermSort.REAL, Nature.DATA), (), False),
+        (
+            Sym(AtHead("i", 1, Side.ON_D), TermSort.INT, Nature.COUNTER),
+            (),
+            False,
+        ),  # in which round a loop was left
+        (App(RecordIs("t"), (const(0),), TermSort.BOOL, Nature.OMEGA), (), True),
     ],
 )
 def test_settled(atom: Sym | App, fixed: tuple[Sym | App, ...], wanted: bool) -> None:
@@ -65,9 +77,9 @@ def test_settled(atom: Sym | App, fixed: tuple[Sym | App, ...], wanted: bool) ->
 
 
 def test_the_draws_of_an_ended_loop_are_settled_at_every_index_that_is() -> None:
-    whole = NOTHING.then(Entry(xi(INDEX), "xi", whole=True))
+    whole = NOTHING.then(SettledSymbol(xi(INDEX), "xi", whole=True))
     assert is_settled(xi(const(3)), definition, whole)
-    assert is_settled(OTHER, definition, whole.then(Entry(X, "x")))
+    assert is_settled(OTHER, definition, whole.then(SettledSymbol(X, "x")))
     assert not is_settled(xi(PLACE), definition, whole)
     assert not is_settled(xi(const(3)), definition, whole.without(frozenset({"xi"})))
 
@@ -83,7 +95,7 @@ def test_the_order_of_what_is_made_is_kept_and_joined() -> None:
 
 
 def test_a_second_run_shares_what_is_settled_and_nothing_else() -> None:
-    term = add(X, Y, BEST, STATE, A, App("q", (PLACE,), Sort.REAL, Kind.DATA))
+    term = add(X, Y, BEST, STATE, A, App("q", (PLACE,), TermSort.REAL, Nature.DATA))
     names = {a.name for a in atoms((copied(term, definition, made(X)),))}
     assert names == {"x", "y~", "val:best", "s@1~", "a", "q", "val:best~where~"}
     assert {a.name for a in atoms((copied(BEST, definition),))} == {"val:best~"}
@@ -140,4 +152,4 @@ def test_a_loop_head_lists_what_every_way_in_has_made() -> None:
 def test_distances_of_two_later_draws_are_two_symbols() -> None:
     program = "z ~ Lap(1)\nfor i in range(2):\n  xi[i] ~ Lap(1)\nemit v(z)"
     shift = drawing(paths_of(program, "z += (xi'[0] - xi[0]) - (xi'[1] - xi[1])", ONE), "z").shift
-    assert [a.kind for a in atoms((shift,)) if isinstance(a, App)] == [Kind.UNSETTLED] * 2
+    assert [a.kind for a in atoms((shift,)) if isinstance(a, App)] == [Nature.UNSETTLED] * 2

@@ -10,18 +10,17 @@ from random_terms import A, B, K, M, N, P, X, Y
 from small_specs import mechanism
 
 from aligncheck.search.discharge.smt import Answer, Smt
-from aligncheck.search.relational.labels import Apart
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     FALSE,
     ONE,
     TRUE,
     ZERO,
     And,
     App,
-    Kind,
+    Nature,
     Not,
-    Sort,
     Term,
+    TermSort,
     add,
     and_,
     const,
@@ -36,6 +35,7 @@ from aligncheck.search.relational.terms import (
     or_,
     scaled,
 )
+from aligncheck.search.relational.labels import Apart
 from aligncheck.search.relational.theory import Theory
 
 INPUTS = """
@@ -52,7 +52,7 @@ def smt(whole: bool = False, deadline: float | None = None) -> Smt:
 
 
 def moved(index: Term) -> Term:
-    return App(Apart("q"), (index,), Sort.REAL, Kind.DISTANCE)
+    return App(Apart("q"), (index,), TermSort.REAL, Nature.DISTANCE)
 
 
 def answer(goal: Term, *hypotheses: Term, milliseconds: int = 400) -> Answer:

@@ -12,40 +12,17 @@ from aligncheck.language.families import Family
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Expr
 from aligncheck.language.syntax.parse import parse
-from aligncheck.meaning.interpreter import Scope, Stopped, number_of
+from aligncheck.meaning.interpreter import RunScope, Stopped, number_of
 from aligncheck.search.discharge.algebra import canonical
-from aligncheck.search.relational.labels import (
-    Apart,
-    AtHead,
-    Calls,
-    Counted,
-    Drawn,
-    Each,
-    Key,
-    Label,
-    Last,
-    Latest,
-    Ledger,
-    Order,
-    Place,
-    Prefix,
-    RecordCount,
-    RecordField,
-    RecordIs,
-    Side,
-    Stretch,
-    Way,
-)
-from aligncheck.search.relational.spell import spell
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     ONE,
     ZERO,
     App,
     IsInt,
-    Kind,
-    Sort,
+    Nature,
     Sym,
     Term,
+    TermSort,
     add,
     and_,
     const,
@@ -62,10 +39,33 @@ from aligncheck.search.relational.terms import (
     scaled,
     sub,
 )
+from aligncheck.search.relational.labels import (
+    Apart,
+    AtHead,
+    Calls,
+    Counted,
+    DifferingIndex,
+    DrawOnD,
+    Each,
+    Key,
+    Label,
+    LastDraw,
+    Latest,
+    Ledger,
+    Order,
+    Prefix,
+    RecordCount,
+    RecordField,
+    RecordIs,
+    Side,
+    Stretch,
+    Way,
+)
+from aligncheck.search.relational.spell import spell
 
 
-def ghost(label: Label, sort: Sort = Sort.INT) -> Sym:
-    return Sym(label, sort, Kind.GHOST)
+def ghost(label: Label, sort: TermSort = TermSort.INT) -> Sym:
+    return Sym(label, sort, Nature.GHOST)
 
 
 def at_head(key: Key, side: Side = Side.ON_D) -> AtHead:
@@ -93,23 +93,23 @@ def at_head(key: Key, side: Side = Side.ON_D) -> AtHead:
         (eq(X, ZERO), "x == 0"),
         (ite(P, ONE, ZERO), "(1 if p else 0)"),
         (IsInt(X), "x is an integer"),
-        (Sym(AtHead("s", 3, Side.ON_D), Sort.REAL, Kind.STATE), "s"),
-        (Sym(AtHead("s", 3, Side.APART), Sort.REAL, Kind.DISTANCE), "(s' - s)"),
-        (App(Apart("q"), (N,), Sort.REAL, Kind.DISTANCE), "(q'[n] - q[n])"),
-        (App(Drawn("xi", Family.EXPONENTIAL), (N,), Sort.REAL, Kind.NOISE), "xi[n]"),
-        (Sym(Drawn("eta", Family.DISCRETE_LAPLACE), Sort.INT, Kind.NOISE), "eta"),
+        (Sym(AtHead("s", 3, Side.ON_D), TermSort.REAL, Nature.STATE), "s"),
+        (Sym(AtHead("s", 3, Side.APART), TermSort.REAL, Nature.DISTANCE), "(s' - s)"),
+        (App(Apart("q"), (N,), TermSort.REAL, Nature.DISTANCE), "(q'[n] - q[n])"),
+        (App(DrawOnD("xi", Family.EXPONENTIAL), (N,), TermSort.REAL, Nature.NOISE), "xi[n]"),
+        (Sym(DrawOnD("eta", Family.DISCRETE_LAPLACE), TermSort.INT, Nature.NOISE), "eta"),
         (ghost(at_head(Ledger.COST)), "alignment_cost"),
         (ghost(at_head(Ledger.RECORDS)), "records so far"),
         (ghost(at_head(Latest("xi"))), "last index of xi"),
         (ghost(at_head(Counted("top"))), "top records so far"),
-        (ghost(Place(Way.ONE, ("q",))), "the differing index"),
-        (ghost(Place(Way.DOWN, ("q",))), "the index that goes down"),
-        (ghost(Order("q", "<="), Sort.BOOL), "q <= q'"),
-        (App(RecordIs("top"), (N,), Sort.BOOL, Kind.OMEGA), "out[n] is top"),
-        (App(RecordField("gap"), (N,), Sort.REAL, Kind.OMEGA), "out[n].gap"),
-        (Sym(RecordCount(None), Sort.INT, Kind.OMEGA), "len(out)"),
-        (Sym(RecordCount("top"), Sort.INT, Kind.OMEGA), "out.count(top)"),
-        (App(Prefix("q"), (N,), Sort.REAL, Kind.GHOST), "sum of |q' - q| before n"),
+        (ghost(DifferingIndex(Way.ONE, ("q",))), "the differing index"),
+        (ghost(DifferingIndex(Way.DOWN, ("q",))), "the index that goes down"),
+        (ghost(Order("q", "<="), TermSort.BOOL), "q <= q'"),
+        (App(RecordIs("top"), (N,), TermSort.BOOL, Nature.OMEGA), "out[n] is top"),
+        (App(RecordField("gap"), (N,), TermSort.REAL, Nature.OMEGA), "out[n].gap"),
+        (Sym(RecordCount(None), TermSort.INT, Nature.OMEGA), "len(out)"),
+        (Sym(RecordCount("top"), TermSort.INT, Nature.OMEGA), "out.count(top)"),
+        (App(Prefix("q"), (N,), TermSort.REAL, Nature.GHOST), "sum of |q' - q| before n"),
     ],
 )
 def test_spelling(term: Term, text: str) -> None:
@@ -132,12 +132,12 @@ def test_what_is_spelt_reads_back_with_the_same_value(tree: Tree, world: World) 
     names = {s.name: v for s, v in world.symbols.items() if isinstance(s, Sym) and s != P}
     for form in (term, built(tree)):
         try:
-            assert number_of(read_back(spell(form)), Scope(names)) == expected
+            assert number_of(read_back(spell(form)), RunScope(names)) == expected
         except Stopped:
             assume(False)
 
 
 def test_no_bookkeeping_shows() -> None:
-    for key in ("x", *Ledger, Counted("t"), Last("x"), Latest("x"), Each("x"), Stretch("x"), Calls("c")):
+    for key in ("x", *Ledger, Counted("t"), LastDraw("x"), Latest("x"), Each("x"), Stretch("x"), Calls("c")):
         for side in Side:
             assert not set("#@%") & set(spell(ghost(at_head(key, side))))

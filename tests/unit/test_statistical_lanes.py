@@ -17,11 +17,11 @@ from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import FloatingNoise, argmax_of
 from aligncheck.runtime.reals import at_least, at_most
+from aligncheck.statistical.cannot_test import CannotTest
 from aligncheck.statistical.compiled import Compiled, _may_differ
-from aligncheck.statistical.errors import CannotTest
+from aligncheck.statistical.event_choice import choose
 from aligncheck.statistical.lanes import TooManyPaths, _Tape, run_lanes
 from aligncheck.statistical.outputs import NUMBER, Outputs, outputs_of
-from aligncheck.statistical.selection import choose
 
 SPECS = Path(__file__).parents[2] / "specs"
 Q = [1.0, 2.0, 0.0, 1.0, 3.0]

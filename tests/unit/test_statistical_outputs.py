@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aligncheck.statistical.columns import columns_of
-from aligncheck.statistical.errors import CannotTest
+from aligncheck.statistical.cannot_test import CannotTest
+from aligncheck.statistical.features import columns_of
 from aligncheck.statistical.outputs import ABSENT, NUMBER, Outputs, joined, outputs_of, outputs_of_batch
 
 

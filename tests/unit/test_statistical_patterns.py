@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from aligncheck.language.adjacencies import Adjacency
-from aligncheck.statistical.patterns import ADJACENCIES, Pair, pairs, varied
+from aligncheck.statistical.patterns import ADJACENCIES, InputPair, pairs, varied
 
 TABLE = {  # dissertation, Table 4-1; "All Above & All Below" once each way
     "one above": ([1, 1, 1, 1, 1], [2, 1, 1, 1, 1]),
@@ -24,7 +24,7 @@ def test_the_table() -> None:
     assert found == TABLE
 
 
-def are_neighbours(adjacency: Adjacency, sensitivity: float, pair: Pair) -> bool:
+def are_neighbours(adjacency: Adjacency, sensitivity: float, pair: InputPair) -> bool:
     differences = [b - a for a, b in zip(pair.first, pair.second, strict=True)]
     moved = [d for d in differences if d != 0]
     if not all(abs(d) <= sensitivity for d in moved):

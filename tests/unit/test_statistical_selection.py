@@ -10,18 +10,19 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from aligncheck.statistical.events import (
+from aligncheck.statistical.event_choice import choose
+from aligncheck.statistical.output_events import (
     Average,
     Count,
     Distance,
     Entry,
     Event,
-    Exactly,
     Feature,
     Greatest,
     Last,
     Least,
     Length,
+    WholeOutput,
     Within,
     describe,
     feature_values,
@@ -29,7 +30,6 @@ from aligncheck.statistical.events import (
 )
 from aligncheck.statistical.outputs import Outputs, outputs_of, outputs_of_batch
 from aligncheck.statistical.pvalue import log_pvalue
-from aligncheck.statistical.selection import choose
 
 N = 20_000
 ROWS: list[list[Any]] = [[False, False, 2.5], [True, 1.5, -2.0], [False], [], [True, True, True, 4.0]]
@@ -75,10 +75,10 @@ def test_events_hold_where_they_should() -> None:
     cases: list[tuple[Event, list[int]]] = [
         ((Within(Length(), 1.0, 3.5),), [1, 1, 1, 0, 0]),
         ((Within(Last(), -math.inf, 2.5),), [0, 1, 0, 0, 0]),
-        ((Exactly(("False", "False", None)),), [1, 0, 0, 0, 0]),
-        ((Exactly(("True", 1.5, None)),), [0, 1, 0, 0, 0]),
-        ((Exactly(()),), [0, 0, 0, 1, 0]),
-        ((Exactly(("False",) * 9),), [0] * 5),
+        ((WholeOutput(("False", "False", None)),), [1, 0, 0, 0, 0]),
+        ((WholeOutput(("True", 1.5, None)),), [0, 1, 0, 0, 0]),
+        ((WholeOutput(()),), [0, 0, 0, 1, 0]),
+        ((WholeOutput(("False",) * 9),), [0] * 5),
         ((Within(Count("True"), 1.0, math.inf), Within(Last(), 3.0, math.inf)), [0, 0, 0, 0, 1]),
     ]
     for event, wanted in cases:
@@ -94,7 +94,7 @@ def test_events_hold_where_they_should() -> None:
         ((Within(Length(), 3.0, float(np.nextafter(3, 9))),), "length = 3"),
         ((Within(Length(), 3.0, float(np.nextafter(5, 9))),), "3 <= length <= 5"),
         ((Within(Last(), float(np.nextafter(0, 9)), 2.5),), "0 < last number < 2.5"),
-        ((Exactly(("True", None, 3.0)),), "output = [True, a number, 3]"),
+        ((WholeOutput(("True", None, 3.0)),), "output = [True, a number, 3]"),
         (
             (Within(Count("'top'"), 1.0, math.inf), Within(Least(), -math.inf, 0.0)),
             "count of 'top' >= 1 and least number < 0",
@@ -107,7 +107,7 @@ def test_descriptions(event: Event, text: str) -> None:
 
 def test_single_outputs_have_no_places() -> None:
     assert describe((Within(Entry(0), 1.0, 2.0),), listed=False) == "1 <= output < 2"
-    assert describe((Exactly(("True",)),), listed=False) == "output = True"
+    assert describe((WholeOutput(("True",)),), listed=False) == "output = True"
 
 
 # --- what is chosen -----------------------------------------------------------------------------------------

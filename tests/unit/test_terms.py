@@ -9,8 +9,7 @@ from random_terms import A, B, K, N, P, X, Y
 
 from aligncheck.language.families import Family
 from aligncheck.search.discharge.values import value_of
-from aligncheck.search.relational.labels import Drawn
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     FALSE,
     ONE,
     TRUE,
@@ -19,11 +18,11 @@ from aligncheck.search.relational.terms import (
     App,
     Cmp,
     Fn,
-    Kind,
+    Nature,
     Pair,
-    Sort,
     Sym,
     Term,
+    TermSort,
     add,
     and_,
     atoms,
@@ -51,6 +50,7 @@ from aligncheck.search.relational.terms import (
     substitute,
     subterms,
 )
+from aligncheck.search.relational.labels import DrawOnD
 
 HALF = const(Fraction(1, 2))
 
@@ -125,30 +125,30 @@ def test_a_division_by_zero_is_a_number_of_which_nothing_is_known(divisor: Term)
 @pytest.mark.parametrize(
     ("term", "sort"),
     [
-        (add(N, K, ONE), Sort.INT),
-        (add(N, HALF), Sort.REAL),
-        (scaled(N, Fraction(1, 2)), Sort.REAL),
-        (mul(N, K), Sort.INT),
-        (mul(N, X), Sort.REAL),
-        (div(N, K), Sort.REAL),
-        (fn("floor", X), Sort.INT),
-        (fn("abs", N), Sort.INT),
-        (fn("abs", X), Sort.REAL),
-        (fn("mod", N, K), Sort.INT),
-        (fn("mod", N, HALF), Sort.REAL),
-        (ite(P, N, K), Sort.INT),
-        (ite(P, N, X), Sort.REAL),
-        (lt(X, Y), Sort.BOOL),
+        (add(N, K, ONE), TermSort.INT),
+        (add(N, HALF), TermSort.REAL),
+        (scaled(N, Fraction(1, 2)), TermSort.REAL),
+        (mul(N, K), TermSort.INT),
+        (mul(N, X), TermSort.REAL),
+        (div(N, K), TermSort.REAL),
+        (fn("floor", X), TermSort.INT),
+        (fn("abs", N), TermSort.INT),
+        (fn("abs", X), TermSort.REAL),
+        (fn("mod", N, K), TermSort.INT),
+        (fn("mod", N, HALF), TermSort.REAL),
+        (ite(P, N, K), TermSort.INT),
+        (ite(P, N, X), TermSort.REAL),
+        (lt(X, Y), TermSort.BOOL),
     ],
 )
-def test_sort_is_whole_only_where_every_value_is(term: Term, sort: Sort) -> None:
+def test_sort_is_whole_only_where_every_value_is(term: Term, sort: TermSort) -> None:
     assert sort_of(term) is sort
 
 
 def test_substitution_is_simultaneous_and_reaches_indices() -> None:
-    entry = App("q", (N,), Sort.REAL, Kind.DATA)
+    entry = App("q", (N,), TermSort.REAL, Nature.DATA)
     assert substitute(add(X, scaled(Y, 2)), {X: Y, Y: X}) == add(Y, scaled(X, 2))
-    assert substitute(entry, {N: ZERO}) == App("q", (ZERO,), Sort.REAL, Kind.DATA)
+    assert substitute(entry, {N: ZERO}) == App("q", (ZERO,), TermSort.REAL, Nature.DATA)
     assert substitute(add(entry, N), {entry: X}) == add(X, N)
     assert substitute(lt(X, Y), {X: Y}) == FALSE
 
@@ -163,7 +163,7 @@ def test_traversals() -> None:
 
 
 def test_symbols_with_one_name_and_different_kinds_are_different() -> None:
-    other = Sym(Drawn("x", Family.LAPLACE), Sort.REAL, Kind.NOISE)
+    other = Sym(DrawOnD("x", Family.LAPLACE), TermSort.REAL, Nature.NOISE)
     assert sub(other, X) != ZERO
     assert isinstance(lt(other, X), Cmp)
 

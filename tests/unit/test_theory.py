@@ -17,25 +17,13 @@ from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning.scenario import Scenario, check_scenario
 from aligncheck.search.discharge.facts import Facts
 from aligncheck.search.discharge.smt import Answer, Smt
-from aligncheck.search.relational.labels import (
-    Apart,
-    Direction,
-    Length,
-    Order,
-    Place,
-    RecordCount,
-    RecordIs,
-    Total,
-    Way,
-    Which,
-)
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     ZERO,
     App,
-    Kind,
-    Sort,
+    Nature,
     Sym,
     Term,
+    TermSort,
     add,
     and_,
     const,
@@ -46,9 +34,21 @@ from aligncheck.search.relational.terms import (
     not_,
     or_,
 )
+from aligncheck.search.relational.labels import (
+    Apart,
+    DifferingIndex,
+    Direction,
+    ListLength,
+    Order,
+    RecordCount,
+    RecordIs,
+    Total,
+    Way,
+    Which,
+)
 from aligncheck.search.relational.theory import Theory
 
-FIRST, SECOND = (Sym(name, Sort.INT, Kind.COUNTER) for name in ("i1", "i2"))
+FIRST, SECOND = (Sym(name, TermSort.INT, Nature.COUNTER) for name in ("i1", "i2"))
 ADJACENCIES = ["all", "one", "monotone", "moved", "l1"]
 STEP = Fraction(1, 2)
 PAIRS = 30
@@ -140,18 +140,20 @@ def ghosts(pair: Neighbours) -> dict[Term, Fraction | bool]:
     found: dict[Term, Fraction | bool] = {}
     for group in (["q", "r"], ["z"]):
         moved = [d for n in group for d in pair.moves[n]]
-        up, down = (Sym(Direction(way, tuple(group)), Sort.BOOL, Kind.GHOST) for way in (Way.UP, Way.DOWN))
+        up, down = (
+            Sym(Direction(way, tuple(group)), TermSort.BOOL, Nature.GHOST) for way in (Way.UP, Way.DOWN)
+        )
         found[up] = all(d >= 0 for d in moved)
         found[down] = all(d <= 0 for d in moved)
         for n in group:
-            found[Sym(Total(n), Sort.REAL, Kind.GHOST)] = sum(map(abs, pair.moves[n]), Fraction(0))
-            found[Sym(Order(n, "<="), Sort.BOOL, Kind.GHOST)] = all(d >= 0 for d in pair.moves[n])
-            found[Sym(Order(n, ">="), Sort.BOOL, Kind.GHOST)] = all(d <= 0 for d in pair.moves[n])
+            found[Sym(Total(n), TermSort.REAL, Nature.GHOST)] = sum(map(abs, pair.moves[n]), Fraction(0))
+            found[Sym(Order(n, "<="), TermSort.BOOL, Nature.GHOST)] = all(d >= 0 for d in pair.moves[n])
+            found[Sym(Order(n, ">="), TermSort.BOOL, Nature.GHOST)] = all(d <= 0 for d in pair.moves[n])
     for label, (name, index) in pair.places.items():
         way, of = label.split(":")
         names = tuple(of.split(","))
-        found[Sym(Place(Way(way), names), Sort.INT, Kind.GHOST)] = Fraction(index)
-        found[Sym(Which(Way(way), names), Sort.INT, Kind.GHOST)] = Fraction(names.index(name))
+        found[Sym(DifferingIndex(Way(way), names), TermSort.INT, Nature.GHOST)] = Fraction(index)
+        found[Sym(Which(Way(way), names), TermSort.INT, Nature.GHOST)] = Fraction(names.index(name))
     return found
 
 
@@ -173,16 +175,16 @@ def world(pair: Neighbours, i: int, j: int) -> World:
         **ghosts(pair),
         FIRST: Fraction(i),
         SECOND: Fraction(j),
-        Sym("s", Sort.REAL, Kind.PARAMETER): pair.s,
-        Sym("g", Sort.REAL, Kind.PARAMETER): STEP,
+        Sym("s", TermSort.REAL, Nature.PARAMETER): pair.s,
+        Sym("g", TermSort.REAL, Nature.PARAMETER): STEP,
     }
     for name in ("q", "r", "z"):
-        sort = Sort.INT if name == "z" else Sort.REAL
-        symbols[Sym(Length(name), Sort.INT, Kind.PARAMETER)] = Fraction(len(pair.answers[name]))
+        sort = TermSort.INT if name == "z" else TermSort.REAL
+        symbols[Sym(ListLength(name), TermSort.INT, Nature.PARAMETER)] = Fraction(len(pair.answers[name]))
         if len(pair.answers[name]) == 1:
-            for symbol in (Sym(name, sort, Kind.DATA), Sym(Apart(name), sort, Kind.DISTANCE)):
+            for symbol in (Sym(name, sort, Nature.DATA), Sym(Apart(name), sort, Nature.DISTANCE)):
                 symbols[symbol] = entry(symbol.name, (Fraction(0),))
-    symbols[Sym(Length("b"), Sort.INT, Kind.PARAMETER)] = Fraction(len(pair.b))
+    symbols[Sym(ListLength("b"), TermSort.INT, Nature.PARAMETER)] = Fraction(len(pair.b))
     return World(symbols, entry)
 
 
@@ -272,7 +274,7 @@ def test_clauses_are_judged_without_the_adjacency() -> None:
 
 def test_a_record_with_a_tag_is_within_the_output() -> None:
     theory = Theory(mechanism("eta ~ Lap(1)\nemit above", "eta += 0 when out[k] is above"))
-    here = App(RecordIs("above"), (FIRST,), Sort.BOOL, Kind.OMEGA)
-    length = Sym(RecordCount(None), Sort.INT, Kind.OMEGA)
+    here = App(RecordIs("above"), (FIRST,), TermSort.BOOL, Nature.OMEGA)
+    length = Sym(RecordCount(None), TermSort.INT, Nature.OMEGA)
     assert Smt(theory).implied([here], lt(FIRST, length), 500).answer is Answer.VALID
     assert Smt(theory).implied([], here, 500).answer is not Answer.VALID

@@ -29,13 +29,13 @@ from random_terms import (
 
 from aligncheck.search.discharge.algebra import canonical
 from aligncheck.search.discharge.translate import Translator
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     ONE,
     ZERO,
-    Kind,
-    Sort,
+    Nature,
     Sym,
     Term,
+    TermSort,
     add,
     div,
     eq,
@@ -50,7 +50,7 @@ from aligncheck.search.relational.terms import (
     scaled,
 )
 
-C = Sym("c", Sort.REAL, Kind.PARAMETER)
+C = Sym("c", TermSort.REAL, Nature.PARAMETER)
 
 
 def sign(term: Term) -> int:
@@ -134,7 +134,7 @@ def test_no_translation_proves_what_is_false(term: Term, linear: bool) -> None:
 
 def test_linear_products_are_told_apart_by_what_they_are() -> None:
     """A counter and a variable that share a text are two unknowns (once they were one)."""
-    twin = Sym(N.name, Sort.INT, X.kind)
+    twin = Sym(N.name, TermSort.INT, X.kind)
     claim = eq(mul(A, N), mul(A, twin))
     assert satisfiable(Translator(sign, linear=True), not_(claim))
     assert satisfiable(Translator(sign), lt(ZERO, A), not_(claim))

@@ -28,7 +28,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class SolverReply:
     """One solver's answer to one question: `unsat`, `sat` or `unknown`."""
 
     solver: Solver
@@ -39,7 +39,7 @@ class Reply:
 class DisagreementError(Exception):
     """Two solvers' answers to one question contradict each other: there is a bug in one of them, or here."""
 
-    def __init__(self, replies: tuple[Reply, ...]) -> None:
+    def __init__(self, replies: tuple[SolverReply, ...]) -> None:
         super().__init__(replies[0].question)
         self.replies = replies
 
@@ -75,16 +75,16 @@ class SecondSolver(Kept):
 
     def __init__(self) -> None:
         super().__init__()
-        self.undecided: Reply | None = None
+        self.undecided: SolverReply | None = None
 
     def agrees(self, question: Question) -> bool:
         """Asks. Raises SolverMissingError; DisagreementError."""
         answer = by_cvc5(question.text, question.expected)
-        reply = Reply(Solver.CVC5, question.about, answer)
+        reply = SolverReply(Solver.CVC5, question.about, answer)
         if answer == "unknown":
             self.undecided = reply
         elif answer != question.expected:
-            raise DisagreementError((Reply(Solver.Z3, question.about, question.expected), reply))
+            raise DisagreementError((SolverReply(Solver.Z3, question.about, question.expected), reply))
         return answer == question.expected
 
 

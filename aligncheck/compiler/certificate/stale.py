@@ -18,18 +18,18 @@ from aligncheck.compiler.certificate.text import (
     first_difference,
     spec_named,
 )
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 
 _LONGEST = 120
 
 
-def mode_of(text: str) -> Mode | None:
+def mode_of(text: str) -> RunMode | None:
     """The mode for which a file was generated; None where it does not say."""
     try:
         named = {section.title: section.text for section in detached(text).sections}
     except FormatError:
         return None
-    return next((mode for mode in Mode if mode.value == named.get(MODE)), None)
+    return next((mode for mode in RunMode if mode.value == named.get(MODE)), None)
 
 
 def changes(path: str, found: str, spec: str, text: str, wanted: str | None) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from aligncheck import __version__
 from aligncheck.compiler.certificate.solvers import Solver, versions
 from aligncheck.compiler.certificate.text import MAKER, MODE, WITNESS, Section, spec_title
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import fault
@@ -20,7 +20,7 @@ from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
-from aligncheck.search.witness.text import written
+from aligncheck.search.witness.witness_json import written
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,9 @@ def read_again(files: Iterable[File]) -> tuple[Mechanism, Source]:
 # --- witnesses --------------------------------------------------------------------------------------------
 
 
-def certificate_of(mechanism: Mechanism, source: Source, mode: Mode, witness: Witness) -> tuple[Section, ...]:
+def certificate_of(
+    mechanism: Mechanism, source: Source, mode: RunMode, witness: Witness
+) -> tuple[Section, ...]:
     """The sections of the certificate of a mechanism whose form for a mode the kernel accepts with the
     witness.
     """

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from aligncheck.compiler.emit.kinds import Kind, Kinds
-from aligncheck.compiler.emit.layout import Brackets, Item, call
-from aligncheck.compiler.emit.precedence import Level, Text
-from aligncheck.compiler.emit.vectors import Lists, is_elementwise, length_of
+from aligncheck.compiler.emit.formatting import Brackets, Item, call
+from aligncheck.compiler.emit.precedence import Precedence, Text
+from aligncheck.compiler.emit.python_kinds import Kinds, PythonKind
+from aligncheck.compiler.emit.vectorise import Lists, is_elementwise, length_of
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import names_in
 from aligncheck.language.syntax.weights import factor_and_log
@@ -27,9 +27,9 @@ ARRAY_FUNCTIONS = frozenset(
 )
 SCORE_FUNCTIONS = frozenset(_OF_SCORES.values())
 
-_ARITHMETIC = {"+": Level.SUM, "-": Level.SUM, "*": Level.PRODUCT, "/": Level.PRODUCT}
+_ARITHMETIC = {"+": Precedence.SUM, "-": Precedence.SUM, "*": Precedence.PRODUCT, "/": Precedence.PRODUCT}
 _EXTREMES = {"min": "minimum", "max": "maximum"}
-_BITWISE = {"and": ("&", Level.BITS_AND), "or": ("|", Level.BITS_OR)}
+_BITWISE = {"and": ("&", Precedence.BITS_AND), "or": ("|", Precedence.BITS_OR)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def gathered(gather: nodes.Gather, lists: Lists, scalars: Scalars) -> Brackets:
         return Brackets("[", _generator(gather, scalars), "]", generator=True)
     if gather.function == "sum":
         generator = _generator(gather, scalars)
-        if scalars.kinds.expression(gather.body) is Kind.INT:
+        if scalars.kinds.expression(gather.body) is PythonKind.INT:
             return Brackets("sum(", generator, generator=True)
         return call("sum", [Brackets("(", generator, generator=True), scalars.fraction("0")])
     arguments: list[Item] = [] if gather.count is None else [scalars.index(gather.count)]
@@ -61,7 +61,7 @@ def gathered(gather: nodes.Gather, lists: Lists, scalars: Scalars) -> Brackets:
         if not arguments:
             return Brackets(f"{function}(", generator, generator=True)
         return call(function, [*arguments, Brackets("(", generator, generator=True)])
-    arrays = _Arrays(gather, lists, scalars)
+    arrays = _GatherWriter(gather, lists, scalars)
     function = _OF_ARRAYS[gather.function]
     scalars.used.add(function)
     arguments.append(arrays.write(gather.body).text)
@@ -99,12 +99,12 @@ def _generator(gather: nodes.Gather, scalars: Scalars) -> tuple[str, ...]:
         element = f"({index}, {element})"
     parts = [element, f"for {index} in range({_ends(gather.over, scalars)})"]
     if gather.where is not None:
-        parts.append(f"if {scalars.write(gather.where).at(Level.OR)}")
+        parts.append(f"if {scalars.write(gather.where).at(Precedence.OR)}")
     return tuple(parts)
 
 
 @dataclass(frozen=True, slots=True)
-class _Arrays:
+class _GatherWriter:
     """Writes an expression in the index of a set as one over arrays; see `is_elementwise` for which ones."""
 
     gather: nodes.Gather
@@ -125,18 +125,20 @@ class _Arrays:
                 return self._call("members", self.scalars.names[selection], self._length())
             case nodes.Unary(op=op, operand=operand):
                 sign = "-" if op == "-" else "~"
-                return Text(f"{sign}{self.write(operand).at(Level.SIGN)}", Level.SIGN)
+                return Text(f"{sign}{self.write(operand).at(Precedence.SIGN)}", Precedence.SIGN)
             case nodes.Binary(op=op, left=left, right=right):
                 level = _ARITHMETIC[op]
                 return Text(f"{self.write(left).at(level)} {op} {self.write(right).at(level.above)}", level)
             case nodes.Compare(op=op, left=left, right=right):
-                above = Level.COMPARE.above
-                return Text(f"{self.write(left).at(above)} {op} {self.write(right).at(above)}", Level.COMPARE)
+                above = Precedence.COMPARE.above
+                return Text(
+                    f"{self.write(left).at(above)} {op} {self.write(right).at(above)}", Precedence.COMPARE
+                )
             case nodes.Logic(op=op, args=args):
                 sign, level = _BITWISE[op]
                 return Text(f" {sign} ".join(self.write(a).at(level.above) for a in args), level)
             case nodes.Call(function="abs", args=(argument,)):
-                return Text(f"abs({self.write(argument).text})", Level.ATOM)
+                return Text(f"abs({self.write(argument).text})", Precedence.ATOM)
             case nodes.Call(function="clip", args=(x, low, high)):
                 return self._call("clipped", *(self._argument(a, expr) for a in (x, low, high)))
             case nodes.Call(function=function, args=args):
@@ -156,7 +158,7 @@ class _Arrays:
         """An argument of the call's kind, as `Writer.of_kind` makes it."""
         wanted, text = self.scalars.kinds.expression(call_), self.write(expr).text
         given = self.scalars.kinds.expression(expr)
-        return self.scalars.fraction(text) if wanted is Kind.REAL and given is Kind.INT else text
+        return self.scalars.fraction(text) if wanted is PythonKind.REAL and given is PythonKind.INT else text
 
     def _length(self) -> str:
         match self.gather.over:
@@ -167,4 +169,4 @@ class _Arrays:
 
     def _call(self, function: str, *arguments: str) -> Text:
         self.scalars.used.add(function)
-        return Text(f"{function}({', '.join(arguments)})", Level.ATOM)
+        return Text(f"{function}({', '.join(arguments)})", Precedence.ATOM)

@@ -16,7 +16,7 @@ from aligncheck.language.syntax.walk import statements_in
 
 
 @dataclass(frozen=True, slots=True)
-class _Count:
+class _BlockCount:
     """How many records a block emits.
 
     `ends` when it runs to its end (None: not always the same number), `breaks` at most when a `break` leaves
@@ -114,20 +114,20 @@ def _is_public(statement: nodes.Stmt) -> bool:
     return _of_statement(statement).ends is not None
 
 
-def _count(body: Iterable[nodes.Stmt]) -> _Count:
+def _count(body: Iterable[nodes.Stmt]) -> _BlockCount:
     ends: int | None = 0
     breaks: int | None = 0
     for statement in body:
         part = _of_statement(statement)
         breaks = None if part.breaks is None or ends is None else _most(breaks, ends + part.breaks)
         ends = None if part.ends is None or ends is None else ends + part.ends
-    return _Count(ends, breaks)
+    return _BlockCount(ends, breaks)
 
 
-def _of_statement(statement: nodes.Stmt) -> _Count:
+def _of_statement(statement: nodes.Stmt) -> _BlockCount:
     match statement:
         case nodes.Emit():
-            return _Count(1)
+            return _BlockCount(1)
         case nodes.If(branches=branches, otherwise=otherwise):
             arms = [_count(b.body) for b in branches] + [_count(otherwise)]
             lasting = {
@@ -139,10 +139,10 @@ def _of_statement(statement: nodes.Stmt) -> _Count:
             most: int | None = 0
             for arm in arms:
                 most = None if arm.breaks is None else _most(most, arm.breaks)
-            return _Count(same, most)
+            return _BlockCount(same, most)
         case nodes.For(body=inner) | nodes.While(body=inner):
             silent = not any(isinstance(s, nodes.Emit) for s in statements_in(inner))
-            return _Count(0) if silent else _Count(None, 0)
+            return _BlockCount(0) if silent else _BlockCount(None, 0)
         case (
             nodes.Assign()
             | nodes.Invoke()
@@ -152,7 +152,7 @@ def _of_statement(statement: nodes.Stmt) -> _Count:
             | nodes.Break()
             | nodes.Pass()
         ):
-            return _Count(0)
+            return _BlockCount(0)
 
 
 def _bodies(statement: nodes.If) -> list[tuple[nodes.Stmt, ...]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 
-class Level(IntEnum):
+class Precedence(IntEnum):
     """How tightly a piece of Python binds."""
 
     CONDITIONAL = 1
@@ -23,9 +23,9 @@ class Level(IntEnum):
     ATOM = 12
 
     @property
-    def above(self) -> Level:
+    def above(self) -> Precedence:
         """The next tighter level."""
-        return Level(self + 1)
+        return Precedence(self + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class Text:
     """A piece of Python and its level."""
 
     text: str
-    level: Level
+    level: Precedence
 
-    def at(self, least: Level) -> str:
+    def at(self, least: Precedence) -> str:
         """The text, in parentheses where it binds more loosely than `least`."""
         return self.text if self.level >= least else f"({self.text})"

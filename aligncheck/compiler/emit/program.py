@@ -7,11 +7,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Protocol, assert_never
 
-from aligncheck.compiler.emit.estimates import Gap
 from aligncheck.compiler.emit.expressions import Writer
-from aligncheck.compiler.emit.indices import bound_by
-from aligncheck.compiler.emit.kinds import Kind, drawn_kind
-from aligncheck.compiler.emit.layout import (
+from aligncheck.compiler.emit.formatting import (
     COMFORTABLE,
     STEP,
     Brackets,
@@ -22,8 +19,11 @@ from aligncheck.compiler.emit.layout import (
     operator_lines,
     quoted,
 )
-from aligncheck.compiler.emit.names import fresh
+from aligncheck.compiler.emit.gaps import Gap
+from aligncheck.compiler.emit.indices import bound_by
 from aligncheck.compiler.emit.positions import Answered
+from aligncheck.compiler.emit.python_kinds import PythonKind, drawn_kind
+from aligncheck.compiler.emit.python_names import fresh
 from aligncheck.compiler.emit.records import RecordClass, RecordKey
 from aligncheck.compiler.forms.rational import rate_of
 from aligncheck.language.families import Slope
@@ -32,7 +32,7 @@ from aligncheck.language.syntax.walk import names_in, own_expressions, statement
 from aligncheck.language.syntax.weights import log_of
 
 
-class Callee(Protocol):
+class CalleeClass(Protocol):
     """The generated class of a mechanism that is called."""
 
     @property
@@ -61,7 +61,7 @@ class Program:
     answered: Mapping[int, Answered]
     declared: frozenset[str]
     gaps: Mapping[int, Gap] = field(default_factory=dict)
-    callees: Mapping[str, Callee] = field(default_factory=dict)
+    callees: Mapping[str, CalleeClass] = field(default_factory=dict)
     annotated: set[str] = field(default_factory=set)
     streams: bool = False
     """The program is a generator: each record is handed out as soon as it is released."""
@@ -79,8 +79,8 @@ class Program:
         if not body:
             yield f"{indent}pass"
 
-    def _type(self, kind: Kind) -> str:
-        self.writer.used.update({"Real"} if kind is Kind.REAL else ())
+    def _type(self, kind: PythonKind) -> str:
+        self.writer.used.update({"Real"} if kind is PythonKind.REAL else ())
         return kind.value
 
     def _block(self, body: tuple[nodes.Stmt, ...], indent: str) -> Iterator[str]:
@@ -91,7 +91,7 @@ class Program:
         match statement:
             case nodes.Assign(name=name, value=value):
                 kind = self.writer.kinds.of[name]
-                wraps = kind is Kind.REAL and self.writer.kinds.expression(value) is Kind.INT
+                wraps = kind is PythonKind.REAL and self.writer.kinds.expression(value) is PythonKind.INT
                 prefix = f"{indent}{self._target(name)} = "
                 if isinstance(value, nodes.Gather) and not wraps:
                     yield from bracket_lines(self.writer.gathered(value), prefix)
@@ -134,7 +134,7 @@ class Program:
     def _target(self, name: str) -> str:
         """The variable; at its first assignment with its type, where that would be guessed too narrow."""
         python = self.writer.names[name]
-        if name in self.annotated or self.writer.kinds.of[name] is not Kind.REAL:
+        if name in self.annotated or self.writer.kinds.of[name] is not PythonKind.REAL:
             return python
         self.annotated.add(name)
         body = self.mechanism.body
@@ -145,7 +145,7 @@ class Program:
         )
         if times < 2 or declared:
             return python
-        return f"{python}: {self._type(Kind.REAL)}"
+        return f"{python}: {self._type(PythonKind.REAL)}"
 
     def _long(self, prefix: str, expr: nodes.Expr, suffix: str) -> list[str]:
         """A statement with one expression, split at its loosest operators where it is too long."""
@@ -188,7 +188,7 @@ class Program:
         function, given = _drawing(statement)
         arguments: list[Item] = [writer.expression(a) for a in given]
         drawn = call(f"noise.{function}", arguments)
-        if writer.kinds.of[name] is Kind.REAL and drawn_kind(statement, writer.kinds) is Kind.INT:
+        if writer.kinds.of[name] is PythonKind.REAL and drawn_kind(statement, writer.kinds) is PythonKind.INT:
             writer.used.add("Fraction")
             drawn = call("Fraction", [drawn])
         target = writer.names[name]
@@ -254,7 +254,7 @@ class Program:
         record = self.classes[key]
         fields: list[Item] = []
         for part, (_, python, kind) in zip(statement.fields, record.fields, strict=True):
-            selected = answered is not None and part.value is answered.at and kind is Kind.INT
+            selected = answered is not None and part.value is answered.at and kind is PythonKind.INT
             fields.append(f"{python}={item if selected else self.writer.of_kind(part.value, kind)}")
         arguments: list[Item] = [call(record.name, fields)]
         if answered is not None:

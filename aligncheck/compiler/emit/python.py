@@ -12,12 +12,8 @@ from typing import assert_never
 
 from aligncheck import __version__
 from aligncheck.compiler.emit import describe
-from aligncheck.compiler.emit.estimates import released_gaps
 from aligncheck.compiler.emit.expressions import RUNTIME_FUNCTIONS
-from aligncheck.compiler.emit.gathers import ARRAY_FUNCTIONS, SCORE_FUNCTIONS
-from aligncheck.compiler.emit.inputs import CHECKS, GIVEN, Inputs
-from aligncheck.compiler.emit.kinds import Kind, Kinds, kind_of_sort, kinds_of
-from aligncheck.compiler.emit.layout import (
+from aligncheck.compiler.emit.formatting import (
     STEP,
     Brackets,
     Item,
@@ -27,15 +23,19 @@ from aligncheck.compiler.emit.layout import (
     operator_lines,
     quoted,
 )
-from aligncheck.compiler.emit.names import class_name, python_names
+from aligncheck.compiler.emit.gaps import released_gaps
+from aligncheck.compiler.emit.gathers import ARRAY_FUNCTIONS, SCORE_FUNCTIONS
+from aligncheck.compiler.emit.input_checks import CHECKS, GIVEN, InputWriter
 from aligncheck.compiler.emit.positions import answered_queries
 from aligncheck.compiler.emit.program import Program, loop_locals, names_read
+from aligncheck.compiler.emit.python_kinds import Kinds, PythonKind, kind_of_sort, kinds_of
+from aligncheck.compiler.emit.python_names import class_name, python_names
 from aligncheck.compiler.emit.records import RecordClass, RecordKey, record_classes
 from aligncheck.compiler.emit.streams import streamed
-from aligncheck.compiler.emit.vectors import lists_of
+from aligncheck.compiler.emit.vectorise import lists_of
 from aligncheck.compiler.forms import units_of
-from aligncheck.compiler.modes import Mode
-from aligncheck.kernel.verdict import Accepted
+from aligncheck.compiler.modes import RunMode
+from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
@@ -48,14 +48,14 @@ from aligncheck.language.syntax.walk import (
 from aligncheck.verdict import NAMES, Verified
 
 _BASES = {
-    Mode.LATTICE: "LatticeMechanism",
-    Mode.REFINED: "RefinedMechanism",
-    Mode.FLOAT: "FloatMechanism",
+    RunMode.LATTICE: "LatticeMechanism",
+    RunMode.REFINED: "RefinedMechanism",
+    RunMode.FLOAT: "FloatMechanism",
 }
 _NUMBERS = {
-    Mode.LATTICE: "runtime.rationals",
-    Mode.REFINED: "runtime.rationals",
-    Mode.FLOAT: "runtime.reals",
+    RunMode.LATTICE: "runtime.rationals",
+    RunMode.REFINED: "runtime.rationals",
+    RunMode.FLOAT: "runtime.reals",
 }
 """Where irrational functions come from."""
 
@@ -147,7 +147,7 @@ _INHERITED = frozenset(
 _RESERVED = _RUNTIME | RUNTIME_FUNCTIONS | ARRAY_FUNCTIONS | _OWN | _INHERITED
 
 
-def emit_python(verified: Verified, mode: Mode = Mode.LATTICE) -> str:
+def emit_python(verified: Verified, mode: RunMode = RunMode.LATTICE) -> str:
     """The text of a Python module with one class that runs the mechanism.
 
     Takes nothing but a `Verified`, so that nothing unproved can be compiled; that its form for the mode is
@@ -159,41 +159,41 @@ def emit_python(verified: Verified, mode: Mode = Mode.LATTICE) -> str:
     """
     if not isinstance(verified, Verified):
         raise TypeError("only a `Verified` mechanism can be compiled")
-    return _Module.of(verified, mode).text()
+    return _ModuleWriter.of(verified, mode).text()
 
 
 @dataclass(frozen=True, slots=True)
-class _Module:
+class _ModuleWriter:
     verified: Verified
-    mode: Mode
+    mode: RunMode
     names: Mapping[str, str]
     kinds: Kinds
     classes: Mapping[RecordKey, RecordClass]
     class_name: str
     alias: str
-    inputs: Inputs
-    callees: Mapping[str, _Module]
+    inputs: InputWriter
+    callees: Mapping[str, _ModuleWriter]
     used: set[str]
     """Names that the written text needs to import."""
 
     @classmethod
-    def of(cls, verified: Verified, mode: Mode, taken: frozenset[str] = frozenset()) -> _Module:
+    def of(cls, verified: Verified, mode: RunMode, taken: frozenset[str] = frozenset()) -> _ModuleWriter:
         """`taken` are names that other mechanisms in the same file have."""
         mechanism = verified.mechanism
         kinds = kinds_of(mechanism)
         taken |= _RESERVED
-        callees: dict[str, _Module] = {}
+        callees: dict[str, _ModuleWriter] = {}
         for use in mechanism.uses:
             callees[use.name] = callee = cls.of(_verified(use), mode, taken)
             taken |= callee.defined
-        unsafe = "unsafe_" if mode is Mode.FLOAT else ""
+        unsafe = "unsafe_" if mode is RunMode.FLOAT else ""
         own = class_name(f"{unsafe}{mechanism.name}", taken)
         alias = class_name(f"{own}Record", taken | {own})
         classes = record_classes(mechanism, kinds, taken | {own, alias})
         reserved = taken | {own, alias} | {c.name for c in classes.values()}
         names = python_names(_idents(mechanism), reserved)
         used: set[str] = set()
-        inputs = Inputs(mechanism, names, kinds, used)
+        inputs = InputWriter(mechanism, names, kinds, used)
         return cls(verified, mode, names, kinds, classes, own, alias, inputs, callees, used)
 
     @property
@@ -258,7 +258,7 @@ class _Module:
             lines += describe.docstring([f"A record `{record.tag}` of `{self.mechanism.name}`."], STEP)
             lines += ["", f'{STEP}tag: ClassVar[str] = "{record.tag}"']
             for spec, python, kind in record.fields:
-                self.used.update({"Real"} if kind is Kind.REAL else ())
+                self.used.update({"Real"} if kind is PythonKind.REAL else ())
                 metadata = "" if spec == python else f' = field(metadata={{"name": "{spec}"}})'
                 lines.append(f"{STEP}{python}: {kind.value}{metadata}")
             yield lines
@@ -383,12 +383,12 @@ class _Module:
             yield from bracket_lines(step, f"{inner}self.gamma = ")
         bound = self._most
         if not names_in(bound) & self.inputs.private:
-            yield line(f"self.bound = {attributes.of_kind(bound, Kind.REAL)}", inner)
+            yield line(f"self.bound = {attributes.of_kind(bound, PythonKind.REAL)}", inner)
 
     @property
     def stepped(self) -> bool:
         """Whether it computes on a lattice, or rounds what it releases to one."""
-        return self.mode is not Mode.FLOAT
+        return self.mode is not RunMode.FLOAT
 
     @property
     def _most(self) -> nodes.Expr:
@@ -438,7 +438,7 @@ class _Module:
             self.used.add(reader)
             arguments = [quoted(name), self.names[name], *self.inputs.domain_arguments(item)]
             yield from bracket_lines(call(reader, arguments), f"{inner}{read[name]} = ")
-            if item.vector and kind_of_sort(item.sort) is Kind.REAL:
+            if item.vector and kind_of_sort(item.sort) is PythonKind.REAL:
                 exact = self.inputs.is_exact(item)
                 each = f"(run.noise.answer(answer, exact={exact}) for answer in {read[name]})"
                 passed.append(each)
@@ -496,7 +496,7 @@ class _Module:
                 yield ""
             yield f"{STEP}def {method}(self, release: Release[{self.alias}]) -> Real:"
             yield f'{STEP * 2}"""{says}"""'
-            yield line(f"return {writer.of_kind(expr, Kind.REAL)}", STEP * 2)
+            yield line(f"return {writer.of_kind(expr, PythonKind.REAL)}", STEP * 2)
 
     @property
     def _local(self) -> dict[str, str]:
@@ -521,7 +521,7 @@ class _Module:
         yield f"{inner}release: Release[{self.alias}],"
         for item in self.inputs.queries:
             kind = kind_of_sort(item.sort)
-            self.used.update({"Real"} if kind is Kind.REAL else ())
+            self.used.update({"Real"} if kind is PythonKind.REAL else ())
             container = "Sequence" if streams is None else "Iterable"
             self.used.update({container} if item.vector else ())
             for name in item.names:
@@ -545,7 +545,7 @@ class _Module:
             gaps,
             self.callees,
             streams=streams is not None,
-            on_lattice=self.mode is Mode.LATTICE,
+            on_lattice=self.mode is RunMode.LATTICE,
         )
         opening = list(self._bindings(inner))
         yield from [*opening, ""] if opening else []
@@ -574,7 +574,7 @@ class _Module:
         for public in self.inputs.public:
             if public.name in read:
                 python = self.names[public.name]
-                wide = public.name in assigned and self.kinds.of[public.name] is Kind.REAL
+                wide = public.name in assigned and self.kinds.of[public.name] is PythonKind.REAL
                 self.used.update({"Real"} if wide else ())
                 yield f"{indent}{python}{': Real' if wide else ''} = self.{python}"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from aligncheck.compiler.emit.kinds import Kind, Kinds, join
-from aligncheck.compiler.emit.names import class_name, python_names
+from aligncheck.compiler.emit.python_kinds import Kinds, PythonKind, join
+from aligncheck.compiler.emit.python_names import class_name, python_names
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import statements_in
 
@@ -23,14 +23,14 @@ class RecordClass:
 
     name: str
     tag: str
-    fields: tuple[tuple[str, str, Kind], ...]
+    fields: tuple[tuple[str, str, PythonKind], ...]
 
 
 def record_classes(
     mechanism: nodes.Mechanism, kinds: Kinds, reserved: frozenset[str]
 ) -> dict[RecordKey, RecordClass]:
     """One class per tag and list of fields, a field's kind being the one that holds whatever is emitted."""
-    of: dict[RecordKey, list[list[Kind]]] = {}
+    of: dict[RecordKey, list[list[PythonKind]]] = {}
     for statement in statements_in(mechanism.body):
         if isinstance(statement, nodes.Emit):
             key = statement.tag, tuple(f.name for f in statement.fields)

@@ -21,15 +21,14 @@ from dataclasses import dataclass, replace
 
 from aligncheck.compiler.forms.clauses import of_lengths, speaks_of_values, without_values
 from aligncheck.compiler.forms.lattice import (
-    Lattice,
-    Reading,
+    AnswerReading,
+    LatticeForm,
     on_lattice,
     reading_of,
     refuse_answers_that_cannot_be_rounded,
     refuse_noise_without_a_lattice,
     units_of,
 )
-from aligncheck.compiler.forms.names import NoFormError, chain
 from aligncheck.compiler.forms.rational import (
     irrational_calls,
     rate_of,
@@ -38,7 +37,8 @@ from aligncheck.compiler.forms.rational import (
     with_rational_numbers,
 )
 from aligncheck.compiler.forms.refinable import refuse_what_cannot_be_refined
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.forms.shared import NoFormError, chain
+from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
@@ -49,9 +49,9 @@ from aligncheck.language.syntax.unparse import unparse
 from aligncheck.language.syntax.walk import statements_in
 
 __all__ = [
+    "AnswerReading",
     "Form",
     "NoFormError",
-    "Reading",
     "form_of",
     "of_lengths",
     "rate_of",
@@ -70,21 +70,21 @@ class Form:
     same: bool
 
 
-def form_of(mechanism: Mechanism, source: Source, mode: Mode) -> Form:
+def form_of(mechanism: Mechanism, source: Source, mode: RunMode) -> Form:
     """The form of a checked mechanism for a mode. That for FLOAT is the spec itself, whose proof does not
     cover such a run.
 
     Raises NoFormError where there is none.
     """
     for each in chain(mechanism):
-        if mode is not Mode.FLOAT:
+        if mode is not RunMode.FLOAT:
             refuse_irrational_clauses(each)
             refuse_answers_that_cannot_be_rounded(each, mode)
-        if mode is Mode.LATTICE:
+        if mode is RunMode.LATTICE:
             refuse_noise_without_a_lattice(each)
-        if mode is Mode.REFINED:
+        if mode is RunMode.REFINED:
             refuse_what_cannot_be_refined(each)
-    if mode is Mode.FLOAT or all(_runs_as_it_is(each, mode) for each in chain(mechanism)):
+    if mode is RunMode.FLOAT or all(_runs_as_it_is(each, mode) for each in chain(mechanism)):
         return Form(mechanism, source, True)
     texts = _texts(mechanism, os.path.basename(source.path), mode)
     first = Source(os.path.basename(source.path), texts[os.path.basename(source.path)])
@@ -98,17 +98,17 @@ def form_of(mechanism: Mechanism, source: Source, mode: Mode) -> Form:
         raise NoFormError(f"its form is no spec: {error.diagnostic.message}", mechanism.span) from None
 
 
-def _runs_as_it_is(mechanism: Mechanism, mode: Mode) -> bool:
+def _runs_as_it_is(mechanism: Mechanism, mode: RunMode) -> bool:
     draws = [s.family for s in statements_in(mechanism.body) if isinstance(s, Sample)]
     continuous = not all(family.discrete for family in draws)
     if irrational_calls(mechanism) or speaks_of_values(mechanism):
         return False
-    return mode is Mode.REFINED or not continuous
+    return mode is RunMode.REFINED or not continuous
 
 
-def _texts(mechanism: Mechanism, path: str, mode: Mode) -> dict[str, str]:
+def _texts(mechanism: Mechanism, path: str, mode: RunMode) -> dict[str, str]:
     """The forms of a mechanism and of all that it calls, by the paths of their specs."""
-    lattice = Lattice.of(mechanism) if mode is Mode.LATTICE else None
+    lattice = LatticeForm.of(mechanism) if mode is RunMode.LATTICE else None
     texts: dict[str, str] = {}
 
     def visit(each: Mechanism, path: str) -> None:

@@ -26,9 +26,9 @@ from enum import Enum
 from fractions import Fraction
 from functools import reduce
 
-from aligncheck.compiler.forms.names import NoFormError, chain, constant, fresh, names_of
 from aligncheck.compiler.forms.rational import IRRATIONAL
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.forms.shared import NoFormError, chain, constant, fresh, names_of
+from aligncheck.compiler.modes import RunMode
 from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.nodes import (
@@ -55,7 +55,7 @@ def units_of(mechanism: Mechanism) -> tuple[Expr, ...]:
     return tuple(found.values())
 
 
-class Reading(Enum):
+class AnswerReading(Enum):
     """What a run does with answers, so that neighbours stay neighbours.
 
     ROUNDED: they are rounded down to a step that divides how far they may move; to γ where none is declared.
@@ -67,11 +67,11 @@ class Reading(Enum):
     EXACT = "exact"
 
 
-def reading_of(item: nodes.Queries, mechanism: Mechanism) -> Reading:
+def reading_of(item: nodes.Queries, mechanism: Mechanism) -> AnswerReading:
     """How answers of a mechanism are read."""
     if _why_not_rounded(item, mechanism) is None:
-        return Reading.ROUNDED
-    return Reading.WHOLE if item.sort is Sort.INT and item.lattice is None else Reading.EXACT
+        return AnswerReading.ROUNDED
+    return AnswerReading.WHOLE if item.sort is Sort.INT and item.lattice is None else AnswerReading.EXACT
 
 
 def _why_not_rounded(item: nodes.Queries, mechanism: Mechanism) -> str | None:
@@ -131,13 +131,13 @@ def _is_whole(expr: Expr, whole: frozenset[str]) -> bool:
     return keeps and all(_is_whole(part, whole) for part in parts_of(expr))
 
 
-def refuse_answers_that_cannot_be_rounded(mechanism: Mechanism, mode: Mode) -> None:
+def refuse_answers_that_cannot_be_rounded(mechanism: Mechanism, mode: RunMode) -> None:
     """Raises NoFormError at the first such input. On a lattice all answers are rounded, also those of a
     mechanism whose noise is discrete already; in every mode those with a declared lattice are.
     """
     for item in _queries(mechanism):
-        rounded = mode is Mode.LATTICE or item.lattice is not None
-        if rounded and reading_of(item, mechanism) is Reading.EXACT:
+        rounded = mode is RunMode.LATTICE or item.lattice is not None
+        if rounded and reading_of(item, mechanism) is AnswerReading.EXACT:
             raise NoFormError(_why_not_rounded(item, mechanism) or "", item.span)
 
 
@@ -162,7 +162,7 @@ def _units(mechanism: Mechanism) -> Iterator[Expr]:
 
 
 @dataclass(frozen=True, slots=True)
-class Lattice:
+class LatticeForm:
     """`step` is γ; `parameter` the input that it is made of; `counted` are the inputs that count steps."""
 
     step: Expr
@@ -170,7 +170,7 @@ class Lattice:
     counted: frozenset[str]
 
     @classmethod
-    def of(cls, mechanism: Mechanism) -> Lattice:
+    def of(cls, mechanism: Mechanism) -> LatticeForm:
         """One lattice for a mechanism and all that it calls."""
         every = tuple(chain(mechanism))
         units = [unit for each in every for unit in _units(each)]
@@ -240,7 +240,7 @@ def refuse_noise_without_a_lattice(mechanism: Mechanism) -> None:
             _on_lattice(statement)
 
 
-def on_lattice(mechanism: Mechanism, lattice: Lattice) -> Mechanism:
+def on_lattice(mechanism: Mechanism, lattice: LatticeForm) -> Mechanism:
     """The mechanism with its noise and its answers on the lattice.
 
     Raises NoFormError where something in it has no form there.

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from aligncheck.compiler.forms.names import NoFormError, constant, fresh, names_of
+from aligncheck.compiler.forms.shared import NoFormError, constant, fresh, names_of
 from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.nodes import (

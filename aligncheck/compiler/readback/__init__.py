@@ -45,16 +45,16 @@ for which answers may be rounded to a declared step (`reading_of`), and on Pytho
 
 from __future__ import annotations
 
-from aligncheck.compiler.modes import Mode
+from aligncheck.compiler.modes import RunMode
 from aligncheck.compiler.readback.module import Read, read_module
-from aligncheck.compiler.readback.patterns import ReadError
+from aligncheck.compiler.readback.python_patterns import ReadError
 from aligncheck.compiler.readback.same import same_program
 from aligncheck.language.syntax.nodes import Mechanism
 
 __all__ = ["Read", "ReadError", "program_runs", "read_module", "same_program"]
 
 
-def program_runs(code: str, spec: Mechanism, form: Mechanism, mode: Mode) -> None:
+def program_runs(code: str, spec: Mechanism, form: Mechanism, mode: RunMode) -> None:
     """Returns where a module runs the form of a spec, in a mode. Raises ReadError, with the line, otherwise.
 
     A form on a lattice has one input more than its spec, of which the step is made. For FLOAT the form is the

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from aligncheck import runtime
-from aligncheck.compiler.modes import Mode
-from aligncheck.compiler.readback.expressions import BUILTINS, Expressions
-from aligncheck.compiler.readback.kinds import KINDS, Kind, constant, join, kind_of, kinds_of
-from aligncheck.compiler.readback.patterns import (
+from aligncheck.compiler.modes import RunMode
+from aligncheck.compiler.readback.number_kinds import KINDS, NumberKind, constant, join, kind_of, kinds_of
+from aligncheck.compiler.readback.python_expressions import BUILTINS, Expressions
+from aligncheck.compiler.readback.python_patterns import (
     Found,
     ReadError,
     keywords,
@@ -27,7 +27,11 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr, Sort
 from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
 
-_MODES = {"LatticeMechanism": Mode.LATTICE, "RefinedMechanism": Mode.REFINED, "FloatMechanism": Mode.FLOAT}
+_MODES = {
+    "LatticeMechanism": RunMode.LATTICE,
+    "RefinedMechanism": RunMode.REFINED,
+    "FloatMechanism": RunMode.FLOAT,
+}
 _NUMBERS = frozenset({"exp", "ln", "log2", "one_minus_exp", "power", "sqrt"})
 _ABSTRACT = frozenset({"Callable", "Iterable", "Iterator", "Sequence"})
 _TYPING = frozenset({"ClassVar", "Never", "TypeAlias"})
@@ -54,7 +58,7 @@ _SORTS = {sort.value: sort for sort in Sort}
 
 
 @dataclass
-class Answers:
+class Preprocessing:
     """What a class does with one private input, or list of them. `rounded`: down to integers or to
     the declared lattice; `to_step`: to the step of the class.
     """
@@ -83,13 +87,13 @@ class Read:
     """
 
     name: str
-    mode: Mode
+    mode: RunMode
     line: int
     tree: nodes.Mechanism
     keywords: Mapping[str, str]
     fields: Mapping[str, str]
-    kinds: Mapping[str, Kind]
-    answers: tuple[Answers, ...]
+    kinds: Mapping[str, NumberKind]
+    answers: tuple[Preprocessing, ...]
     units: tuple[Expr, ...]
     told: Mapping[str, str]
     """What it says of its spec, in the spec's words."""
@@ -110,12 +114,12 @@ def read_module(code: str, on_lattice: bool) -> Read:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ReadError(getattr(error, "lineno", None) or 1, "this is no Python") from None
     try:
-        return _Module(on_lattice).read(without_docstring(body))
+        return _ModuleReader(on_lattice).read(without_docstring(body))
     except RecursionError:
         raise ReadError(1, "nests too deeply") from None
 
 
-class _Module:
+class _ModuleReader:
     """Reads the parts of a module in order; what each defines is known to those after it."""
 
     def __init__(self, on_lattice: bool) -> None:
@@ -256,9 +260,9 @@ class _Module:
 
 
 _NAMES_OF_NUMBERS = {
-    Mode.LATTICE: "aligncheck.runtime.rationals",
-    Mode.REFINED: "aligncheck.runtime.rationals",
-    Mode.FLOAT: "aligncheck.runtime.reals",
+    RunMode.LATTICE: "aligncheck.runtime.rationals",
+    RunMode.REFINED: "aligncheck.runtime.rationals",
+    RunMode.FLOAT: "aligncheck.runtime.reals",
 }
 _PLAIN_TYPES = frozenset({"int", "bool", "str", "dict", "tuple", "type"})
 _OTHER_WORDS = _PLAIN_TYPES | {"noise", "release", "run", "record", "self"}
@@ -281,10 +285,10 @@ def _may_import(module: str, name: str) -> bool:
 class _Class:
     """Reads one class."""
 
-    def __init__(self, module: _Module, node: ast.ClassDef, mode: Mode) -> None:
+    def __init__(self, module: _ModuleReader, node: ast.ClassDef, mode: RunMode) -> None:
         self.module, self.node, self.mode = module, node, mode
         self.parameters: list[tuple[str, str, Sort, bool, int]] = []
-        self.answers: list[Answers] = []
+        self.answers: list[Preprocessing] = []
         self.functions: dict[str, nodes.Function] = {}
         self.where: dict[str, list[Expr]] = {}
         self.units: list[Expr] = []
@@ -297,11 +301,11 @@ class _Class:
 
     @property
     def stepped(self) -> bool:
-        return self.mode is not Mode.FLOAT
+        return self.mode is not RunMode.FLOAT
 
     @property
     def on_lattice(self) -> bool:
-        return self.mode is Mode.LATTICE and self.module.on_lattice
+        return self.mode is RunMode.LATTICE and self.module.on_lattice
 
     def read(self) -> Read:
         methods = self._methods()
@@ -384,7 +388,7 @@ class _Class:
             adjacency = {a.value: a for a in nodes.Adjacency}.get(text(more["adjacency"]))
             if adjacency is None or (not vector and match("False", more.get("vector", each)) is None):
                 raise refuse(each, "answers are not described so")
-            self.answers.append(Answers(name, keyword, _SORTS[sort], vector, adjacency, each.lineno))
+            self.answers.append(Preprocessing(name, keyword, _SORTS[sort], vector, adjacency, each.lineno))
             for part in more.keys() & {"sensitivity", "lattice"}:
                 self.told[f"{part} of {name}"] = text(more[part])
             if "restricted" in more:
@@ -527,7 +531,7 @@ class _Class:
 
     @property
     def exact(self) -> bool:
-        return self.mode is not Mode.FLOAT
+        return self.mode is not RunMode.FLOAT
 
     def _with_index(self, names: Mapping[str, str]) -> dict[str, str]:
         """In a declaration, `i` is the index of an answer, unless an input has this name."""
@@ -543,26 +547,30 @@ class _Class:
             {keyword: function.name for keyword, function in self.functions.items()},
         )
 
-    def _settle(self, scope: Expressions, more: tuple[tuple[str, Kind | Expr], ...]) -> dict[str, Kind]:
+    def _settle(
+        self, scope: Expressions, more: tuple[tuple[str, NumberKind | Expr], ...]
+    ) -> dict[str, NumberKind]:
         """Raises ReadError at the first operation that another kind of numbers would make another one."""
-        given: list[tuple[str, Kind | Expr]] = [(name, KINDS[sort]) for name, _, sort, *_ in self.parameters]
+        given: list[tuple[str, NumberKind | Expr]] = [
+            (name, KINDS[sort]) for name, _, sort, *_ in self.parameters
+        ]
         given += [(a.name, KINDS[a.sort]) for a in self.answers]
         given += [(f"{f.name}()", KINDS[f.result]) for f in self.functions.values()]
-        index = [] if more or any(name == "i" for name, _ in given) else [("i", Kind.INT)]
-        of = kinds_of([*given, *index, (STEP, Kind.REAL), *more])
+        index = [] if more or any(name == "i" for name, _ in given) else [("i", NumberKind.INT)]
+        of = kinds_of([*given, *index, (STEP, NumberKind.REAL), *more])
         for quotient in scope.quotients:
-            if Kind.REAL not in (kind_of(quotient.left, of), kind_of(quotient.right, of)):
+            if NumberKind.REAL not in (kind_of(quotient.left, of), kind_of(quotient.right, of)):
                 raise ReadError(
                     quotient.span.start, "`/` of what may be two ints is a float: `Fraction` is needed"
                 )
         for mask in scope.masks:
-            if kind_of(mask, of) is not Kind.BOOL:
+            if kind_of(mask, of) is not NumberKind.BOOL:
                 raise ReadError(mask.span.start, "`~`, `&` and `|` are for truth values")
         for given_ in scope.passed:
-            if kind_of(given_, of) in (None, Kind.NUMBER):
+            if kind_of(given_, of) in (None, NumberKind.NUMBER):
                 raise ReadError(given_.span.start, "a function may be given an int or a fraction")
         for number in scope.whole:
-            if kind_of(number, of) is not Kind.INT:
+            if kind_of(number, of) is not NumberKind.INT:
                 raise ReadError(number.span.start, "a fraction is made of what may be no int")
         return of
 
@@ -649,12 +657,12 @@ class _Class:
             exact = found[_HOLES[place]]
             if match("True", exact) is None and match("False", exact) is None:
                 return None
-            each.to_step = self.mode is Mode.LATTICE or match("False", exact) is not None
+            each.to_step = self.mode is RunMode.LATTICE or match("False", exact) is not None
             if match("False", exact) is not None and self.on_lattice and each.lattice is None:
                 each.lattice = self.step
         return found
 
-    def _held(self, each: Answers, read: str, vector: bool) -> str:
+    def _held(self, each: Preprocessing, read: str, vector: bool) -> str:
         if each.sort is not Sort.REAL:
             return read
         place = [a for a in self.answers if a.sort is Sort.REAL].index(each)
@@ -662,7 +670,7 @@ class _Class:
             raise ReadError(each.line, "too many private inputs")
         return f"run.noise.answer{'s' if vector else ''}({read}, exact=_{_HOLES[place]})"
 
-    def _expect_reader(self, body: list[ast.stmt], reader: str, each: Answers) -> Found:
+    def _expect_reader(self, body: list[ast.stmt], reader: str, each: Preprocessing) -> Found:
         """`V = reader("name", keyword, ...)`; `K` are its other arguments."""
         node = body[0] if body else self.node
         match node:
@@ -675,7 +683,7 @@ class _Class:
                 pass
         raise refuse(node, f"the answers `{each.name}` must be read by `{reader}`")
 
-    def _domain(self, each: Answers, given: Mapping[str, ast.expr]) -> None:
+    def _domain(self, each: Preprocessing, given: Mapping[str, ast.expr]) -> None:
         """The declared range and lattice, and the lists that must be long enough."""
         if not set(given) <= {"low", "high", "step", "whole", "entries"}:
             raise ReadError(each.line, f"`{each.name}` is not read so")
@@ -793,8 +801,8 @@ class _Class:
         statements = Statements(
             scope,
             lattice=self.on_lattice,
-            noisy=self.mode is not Mode.LATTICE or self.on_lattice,
-            passes_step=self.mode is Mode.LATTICE,
+            noisy=self.mode is not RunMode.LATTICE or self.on_lattice,
+            passes_step=self.mode is RunMode.LATTICE,
             records=self.module.waiting,
             callees=self.module.classes,
             streams=self.hands_out,
@@ -894,7 +902,7 @@ class _Class:
         for each in self.answers:
             exact = "False" if each.to_step and each.lattice in (None, self.step) else "True"
             reader = f"{_CHECKS[each.sort]}_{'stream' if each.vector else 'answer'}"
-            copy = Answers(each.name, each.keyword, each.sort, each.vector, each.adjacency, each.line)
+            copy = Preprocessing(each.name, each.keyword, each.sort, each.vector, each.adjacency, each.line)
             holes = self._expect_reader(body, reader, each)
             self._domain(copy, holes["K"])
             same = (copy.low, copy.high, copy.whole, copy.entries) == (
@@ -920,7 +928,7 @@ class _Class:
             raise refuse(body[0], "the reader knows no such statement here")
         refuse_stream(tree, {a.name for a in self.answers if a.vector}, node.lineno)
 
-    def _whole(self, tree: nodes.Mechanism, kinds: Mapping[str, Kind], streams: bool) -> Read:
+    def _whole(self, tree: nodes.Mechanism, kinds: Mapping[str, NumberKind], streams: bool) -> Read:
         runs = {s.mechanism for s in statements_in(tree.body) if isinstance(s, nodes.Invoke)}
         if not runs <= set(self.called):
             raise refuse(self.node, "`callees` does not name every class that is called")
@@ -929,11 +937,11 @@ class _Class:
             for python, name in record.fields:
                 if fields.setdefault(python, name) != name:
                     raise refuse(self.node, f"the field `{python}` has two meanings")
-        emitted: dict[str, list[Kind | None]] = {}
+        emitted: dict[str, list[NumberKind | None]] = {}
         for each in statements_in(tree.body):
             for part in each.fields if isinstance(each, nodes.Emit) else ():
                 kind = kind_of(part.value, kinds)
-                if kind in (None, Kind.NUMBER):
+                if kind in (None, NumberKind.NUMBER):
                     raise ReadError(each.span.start, f"`{part.name}` may be shown as an int or as a fraction")
                 emitted.setdefault(part.name, []).append(kind)
         return Read(

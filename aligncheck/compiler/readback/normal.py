@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from aligncheck.compiler.readback.kinds import AS_INT, AS_REAL, constant
+from aligncheck.compiler.readback.number_kinds import AS_INT, AS_REAL, constant
 from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.nodes import Expr, Stmt
 from aligncheck.language.syntax.walk import own_expressions, statements_in, subexpressions

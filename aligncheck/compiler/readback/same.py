@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from typing import TypeVar, get_args
 
-from aligncheck.compiler.forms import Reading, of_lengths, reading_of
+from aligncheck.compiler.forms import AnswerReading, of_lengths, reading_of
 from aligncheck.compiler.forms.clauses import without_values
-from aligncheck.compiler.modes import Mode
-from aligncheck.compiler.readback.module import Answers, Read
+from aligncheck.compiler.modes import RunMode
+from aligncheck.compiler.readback.module import Preprocessing, Read
 from aligncheck.compiler.readback.normal import conjuncts, normal, normal_body
-from aligncheck.compiler.readback.patterns import ReadError
+from aligncheck.compiler.readback.python_patterns import ReadError
 from aligncheck.compiler.readback.statements import STEP
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
@@ -55,7 +55,7 @@ def same_program(spec: Mechanism, form: Mechanism, read: Read) -> None:
         one, other = wanted.get(what), read.told.get(what)
         if one != other:
             raise ReadError(read.line, f"says of `{what}`: {_text(other)}, where the spec has {_text(one)}")
-    _Comparison(spec, form if read.mode is not Mode.FLOAT else without_values(form), read).run()
+    _Comparison(spec, form if read.mode is not RunMode.FLOAT else without_values(form), read).run()
 
 
 def _said(spec: Mechanism) -> Iterator[tuple[str, str]]:
@@ -182,15 +182,15 @@ class _Comparison:
             parts = [w for name in group.names if (w := of[name]) is not None]
             self._where(group.where, nodes.Logic("and", tuple(parts)) if parts else None)
 
-    def _reading(self, item: nodes.Queries, read: Answers) -> None:
+    def _reading(self, item: nodes.Queries, read: Preprocessing) -> None:
         """Answers are rounded only where that takes no neighbours further apart, lists are long enough."""
-        if self.read.mode is Mode.FLOAT:
+        if self.read.mode is RunMode.FLOAT:
             return
         declared = set(self.read.keywords.values())
         if set(lists_per_answer(item, declared)) != set(read.entries):
             raise self._differs("lists that may be too short", "an entry for every answer")
         moved = read.rounded and item.sort is not nodes.Sort.BOOL
-        if moved and reading_of(item, self.form) is not Reading.ROUNDED:
+        if moved and reading_of(item, self.form) is not AnswerReading.ROUNDED:
             raise self._differs("answers that are rounded", "answers that must not be")
         parts = (item.sensitivity, item.lattice if read.rounded else None, *(item.range or ()))
         divided = [normal(unit) for unit in self.read.units]

@@ -9,15 +9,15 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from aligncheck.compiler.readback.kinds import AS_INT, AS_REAL
-from aligncheck.compiler.readback.patterns import ReadError
-from aligncheck.compiler.readback.statements import Label
+from aligncheck.compiler.readback.number_kinds import AS_INT, AS_REAL
+from aligncheck.compiler.readback.python_patterns import ReadError
+from aligncheck.compiler.readback.statements import RecordLabel
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr
 from aligncheck.language.syntax.walk import names_in, own_expressions, statements_in
 
 
-def refuse_labels(labels: list[Label], lists: set[str], tree: nodes.Mechanism) -> None:
+def refuse_labels(labels: list[RecordLabel], lists: set[str], tree: nodes.Mechanism) -> None:
     """Raises ReadError at a record whose answer the output does not determine.
 
     Either all records with its tag and fields hold the index in the same field, the same constant away from
@@ -39,7 +39,7 @@ def _kind(emit: nodes.Emit) -> tuple[str, ...]:
     return (emit.tag, *(part.name for part in emit.fields))
 
 
-def _held(label: Label) -> set[tuple[str, str, Fraction]]:
+def _held(label: RecordLabel) -> set[tuple[str, str, Fraction]]:
     """The list, the fields that hold the index, and what is added to them."""
     index = _plain(label.index)
     at = {(index, Fraction(0))}
@@ -54,7 +54,7 @@ def _plain(expr: Expr) -> Expr:
     return expr
 
 
-def _tells(label: Label, tree: nodes.Mechanism) -> bool:
+def _tells(label: RecordLabel, tree: nodes.Mechanism) -> bool:
     place = next((i for i, s in enumerate(tree.body) if any(e is label.emit for e in statements_in((s,)))), 0)
     loop = tree.body[place] if tree.body else None
     if not isinstance(loop, nodes.For) or loop.index is None or label.index != nodes.Name(loop.index):

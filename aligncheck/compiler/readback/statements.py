@@ -10,9 +10,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
-from aligncheck.compiler.readback.expressions import Expressions, Released, is_total, names_of_length
-from aligncheck.compiler.readback.kinds import Given, Kind
-from aligncheck.compiler.readback.patterns import ReadError, keywords, match, refuse, text
+from aligncheck.compiler.readback.number_kinds import Given, NumberKind
+from aligncheck.compiler.readback.python_expressions import (
+    CalledFields,
+    Expressions,
+    is_total,
+    names_of_length,
+)
+from aligncheck.compiler.readback.python_patterns import ReadError, keywords, match, refuse, text
 from aligncheck.language.families import Family, Slope
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
@@ -29,7 +34,7 @@ STEP = "the step of the lattice"
 _fresh = itertools.count()
 
 
-class Callee(Protocol):
+class ReadClass(Protocol):
     """A class that was read before and is called here."""
 
     @property
@@ -42,7 +47,7 @@ class Callee(Protocol):
     @property
     def fields(self) -> Mapping[str, str]: ...
     @property
-    def kinds(self) -> Mapping[str, Kind]:
+    def kinds(self) -> Mapping[str, NumberKind]:
         """The kinds of its records' fields, by their names in the spec."""
         ...
 
@@ -56,7 +61,7 @@ class RecordType:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class RecordLabel:
     """That the record of an `emit` is said to be about the answer of `base` at `index`."""
 
     base: str
@@ -77,7 +82,7 @@ class Statements:
     passes_step: bool
     """What is called gets the same step."""
     records: Mapping[str, RecordType]
-    callees: Mapping[str, Callee]
+    callees: Mapping[str, ReadClass]
     streams: bool
     variables: frozenset[str] = frozenset()
     set_once: frozenset[str] = frozenset()
@@ -86,7 +91,7 @@ class Statements:
     rounds: int = 0
     """How many loops there are around."""
     given: list[Given] = field(default_factory=list)
-    labels: list[Label] = field(default_factory=list)
+    labels: list[RecordLabel] = field(default_factory=list)
     estimates: list[Expr] = field(default_factory=list)
     passing: Counter[str] = field(default_factory=Counter)
     """How often each of Python's names is set to a mechanism that is called, or to its result: no variables
@@ -164,7 +169,7 @@ class Statements:
         wrapped = match("Fraction(_X)", value)
         drawn = self._draw(name, index, value if wrapped is None else wrapped["X"], at)
         if drawn is not None:
-            kind = Kind.REAL if wrapped is not None else None
+            kind = NumberKind.REAL if wrapped is not None else None
             if kind and not (isinstance(drawn, nodes.Sample) and drawn.family.discrete):
                 raise refuse(value, "a fraction is made of what may be no int")
             self.given.append((name, kind or self._kind_of_draw(drawn)))
@@ -175,14 +180,14 @@ class Statements:
         self.given.append((name, read))
         return nodes.Assign(name, read, span=at)
 
-    def _kind_of_draw(self, drawn: nodes.Stmt) -> Kind | Expr:
+    def _kind_of_draw(self, drawn: nodes.Stmt) -> NumberKind | Expr:
         if isinstance(drawn, nodes.For):
             (drawn,) = drawn.body
         if isinstance(drawn, nodes.Sample) and drawn.family.stepped:
             return drawn.args[1]
         if isinstance(drawn, nodes.Choose) or (isinstance(drawn, nodes.Sample) and drawn.family.discrete):
-            return Kind.INT
-        return Kind.REAL
+            return NumberKind.INT
+        return NumberKind.REAL
 
     def _draw(self, name: str, index: Expr | None, value: ast.expr, at: Span) -> nodes.Stmt | None:
         if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or value.keywords:
@@ -280,7 +285,7 @@ class Statements:
         self, index: str | None, over: nodes.OverQueries | nodes.OverRange, node: ast.For, at: Span
     ) -> nodes.For:
         if index is not None:
-            self.given.append((index, Kind.INT))
+            self.given.append((index, NumberKind.INT))
         return nodes.For(index, over, self._rounds(node.body), span=at)
 
     def _rounds(self, body: list[ast.stmt]) -> tuple[nodes.Stmt, ...]:
@@ -333,7 +338,7 @@ class Statements:
         holes = match("(_S, _I)", node)
         if holes is None:
             raise refuse(node, "a list and an index were expected here")
-        self.labels.append(Label(text(holes["S"]), self.scope.index(holes["I"]), emit, node.lineno))
+        self.labels.append(RecordLabel(text(holes["S"]), self.scope.index(holes["I"]), emit, node.lineno))
 
     def _estimate(self, node: ast.expr, kind: RecordType) -> None:
         sided = match("(_S, _A, GapNoise(_X, _Y, one_sided=True))", node)
@@ -379,7 +384,7 @@ class Statements:
         if self.lattice:
             step = nodes.Name(STEP, span=at)
             passed = (*passed, nodes.Argument(STEP, step, span=at))
-        self.scope.releases[name] = Released(callee.fields)
+        self.scope.releases[name] = CalledFields(callee.fields)
         self.given += [(f"{name}.{each}", kind) for each, kind in callee.kinds.items()]
         return nodes.Invoke(name, first.value.func.id, passed, span=at)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from aligncheck.language.check.calls import check_callees, check_calls
-from aligncheck.language.check.density import check_densities
+from aligncheck.language.check.arguments import check_callees, check_calls
 from aligncheck.language.check.flow import AlignmentNames, ProgramFlow
 from aligncheck.language.check.link import Linker, Read
 from aligncheck.language.check.names import Place, Reader
 from aligncheck.language.check.scope import check_privacy, check_redraws
-from aligncheck.language.check.sorts import check_sorts
-from aligncheck.language.check.symbols import Symbols, symbols_of
+from aligncheck.language.check.sort_inference import check_sorts
+from aligncheck.language.check.stated_density import check_densities
+from aligncheck.language.check.symbol_table import SymbolTable, symbols_of
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.read import read_source
@@ -38,7 +38,7 @@ def _checked(source: Source, mechanism: Mechanism) -> Mechanism:
     return mechanism
 
 
-def _check_names(source: Source, mechanism: Mechanism, symbols: Symbols) -> None:
+def _check_names(source: Source, mechanism: Mechanism, symbols: SymbolTable) -> None:
     reader = Reader(source, symbols)
     for item in mechanism.inputs:
         reader.declaration(item)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from aligncheck.language.check.names import Place, Reader
-from aligncheck.language.check.symbols import RESERVED_NAMES, listed
+from aligncheck.language.check.symbol_table import RESERVED_NAMES, listed
 from aligncheck.language.diagnostics import Label
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n

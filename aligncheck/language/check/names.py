@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Never, assert_never
 
-from aligncheck.language.check.symbols import ALIGNMENT_COST, ANSWER_INDEX, RESERVED_NAMES, Symbols, listed
+from aligncheck.language.check.symbol_table import (
+    ALIGNMENT_COST,
+    ANSWER_INDEX,
+    RESERVED_NAMES,
+    SymbolTable,
+    listed,
+)
 from aligncheck.language.diagnostics import Label, fault
 from aligncheck.language.families import SPELLINGS
 from aligncheck.language.source import Source, Span
@@ -47,7 +53,7 @@ class Place:
 class Reader:
     """Checks the names of expressions against the places where they stand."""
 
-    def __init__(self, source: Source, symbols: Symbols) -> None:
+    def __init__(self, source: Source, symbols: SymbolTable) -> None:
         self.source = source
         self.symbols = symbols
 

@@ -10,7 +10,7 @@ from aligncheck.language.syntax.nodes import Expr, Mechanism, Use
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class FieldBound:
     """Every record's `field` satisfies `low <= field < high`, in the callee's inputs; None for no bound."""
 
     field: str
@@ -30,7 +30,7 @@ class Contract:
     source: Source
     verdict: str | None = None
     length: Expr | None = None
-    bounds: tuple[Bound, ...] = ()
+    bounds: tuple[FieldBound, ...] = ()
 
     @property
     def claim(self) -> Expr:

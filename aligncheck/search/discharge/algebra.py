@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
 from aligncheck.language.internal import InternalError
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     ZERO,
     Add,
     And,

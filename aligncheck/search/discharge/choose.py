@@ -13,18 +13,18 @@ from aligncheck.search.discharge.algebra import common_unit
 from aligncheck.search.discharge.houdini import Houdini
 from aligncheck.search.discharge.smt import Answer, Smt
 from aligncheck.search.obligations.inductive import end_values, fixed_ones, premises
-from aligncheck.search.obligations.obligation import Invariants, Obligation
+from aligncheck.search.obligations.obligation import Invariants, Sequent
 from aligncheck.search.obligations.on_path import within_claim
 from aligncheck.search.relational.analysis import analyse
-from aligncheck.search.relational.calls import Called
-from aligncheck.search.relational.evaluate import Evaluator
+from aligncheck.search.relational.callees import AlignedCall
 from aligncheck.search.relational.hoist import hoisted
+from aligncheck.search.relational.ir import App, Nature, Sym, Term, atoms, order_key, substitute
 from aligncheck.search.relational.labels import AtHead, Ledger
 from aligncheck.search.relational.paths import Analysis
 from aligncheck.search.relational.scopes import at_head
 from aligncheck.search.relational.spell import spell
-from aligncheck.search.relational.terms import App, Kind, Sym, Term, atoms, order_key, substitute
 from aligncheck.search.relational.theory import Theory
+from aligncheck.search.relational.to_terms import TermEvaluator
 from aligncheck.search.relational.told import with_first_record, with_later_records
 
 MILLISECONDS = 2_000
@@ -66,7 +66,7 @@ def choose(mechanism: Mechanism, deadline: float | None = None) -> Chosen:
     return Chosen(theory, smt, analysis, _fewer(analysis, smt, found, enough))
 
 
-def holds(smt: Smt, wanted: Iterable[Obligation], given: tuple[Term, ...] = ()) -> bool:
+def holds(smt: Smt, wanted: Iterable[Sequent], given: tuple[Term, ...] = ()) -> bool:
     """Whether all of them are shown; those after the first that is not are not asked for."""
     return all(_implied(smt, (*o.hypotheses, *given), o.goal) for o in wanted)
 
@@ -122,8 +122,8 @@ def _measure_costs(analysis: Analysis, smt: Smt) -> None:
     spend, where parameters alone decide these.
     """
     rates = {d.left.inverse_alpha for p in analysis.paths for d in p.drawings() if d.lines}
-    rates |= {e.spent.left for p in analysis.paths for e in p.events if isinstance(e, Called)}
-    public = all(isinstance(a, Sym) and a.kind is Kind.PARAMETER for a in atoms(rates))
+    rates |= {e.spent.left for p in analysis.paths for e in p.events if isinstance(e, AlignedCall)}
+    public = all(isinstance(a, Sym) and a.kind is Nature.PARAMETER for a in atoms(rates))
     unit = common_unit(sorted(rates, key=order_key)) if public else None
     if unit is not None:
         heads = [cut.fresh[Ledger.COST].left for cut in analysis.cuts if Ledger.COST in cut.fresh]
@@ -136,5 +136,5 @@ def _author_lines(analysis: Analysis) -> dict[int, list[Term]]:
     for cut in analysis.cuts:
         if cut.loop is not None and cut.loop.invariants:
             scope = at_head(analysis.theory, cut.loop, cut.env, cut.counter)
-            found[cut.number] = [Evaluator(scope).term(e) for e in cut.loop.invariants]
+            found[cut.number] = [TermEvaluator(scope).term(e) for e in cut.loop.invariants]
     return found

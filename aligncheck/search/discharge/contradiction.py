@@ -14,7 +14,7 @@ from aligncheck.language.syntax.nodes import Expr, Input, Logic, Mechanism, Name
 from aligncheck.search.discharge.algebra import canonical
 from aligncheck.search.discharge.smt import Answer, Smt
 from aligncheck.search.discharge.values import near, value_of
-from aligncheck.search.relational.terms import Const, Term, Truth, substitute
+from aligncheck.search.relational.ir import Const, Term, Truth, substitute
 from aligncheck.search.relational.theory import Theory
 
 _ANY_NUMBER = "#number"

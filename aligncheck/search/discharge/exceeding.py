@@ -1,7 +1,7 @@
 """The search for a concrete output whose density differs too much between D and D'.
 
 Bounded and incomplete on purpose, like `search`: it never makes a proof. Whatever it gives back was confirmed
-with exact arithmetic (`aligncheck.meaning.density`).
+with exact arithmetic (`aligncheck.meaning.exact_density`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from aligncheck.language.conditions import Condition
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.meaning import exact
-from aligncheck.meaning.density import Weighed, weigh
 from aligncheck.meaning.exact import Number, Undecided
-from aligncheck.meaning.interpreter import Input, Record, Scope, Stopped, number_of
+from aligncheck.meaning.exact_density import Weighed, weigh
+from aligncheck.meaning.interpreter import EmittedRecord, Input, RunScope, Stopped, number_of
 from aligncheck.meaning.scenario import Scenario, check_scenario
-from aligncheck.search.discharge.search import INTEGERS, groundings
+from aligncheck.search.discharge.counterexamples import INTEGERS, groundings
 from aligncheck.search.relational.theory import Theory
 from aligncheck.verdict import DensityExample
 
@@ -91,7 +91,7 @@ def _candidates(mechanism: nodes.Mechanism) -> Iterator[tuple[Scenario, Drawn]]:
 
 def _exceeding(mechanism: nodes.Mechanism, scenario: Scenario, drawn: Drawn) -> Exceeding | None:
     try:
-        claim = number_of(mechanism.privacy, Scope(dict((*scenario.parameters, *scenario.data))))
+        claim = number_of(mechanism.privacy, RunScope(dict((*scenario.parameters, *scenario.data))))
         on_d = weigh(mechanism, (*scenario.parameters, *scenario.data), drawn)
         on_d_prime = weigh(mechanism, (*scenario.parameters, *scenario.data_prime), drawn)
         if on_d.log_density is None:  # adjacency is symmetric
@@ -118,7 +118,7 @@ def _violated(on_d: Weighed, on_d_prime: Weighed, claim: Number) -> Condition | 
     return Condition.COST if any(exact.compare(side, claim) > 0 for side in sides) else None
 
 
-def _same_records(one: tuple[Record, ...], other: tuple[Record, ...]) -> bool:
+def _same_records(one: tuple[EmittedRecord, ...], other: tuple[EmittedRecord, ...]) -> bool:
     if [r.tag for r in one] != [r.tag for r in other]:
         return False
     fields = [
@@ -215,5 +215,5 @@ def _sensitivity(group: nodes.Queries, public: Named, index: int) -> Fraction:
 def _rational(expr: nodes.Expr, public: Named, index: int) -> Fraction:
     """A value at an index; 0 for an irrational one, which no small database has."""
     place: Named = {} if "i" in public else {"i": Fraction(index)}
-    value = number_of(expr, Scope({**public, **place}))
+    value = number_of(expr, RunScope({**public, **place}))
     return value if isinstance(value, Fraction) else Fraction(0)

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from aligncheck.search.discharge.algebra import canonical
-from aligncheck.search.relational.operations import function_facts
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     ONE,
     TRUE,
     Add,
@@ -28,9 +27,9 @@ from aligncheck.search.relational.terms import (
     Mul,
     Not,
     Or,
-    Sort,
     Sym,
     Term,
+    TermSort,
     Truth,
     add,
     and_,
@@ -44,6 +43,7 @@ from aligncheck.search.relational.terms import (
     sort_of,
     subterms,
 )
+from aligncheck.search.relational.operations import function_facts
 from aligncheck.search.relational.theory import Theory
 
 _ROUNDS = 24
@@ -117,7 +117,7 @@ class Facts:
             case Fn():
                 return function_facts(atom)
             case Ite(test, then, otherwise):
-                if sort_of(atom) is Sort.BOOL:
+                if sort_of(atom) is TermSort.BOOL:
                     return ()
                 return implies(test, eq(atom, then)), or_((test, eq(atom, otherwise)))
             case Const() | Truth() | Add() | Mul() | Div() | Cmp() | Not() | And() | Or() | IsInt():
@@ -137,7 +137,7 @@ class Facts:
 
     def _pairs(self, atoms: list[Term]) -> Iterator[Term]:
         """Equal arguments give equal values (Ackermann); exp is increasing; prefix sums grow."""
-        groups: dict[tuple[type, str, Sort], list[App | Fn]] = {}
+        groups: dict[tuple[type, str, TermSort], list[App | Fn]] = {}
         for atom in atoms:
             if isinstance(atom, App | Fn) and not (isinstance(atom, Fn) and atom.name == "abs"):
                 groups.setdefault((type(atom), atom.name, sort_of(atom)), []).append(atom)
@@ -161,7 +161,7 @@ class Facts:
             yield or_((le(b, add(a, ONE)), le(add(a, add(ONE, ONE)), b)))
             return
         alike = and_(eq(x, y) for x, y in zip(a.args, b.args, strict=True))
-        yield implies(alike, iff(a, b) if sort_of(a) is Sort.BOOL else eq(a, b))
+        yield implies(alike, iff(a, b) if sort_of(a) is TermSort.BOOL else eq(a, b))
         yield from self.theory.pairwise([x for x in (a, b) if isinstance(x, App)])
 
 

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 from aligncheck.language.conditions import Condition
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.contract import Bound
+from aligncheck.language.syntax.contract import FieldBound
 from aligncheck.language.syntax.nodes import Call, Expr, Name, Number, Parameter, PublicVector, Queries
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.search.discharge.choose import Chosen, holds
-from aligncheck.search.obligations.obligation import Obligation, context, run_on_d
+from aligncheck.search.obligations.obligation import Sequent, context, run_on_d
+from aligncheck.search.relational.ir import Term, TermSort, eq, le, lt, sort_of
 from aligncheck.search.relational.labels import Ledger
-from aligncheck.search.relational.terms import Sort, Term, eq, le, lt, sort_of
 
 ZERO: Expr = Number(Fraction(0))
 
@@ -23,11 +23,11 @@ def length_of_output(found: Chosen) -> Expr | None:
     return next((c for c in _lengths(found.theory.mechanism) if holds(found.smt, _length(found, c))), None)
 
 
-def bounds_of_fields(found: Chosen) -> tuple[Bound, ...]:
+def bounds_of_fields(found: Chosen) -> tuple[FieldBound, ...]:
     """Bounds of the whole numbers in the records, from 0 up to a number that the inputs name."""
     names = {n for p in found.analysis.paths for e in p.emissions() for n, _, _ in e.fields}
 
-    def keeps(bound: Bound) -> bool:
+    def keeps(bound: FieldBound) -> bool:
         wanted = _bound(found, bound)
         return bool(wanted) and holds(found.smt, wanted)
 
@@ -41,7 +41,7 @@ def length_by_densities(spec: nodes.Mechanism) -> Expr | None:
     return Number(Fraction(everywhere)) if everywhere == anywhere else None
 
 
-def bounds_by_densities(spec: nodes.Mechanism) -> tuple[Bound, ...]:
+def bounds_by_densities(spec: nodes.Mechanism) -> tuple[FieldBound, ...]:
     """Bounds of the chosen indices in the records."""
     chosen = {s.name: s for s in statements_in(spec.body) if isinstance(s, nodes.Choose)}
     released = {
@@ -51,7 +51,7 @@ def bounds_by_densities(spec: nodes.Mechanism) -> tuple[Bound, ...]:
         for f in s.fields
         if isinstance(f.value, Name) and f.value.ident in chosen
     }
-    return tuple(Bound(name, ZERO, _count(choice)) for name, choice in sorted(released.items()))
+    return tuple(FieldBound(name, ZERO, _count(choice)) for name, choice in sorted(released.items()))
 
 
 def _count(choice: nodes.Choose) -> Expr:
@@ -60,14 +60,16 @@ def _count(choice: nodes.Choose) -> Expr:
     return Call("len", (Name(over.base),)) if isinstance(over, nodes.Indices) else over.high
 
 
-def _bounds(names: Iterable[str], spec: nodes.Mechanism, holds: Callable[[Bound], bool]) -> tuple[Bound, ...]:
+def _bounds(
+    names: Iterable[str], spec: nodes.Mechanism, holds: Callable[[FieldBound], bool]
+) -> tuple[FieldBound, ...]:
     """The bounds that hold, of each field that has any."""
     found = []
     for name in sorted(names):
-        low = ZERO if holds(Bound(name, ZERO, None)) else None
-        high = next((c for c in _numbers(spec) if holds(Bound(name, None, c))), None)
+        low = ZERO if holds(FieldBound(name, ZERO, None)) else None
+        high = next((c for c in _numbers(spec) if holds(FieldBound(name, None, c))), None)
         if low is not None or high is not None:
-            found.append(Bound(name, low, high))
+            found.append(FieldBound(name, low, high))
     return tuple(found)
 
 
@@ -91,16 +93,16 @@ def _numbers(spec: nodes.Mechanism) -> Iterator[Expr]:
     yield from (Name(i.name) for i in inputs if isinstance(i, Parameter) and i.sort is nodes.Sort.INT)
 
 
-def _length(found: Chosen, length: Expr) -> Iterator[Obligation]:
+def _length(found: Chosen, length: Expr) -> Iterator[Sequent]:
     """That every complete run releases so many records."""
     term = found.theory.input_term(length, None)
     for path in found.analysis.paths:
         if path.target is None:
             known = (*context(found.analysis, path, found.invariants), *run_on_d(path))
-            yield Obligation(Condition.CALLS, known, eq(path.env[Ledger.RECORDS].left, term))
+            yield Sequent(Condition.CALLS, known, eq(path.env[Ledger.RECORDS].left, term))
 
 
-def _bound(found: Chosen, bound: Bound) -> list[Obligation]:
+def _bound(found: Chosen, bound: FieldBound) -> list[Sequent]:
     """That a field of whole numbers lies within its bounds wherever it is released; empty if it holds other
     numbers.
     """
@@ -111,14 +113,14 @@ def _bound(found: Chosen, bound: Bound) -> list[Obligation]:
                 if field == bound.field:
                     known = (*context(found.analysis, path, found.invariants), *run_on_d(path, place))
                     places.append((known, pair.left))
-    if any(sort_of(value) is not Sort.INT for _, value in places):
+    if any(sort_of(value) is not TermSort.INT for _, value in places):
         return []
     wanted = []
     for known, value in places:
         if bound.low is not None:
             least = found.theory.input_term(bound.low, None)
-            wanted.append(Obligation(Condition.CALLS, known, le(least, value)))
+            wanted.append(Sequent(Condition.CALLS, known, le(least, value)))
         if bound.high is not None:
             most = found.theory.input_term(bound.high, None)
-            wanted.append(Obligation(Condition.CALLS, known, lt(value, most)))
+            wanted.append(Sequent(Condition.CALLS, known, lt(value, most)))
     return wanted

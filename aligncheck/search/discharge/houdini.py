@@ -15,8 +15,8 @@ from aligncheck.search.obligations.inductive import end_values, fixed_ones, prem
 from aligncheck.search.obligations.obligation import Invariants, known_at
 from aligncheck.search.relational.candidate_costs import LIMIT
 from aligncheck.search.relational.candidates import Pool
-from aligncheck.search.relational.paths import Analysis, Path
-from aligncheck.search.relational.terms import TRUE, Term, substitute
+from aligncheck.search.relational.ir import TRUE, Term, substitute
+from aligncheck.search.relational.paths import Analysis, Segment
 
 MILLISECONDS = 300
 """How long to try one candidate on one path; a candidate that takes longer is dropped."""
@@ -77,7 +77,7 @@ class Houdini:
                 changed |= self._filter(path, nonlinear.setdefault(place, set()))
         self.settled = {n: set(terms) for n, terms in self.kept.items()}
 
-    def _filter(self, path: Path, nonlinear: set[Term]) -> bool:
+    def _filter(self, path: Segment, nonlinear: set[Term]) -> bool:
         """Drop the new candidates of the path's target that this path does not establish; whether any was
         dropped. `nonlinear` collects what the linear abstraction did not show: it will not when less is
         assumed.
@@ -98,10 +98,10 @@ class Houdini:
             self.kept[path.target] = [c for c in self.kept[path.target] if c not in false]
         return bool(false)
 
-    def _hypotheses(self, path: Path) -> tuple[Term, ...]:
+    def _hypotheses(self, path: Segment) -> tuple[Term, ...]:
         return premises(self.analysis, path, self._found())
 
-    def _known(self, path: Path) -> tuple[Term, ...]:
+    def _known(self, path: Segment) -> tuple[Term, ...]:
         """What the invariants that are left say at the start of a path."""
         return known_at(self.analysis, self.analysis.cuts[path.origin], self._found())
 

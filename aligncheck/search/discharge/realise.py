@@ -23,10 +23,10 @@ from aligncheck.meaning.interpreter import (
     CallKey,
     CallSite,
     CallSource,
+    EmittedRecord,
     Input,
     Machine,
-    Record,
-    Scope,
+    RunScope,
     Stopped,
     at_each_index,
 )
@@ -42,14 +42,14 @@ from aligncheck.meaning.scenario import (
 from aligncheck.search.discharge.algebra import canonical
 from aligncheck.search.discharge.smt import Answer, Smt
 from aligncheck.search.discharge.values import near, value_of
-from aligncheck.search.obligations.calls import called_in
+from aligncheck.search.obligations.composition import called_in
 from aligncheck.search.obligations.obligation import run_on_d
 from aligncheck.search.relational.analysis import unrolled
-from aligncheck.search.relational.calls import Called
-from aligncheck.search.relational.paths import Path, TooManyPathsError
-from aligncheck.search.relational.selection import UnsupportedError
-from aligncheck.search.relational.state import Unroll
-from aligncheck.search.relational.terms import FALSE, Sort, Term, Truth, const, eq, iff, sort_of
+from aligncheck.search.relational.callees import AlignedCall
+from aligncheck.search.relational.ir import FALSE, Term, TermSort, Truth, const, eq, iff, sort_of
+from aligncheck.search.relational.maxima import UnsupportedError
+from aligncheck.search.relational.path_state import Unroll
+from aligncheck.search.relational.paths import Segment, TooManyPathsError
 from aligncheck.search.relational.theory import Ground, Grounding, Theory
 
 _PATHS = 200
@@ -66,7 +66,7 @@ class Wish:
     tag: str | None
     fields: tuple[tuple[str, Value], ...]
 
-    def granted(self, record: Record) -> bool:
+    def granted(self, record: EmittedRecord) -> bool:
         """Whether a record is as wanted."""
         values = dict(record.fields)
         return self.tag in (None, record.tag) and all(
@@ -82,12 +82,12 @@ class Unrealised(Exception):  # noqa: N818 - it says that nothing was found, whi
     """No noise was found with which the callees release what is wanted."""
 
 
-def wishes(theory: Theory, path: Path, model: Model) -> dict[CallKey, tuple[Wish, ...] | None]:
+def wishes(theory: Theory, path: Segment, model: Model) -> dict[CallKey, tuple[Wish, ...] | None]:
     """What a model fixes of the records that the calls on a path release."""
     return dict(_wished(theory, event, dict(model)) for event in called_in(path))
 
 
-def _wished(theory: Theory, event: Called, model: Model) -> tuple[CallKey, tuple[Wish, ...] | None]:
+def _wished(theory: Theory, event: AlignedCall, model: Model) -> tuple[CallKey, tuple[Wish, ...] | None]:
     records = theory.records(event)
 
     def fixed(term: Term) -> Fraction | bool | None:
@@ -130,7 +130,7 @@ def realised(mechanism: Mechanism, scenario: Scenario, wanted: Wishes, until: fl
 def _granting(wanted: Wishes, found: dict[CallKey, CallNoise], until: float) -> CallSource:
     """Runs the callees with noise that makes them release what is wanted; notes it in `found`."""
 
-    def source(site: CallSite) -> tuple[Record, ...]:
+    def source(site: CallSite) -> tuple[EmittedRecord, ...]:
         records = wanted.get(site.key)
         noise = CallNoise() if records is None else _noise_for(site, records, until)
         if noise is None:
@@ -214,7 +214,7 @@ def _chosen(
     values: list[tuple[str, Number]],
     held: list[Fraction],
     statement: ByDensity,
-    scope: Scope,
+    scope: RunScope,
 ) -> Number:
     """The next value by the script, the first one where that has ended; `taken` notes it, of how many."""
     options: list[Number] = (
@@ -229,7 +229,7 @@ def _chosen(
     return value
 
 
-def _granted(output: tuple[Record, ...], records: Iterable[Wish]) -> bool:
+def _granted(output: tuple[EmittedRecord, ...], records: Iterable[Wish]) -> bool:
     wanted = tuple(records)
     return len(output) == len(wanted) and all(w.granted(r) for w, r in zip(wanted, output, strict=True))
 
@@ -243,11 +243,11 @@ def _known(theory: Theory, name: str, value: Input) -> list[Term]:
 
 def _equal(term: Term, value: Value) -> Term:
     other: Term = Truth(value) if isinstance(value, bool) else const(Fraction(str(value)))
-    return (iff if sort_of(term) is Sort.BOOL else eq)(term, other)
+    return (iff if sort_of(term) is TermSort.BOOL else eq)(term, other)
 
 
 def _on_path(
-    site: CallSite, records: tuple[Wish, ...], path: Path, known: list[Term], smt: Smt, until: float
+    site: CallSite, records: tuple[Wish, ...], path: Segment, known: list[Term], smt: Smt, until: float
 ) -> CallNoise | None:
     emitted = path.emissions()
     if len(emitted) != len(records) or time.monotonic() > until:

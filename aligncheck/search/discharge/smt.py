@@ -21,16 +21,16 @@ from aligncheck.search.discharge.algebra import Quotient, canonical, polynomial_
 from aligncheck.search.discharge.facts import Facts
 from aligncheck.search.discharge.translate import Translator
 from aligncheck.search.discharge.z3build import add_all, boolean, context, either, is_true_in, limit, negation
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     FALSE,
     TRUE,
     ZERO,
     App,
     Div,
-    Kind,
-    Sort,
+    Nature,
     Sym,
     Term,
+    TermSort,
     lt,
     mul,
     not_,
@@ -347,11 +347,11 @@ class Smt:
     def _readable(self, terms: list[Term], limits: tuple[int, int]) -> Iterator[Any]:
         size, denominator = limits
         for atom in subterms(terms):
-            if isinstance(atom, Sym | App) and sort_of(atom) is not Sort.BOOL:
+            if isinstance(atom, Sym | App) and sort_of(atom) is not TermSort.BOOL:
                 variable = self.full.variable(atom)
                 yield variable <= size
                 yield variable >= -size
-                if sort_of(atom) is Sort.REAL and _chosen(atom):
+                if sort_of(atom) is TermSort.REAL and _chosen(atom):
                     yield z3.IsInt(variable * denominator)
 
     def _model(self, model: Any, translator: Translator) -> Model:
@@ -386,7 +386,9 @@ def _piece(form: Quotient, top: bool) -> Term:
 
 def _only_parameters(term: Term) -> bool:
     return all(
-        a.kind is Kind.PARAMETER and isinstance(a, Sym) for a in subterms((term,)) if isinstance(a, Sym | App)
+        a.kind is Nature.PARAMETER and isinstance(a, Sym)
+        for a in subterms((term,))
+        if isinstance(a, Sym | App)
     )
 
 
@@ -398,8 +400,8 @@ def _plain(term: Term) -> bool:
 def _chosen(atom: Term) -> bool:
     """Numbers that a person reads in a model: inputs and noise, not what follows from them."""
     return isinstance(atom, Sym | App) and atom.kind in (
-        Kind.PARAMETER,
-        Kind.DATA,
-        Kind.DISTANCE,
-        Kind.NOISE,
+        Nature.PARAMETER,
+        Nature.DATA,
+        Nature.DISTANCE,
+        Nature.NOISE,
     )

@@ -24,7 +24,7 @@ from aligncheck.search.discharge.algebra import (
     quotient,
     split_monomials,
 )
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     ONE,
     Add,
     And,
@@ -35,13 +35,13 @@ from aligncheck.search.relational.terms import (
     Fn,
     IsInt,
     Ite,
-    Kind,
     Mul,
+    Nature,
     Not,
     Or,
-    Sort,
     Sym,
     Term,
+    TermSort,
     Truth,
     add,
     children,
@@ -119,7 +119,7 @@ class Translator:
 
     def _comparison(self, term: Cmp) -> Any:
         left, right, op = term.left, term.right, term.op
-        whole = sort_of(left) is Sort.INT and sort_of(right) is Sort.INT
+        whole = sort_of(left) is TermSort.INT and sort_of(right) is TermSort.INT
         if whole and op == "==" and not self.whole:
             return self.build.both([self._truth(Cmp("<=", left, right)), self._truth(Cmp("<=", right, left))])
         if whole and op == "<":
@@ -238,7 +238,7 @@ class Translator:
         if not is_number(atom):
             raise InternalError("a truth stands where a number is wanted")
         variable = self.variable(atom)
-        return self.build.to_real(variable) if self.whole and sort_of(atom) is Sort.INT else variable
+        return self.build.to_real(variable) if self.whole and sort_of(atom) is TermSort.INT else variable
 
     def _auxiliary(self, table: dict[Any, Any], key: Any) -> Any:
         """A real variable that stands for what the key says; keys are terms, compared as such."""
@@ -254,9 +254,9 @@ class Translator:
         if known is None:
             name = f"v{len(self.variables)}"
             sort = sort_of(atom)
-            if sort is Sort.BOOL:
+            if sort is TermSort.BOOL:
                 known = self.build.boolean(name)
-            elif sort is Sort.INT and self.whole:
+            elif sort is TermSort.INT and self.whole:
                 known = self.build.integer(name)
             else:
                 known = self.build.real(name)
@@ -270,7 +270,7 @@ def _is_parameter(atom: Term) -> bool:
     while stack:
         t = stack.pop()
         if isinstance(t, Sym):
-            if t.kind is not Kind.PARAMETER:
+            if t.kind is not Nature.PARAMETER:
                 return False
         elif isinstance(t, App | Ite):
             return False

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     Add,
     And,
     App,

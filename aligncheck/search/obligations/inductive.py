@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from aligncheck.language.internal import InternalError
 from aligncheck.search.obligations.obligation import Invariants, context, run_on_d, run_on_d_prime
-from aligncheck.search.relational.paths import Analysis, Path
-from aligncheck.search.relational.terms import AT_A_LOOP_HEAD, Kind, Sym, Term, atoms
+from aligncheck.search.relational.ir import AT_A_LOOP_HEAD, Nature, Sym, Term, atoms
+from aligncheck.search.relational.paths import Analysis, Segment
 
 
 def known_terms_at(analysis: Analysis, number: int) -> Iterator[Term]:
@@ -31,16 +31,16 @@ def fixed_ones(analysis: Analysis, number: int, terms: Iterable[Term]) -> list[T
     return [
         term
         for term in terms
-        if all(a in known for a in atoms((term,)) if a.kind in AT_A_LOOP_HEAD or a.kind is Kind.UNSETTLED)
+        if all(a in known for a in atoms((term,)) if a.kind in AT_A_LOOP_HEAD or a.kind is Nature.UNSETTLED)
     ]
 
 
-def premises(analysis: Analysis, path: Path, invariants: Invariants) -> tuple[Term, ...]:
+def premises(analysis: Analysis, path: Segment, invariants: Invariants) -> tuple[Term, ...]:
     """What may be assumed at the end of a path."""
     return (*context(analysis, path, invariants), *run_on_d(path), *run_on_d_prime(path))
 
 
-def end_values(analysis: Analysis, path: Path) -> dict[Term, Term]:
+def end_values(analysis: Analysis, path: Segment) -> dict[Term, Term]:
     """What each loop-head symbol of the path's target is at the end of the path."""
     if path.target is None:
         raise InternalError("a path that ends at no cut")

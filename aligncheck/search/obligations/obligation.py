@@ -8,24 +8,24 @@ from typing import TypeAlias
 
 from aligncheck.language.conditions import Condition
 from aligncheck.search.relational.applied import Applied
-from aligncheck.search.relational.calls import Called
+from aligncheck.search.relational.callees import AlignedCall
+from aligncheck.search.relational.ir import Term, same_value
 from aligncheck.search.relational.paths import (
     Analysis,
+    ArmTaken,
     Assumed,
     Claimed,
     Cut,
-    Decision,
     Drawing,
     Emission,
-    Path,
     Required,
+    Segment,
     Selected,
 )
-from aligncheck.search.relational.terms import Term, same_value
 
 
 @dataclass(frozen=True)
-class Obligation:
+class Sequent:
     """`hypotheses` imply `goal`, a part of `condition`. The first `shared` hypotheses are those of all
     obligations of the same path, so that they can be asked about together.
     """
@@ -55,25 +55,25 @@ def known_at(analysis: Analysis, cut: Cut, invariants: Invariants) -> tuple[Term
     return tuple(dict.fromkeys(found))
 
 
-def run_on_d(path: Path, stop: int | None = None) -> tuple[Term, ...]:
+def run_on_d(path: Segment, stop: int | None = None) -> tuple[Term, ...]:
     """That the run on D takes this path (up to event `stop`): its arms, its draws in their support, what it
     emits.
     """
     found: list[Term] = []
     for event in path.events[:stop]:
         match event:
-            case Decision():
+            case ArmTaken():
                 found.append(event.holds(False))
             case Drawing():
                 found += event.left.support
             case Assumed(fact):
                 found.append(fact)
-            case Called() | Applied() | Selected() | Emission() | Required() | Claimed():
+            case AlignedCall() | Applied() | Selected() | Emission() | Required() | Claimed():
                 pass
     return tuple(found)
 
 
-def run_on_d_prime(path: Path, stop: int | None = None) -> tuple[Term, ...]:
+def run_on_d_prime(path: Segment, stop: int | None = None) -> tuple[Term, ...]:
     """That the run on D' takes the same visible arms and emits the same numbers (up to event `stop`).
 
     Sound: the `output` obligations prove both, in order, each from the ones before it.
@@ -81,14 +81,14 @@ def run_on_d_prime(path: Path, stop: int | None = None) -> tuple[Term, ...]:
     found: list[Term] = []
     for event in path.events[:stop]:
         match event:
-            case Decision(hidden=False):
+            case ArmTaken(hidden=False):
                 found.append(event.holds(True))
             case Emission(fields=fields):
                 found += [same_value(pair) for _, pair, _ in fields if pair.left != pair.right]
             case (
-                Decision()
+                ArmTaken()
                 | Drawing()
-                | Called()
+                | AlignedCall()
                 | Applied()
                 | Selected()
                 | Required()
@@ -99,6 +99,6 @@ def run_on_d_prime(path: Path, stop: int | None = None) -> tuple[Term, ...]:
     return tuple(found)
 
 
-def context(analysis: Analysis, path: Path, invariants: Invariants) -> tuple[Term, ...]:
+def context(analysis: Analysis, path: Segment, invariants: Invariants) -> tuple[Term, ...]:
     """What holds at the start of a path."""
     return known_at(analysis, analysis.cuts[path.origin], invariants)

@@ -7,33 +7,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from aligncheck.language.conditions import Condition
-from aligncheck.search.obligations.calls import calls_are_covered
+from aligncheck.search.obligations.composition import calls_are_covered
 from aligncheck.search.obligations.obligation import (
     Invariants,
-    Obligation,
+    Sequent,
     context,
     run_on_d,
     run_on_d_prime,
 )
-from aligncheck.search.obligations.selection import same_selection
-from aligncheck.search.relational.labels import Ledger
-from aligncheck.search.relational.paths import (
-    Analysis,
-    Decision,
-    Drawing,
-    Emission,
-    Event,
-    Path,
-    Required,
-    Selected,
-)
-from aligncheck.search.relational.settled import copied, open_in
-from aligncheck.search.relational.terms import (
+from aligncheck.search.obligations.selected import same_selection
+from aligncheck.search.relational.ir import (
     ZERO,
     IsInt,
     Pair,
-    Sort,
     Term,
+    TermSort,
     add,
     and_,
     div,
@@ -43,9 +31,21 @@ from aligncheck.search.relational.terms import (
     same_value,
     sort_of,
 )
+from aligncheck.search.relational.labels import Ledger
+from aligncheck.search.relational.paths import (
+    Analysis,
+    ArmTaken,
+    Drawing,
+    Emission,
+    Event,
+    Required,
+    Segment,
+    Selected,
+)
+from aligncheck.search.relational.settled import copied, open_in
 
 
-def obligations_on(analysis: Analysis, path: Path, condition: Condition) -> Iterator[Obligation]:
+def obligations_on(analysis: Analysis, path: Segment, condition: Condition) -> Iterator[Sequent]:
     """Those of one condition; none for conditions that no single pair of runs violates."""
     match condition:
         case Condition.CALLS:
@@ -63,7 +63,7 @@ def obligations_on(analysis: Analysis, path: Path, condition: Condition) -> Iter
             pass
 
 
-def _before(analysis: Analysis, path: Path, wanted: Condition) -> Iterator[Obligation]:
+def _before(analysis: Analysis, path: Segment, wanted: Condition) -> Iterator[Sequent]:
     """What holds whenever the run on D comes so far: only the tests before may be assumed. Of the run on D'
     all of the run on D may be, too.
     """
@@ -74,30 +74,30 @@ def _before(analysis: Analysis, path: Path, wanted: Condition) -> Iterator[Oblig
         both = (*whole, *run_on_d_prime(path, place))
         if isinstance(event, Required) and wanted is Condition.DEFINED:
             hypotheses, shared = (both, len(whole)) if event.primed else (before, len(start))
-            yield Obligation(wanted, hypotheses, event.partial.condition, shared)
+            yield Sequent(wanted, hypotheses, event.partial.condition, shared)
         elif isinstance(event, Drawing) and wanted is Condition.FRESH:
             goals = [lt(event.before, event.position), le(ZERO, event.position)]
-            goals += [IsInt(event.position)] if sort_of(event.position) is not Sort.INT else []
-            yield from (Obligation(wanted, before, goal, len(start)) for goal in goals)
+            goals += [IsInt(event.position)] if sort_of(event.position) is not TermSort.INT else []
+            yield from (Sequent(wanted, before, goal, len(start)) for goal in goals)
         elif isinstance(event, Drawing) and wanted is Condition.SCALES:
-            yield from (Obligation(wanted, before, valid, len(start)) for valid in event.left.valid)
+            yield from (Sequent(wanted, before, valid, len(start)) for valid in event.left.valid)
             same = (eq(a.left, a.right) for a in event.args if a.left != a.right)
-            yield from (Obligation(wanted, both, goal, len(whole)) for goal in same)
+            yield from (Sequent(wanted, both, goal, len(whole)) for goal in same)
 
 
-def _on_both(analysis: Analysis, path: Path, wanted: Condition) -> Iterator[Obligation]:
+def _on_both(analysis: Analysis, path: Segment, wanted: Condition) -> Iterator[Sequent]:
     """What holds on D' where the run on D takes the path and that on D' has come so far."""
     known = (*context(analysis, path, {}), *run_on_d(path))
     for place, event in enumerate(path.events):
         both = (*known, *run_on_d_prime(path, place))
-        yield from (Obligation(wanted, both, goal, len(known)) for goal in _goals(event, wanted))
+        yield from (Sequent(wanted, both, goal, len(known)) for goal in _goals(event, wanted))
 
 
 def _goals(event: Event, wanted: Condition) -> Iterator[Term]:
     if wanted is Condition.OUTPUT:
         if isinstance(event, Selected):
             yield from same_selection(event)
-        elif isinstance(event, Decision) and not event.hidden:
+        elif isinstance(event, ArmTaken) and not event.hidden:
             yield event.holds(True)
         elif isinstance(event, Emission):
             yield from (same_value(pair) for _, pair, _ in event.fields)
@@ -113,29 +113,29 @@ def _goals(event: Event, wanted: Condition) -> Iterator[Term]:
 
 def within_claim(
     analysis: Analysis,
-    path: Path,
+    path: Segment,
     claim: Term,
     invariants: Invariants,
     most: Term | None,
-) -> Iterator[Obligation]:
+) -> Iterator[Sequent]:
     """At the end of a run its cost is at most the claim, and that is at most its bound, if it has one."""
     if path.target is not None:
         return
     known = (*context(analysis, path, invariants), *run_on_d(path))
     if most is not None:
-        yield Obligation(Condition.COST, known, le(claim, most), len(known))
+        yield Sequent(Condition.COST, known, le(claim, most), len(known))
     both = (*known, *run_on_d_prime(path))
-    yield Obligation(Condition.COST, both, le(path.env[Ledger.COST].left, claim), len(known))
+    yield Sequent(Condition.COST, both, le(path.env[Ledger.COST].left, claim), len(known))
 
 
-def _not_negative(analysis: Analysis, path: Path) -> Iterator[Obligation]:
+def _not_negative(analysis: Analysis, path: Segment) -> Iterator[Sequent]:
     """Nobody is given budget back."""
     known = (*context(analysis, path, {}), *run_on_d(path))
     claims = (analysis.theory.claim, analysis.theory.most)
-    yield from (Obligation(Condition.COST, known, le(ZERO, c), len(known)) for c in claims if c is not None)
+    yield from (Sequent(Condition.COST, known, le(ZERO, c), len(known)) for c in claims if c is not None)
 
 
-def _one_to_one(analysis: Analysis, path: Path) -> Iterator[Obligation]:
+def _one_to_one(analysis: Analysis, path: Segment) -> Iterator[Sequent]:
     """Two noise vectors that take the path, or paths that differ from it in hidden arms only, give the same
     records and have the same image are equal. They share what is fixed at the path's start, and nothing else
     (`copied`).
@@ -163,10 +163,10 @@ def _one_to_one(analysis: Analysis, path: Path) -> Iterator[Obligation]:
             *(eq(add(e.left.value, e.shift), other(add(f.left.value, f.shift))) for e, f in draws),
         )
         goal = and_(eq(e.left.value, other(f.left.value)) for e, f in draws)
-        yield Obligation(Condition.INJECTIVE, hypotheses, goal)
+        yield Sequent(Condition.INJECTIVE, hypotheses, goal)
 
 
-def _shape(path: Path) -> list[object]:
+def _shape(path: Segment) -> list[object]:
     """Where a path leads, which visible arms it takes, what it draws and how many fields it releases."""
     return [
         (path.origin, path.target),

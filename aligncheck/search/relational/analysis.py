@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from aligncheck.language.internal import InternalError
-from aligncheck.search.relational.execution import Machine
+from aligncheck.search.relational.executor import PathExecutor
 from aligncheck.search.relational.heads import Guess
+from aligncheck.search.relational.ir import App, Sym, TermSort, atoms, sort_of
 from aligncheck.search.relational.labels import Key, is_bookkeeping
+from aligncheck.search.relational.path_state import Unroll
 from aligncheck.search.relational.paths import Analysis, Assumed
-from aligncheck.search.relational.state import Unroll
-from aligncheck.search.relational.terms import App, Sort, Sym, atoms, sort_of
 from aligncheck.search.relational.theory import Theory
 
 
@@ -32,7 +32,7 @@ def _settled(theory: Theory, unroll: Unroll | None) -> Analysis:
     """Execute until what was assumed of loop-head variables is what the paths bring."""
     guess = Guess()
     while True:
-        analysis = Machine(theory, unroll, guess).run()
+        analysis = PathExecutor(theory, unroll, guess).run()
         found = Guess(
             guess.real | _not_whole(analysis),
             guess.apart | _not_shared(analysis),
@@ -85,8 +85,8 @@ def _not_whole(analysis: Analysis) -> frozenset[tuple[int, Key]]:
             continue
         for name, pair in analysis.cuts[path.target].fresh.items():
             value = path.env.get(name)
-            if value is None or sort_of(pair.left) is not Sort.INT:
+            if value is None or sort_of(pair.left) is not TermSort.INT:
                 continue
-            if Sort.INT is not sort_of(value.left) or Sort.INT is not sort_of(value.right):
+            if TermSort.INT is not sort_of(value.left) or TermSort.INT is not sort_of(value.right):
                 found.add((path.target, name))
     return frozenset(found)

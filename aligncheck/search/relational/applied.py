@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from aligncheck.language.source import Span
-from aligncheck.search.relational.evaluate import Evaluator
-from aligncheck.search.relational.terms import TRUE, Pair, Term, and_, implies, not_, same_value
+from aligncheck.search.relational.ir import TRUE, Pair, Term, and_, implies, not_, same_value
+from aligncheck.search.relational.to_terms import TermEvaluator
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Applied:
         return replace(self, guard=guard, case=and_((case, self.case)))
 
 
-def applied_in(on_d: Evaluator, on_d_prime: Evaluator) -> Iterator[Applied]:
+def applied_in(on_d: TermEvaluator, on_d_prime: TermEvaluator) -> Iterator[Applied]:
     """The applications that one expression makes in the two runs, but for those that are plainly alike."""
     for left, right in zip(on_d.applied, on_d_prime.applied, strict=True):
         args = tuple(Pair(a, b) for a, b in zip(left.args, right.args, strict=True))

@@ -7,20 +7,20 @@ from dataclasses import replace
 
 from aligncheck.language.internal import InternalError
 from aligncheck.search.relational.applied import Applied
-from aligncheck.search.relational.calls import Called
+from aligncheck.search.relational.callees import AlignedCall
+from aligncheck.search.relational.ir import TRUE, Pair, Term, and_, implies, ite, not_
 from aligncheck.search.relational.labels import Key
+from aligncheck.search.relational.path_state import State
 from aligncheck.search.relational.paths import (
+    ArmTaken,
     Assumed,
     Claimed,
-    Decision,
     Drawing,
     Emission,
     Event,
     Required,
     Selected,
 )
-from aligncheck.search.relational.state import State
-from aligncheck.search.relational.terms import TRUE, Pair, Term, and_, implies, ite, not_
 
 
 def is_primed(event: Event) -> bool:
@@ -53,9 +53,9 @@ def _own(arm: State, condition: Term) -> Iterator[Event]:
         match event:
             case Required(primed=False):
                 yield guarded(event, condition)
-            case Required() | Decision() | Applied() | Assumed():
+            case Required() | ArmTaken() | Applied() | Assumed():
                 pass
-            case Drawing() | Called() | Selected() | Emission() | Claimed():
+            case Drawing() | AlignedCall() | Selected() | Emission() | Claimed():
                 raise InternalError("a hidden arm does more than assign")
 
 
@@ -70,7 +70,7 @@ def merged(
     """All arms of the run on D in one state, as conditional terms; what must be defined is guarded."""
 
     def decisions(arm: State) -> Term:
-        return and_(e.holds(False) for e in arm.events if isinstance(e, Decision))
+        return and_(e.holds(False) for e in arm.events if isinstance(e, ArmTaken))
 
     cases = [(and_((test.left, decisions(arm))), arm) for arm in taken]
     cases += [(and_((not_(test.left), decisions(arm))), arm) for arm in passed]

@@ -9,25 +9,7 @@ from itertools import combinations, product
 
 from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax.nodes import Queries
-from aligncheck.search.relational.labels import Apart, Last, Latest, Ledger
-from aligncheck.search.relational.loop import Loop
-from aligncheck.search.relational.paths import Drawing, Path
-from aligncheck.search.relational.selection import chosen, is_extremum, passed, witness_of
-from aligncheck.search.relational.simplify import (
-    DISTANCES,
-    cases,
-    decided,
-    distinct,
-    fixed_by,
-    flag_sum,
-    less_extrema,
-    noisy,
-    parts_of,
-    simplified,
-    spent_by_calls,
-    unsigned,
-)
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     FALSE,
     ONE,
     TRUE,
@@ -52,6 +34,24 @@ from aligncheck.search.relational.terms import (
     sub,
     substitute,
     subterms,
+)
+from aligncheck.search.relational.labels import Apart, LastDraw, Latest, Ledger
+from aligncheck.search.relational.loop import Loop
+from aligncheck.search.relational.maxima import chosen, is_extremum, passed, witness_of
+from aligncheck.search.relational.paths import Drawing, Segment
+from aligncheck.search.relational.simplify import (
+    DISTANCES,
+    cases,
+    decided,
+    distinct,
+    fixed_by,
+    flag_sum,
+    less_extrema,
+    noisy,
+    parts_of,
+    simplified,
+    spent_by_calls,
+    unsigned,
 )
 from aligncheck.search.relational.theory import prefix
 
@@ -119,7 +119,7 @@ class Costs:
             for p in self.loop.rounds
         ]
 
-    def _inner_costs(self, path: Path) -> list[Term]:
+    def _inner_costs(self, path: Segment) -> list[Term]:
         """What the loops inside a round may cost together: one draw's cost each, or one for every inner
         round.
         """
@@ -137,7 +137,7 @@ class Costs:
             here = cut.enclosing[-1]
         return found[:8]
 
-    def _options(self, events: list[Drawing], path: Path) -> list[Term]:
+    def _options(self, events: list[Drawing], path: Segment) -> list[Term]:
         choices: list[list[Term]] = []
         for event in events:
             rate = event.left.inverse_alpha
@@ -150,7 +150,7 @@ class Costs:
             combined = [add(*(sizes[min(k, len(sizes) - 1)] for sizes in choices)) for k in range(most)]
         return distinct(c for c in combined if not noisy(c))[:8] or [ZERO]
 
-    def shift_sizes(self, shift: Term, path: Path) -> list[Term]:
+    def shift_sizes(self, shift: Term, path: Segment) -> list[Term]:
         """Public bounds on |shift|: for each case the constant part, the sensitivities, their sum."""
         shift = self.loop.resolved(shift, path)
         found: list[Term] = []
@@ -218,7 +218,7 @@ class Costs:
         found = []
         for name, symbol in self.loop.numbers():
             start = self.loop.start(name)
-            if start is None or noisy(start.left) or isinstance(name, Latest | Last):
+            if start is None or noisy(start.left) or isinstance(name, Latest | LastDraw):
                 continue
             if name == Ledger.RECORDS and self.loop.record_clocks:
                 continue

@@ -6,21 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-from aligncheck.search.relational.labels import Key, Ledger
-from aligncheck.search.relational.loop import Loop
-from aligncheck.search.relational.paths import Path
-from aligncheck.search.relational.simplify import (
-    OF_NOISE,
-    decided,
-    distinct,
-    fixed_by,
-    flag_sum,
-    simplified,
-    sizes,
-)
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     ZERO,
-    Kind,
+    Nature,
     Term,
     add,
     and_,
@@ -36,6 +24,18 @@ from aligncheck.search.relational.terms import (
     or_,
     sub,
     substitute,
+)
+from aligncheck.search.relational.labels import Key, Ledger
+from aligncheck.search.relational.loop import Loop
+from aligncheck.search.relational.paths import Segment
+from aligncheck.search.relational.simplify import (
+    OF_NOISE,
+    decided,
+    distinct,
+    fixed_by,
+    flag_sum,
+    simplified,
+    sizes,
 )
 from aligncheck.search.relational.theory import prefix
 
@@ -101,7 +101,7 @@ class Distances:
                 found.append(form)
         return distinct(found)[:6]
 
-    def _restated(self, term: Term, path: Path) -> Term | None:
+    def _restated(self, term: Term, path: Segment) -> Term | None:
         """A term at the end of a path in terms of the loop head's symbols, or None.
 
         A counter's old value is its new value less its growth.
@@ -118,7 +118,8 @@ class Distances:
     def _speakable(self, term: Term) -> bool:
         own = {s for pair in self.loop.cut.fresh.values() for s in atoms((pair.left,))}
         return all(
-            a in own or (a not in self.loop.changing and a.kind not in (*OF_NOISE, Kind.EXTREMUM, Kind.DATA))
+            a in own
+            or (a not in self.loop.changing and a.kind not in (*OF_NOISE, Nature.EXTREMUM, Nature.DATA))
             for a in atoms((term,))
         )
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 
-from aligncheck.search.relational.labels import Last, Latest, Ledger
-from aligncheck.search.relational.loop import Loop
-from aligncheck.search.relational.simplify import directions, distinct, noisy
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     ONE,
     ZERO,
     Add,
     Cmp,
     Const,
-    Sort,
     Term,
+    TermSort,
     add,
     const,
     div,
@@ -30,6 +27,9 @@ from aligncheck.search.relational.terms import (
     sort_of,
     sub,
 )
+from aligncheck.search.relational.labels import LastDraw, Latest, Ledger
+from aligncheck.search.relational.loop import Loop
+from aligncheck.search.relational.simplify import directions, distinct, noisy
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Values:
         return [
             iff(pair.left, pair.right)
             for pair in self.loop.cut.fresh.values()
-            if sort_of(pair.left) is Sort.BOOL and pair.left != pair.right
+            if sort_of(pair.left) is TermSort.BOOL and pair.left != pair.right
         ]
 
     def _values(self) -> list[Term]:
@@ -69,7 +69,7 @@ class Values:
                 if start.left == ZERO and not falls:
                     continue
             found.append(le(ZERO, symbol))
-            if symbol.sort is Sort.REAL:
+            if symbol.sort is TermSort.REAL:
                 found.append(lt(ZERO, symbol))
         found += self._relations()
         if self.loop.cut.counter is not None:
@@ -78,7 +78,7 @@ class Values:
                 found += [or_((c, eq(at, first))) for c in (lt(v, at), le(first, v)) if v != at]
             found += self._unset(at, first)
             for pair in self.loop.cut.fresh.values():
-                if sort_of(pair.left) is Sort.BOOL:
+                if sort_of(pair.left) is TermSort.BOOL:
                     found += [iff(pair.left, eq(at, first)), iff(pair.left, lt(first, at))]
             high, low = self.loop.cut.env[Ledger.HIGH].left, self.loop.cut.env[Ledger.LOW].left
             found += [le(self.loop.cut.counter, high), le(low, self.loop.cut.counter)]
@@ -106,7 +106,7 @@ class Values:
     def _relations(self) -> list[Term]:
         """Variables that grow in step: x - x0 = c (y - y0), or at most."""
         found: list[Term] = []
-        numbers = [n for n in self.loop.numbers() if not isinstance(n[0], Latest | Last)]
+        numbers = [n for n in self.loop.numbers() if not isinstance(n[0], Latest | LastDraw)]
         for (a, x), (b, y) in combinations(numbers, 2):
             x0, y0 = self.loop.start(a), self.loop.start(b)
             if x0 is None or y0 is None or noisy(x0.left) or noisy(y0.left):
@@ -122,7 +122,7 @@ class Values:
                 found.append(eq(sub(x, x0.left), grown))
             elif isinstance(ratio, Const):
                 found += [le(sub(x, x0.left), grown), le(grown, sub(x, x0.left))]
-                if x.sort is y.sort is Sort.INT:
+                if x.sort is y.sort is TermSort.INT:
                     guards = [*self.loop.flag_guards, *self.loop.limit_tests[:2]]
                     found += [implies(g, eq(sub(x, x0.left), grown)) for g in guards]
         return found

@@ -12,9 +12,9 @@ from functools import cached_property
 from aligncheck.search.relational.candidate_costs import Costs
 from aligncheck.search.relational.candidate_distances import Distances
 from aligncheck.search.relational.candidate_values import Values
+from aligncheck.search.relational.ir import Term
 from aligncheck.search.relational.loop import Loop
-from aligncheck.search.relational.paths import Analysis, Cut, Path
-from aligncheck.search.relational.terms import Term
+from aligncheck.search.relational.paths import Analysis, Cut, Segment
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ class Pool:
         """
         return self._costs.further_costs(kept)
 
-    def resolved(self, shift: Term, path: Path) -> Term:
+    def resolved(self, shift: Term, path: Segment) -> Term:
         """A shift with the tests decided that its path decides."""
         return self.loop.resolved(shift, path)
 
-    def shift_sizes(self, shift: Term, path: Path) -> list[Term]:
+    def shift_sizes(self, shift: Term, path: Segment) -> list[Term]:
         """Public bounds on |shift|."""
         return self._costs.shift_sizes(shift, path)

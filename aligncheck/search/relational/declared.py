@@ -15,7 +15,7 @@ from typing import Protocol
 
 from aligncheck.language.syntax.nodes import Expr, Input, Mechanism, Number, PublicVector, Queries, Sort
 from aligncheck.language.syntax.walk import lists_per_answer, names_in
-from aligncheck.search.relational.terms import ZERO, IsInt, Term, div, implies, le
+from aligncheck.search.relational.ir import ZERO, IsInt, Term, div, implies, le
 
 
 class Reading(Protocol):

@@ -9,27 +9,29 @@ from aligncheck.language.syntax.nodes import For, Invoke, While
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.search.relational.applied import Applied
 from aligncheck.search.relational.blocks import changed_in, index_of
-from aligncheck.search.relational.calls import Called, made
+from aligncheck.search.relational.callees import AlignedCall, made
+from aligncheck.search.relational.ir import Nature, Pair, Sym, Term, TermSort, add, atoms, same, sort_of
 from aligncheck.search.relational.labels import (
     AtHead,
+    CalleeInput,
     Calls,
-    Cell,
     Counted,
+    DrawAt,
     Each,
-    Given,
     Key,
-    Last,
+    LastDraw,
     Latest,
     Ledger,
     Side,
     Stretch,
     is_bookkeeping,
 )
+from aligncheck.search.relational.path_state import State
 from aligncheck.search.relational.paths import (
+    ArmTaken,
     Assumed,
     Claimed,
     Cut,
-    Decision,
     Drawing,
     Emission,
     Env,
@@ -37,9 +39,7 @@ from aligncheck.search.relational.paths import (
     Selected,
 )
 from aligncheck.search.relational.scopes import draws_in
-from aligncheck.search.relational.settled import Entry, common
-from aligncheck.search.relational.state import State
-from aligncheck.search.relational.terms import Kind, Pair, Sort, Sym, Term, add, atoms, same, sort_of
+from aligncheck.search.relational.settled import SettledSymbol, common
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +71,12 @@ class Heads:
         if called:
             changed |= {Ledger.COST, *(Calls(n) for n in called)}
         if drawn:
-            changed |= {Ledger.COST, *(ghost for n in drawn for ghost in (Latest(n), Last(n)))}
+            changed |= {Ledger.COST, *(ghost for n in drawn for ghost in (Latest(n), LastDraw(n)))}
         if emits:
             changed |= {Ledger.RECORDS, *(k for k in states[0].env if isinstance(k, Counted))}
         env: dict[Key, Pair] = {}
         fresh: dict[Key, Pair] = {}
-        counter = Sym(AtHead(index_of(stmt), number, Side.ON_D), Sort.INT, Kind.COUNTER)
+        counter = Sym(AtHead(index_of(stmt), number, Side.ON_D), TermSort.INT, Nature.COUNTER)
         for name in states[0].env:
             values = [s.env.get(name) for s in states]
             first = values[0]
@@ -85,15 +85,17 @@ class Heads:
             match name:
                 case Ledger.COUNTER:
                     continue
-                case Given(call) if call in called:
+                case CalleeInput(call) if call in called:
                     continue
-                case Cell(variable) if variable in drawn:
+                case DrawAt(variable) if variable in drawn:
                     continue
                 case Each(variable) | Stretch(variable):
                     if variable not in drawn and all(v == first for v in values):
                         env[name] = first
                     continue
-                case str() | Ledger() | Counted() | Cell() | Last() | Latest() | Calls() | Given():
+                case (
+                    str() | Ledger() | Counted() | DrawAt() | LastDraw() | Latest() | Calls() | CalleeInput()
+                ):
                     pass
             if name not in changed and all(v == first for v in values):
                 env[name] = first
@@ -107,8 +109,8 @@ class Heads:
         if len(states) == 1:
             facts += _established(states[0])
         index = counter if isinstance(stmt, For) else None
-        executed = (Entry(made(n, fresh[Calls(n)].left), n) for n in called)
-        carried = (Entry(a) for v in fresh.values() for a in atoms((v.left, v.right)))
+        executed = (SettledSymbol(made(n, fresh[Calls(n)].left), n) for n in called)
+        carried = (SettledSymbol(a) for v in fresh.values() for a in atoms((v.left, v.right)))
         fixed = common(s.made for s in states).without(drawn | called).then(*executed, *carried)
         return Cut(
             number,
@@ -126,15 +128,15 @@ class Heads:
         sorts = {sort_of(t) for v in values for t in (v.left, v.right)}
         here, there, apart = (AtHead(name, number, side) for side in Side)
         shared = is_bookkeeping(name) or (number, name) not in self.guess.apart
-        if sorts == {Sort.BOOL}:
-            truth = Sym(here, Sort.BOOL, Kind.STATE)
-            return same(truth) if shared else Pair(truth, Sym(there, Sort.BOOL, Kind.PRIMED))
-        whole = sorts == {Sort.INT} and (number, name) not in self.guess.real
-        sort = Sort.INT if whole else Sort.REAL
-        left = Sym(here, sort, Kind.LEDGER if is_bookkeeping(name) else Kind.STATE)
+        if sorts == {TermSort.BOOL}:
+            truth = Sym(here, TermSort.BOOL, Nature.STATE)
+            return same(truth) if shared else Pair(truth, Sym(there, TermSort.BOOL, Nature.PRIMED))
+        whole = sorts == {TermSort.INT} and (number, name) not in self.guess.real
+        sort = TermSort.INT if whole else TermSort.REAL
+        left = Sym(here, sort, Nature.LEDGER if is_bookkeeping(name) else Nature.STATE)
         if shared:
             return same(left)
-        return Pair(left, add(left, Sym(apart, sort, Kind.DRIFT)))
+        return Pair(left, add(left, Sym(apart, sort, Nature.DRIFT)))
 
 
 def drawn_everywhere(cut: Cut, ends: list[State]) -> Env:
@@ -173,12 +175,12 @@ def _established(state: State) -> tuple[Term, ...]:
     facts: list[Term] = []
     for event in state.events:
         match event:
-            case Decision():
+            case ArmTaken():
                 facts += [event.holds(False), event.holds(True)]
             case Assumed(fact):
                 facts.append(fact)
             case Drawing(left=left):
                 facts += [*left.support, *left.valid]
-            case Called() | Applied() | Selected() | Emission() | Required() | Claimed():
+            case AlignedCall() | Applied() | Selected() | Emission() | Required() | Claimed():
                 pass
     return tuple(dict.fromkeys(facts))

@@ -39,7 +39,7 @@ class Counted(metaclass=Interned):
 
 
 @dataclass(frozen=True, eq=False)
-class Cell(metaclass=Interned):
+class DrawAt(metaclass=Interned):
     """A draw, by the text of its index (`order_key`) on D, or of that on D' (`primed`)."""
 
     name: str
@@ -48,7 +48,7 @@ class Cell(metaclass=Interned):
 
 
 @dataclass(frozen=True, eq=False)
-class Last(metaclass=Interned):
+class LastDraw(metaclass=Interned):
     """The draw at the greatest index so far, in both runs."""
 
     name: str
@@ -83,23 +83,23 @@ class Calls(metaclass=Interned):
 
 
 @dataclass(frozen=True, eq=False)
-class Given(metaclass=Interned):
+class CalleeInput(metaclass=Interned):
     """What an input of the callee got (of a list: its length)."""
 
     call: str
     argument: str
 
 
-Key: TypeAlias = str | Ledger | Counted | Cell | Last | Latest | Each | Stretch | Calls | Given
+Key: TypeAlias = str | Ledger | Counted | DrawAt | LastDraw | Latest | Each | Stretch | Calls | CalleeInput
 """What the environment keeps; a string is a variable of the program."""
 
 
 def is_bookkeeping(key: Key) -> bool:
     """Whether the proof itself counts it, alike in both runs: that they agree is shown, not guessed."""
     match key:
-        case str() | Cell() | Last() | Ledger.LOW | Ledger.HIGH:
+        case str() | DrawAt() | LastDraw() | Ledger.LOW | Ledger.HIGH:
             return False
-        case Ledger() | Counted() | Latest() | Each() | Stretch() | Calls() | Given():
+        case Ledger() | Counted() | Latest() | Each() | Stretch() | Calls() | CalleeInput():
             return True
 
 
@@ -131,7 +131,7 @@ class Apart(metaclass=Interned):
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn(metaclass=Interned):
+class DrawOnD(metaclass=Interned):
     """A draw on D."""
 
     name: str
@@ -146,7 +146,7 @@ class Unsettled(metaclass=Interned):
 
 
 @dataclass(frozen=True, eq=False)
-class Length(metaclass=Interned):
+class ListLength(metaclass=Interned):
     """How many entries a list of the inputs has."""
 
     name: str
@@ -160,7 +160,7 @@ class PublicFunction(metaclass=Interned):
 
 
 @dataclass(frozen=True, eq=False)
-class Place(metaclass=Interned):
+class DifferingIndex(metaclass=Interned):
     """The index at which an answer differs."""
 
     way: Way
@@ -245,14 +245,14 @@ class ExtremalIndex(metaclass=Interned):
 
 
 @dataclass(frozen=True, eq=False)
-class Witness(metaclass=Interned):
+class AttainedAt(metaclass=Interned):
     """The index at which what a symbol stands for is taken."""
 
     of: Label
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen(metaclass=Interned):
+class SelectedIndex(metaclass=Interned):
     """The index that `argmax` or `argmin` selects."""
 
     selection: str
@@ -266,7 +266,7 @@ class Size(metaclass=Interned):
 
 
 @dataclass(frozen=True, eq=False)
-class Member(metaclass=Interned):
+class IsSelected(metaclass=Interned):
     """That an index is among the selected ones."""
 
     selection: str
@@ -286,10 +286,10 @@ class Below(metaclass=Interned):
     selection: str
 
 
-OfSelection: TypeAlias = Chosen | Size | Member | Ranked | Below
+OfSelection: TypeAlias = SelectedIndex | Size | IsSelected | Ranked | Below
 
 
-class Part(Enum):
+class ReleaseAspect(Enum):
     """What is said of a call's release: that the call was made, how many records it has in all or with a tag,
     that one has a tag, what one has in a field.
     """
@@ -302,11 +302,11 @@ class Part(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Release(metaclass=Interned):
+class CallRelease(metaclass=Interned):
     """A part of what a call released; `name` is the tag or the field."""
 
     call: str
-    part: Part
+    part: ReleaseAspect
     name: str
 
 
@@ -318,7 +318,7 @@ class SumForm(metaclass=Interned):
 
 
 @dataclass(frozen=True, eq=False)
-class Bound(metaclass=Interned):
+class BoundIndex(metaclass=Interned):
     """The index that a set runs over."""
 
     name: str
@@ -335,11 +335,11 @@ Label: TypeAlias = (
     str
     | AtHead
     | Apart
-    | Drawn
+    | DrawOnD
     | Unsettled
-    | Length
+    | ListLength
     | PublicFunction
-    | Place
+    | DifferingIndex
     | Which
     | Direction
     | Order
@@ -350,15 +350,15 @@ Label: TypeAlias = (
     | RecordCount
     | Extremum
     | ExtremalIndex
-    | Witness
-    | Chosen
+    | AttainedAt
+    | SelectedIndex
     | Size
-    | Member
+    | IsSelected
     | Ranked
     | Below
-    | Release
+    | CallRelease
     | SumForm
-    | Bound
+    | BoundIndex
     | Copy
 )
 
@@ -373,15 +373,15 @@ def text_of(label: Label) -> str:
             return f"d:{text}" if side is Side.APART else f"{text}'" if side is Side.ON_D_PRIME else text
         case Apart(query):
             return f"d:{query}"
-        case Drawn(name, family):
+        case DrawOnD(name, family):
             return name + family.row.mark
         case Unsettled(name):
             return f"d:unsettled:{name}"
-        case Length(name):
+        case ListLength(name):
             return f"len({name})"
         case PublicFunction(name):
             return f"fun:{name}"
-        case Place(way, names):
+        case DifferingIndex(way, names):
             return f"place:{way.value}:{','.join(names)}"
         case Which(way, names):
             return f"which:{way.value}:{','.join(names)}"
@@ -403,23 +403,23 @@ def text_of(label: Label) -> str:
             return f"val:{'#' if isinstance(of, int) else ''}{of}" + ("'" if primed else "")
         case ExtremalIndex(number):
             return f"idx:#{number}"
-        case Witness(inner):
+        case AttainedAt(inner):
             return f"{text_of(inner)}~where"
-        case Chosen(selection):
+        case SelectedIndex(selection):
             return f"sel:{selection}"
         case Size(selection):
             return f"size:{selection}"
-        case Member(selection):
+        case IsSelected(selection):
             return f"in:{selection}"
         case Ranked(selection):
             return f"at:{selection}"
         case Below(selection):
             return f"passed:{selection}"
-        case Release(call, part, name):
+        case CallRelease(call, part, name):
             return f"call:{call}:{part.value}" + (f":{name}" if name else "")
         case SumForm(number):
             return f"sum:{number}"
-        case Bound(name):
+        case BoundIndex(name):
             return f"{name}~of"
         case Copy(inner):
             return f"{text_of(inner)}~"
@@ -433,9 +433,9 @@ def _text_of_key(key: Key) -> str:
             return key.value
         case Counted(tag):
             return f"#out:count:{tag}"
-        case Cell(name, index, primed):
+        case DrawAt(name, index, primed):
             return f"{name}[{index}]" + ("'" if primed else "")
-        case Last(name):
+        case LastDraw(name):
             return f"#last:{name}"
         case Latest(name):
             return f"#latest:{name}"
@@ -445,5 +445,5 @@ def _text_of_key(key: Key) -> str:
             return f"#span:{name}"
         case Calls(call):
             return f"#call:{call}"
-        case Given(call, argument):
+        case CalleeInput(call, argument):
             return f"#given:{call}:{argument}"

@@ -8,31 +8,18 @@ from functools import cached_property
 
 from aligncheck.language.syntax.nodes import Expr, If, Index, Name, Queries, Sample, While
 from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
-from aligncheck.search.relational.evaluate import Evaluator
-from aligncheck.search.relational.labels import Apart, Key, Last, Latest, Ledger
-from aligncheck.search.relational.paths import Analysis, Cut, Drawing, Path
-from aligncheck.search.relational.scopes import ProgramScope
-from aligncheck.search.relational.simplify import (
-    OF_NOISE,
-    decided,
-    distinct,
-    mentions_generic,
-    noisy,
-    parts_of,
-    simplified,
-)
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     ONE,
     ZERO,
     App,
     Cmp,
     Const,
-    Kind,
+    Nature,
     Not,
     Pair,
-    Sort,
     Sym,
     Term,
+    TermSort,
     Truth,
     atoms,
     div,
@@ -44,6 +31,19 @@ from aligncheck.search.relational.terms import (
     substitute,
     subterms,
 )
+from aligncheck.search.relational.labels import Apart, Key, LastDraw, Latest, Ledger
+from aligncheck.search.relational.paths import Analysis, Cut, Drawing, Segment
+from aligncheck.search.relational.scopes import ProgramScope
+from aligncheck.search.relational.simplify import (
+    OF_NOISE,
+    decided,
+    distinct,
+    mentions_generic,
+    noisy,
+    parts_of,
+    simplified,
+)
+from aligncheck.search.relational.to_terms import TermEvaluator
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,14 @@ class Loop:
     cut: Cut
 
     @cached_property
-    def entries(self) -> list[Path]:
+    def entries(self) -> list[Segment]:
         return [p for p in self.analysis.paths if p.target == self.cut.number and not self._inside(p)]
 
     @cached_property
-    def rounds(self) -> list[Path]:
+    def rounds(self) -> list[Segment]:
         return [p for p in self.analysis.paths if p.target == self.cut.number and self._inside(p)]
 
-    def _inside(self, path: Path) -> bool:
+    def _inside(self, path: Segment) -> bool:
         return self.analysis.within(path.origin, self.cut)
 
     @cached_property
@@ -85,7 +85,7 @@ class Loop:
         return [
             (name, pair.left)
             for name, pair in self.cut.fresh.items()
-            if isinstance(pair.left, Sym) and pair.left.sort is not Sort.BOOL and name != Ledger.COST
+            if isinstance(pair.left, Sym) and pair.left.sort is not TermSort.BOOL and name != Ledger.COST
         ]
 
     @cached_property
@@ -101,8 +101,8 @@ class Loop:
         return [
             s
             for n, s in self.numbers()
-            if s.sort is Sort.INT
-            and not isinstance(n, Latest | Last)
+            if s.sort is TermSort.INT
+            and not isinstance(n, Latest | LastDraw)
             and not (n == Ledger.RECORDS and self.record_clocks)
         ]
 
@@ -117,7 +117,7 @@ class Loop:
         return list(dict.fromkeys(found))
 
     @cached_property
-    def leaving(self) -> list[Path]:
+    def leaving(self) -> list[Segment]:
         return [p for p in self.analysis.paths if p.origin == self.cut.number and p.target != self.cut.number]
 
     def groups(self) -> list[tuple[Queries, str, Term]]:
@@ -145,7 +145,7 @@ class Loop:
         return [
             (name, pair.distance)
             for name, pair in self.cut.fresh.items()
-            if sort_of(pair.left) is not Sort.BOOL and pair.left != pair.right
+            if sort_of(pair.left) is not TermSort.BOOL and pair.left != pair.right
         ]
 
     @cached_property
@@ -169,7 +169,7 @@ class Loop:
             s for name, s in self.numbers() if any(p.env[name].left == self.cut.counter for p in self.rounds)
         ]
 
-    def growth(self, path: Path) -> list[Term | None]:
+    def growth(self, path: Segment) -> list[Term | None]:
         place = self.rounds.index(path)
         steps = [self.steps[name][place] for name, _ in self.numbers()]
         return [s if self.stable(s) and not noisy(s) else None for s in steps]
@@ -182,7 +182,7 @@ class Loop:
         found: list[Term] = []
         for expr in self._spoken_tests():
             try:
-                test = Evaluator(ProgramScope(self.analysis.theory, self.cut.env, False)).term(expr)
+                test = TermEvaluator(ProgramScope(self.analysis.theory, self.cut.env, False)).term(expr)
             except KeyError:
                 continue
             if isinstance(test, Truth) or any(self.is_noise(a) for a in atoms((test,))):
@@ -193,7 +193,7 @@ class Loop:
 
     def is_noise(self, atom: Sym | App) -> bool:
         """Whether noise enters a symbol, other than by what the loop head keeps."""
-        if isinstance(atom, Sym) and atom.kind is Kind.EXTREMUM:
+        if isinstance(atom, Sym) and atom.kind is Nature.EXTREMUM:
             return self.analysis.theory.registry.is_noisy(atom)
         return atom.kind in OF_NOISE
 
@@ -250,7 +250,7 @@ class Loop:
         """Whether a variable grows by 1 in every round that emits one record."""
         return all(s == ONE for s, r in zip(steps, records, strict=True) if r == ONE) and ONE in records
 
-    def truths(self, path: Path) -> dict[Term, Term]:
+    def truths(self, path: Segment) -> dict[Term, Term]:
         """What a path decides about ω and its tests, also said with the loop's own index."""
         known = self._truths_of.get(id(path))
         if known is None:
@@ -267,13 +267,13 @@ class Loop:
         """By path, each of which the analysis keeps alive."""
         return {}
 
-    def resolved(self, shift: Term, path: Path) -> Term:
+    def resolved(self, shift: Term, path: Segment) -> Term:
         """A shift with the tests decided that its path decides."""
         truths = self.truths(path)
         return simplified(substitute(simplified(substitute(shift, truths)), truths))
 
 
-def terms_of(path: Path) -> list[Term]:
+def terms_of(path: Segment) -> list[Term]:
     found: list[Term] = []
     for event in path.events:
         if isinstance(event, Drawing):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     ONE,
     TRUE,
     ZERO,

@@ -16,21 +16,21 @@ from typing import TypeAlias
 from aligncheck.language.families import Family
 from aligncheck.language.source import Span
 from aligncheck.language.syntax.nodes import For, While
-from aligncheck.search.relational import noise
+from aligncheck.search.relational import family_facts
 from aligncheck.search.relational.applied import Applied
-from aligncheck.search.relational.calls import Called
-from aligncheck.search.relational.evaluate import Partial
+from aligncheck.search.relational.callees import AlignedCall
+from aligncheck.search.relational.ir import TRUE, ZERO, Pair, Sym, Term, fn, mul, not_
 from aligncheck.search.relational.labels import Key, Omega
-from aligncheck.search.relational.selection import Gathered
+from aligncheck.search.relational.maxima import Gathered
 from aligncheck.search.relational.settled import NOTHING, Made
-from aligncheck.search.relational.terms import TRUE, ZERO, Pair, Sym, Term, fn, mul, not_
 from aligncheck.search.relational.theory import Theory
+from aligncheck.search.relational.to_terms import Partial
 
 # --- events -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class ArmTaken:
     """A test and the arm that the run on D takes; the run on D' may take another arm of a hidden one.
 
     `loop` is the number of the loop whose own test it is, if it is one.
@@ -62,8 +62,8 @@ class Drawing:
     family: Family
     index: Pair | None
     args: tuple[Pair, ...]
-    left: noise.Draw
-    right: noise.Draw
+    left: family_facts.DrawFacts
+    right: family_facts.DrawFacts
     shift: Term
     before: Term
     made: Made
@@ -128,7 +128,9 @@ class Claimed:
     span: Span
 
 
-Event: TypeAlias = Decision | Drawing | Called | Applied | Selected | Emission | Required | Assumed | Claimed
+Event: TypeAlias = (
+    ArmTaken | Drawing | AlignedCall | Applied | Selected | Emission | Required | Assumed | Claimed
+)
 Env: TypeAlias = Mapping[Key, Pair]
 """What is kept at a point of a path."""
 
@@ -165,7 +167,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Path:
+class Segment:
     """From one cut point to the next (`target` None: to the end of the program)."""
 
     origin: int
@@ -173,9 +175,9 @@ class Path:
     events: tuple[Event, ...]
     env: Env
 
-    def decisions(self) -> tuple[Decision, ...]:
+    def decisions(self) -> tuple[ArmTaken, ...]:
         """The visible tests on the way."""
-        return tuple(e for e in self.events if isinstance(e, Decision))
+        return tuple(e for e in self.events if isinstance(e, ArmTaken))
 
     def drawings(self) -> tuple[Drawing, ...]:
         """The draws on the way."""
@@ -192,7 +194,7 @@ class Analysis:
 
     theory: Theory
     cuts: tuple[Cut, ...]
-    paths: tuple[Path, ...]
+    paths: tuple[Segment, ...]
     omega: frozenset[Omega]
 
     def within(self, number: int, loop: Cut) -> bool:

@@ -10,47 +10,20 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import For, Gather, OutCount, OutField, OutIs, Sample, While
 from aligncheck.language.syntax.walk import names_in, statements_in
-from aligncheck.search.relational import noise
+from aligncheck.search.relational import family_facts
 from aligncheck.search.relational.blocks import tags_with
-from aligncheck.search.relational.calls import Records, sorts_released
-from aligncheck.search.relational.labels import (
-    Calls,
-    Cell,
-    Each,
-    Given,
-    Key,
-    Last,
-    Latest,
-    Ledger,
-    RecordField,
-    RecordIs,
-    Stretch,
-    Unsettled,
-)
-from aligncheck.search.relational.paths import Env
-from aligncheck.search.relational.selection import (
-    Gathered,
-    UnsupportedError,
-    chosen,
-    concrete_extremum,
-    concrete_ranks,
-    extremum,
-    member,
-    pick,
-    size_of,
-)
-from aligncheck.search.relational.sums import concrete_sum
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.callees import Records, sorts_released
+from aligncheck.search.relational.ir import (
     ONE,
     TRUE,
     ZERO,
     App,
     Const,
-    Kind,
+    Nature,
     Pair,
-    Sort,
     Sym,
     Term,
+    TermSort,
     add,
     and_,
     atoms,
@@ -64,6 +37,33 @@ from aligncheck.search.relational.terms import (
     same,
     substitute,
 )
+from aligncheck.search.relational.labels import (
+    CalleeInput,
+    Calls,
+    DrawAt,
+    Each,
+    Key,
+    LastDraw,
+    Latest,
+    Ledger,
+    RecordField,
+    RecordIs,
+    Stretch,
+    Unsettled,
+)
+from aligncheck.search.relational.maxima import (
+    Gathered,
+    UnsupportedError,
+    chosen,
+    concrete_extremum,
+    concrete_ranks,
+    extremum,
+    member,
+    pick,
+    size_of,
+)
+from aligncheck.search.relational.paths import Env
+from aligncheck.search.relational.sums import concrete_sum
 from aligncheck.search.relational.theory import Theory, count_of
 
 
@@ -91,16 +91,16 @@ class ProgramScope:
         if base in self.theory.gathers:
             return pick(base, index), and_((le(ZERO, index), lt(index, self.length(base))))
         if base not in self.theory.inputs:
-            cell = self.env.get(Cell(base, order_key(index), self.side))
+            cell = self.env.get(DrawAt(base, order_key(index), self.side))
             if cell is None:
                 several = self._drawn(base, index, right) or self._among(base, index, right)
                 if several is not None:
                     return several
                 # A draw of an earlier round: only the last one is remembered.
-                if Last(base) not in self.env:
+                if LastDraw(base) not in self.env:
                     raise UnsupportedError(span, f"a draw of `{base}` that was made elsewhere")
                 place = self.env[Latest(base)].left
-                drawn = self.env[Last(base)]
+                drawn = self.env[LastDraw(base)]
                 return (drawn.right if right else drawn.left), and_((eq(index, place), le(ZERO, place)))
             return (cell.right if right else cell.left), TRUE
         size = self.theory.length(base)
@@ -132,7 +132,7 @@ class ProgramScope:
         found: Term = ZERO
         there: list[Term] = []
         for name, cell in self.env.items():
-            if isinstance(name, Cell) and name.name == base and not name.primed:
+            if isinstance(name, DrawAt) and name.name == base and not name.primed:
                 here = eq(index, const(int(name.index)))
                 found = ite(here, cell.right if right else cell.left, found)
                 there.append(here)
@@ -169,7 +169,7 @@ class ProgramScope:
         """What the latest execution of a call released."""
         invoked = self.theory.calls[call]
         contract = contract_of(next(u for u in self.theory.mechanism.uses if u.name == invoked.mechanism))
-        given = {k.argument: v for k, v in self.env.items() if isinstance(k, Given) and k.call == call}
+        given = {k.argument: v for k, v in self.env.items() if isinstance(k, CalleeInput) and k.call == call}
         number = self.env[Calls(call)].left
         return Records(call, number, contract, sorts_released(self.theory.mechanism, call), given)
 
@@ -201,14 +201,14 @@ class ProgramScope:
             case OutIs(tag=tag):
                 if index is None:
                     raise InternalError("a record without its number")
-                return App(RecordIs(tag), (index,), Sort.BOOL, Kind.OMEGA), TRUE
+                return App(RecordIs(tag), (index,), TermSort.BOOL, Nature.OMEGA), TRUE
             case OutField(field=name):
                 if index is None:
                     raise InternalError("a record without its number")
-                sort = Sort.BOOL if name in self.theory.truth_fields else Sort.REAL
+                sort = TermSort.BOOL if name in self.theory.truth_fields else TermSort.REAL
                 tags = tags_with(self.theory.mechanism, name)
-                there = or_(App(RecordIs(t), (index,), Sort.BOOL, Kind.OMEGA) for t in tags)
-                return App(RecordField(name), (index,), sort, Kind.OMEGA), there
+                there = or_(App(RecordIs(t), (index,), TermSort.BOOL, Nature.OMEGA) for t in tags)
+                return App(RecordField(name), (index,), sort, Nature.OMEGA), there
             case OutCount(tag=tag):
                 return count_of(tag), TRUE
 
@@ -239,7 +239,7 @@ class DrawScope(ProgramScope):
         value: Term,
     ) -> DrawScope:
         """The scope at the draw `drawn[index]`, whose value on D is `value`."""
-        key: Key = drawn if index is None else Cell(drawn, order_key(index), False)
+        key: Key = drawn if index is None else DrawAt(drawn, order_key(index), False)
         return cls(theory, {**env, key: Pair(value, add(value, _unsettled(drawn, index)))}, False)
 
     def name(self, ident: str, primed: bool, span: Span) -> Term:
@@ -252,7 +252,7 @@ class DrawScope(ProgramScope):
     def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
         if base in self.theory.gathers:
             return super().entry(base, index, primed, span)
-        if base not in self.theory.inputs and Cell(base, order_key(index), False) not in self.env:
+        if base not in self.theory.inputs and DrawAt(base, order_key(index), False) not in self.env:
             drawn = self._drawn(base, index, primed)
             return drawn if drawn is not None else (self._later(base, index, primed, span), TRUE)
         return super().entry(base, index, primed, span)
@@ -291,7 +291,7 @@ class DrawScope(ProgramScope):
         if any(not names_in(step) <= self.theory.inputs.keys() for step in steps):
             raise UnsupportedError(span, f"a later draw of `{name}`, whose step the program computes")
         args = (ONE, *(self.theory.input_term(step, None) for step in steps))
-        value = noise.draw(family, name, index, args).value
+        value = family_facts.draw(family, name, index, args).value
         return add(value, _unsettled(name, index)) if primed else value
 
 
@@ -300,8 +300,8 @@ def _unsettled(name: str, index: Term | None) -> Term:
     it. Draws at two indices may be moved by two numbers.
     """
     if index is None:
-        return Sym(Unsettled(name), Sort.REAL, Kind.UNSETTLED)
-    return App(Unsettled(name), (index,), Sort.REAL, Kind.UNSETTLED)
+        return Sym(Unsettled(name), TermSort.REAL, Nature.UNSETTLED)
+    return App(Unsettled(name), (index,), TermSort.REAL, Nature.UNSETTLED)
 
 
 def _counter_in(each: Pair) -> Term:
@@ -311,8 +311,8 @@ def _counter_in(each: Pair) -> Term:
 
 
 def draws_in(term: Term) -> list[App]:
-    return [a for a in atoms((term,)) if isinstance(a, App) and a.kind is Kind.NOISE]
+    return [a for a in atoms((term,)) if isinstance(a, App) and a.kind is Nature.NOISE]
 
 
 def _is_released(index: Term) -> bool:
-    return any(a.kind is Kind.RELEASE for a in atoms((index,)))
+    return any(a.kind is Nature.RELEASE for a in atoms((index,)))

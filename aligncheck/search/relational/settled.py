@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from aligncheck.search.relational.ir import App, Nature, Sym, Term, atoms, rebuilt
 from aligncheck.search.relational.labels import Copy
-from aligncheck.search.relational.terms import App, Kind, Sym, Term, atoms, rebuilt
 
 Definition: TypeAlias = Callable[[Sym | App], "tuple[Term, ...] | None"]
 """The terms that decide a symbol's value besides its arguments; None where none are kept."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SettledSymbol:
     """A symbol whose value is fixed, and the variable or call that it belongs to (None: to no single one).
 
     With `whole` it is a draw of a loop that has ended and stands for the draws at all indices: all draws that
@@ -37,9 +37,9 @@ class Entry:
 class Made:
     """What is fixed at a point of a path, oldest first."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[SettledSymbol, ...] = ()
 
-    def then(self, *entries: Entry) -> Made:
+    def then(self, *entries: SettledSymbol) -> Made:
         """With what came to be fixed next."""
         new = tuple(e for e in dict.fromkeys(entries) if e not in self.entries)
         return Made((*self.entries, *new)) if new else self
@@ -62,17 +62,17 @@ def common(several: Iterable[Made]) -> Made:
     return Made(tuple(e for e in first.entries if all(e in other.entries for other in others)))
 
 
-GIVEN = (Kind.PARAMETER, Kind.DATA, Kind.DISTANCE, Kind.GHOST)
+GIVEN = (Nature.PARAMETER, Nature.DATA, Nature.DISTANCE, Nature.GHOST)
 """Inputs and generic indices: the same number whatever the noise."""
 
-FREE = (*GIVEN, Kind.OMEGA)
+FREE = (*GIVEN, Nature.OMEGA)
 """With the parts of ω, of which an alignment may speak at any time (rule 4). The index of a round is not
 among them: which round a loop was left in may depend on noise.
 """
 
 
 def is_settled(
-    atom: Sym | App, definition: Definition, made: Made = NOTHING, free: tuple[Kind, ...] = FREE
+    atom: Sym | App, definition: Definition, made: Made = NOTHING, free: tuple[Nature, ...] = FREE
 ) -> bool:
     """Whether noise outside of `made` cannot change a symbol's value; what is `free` counts as no noise.
 

@@ -7,19 +7,8 @@ from fractions import Fraction
 from itertools import islice
 
 from aligncheck.search.relational.applied import Applied
-from aligncheck.search.relational.calls import Called
-from aligncheck.search.relational.paths import (
-    Assumed,
-    Claimed,
-    Decision,
-    Drawing,
-    Emission,
-    Path,
-    Required,
-    Selected,
-)
-from aligncheck.search.relational.selection import Registry, is_extremum
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.callees import AlignedCall
+from aligncheck.search.relational.ir import (
     FALSE,
     ONE,
     TRUE,
@@ -33,13 +22,13 @@ from aligncheck.search.relational.terms import (
     Fn,
     IsInt,
     Ite,
-    Kind,
     Mul,
+    Nature,
     Not,
     Or,
-    Sort,
     Sym,
     Term,
+    TermSort,
     Truth,
     add,
     atoms,
@@ -52,9 +41,20 @@ from aligncheck.search.relational.terms import (
     substitute,
     subterms,
 )
+from aligncheck.search.relational.maxima import Registry, is_extremum
+from aligncheck.search.relational.paths import (
+    ArmTaken,
+    Assumed,
+    Claimed,
+    Drawing,
+    Emission,
+    Required,
+    Segment,
+    Selected,
+)
 
-OF_NOISE = (Kind.NOISE, Kind.PLACE, Kind.SUM, Kind.UNSETTLED)
-DISTANCES = (Kind.DISTANCE, Kind.DRIFT)
+OF_NOISE = (Nature.NOISE, Nature.PLACE, Nature.SUM, Nature.UNSETTLED)
+DISTANCES = (Nature.DISTANCE, Nature.DRIFT)
 
 
 def distinct(terms: Iterable[Term]) -> list[Term]:
@@ -83,30 +83,30 @@ def flag_sum(flags: list[Term], amount: Term) -> Term:
 
 
 def noisy(term: Term) -> bool:
-    kinds = (*OF_NOISE, *DISTANCES, Kind.EXTREMUM, Kind.DATA)
+    kinds = (*OF_NOISE, *DISTANCES, Nature.EXTREMUM, Nature.DATA)
     return any(a.kind in kinds for a in atoms((term,)))
 
 
 def mentions_generic(term: Term) -> bool:
-    return Sym("i", Sort.INT, Kind.GHOST) in atoms((term,))
+    return Sym("i", TermSort.INT, Nature.GHOST) in atoms((term,))
 
 
-def decided(path: Path) -> dict[Term, Term]:
+def decided(path: Segment) -> dict[Term, Term]:
     """The tests that a path decides, and the parts of ω that it fixes."""
     table: dict[Term, Term] = {}
     for event in path.events:
         match event:
-            case Decision():
+            case ArmTaken():
                 for part in implied_parts(event.holds(False)):
                     table[part] = TRUE
                     table[not_(part)] = FALSE
             case Assumed(Not(arg)):
                 table[arg] = FALSE
-            case Assumed(Cmp("==", App(kind=Kind.OMEGA) as atom, value)):
+            case Assumed(Cmp("==", App(kind=Nature.OMEGA) as atom, value)):
                 table[atom] = value
             case Assumed(fact):
                 table[fact] = TRUE
-            case Drawing() | Called() | Applied() | Selected() | Emission() | Required() | Claimed():
+            case Drawing() | AlignedCall() | Applied() | Selected() | Emission() | Required() | Claimed():
                 pass
     return table
 
@@ -183,7 +183,7 @@ def unsigned(term: Term) -> Term:
             return term
 
 
-def spent_by_calls(path: Path) -> Term:
+def spent_by_calls(path: Segment) -> Term:
     """What the calls of a round spend, where public numbers say it."""
-    spent = [e.spent.left for e in path.events if isinstance(e, Called)]
+    spent = [e.spent.left for e in path.events if isinstance(e, AlignedCall)]
     return add(*(s for s in spent if not noisy(s))) if spent else ZERO

@@ -13,49 +13,19 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import Emit, Expr, Gather, Indices, Invoke, Sample
 from aligncheck.language.syntax.walk import align_expressions, names_in, shifts_in
-from aligncheck.search.relational import noise
-from aligncheck.search.relational.alignment import shift_of
+from aligncheck.search.relational import family_facts
 from aligncheck.search.relational.applied import applied_in
-from aligncheck.search.relational.calls import Called, GivenScope, Listed, made, shifted, size_between
-from aligncheck.search.relational.evaluate import Evaluator, Partial
-from aligncheck.search.relational.labels import (
-    Calls,
-    Cell,
-    Counted,
-    Given,
-    Last,
-    Latest,
-    Ledger,
-    Omega,
-    RecordCount,
-    RecordField,
-    RecordIs,
-    text_of,
-)
-from aligncheck.search.relational.paths import Assumed, Drawing, Emission, Required, Selected
-from aligncheck.search.relational.scopes import DrawScope, ProgramScope
-from aligncheck.search.relational.selection import (
-    Gathered,
-    chosen,
-    concrete_count,
-    concrete_extremum,
-    concrete_facts,
-    concrete_ranks,
-    extremum,
-    size_of,
-)
-from aligncheck.search.relational.settled import Entry
-from aligncheck.search.relational.state import State
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.callees import AlignedCall, GivenScope, Listed, made, shifted, size_between
+from aligncheck.search.relational.ir import (
     ONE,
     TRUE,
     ZERO,
     App,
-    Kind,
+    Nature,
     Pair,
-    Sort,
     Sym,
     Term,
+    TermSort,
     add,
     const,
     eq,
@@ -71,7 +41,37 @@ from aligncheck.search.relational.terms import (
     sort_of,
     substitute,
 )
+from aligncheck.search.relational.labels import (
+    CalleeInput,
+    Calls,
+    Counted,
+    DrawAt,
+    LastDraw,
+    Latest,
+    Ledger,
+    Omega,
+    RecordCount,
+    RecordField,
+    RecordIs,
+    text_of,
+)
+from aligncheck.search.relational.maxima import (
+    Gathered,
+    chosen,
+    concrete_count,
+    concrete_extremum,
+    concrete_facts,
+    concrete_ranks,
+    extremum,
+    size_of,
+)
+from aligncheck.search.relational.path_state import State
+from aligncheck.search.relational.paths import Assumed, Drawing, Emission, Required, Selected
+from aligncheck.search.relational.scopes import DrawScope, ProgramScope
+from aligncheck.search.relational.settled import SettledSymbol
+from aligncheck.search.relational.shift import shift_of
 from aligncheck.search.relational.theory import Theory, count_of
+from aligncheck.search.relational.to_terms import Partial, TermEvaluator
 
 T = TypeVar("T")
 
@@ -99,11 +99,13 @@ class Single:
         state.events += self._made((expr,), state)
         return pair
 
-    def _in_both(self, meaning: Callable[[Evaluator], T], state: State) -> tuple[T, T]:
+    def _in_both(self, meaning: Callable[[TermEvaluator], T], state: State) -> tuple[T, T]:
         """What an expression of the program means in either run. What must be defined, and what public
         functions are given, become events.
         """
-        on_d, on_d_prime = (Evaluator(ProgramScope(self.theory, state.env, side)) for side in (False, True))
+        on_d, on_d_prime = (
+            TermEvaluator(ProgramScope(self.theory, state.env, side)) for side in (False, True)
+        )
         found = meaning(on_d), meaning(on_d_prime)
         state.events += [Required(p, False) for p in on_d.partial]
         state.events += [Required(p, True) for p in on_d_prime.partial]
@@ -118,10 +120,10 @@ class Single:
     def sample(self, stmt: Sample, state: State) -> None:
         index = None if stmt.index is None else self.pair(stmt.index, state)
         args = tuple(self.pair(a, state) for a in stmt.args)
-        left = noise.draw(
+        left = family_facts.draw(
             stmt.family, stmt.name, None if index is None else index.left, tuple(a.left for a in args)
         )
-        right = noise.draw(
+        right = family_facts.draw(
             stmt.family, stmt.name, None if index is None else index.right, tuple(a.right for a in args)
         )
         position = ZERO if index is None else index.left
@@ -136,16 +138,16 @@ class Single:
         state.events.append(
             Drawing(stmt.name, stmt.family, index, args, left, right, shift, before, fixed, stmt.span, lines)
         )
-        state.made = fixed.then(Entry(left.symbol, stmt.name))
+        state.made = fixed.then(SettledSymbol(left.symbol, stmt.name))
         drawn = Pair(left.value, add(left.value, shift))
         if index is None:
             state.env[stmt.name] = drawn
         else:
-            state.env[Cell(stmt.name, order_key(index.left), False)] = drawn
-            state.env[Cell(stmt.name, order_key(index.right), True)] = drawn
+            state.env[DrawAt(stmt.name, order_key(index.left), False)] = drawn
+            state.env[DrawAt(stmt.name, order_key(index.right), True)] = drawn
         state.env[Latest(stmt.name)] = same(position)
         if stmt.name in self.remembered:
-            state.env[Last(stmt.name)] = drawn
+            state.env[LastDraw(stmt.name)] = drawn
         spent = mul(fn("abs", shift), left.inverse_alpha)
         state.env[Ledger.COST] = same(add(state.env[Ledger.COST].left, spent))
 
@@ -164,30 +166,32 @@ class Single:
             item = declared[argument.name]
             if isinstance(item, nodes.PublicVector) or (isinstance(item, nodes.Queries) and item.vector):
                 lists[argument.name] = self._listed(argument.value, state)
-                state.env[Given(stmt.name, argument.name)] = lists[argument.name].length
+                state.env[CalleeInput(stmt.name, argument.name)] = lists[argument.name].length
             else:
                 values[argument.name] = self.pair(argument.value, state)
                 if not isinstance(item, nodes.Queries):
-                    state.env[Given(stmt.name, argument.name)] = values[argument.name]
+                    state.env[CalleeInput(stmt.name, argument.name)] = values[argument.name]
         claims: list[Term] = []
         for primed in (False, True):
-            evaluator = Evaluator(GivenScope(values, lists, None, primed))
+            evaluator = TermEvaluator(GivenScope(values, lists, None, primed))
             claims.append(evaluator.term(contract.claim))
             partial = [replace(p, span=stmt.span) for p in evaluator.partial]
             state.events += [Required(p, primed) for p in partial]
         number = add(state.env[Calls(stmt.name)].left, ONE)
         spent = Pair(claims[0], claims[1])
         state.events.append(
-            Called(stmt.name, use, number, MappingProxyType(values), MappingProxyType(lists), spent, stmt)
+            AlignedCall(
+                stmt.name, use, number, MappingProxyType(values), MappingProxyType(lists), spent, stmt
+            )
         )
         state.env[Calls(stmt.name)] = same(number)
         state.events.append(Assumed(made(stmt.name, number)))
-        state.made = state.made.then(Entry(made(stmt.name, number), stmt.name))
+        state.made = state.made.then(SettledSymbol(made(stmt.name, number), stmt.name))
         state.env[Ledger.COST] = same(add(state.env[Ledger.COST].left, spent.left))
 
     def _listed(self, value: Expr, state: State) -> Listed:
         """A list that a call is given: one of the inputs, or an expression for each index."""
-        binder = Sym("entry", Sort.INT, Kind.GHOST)
+        binder = Sym("entry", TermSort.INT, Nature.GHOST)
         if isinstance(value, nodes.Name):
             length = same(self.theory.length(value.ident))
             sides = [self.theory.entry(value.ident, binder, primed) for primed in (False, True)]
@@ -195,7 +199,7 @@ class Single:
         if not isinstance(value, Gather):
             raise InternalError("a list that no set gives")
 
-        def entries(evaluator: Evaluator) -> tuple[Term, Term]:
+        def entries(evaluator: TermEvaluator) -> tuple[Term, Term]:
             meaning = evaluator.gathered(value)
             if not isinstance(value.over, Indices):
                 ends = le(meaning.low, meaning.high)
@@ -209,7 +213,7 @@ class Single:
     def gather(self, name: str, expr: Gather, state: State) -> list[State]:
         """A maximum or a selection that has a name: in both runs, with what must be defined."""
 
-        def meant(evaluator: Evaluator) -> Gathered:
+        def meant(evaluator: TermEvaluator) -> Gathered:
             meaning = self.theory.with_candidates(evaluator.gathered(expr))
             if meaning.enough() != TRUE:
                 evaluator.partial.append(Partial(meaning.enough(), expr.span, ENOUGH))
@@ -233,7 +237,7 @@ class Single:
             else:
                 self.theory.registry.define_extremum(symbol, meaning)
         state.env[name] = Pair(symbols[0], symbols[1])
-        state.made = state.made.then(*(Entry(symbol) for symbol in symbols))
+        state.made = state.made.then(*(SettledSymbol(symbol) for symbol in symbols))
 
     def _select(self, name: str, left: Gathered, right: Gathered, span: Span, state: State) -> None:
         """Both runs select alike (an obligation), so that what is selected becomes a part of ω."""
@@ -277,7 +281,7 @@ class Single:
         for label in sorted(self.omega, key=text_of):
             match label:
                 case RecordIs(other):
-                    here = App(label, (position,), Sort.BOOL, Kind.OMEGA)
+                    here = App(label, (position,), TermSort.BOOL, Nature.OMEGA)
                     facts.append(here if other == tag else not_(here))
                 case RecordField(own):
                     facts += [_field_fact(label, position, p.left) for name, p, _ in fields if name == own]
@@ -290,6 +294,6 @@ class Single:
 
 def _field_fact(label: RecordField, position: Term, value: Term) -> Term:
     sort = sort_of(value)
-    if sort is Sort.BOOL:
-        return iff(App(label, (position,), Sort.BOOL, Kind.OMEGA), value)
-    return eq(App(label, (position,), Sort.REAL, Kind.OMEGA), value)
+    if sort is TermSort.BOOL:
+        return iff(App(label, (position,), TermSort.BOOL, Nature.OMEGA), value)
+    return eq(App(label, (position,), TermSort.REAL, Nature.OMEGA), value)

@@ -7,48 +7,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import lcm
 
-from aligncheck.search.relational.labels import (
-    Apart,
-    AtHead,
-    Below,
-    Bound,
-    Calls,
-    Cell,
-    Chosen,
-    Copy,
-    Counted,
-    Direction,
-    Drawn,
-    Each,
-    ExtremalIndex,
-    Extremum,
-    Given,
-    Key,
-    Last,
-    Latest,
-    Ledger,
-    Length,
-    Member,
-    Order,
-    Part,
-    Place,
-    Prefix,
-    PublicFunction,
-    Ranked,
-    RecordCount,
-    RecordField,
-    RecordIs,
-    Release,
-    Side,
-    Size,
-    Stretch,
-    SumForm,
-    Total,
-    Unsettled,
-    Which,
-    Witness,
-)
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     Add,
     And,
     App,
@@ -65,6 +24,47 @@ from aligncheck.search.relational.terms import (
     Term,
     Truth,
     scaled,
+)
+from aligncheck.search.relational.labels import (
+    Apart,
+    AtHead,
+    AttainedAt,
+    Below,
+    BoundIndex,
+    CalleeInput,
+    CallRelease,
+    Calls,
+    Copy,
+    Counted,
+    DifferingIndex,
+    Direction,
+    DrawAt,
+    DrawOnD,
+    Each,
+    ExtremalIndex,
+    Extremum,
+    IsSelected,
+    Key,
+    LastDraw,
+    Latest,
+    Ledger,
+    ListLength,
+    Order,
+    Prefix,
+    PublicFunction,
+    Ranked,
+    RecordCount,
+    RecordField,
+    RecordIs,
+    ReleaseAspect,
+    SelectedIndex,
+    Side,
+    Size,
+    Stretch,
+    SumForm,
+    Total,
+    Unsettled,
+    Which,
 )
 
 _SUM, _PRODUCT, _ATOM = 1, 2, 3
@@ -128,7 +128,7 @@ def _symbol(symbol: Sym | App, index: str) -> str:
     match symbol.label:
         case str() as name:
             return name if isinstance(symbol, Sym) else f"{name}[{index}]"
-        case Drawn(name):
+        case DrawOnD(name):
             return name if isinstance(symbol, Sym) else f"{name}[{index}]"
         case AtHead(key, _, side):
             return _kept(key, side)
@@ -138,11 +138,11 @@ def _symbol(symbol: Sym | App, index: str) -> str:
             return (
                 f"({name}' - {name})" if isinstance(symbol, Sym) else f"({name}'[{index}] - {name}[{index}])"
             )
-        case Length(name) | Size(name):
+        case ListLength(name) | Size(name):
             return f"len({name})"
         case PublicFunction(name):
             return f"{name}({index})"
-        case Place(way):
+        case DifferingIndex(way):
             return way.text
         case Which(way, names):
             return f"which of {way.value} of {','.join(names)}"
@@ -164,28 +164,28 @@ def _symbol(symbol: Sym | App, index: str) -> str:
             return (of if isinstance(of, str) else f"extremum {of}") + ("'" if primed else "")
         case ExtremalIndex(number):
             return f"extremal index {number}"
-        case Witness(inner):
+        case AttainedAt(inner):
             return f"the index of {_symbol(Sym(inner, symbol.sort, symbol.kind), index)}"
-        case Chosen(selection):
+        case SelectedIndex(selection):
             return selection
-        case Member(selection):
+        case IsSelected(selection):
             return f"({index} in {selection})"
         case Ranked(selection):
             return f"{selection}[{index}]"
         case Below(selection):
             return f"(number of {selection} before {index})"
-        case Release() as label:
+        case CallRelease() as label:
             return _released(label, index.partition(", ")[2])  # which execution of the call is left out
         case SumForm(number):
             return f"sum number {number} of ({index})"
-        case Bound() | Copy():
+        case BoundIndex() | Copy():
             return symbol.name
 
 
 def _kept(key: Key, side: Side) -> str:
     """What the environment keeps, at a loop head."""
     match key:
-        case str() | Cell():
+        case str() | DrawAt():
             name = key if isinstance(key, str) else f"{key.name}[{key.index}]"
             return (
                 f"({name}' - {name})"
@@ -198,7 +198,7 @@ def _kept(key: Key, side: Side) -> str:
             return _GHOSTS[key]
         case Counted(tag):
             return f"{tag} records so far"
-        case Last(name):
+        case LastDraw(name):
             return f"last {name}"
         case Latest(name):
             return f"last index of {name}"
@@ -206,22 +206,22 @@ def _kept(key: Key, side: Side) -> str:
             return f"calls of {call} before the last one"
         case Each(name) | Stretch(name):
             return f"the draws of {name}"
-        case Given(call, argument):
+        case CalleeInput(call, argument):
             return f"what {call} got for {argument}"
 
 
-def _released(label: Release, place: str) -> str:
+def _released(label: CallRelease, place: str) -> str:
     """A part of what a call released."""
     match label.part:
-        case Part.MADE:
+        case ReleaseAspect.MADE:
             return f"{label.call} was called"
-        case Part.LENGTH:
+        case ReleaseAspect.LENGTH:
             return f"len({label.call})"
-        case Part.COUNT:
+        case ReleaseAspect.COUNT:
             return f"{label.call}.count({label.name})"
-        case Part.IS:
+        case ReleaseAspect.IS:
             return f"{label.call}[{place}] is {label.name}"
-        case Part.FIELD:
+        case ReleaseAspect.FIELD:
             return f"{label.call}[{place}].{label.name}"
 
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from aligncheck.search.relational.labels import SumForm
-from aligncheck.search.relational.selection import Gathered, expanded
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     ZERO,
     App,
-    Kind,
-    Sort,
+    Nature,
     Sym,
     Term,
+    TermSort,
     add,
     atoms,
     ite,
     sort_of,
     substitute,
 )
+from aligncheck.search.relational.labels import SumForm
+from aligncheck.search.relational.maxima import Gathered, expanded
 
-_PUBLIC = (Kind.PARAMETER, Kind.OMEGA)
+_PUBLIC = (Nature.PARAMETER, Nature.OMEGA)
 
 
 @dataclass
@@ -42,16 +42,16 @@ class Sums:
         parts = (meaning.low, meaning.high, meaning.where, meaning.body)
         free = [a for a in meaning.free if not (isinstance(a, App) and meaning.binder in atoms((a,)))]
         marks: dict[Term, Sym] = {
-            atom: Sym(f"${place}", sort_of(atom), Kind.GHOST) for place, atom in enumerate(free)
+            atom: Sym(f"${place}", sort_of(atom), Nature.GHOST) for place, atom in enumerate(free)
         }
-        table: dict[Term, Term] = {meaning.binder: Sym("$index", Sort.INT, Kind.GHOST), **marks}
+        table: dict[Term, Term] = {meaning.binder: Sym("$index", TermSort.INT, Nature.GHOST), **marks}
         form = tuple(substitute(part, table) for part in parts)
         number = self.forms.setdefault(form, len(self.forms))
         left = atoms(form)
         arguments = tuple(atom for atom, mark in marks.items() if mark in left)
         at_index = [a for a in atoms(parts) if isinstance(a, App) and a not in free]
-        kind = Kind.OMEGA if all(a.kind in _PUBLIC for a in at_index) else Kind.SUM
-        sort = Sort.INT if sort_of(meaning.body) is Sort.INT else Sort.REAL
+        kind = Nature.OMEGA if all(a.kind in _PUBLIC for a in at_index) else Nature.SUM
+        sort = TermSort.INT if sort_of(meaning.body) is TermSort.INT else TermSort.REAL
         return App(SumForm(number), arguments, sort, kind)
 
     def hidden_in(self, symbol: Sym | App) -> tuple[Term, ...] | None:

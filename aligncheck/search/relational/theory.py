@@ -12,59 +12,31 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 
-from aligncheck.language.check.sorts import sorts_of
-from aligncheck.language.check.symbols import symbols_of
+from aligncheck.language.check.sort_inference import sorts_of
+from aligncheck.language.check.symbol_table import symbols_of
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import Expr, Mechanism, Parameter, PublicVector, Queries
 from aligncheck.language.syntax.walk import expressions_in, gathered_in_full, statements_in
-from aligncheck.search.relational.calls import Called, Records, Released, execution_of, sorts_released
-from aligncheck.search.relational.declared import about_entries, inputs_of, of_all, of_lists, of_one, step_of
-from aligncheck.search.relational.evaluate import Evaluator
-from aligncheck.search.relational.labels import (
-    Apart,
-    AtHead,
-    Below,
-    Bound,
-    Chosen,
-    Copy,
-    Direction,
-    Drawn,
-    ExtremalIndex,
-    Extremum,
-    Label,
-    Length,
-    Member,
-    Order,
-    Place,
-    Prefix,
-    PublicFunction,
-    Ranked,
-    RecordCount,
-    RecordField,
-    RecordIs,
-    Release,
-    Size,
-    SumForm,
-    Total,
-    Unsettled,
-    Way,
-    Which,
-    Witness,
+from aligncheck.search.relational.callees import (
+    AlignedCall,
+    Records,
+    ReleaseFacts,
+    execution_of,
+    sorts_released,
 )
-from aligncheck.search.relational.selection import Gathered, Registry, UnsupportedError
-from aligncheck.search.relational.sums import Sums
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.declared import about_entries, inputs_of, of_all, of_lists, of_one, step_of
+from aligncheck.search.relational.ir import (
     TRUE,
     ZERO,
     App,
     IsInt,
-    Kind,
-    Sort,
+    Nature,
     Sym,
     Term,
+    TermSort,
     Truth,
     add,
     and_,
@@ -81,6 +53,40 @@ from aligncheck.search.relational.terms import (
     not_,
     or_,
 )
+from aligncheck.search.relational.labels import (
+    Apart,
+    AtHead,
+    AttainedAt,
+    Below,
+    BoundIndex,
+    CallRelease,
+    Copy,
+    DifferingIndex,
+    Direction,
+    DrawOnD,
+    ExtremalIndex,
+    Extremum,
+    IsSelected,
+    Label,
+    ListLength,
+    Order,
+    Prefix,
+    PublicFunction,
+    Ranked,
+    RecordCount,
+    RecordField,
+    RecordIs,
+    SelectedIndex,
+    Size,
+    SumForm,
+    Total,
+    Unsettled,
+    Way,
+    Which,
+)
+from aligncheck.search.relational.maxima import Gathered, Registry, UnsupportedError
+from aligncheck.search.relational.sums import Sums
+from aligncheck.search.relational.to_terms import TermEvaluator
 
 Ground = Fraction | bool
 
@@ -107,7 +113,7 @@ class Theory:
     grounding: Grounding = field(default_factory=Grounding)
     public_only: bool = False
     registry: Registry = field(default_factory=Registry, compare=False)
-    released: Released = field(default_factory=Released, compare=False)
+    released: ReleaseFacts = field(default_factory=ReleaseFacts, compare=False)
     sums: Sums = field(default_factory=Sums, compare=False)
 
     # --- names --------------------------------------------------------------------------------------------
@@ -122,7 +128,7 @@ class Theory:
         """The names that hold what a call released, with the call."""
         return {s.name: s for s in statements_in(self.mechanism.body) if isinstance(s, nodes.Invoke)}
 
-    def records(self, event: Called) -> Records:
+    def records(self, event: AlignedCall) -> Records:
         """What one execution of a call released."""
         given = {**event.values, **{n: each.length for n, each in event.lists.items()}}
         sorts = sorts_released(self.mechanism, event.name)
@@ -161,26 +167,26 @@ class Theory:
         ground = self.grounding.parameters.get(name)
         if ground is not None:
             return Truth(ground) if isinstance(ground, bool) else const(ground)
-        return Sym(name, Sort(item.sort.value), Kind.PARAMETER)
+        return Sym(name, TermSort(item.sort.value), Nature.PARAMETER)
 
     def applied(self, function: str, args: list[Term]) -> Term:
         """A public function at some arguments: equal arguments give equal values, and no more is known."""
-        sort = Sort(self.functions[function].result.value)
-        return App(PublicFunction(function), tuple(args), sort, Kind.PARAMETER)
+        sort = TermSort(self.functions[function].result.value)
+        return App(PublicFunction(function), tuple(args), sort, Nature.PARAMETER)
 
     def answer(self, name: str, index: Term | None, primed: bool) -> Term:
         """An answer on D, or on D' (`primed`); `index` is None for a scalar query."""
-        left = self._scaled(name, index, name, Kind.DATA)
+        left = self._scaled(name, index, name, Nature.DATA)
         return add(left, self.distance(name, index)) if primed else left
 
     def distance(self, name: str, index: Term | None) -> Term:
         """How far the answer on D' is from the answer on D."""
-        return self._scaled(name, index, Apart(name), Kind.DISTANCE)
+        return self._scaled(name, index, Apart(name), Nature.DISTANCE)
 
-    def _scaled(self, name: str, index: Term | None, label: Label, kind: Kind) -> Term:
+    def _scaled(self, name: str, index: Term | None, label: Label, kind: Nature) -> Term:
         """On a lattice the symbol is the number of steps."""
         group = self._group_of(name)
-        sort = Sort.REAL if step_of(group) is None else Sort.INT
+        sort = TermSort.REAL if step_of(group) is None else TermSort.INT
         symbol: Term = Sym(label, sort, kind) if index is None else App(label, (index,), sort, kind)
         return symbol if group.lattice is None else mul(self.input_term(group.lattice, index), symbol)
 
@@ -188,13 +194,13 @@ class Theory:
         """An entry of a public vector or of a vector of queries."""
         item = self.inputs[name]
         if isinstance(item, PublicVector):
-            return App(name, (index,), Sort(item.sort.value), Kind.PARAMETER)
+            return App(name, (index,), TermSort(item.sort.value), Nature.PARAMETER)
         return self.answer(name, index, primed)
 
     def length(self, name: str) -> Term:
         """The public number of entries."""
         ground = self.grounding.lengths.get(name)
-        return const(ground) if ground is not None else Sym(Length(name), Sort.INT, Kind.PARAMETER)
+        return const(ground) if ground is not None else Sym(ListLength(name), TermSort.INT, Nature.PARAMETER)
 
     def is_vector(self, name: str) -> bool:
         """Whether a declared name is a list."""
@@ -239,7 +245,7 @@ class Theory:
     # --- facts --------------------------------------------------------------------------------------------
 
     def input_term(self, expr: Expr, index: Term | None, primed: bool = False) -> Term:
-        return Evaluator(InputScope(self, index, primed)).term(expr)
+        return TermEvaluator(InputScope(self, index, primed)).term(expr)
 
     def value(self, name: str, index: Term | None, primed: bool) -> Term:
         """What an input is, in one run: a scalar, or the entry of a list."""
@@ -275,7 +281,7 @@ class Theory:
         for name, item in self.inputs.items():
             index: Term | None = None
             if self.is_vector(name):
-                index = Sym("i", Sort.INT, Kind.GHOST)
+                index = Sym("i", TermSort.INT, Nature.GHOST)
                 found += [le(ZERO, index), lt(index, self.length(name))]
             if isinstance(item, PublicVector):
                 found += self._value_facts(name, index)
@@ -286,7 +292,7 @@ class Theory:
     @cached_property
     def sensible(self) -> tuple[tuple[tuple[Term, ...], Term, str, Span], ...]:
         """Conditions on the clauses themselves: (what may be assumed, condition, its text, where)."""
-        generic = Sym("i", Sort.INT, Kind.GHOST)
+        generic = Sym("i", TermSort.INT, Nature.GHOST)
         found: list[tuple[tuple[Term, ...], Term, str, Span]] = []
         for item in self.mechanism.inputs:
             if not isinstance(item, Queries):
@@ -337,7 +343,7 @@ class Theory:
     @cached_property
     def sizes(self) -> tuple[Term, ...]:
         """How far an answer of each group may move, at a generic index."""
-        generic = Sym("i", Sort.INT, Kind.GHOST)
+        generic = Sym("i", TermSort.INT, Nature.GHOST)
         groups = [item for item in self.mechanism.inputs if isinstance(item, Queries)]
         return tuple(self.size(group, generic) for group in groups)
 
@@ -370,13 +376,17 @@ class Theory:
         """Where the (unknown) differing answer stands: which of the names, at which index."""
         which: Term = ZERO
         if len(group.names) > 1:
-            which = Sym(Which(way, group.names), Sort.INT, Kind.GHOST)
-        where: Term = Sym(Place(way, group.names), Sort.INT, Kind.GHOST) if group.vector else ZERO
+            which = Sym(Which(way, group.names), TermSort.INT, Nature.GHOST)
+        where: Term = (
+            Sym(DifferingIndex(way, group.names), TermSort.INT, Nature.GHOST) if group.vector else ZERO
+        )
         return which, where
 
     def directions(self, group: Queries) -> tuple[Term, Term]:
         """For adjacency `monotone`: that all answers go up, that all go down."""
-        up, down = (Sym(Direction(way, group.names), Sort.BOOL, Kind.GHOST) for way in (Way.UP, Way.DOWN))
+        up, down = (
+            Sym(Direction(way, group.names), TermSort.BOOL, Nature.GHOST) for way in (Way.UP, Way.DOWN)
+        )
         return up, down
 
     def place(self, name: str) -> tuple[Term, ...]:
@@ -391,9 +401,9 @@ class Theory:
             case Apart(name):
                 return self._answer_facts(name, index)
             case str() as name:
-                valued = atom.kind is Kind.DATA or (atom.kind is Kind.PARAMETER and index is not None)
+                valued = atom.kind is Nature.DATA or (atom.kind is Nature.PARAMETER and index is not None)
                 return self._value_facts(name, index) if valued and name in self.inputs else ()
-            case Release():
+            case CallRelease():
                 return self.released.facts(atom)
             case RecordIs() if index is not None:
                 return (implies(atom, and_((le(ZERO, index), lt(index, count_of(None))))),)
@@ -405,11 +415,11 @@ class Theory:
                 return (le(ZERO, atom), implies(eq(index, ZERO), eq(atom, ZERO)), le(atom, _total(name)))
             case (
                 AtHead()
-                | Drawn()
+                | DrawOnD()
                 | Unsettled()
-                | Length()
+                | ListLength()
                 | PublicFunction()
-                | Place()
+                | DifferingIndex()
                 | Which()
                 | Direction()
                 | Total()
@@ -418,14 +428,14 @@ class Theory:
                 | RecordField()
                 | Extremum()
                 | ExtremalIndex()
-                | Witness()
-                | Chosen()
+                | AttainedAt()
+                | SelectedIndex()
                 | Size()
-                | Member()
+                | IsSelected()
                 | Ranked()
                 | Below()
                 | SumForm()
-                | Bound()
+                | BoundIndex()
                 | Copy()
             ):
                 return ()
@@ -543,21 +553,21 @@ class Theory:
 
 
 def _order_flag(name: str, op: str) -> Sym:
-    return Sym(Order(name, op), Sort.BOOL, Kind.GHOST)
+    return Sym(Order(name, op), TermSort.BOOL, Nature.GHOST)
 
 
 def _total(name: str) -> Sym:
-    return Sym(Total(name), Sort.REAL, Kind.GHOST)
+    return Sym(Total(name), TermSort.REAL, Nature.GHOST)
 
 
 def count_of(tag: str | None) -> Sym:
     """How many records the output has, of a tag or in all."""
-    return Sym(RecordCount(tag), Sort.INT, Kind.OMEGA)
+    return Sym(RecordCount(tag), TermSort.INT, Nature.OMEGA)
 
 
 def prefix(name: str, index: Term) -> Term:
     """The sum of |q'[j] - q[j]| over j < index."""
-    return App(Prefix(name), (index,), Sort.REAL, Kind.GHOST)
+    return App(Prefix(name), (index,), TermSort.REAL, Nature.GHOST)
 
 
 def seen(place: Term, index: Term) -> Term:
@@ -578,7 +588,7 @@ class InputScope:
         if item is None:
             if ident != "i":
                 raise InternalError("an input clause cannot mention this name")
-            return self.index if self.index is not None else Sym("i", Sort.INT, Kind.GHOST)
+            return self.index if self.index is not None else Sym("i", TermSort.INT, Nature.GHOST)
         if isinstance(item, Queries):
             return self.theory.answer(ident, None, primed or self.side)
         return self.theory.parameter(ident)

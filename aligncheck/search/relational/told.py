@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aligncheck.language.internal import InternalError
-from aligncheck.search.relational.labels import Ledger, RecordField, RecordIs
-from aligncheck.search.relational.paths import Analysis, Assumed, Cut, Path
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     ONE,
     ZERO,
     App,
-    Kind,
-    Sort,
+    Nature,
     Term,
+    TermSort,
     add,
     atoms,
     eq,
@@ -22,6 +20,8 @@ from aligncheck.search.relational.terms import (
     same,
     sort_of,
 )
+from aligncheck.search.relational.labels import Ledger, RecordField, RecordIs
+from aligncheck.search.relational.paths import Analysis, Assumed, Cut, Segment
 
 
 def with_later_records(analysis: Analysis) -> Analysis:
@@ -82,13 +82,13 @@ def with_first_record(analysis: Analysis) -> Analysis:
     tag = next(iter(tags)) if len(tags) == 1 else None
     if tag is None or RecordIs(tag) not in analysis.omega:
         return analysis
-    facts = [Assumed(App(RecordIs(tag), (ZERO,), Sort.BOOL, Kind.OMEGA))]
+    facts = [Assumed(App(RecordIs(tag), (ZERO,), TermSort.BOOL, Nature.OMEGA))]
     if len(fields) == 1:
         facts += [
-            Assumed(eq(App(RecordField(name), (ZERO,), Sort.REAL, Kind.OMEGA), value))
+            Assumed(eq(App(RecordField(name), (ZERO,), TermSort.REAL, Nature.OMEGA), value))
             for name, value in next(iter(fields))
-            if RecordField(name) in analysis.omega and sort_of(value) is not Sort.BOOL
-            if all(a.kind in (Kind.OMEGA, Kind.PARAMETER) for a in atoms((value,)))
+            if RecordField(name) in analysis.omega and sort_of(value) is not TermSort.BOOL
+            if all(a.kind in (Nature.OMEGA, Nature.PARAMETER) for a in atoms((value,)))
         ]
     return replace(analysis, paths=tuple(replace(p, events=(*facts, *p.events)) for p in analysis.paths))
 
@@ -114,15 +114,15 @@ def _indexed_fields(analysis: Analysis, cut: Cut) -> dict[str, set[str]]:
     }
 
 
-def _informed(path: Path, cut: Cut, fields: dict[str, set[str]]) -> Path:
+def _informed(path: Segment, cut: Cut, fields: dict[str, set[str]]) -> Segment:
     place = path.env[Ledger.RECORDS].left
     if cut.counter is None:
         raise InternalError("a loop without a counter")
     facts = tuple(
         Assumed(
             implies(
-                App(RecordIs(tag), (place,), Sort.BOOL, Kind.OMEGA),
-                le(add(cut.counter, ONE), App(RecordField(f), (place,), Sort.REAL, Kind.OMEGA)),
+                App(RecordIs(tag), (place,), TermSort.BOOL, Nature.OMEGA),
+                le(add(cut.counter, ONE), App(RecordField(f), (place,), TermSort.REAL, Nature.OMEGA)),
             )
         )
         for tag, names in fields.items()

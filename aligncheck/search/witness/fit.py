@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from aligncheck.kernel.verdict import Line, Rejected
+from aligncheck.kernel.answer import Line, Rejected
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import has_densities, names_in, statements_in
@@ -17,7 +17,7 @@ from aligncheck.search.discharge.guarantees import (
     length_of_output,
 )
 from aligncheck.search.witness.guess import guessed, measures
-from aligncheck.search.witness.parts import costs_of
+from aligncheck.search.witness.line_costs import costs_of
 
 
 def refined(spec: n.Mechanism, witness: Witness, answer: Rejected) -> Witness | None:

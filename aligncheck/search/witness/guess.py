@@ -17,44 +17,7 @@ from aligncheck.language.syntax.walk import (
     with_part,
 )
 from aligncheck.search.discharge import choose
-from aligncheck.search.relational.labels import (
-    Apart,
-    AtHead,
-    Below,
-    Bound,
-    Chosen,
-    Copy,
-    Counted,
-    Direction,
-    Drawn,
-    ExtremalIndex,
-    Extremum,
-    Key,
-    Label,
-    Latest,
-    Ledger,
-    Length,
-    Member,
-    Order,
-    Place,
-    Prefix,
-    PublicFunction,
-    Ranked,
-    RecordCount,
-    RecordField,
-    RecordIs,
-    Release,
-    Side,
-    Size,
-    SumForm,
-    Total,
-    Unsettled,
-    Which,
-)
-from aligncheck.search.relational.labels import (
-    Witness as TakenAt,
-)
-from aligncheck.search.relational.terms import (
+from aligncheck.search.relational.ir import (
     Add,
     And,
     App,
@@ -64,8 +27,8 @@ from aligncheck.search.relational.terms import (
     Fn,
     IsInt,
     Ite,
-    Kind,
     Mul,
+    Nature,
     Not,
     Or,
     Sym,
@@ -73,8 +36,45 @@ from aligncheck.search.relational.terms import (
     Truth,
     atoms,
 )
-from aligncheck.search.witness import lines
-from aligncheck.search.witness.parts import resolved
+from aligncheck.search.relational.labels import (
+    Apart,
+    AtHead,
+    Below,
+    BoundIndex,
+    CallRelease,
+    Copy,
+    Counted,
+    DifferingIndex,
+    Direction,
+    DrawOnD,
+    ExtremalIndex,
+    Extremum,
+    IsSelected,
+    Key,
+    Label,
+    Latest,
+    Ledger,
+    ListLength,
+    Order,
+    Prefix,
+    PublicFunction,
+    Ranked,
+    RecordCount,
+    RecordField,
+    RecordIs,
+    SelectedIndex,
+    Side,
+    Size,
+    SumForm,
+    Total,
+    Unsettled,
+    Which,
+)
+from aligncheck.search.relational.labels import (
+    AttainedAt as TakenAt,
+)
+from aligncheck.search.witness import needed
+from aligncheck.search.witness.line_costs import resolved
 
 
 class UntranslatableError(Exception):
@@ -140,21 +140,21 @@ class Wording:
         match sym.label:
             case str() as name:
                 return n.Name(name)
-            case Drawn(name):
+            case DrawOnD(name):
                 return n.Name(name)
             case AtHead(key, loop, side):
                 return self._kept(key, loop, side)
             case Apart(q):
                 return n.Binary("-", n.Name(q, True), n.Name(q))
-            case Length(name) | Size(name):
+            case ListLength(name) | Size(name):
                 return n.Call("len", (n.Name(name),))
             case Order(q, op):
                 return n.Compare(op, n.Name(q), n.Name(q, True))
-            case Place(way, (q,)):
+            case DifferingIndex(way, (q,)):
                 return n.Name(f"${way.mark}_{q}")
             case Extremum(str() as name, primed):
                 return n.Name(name, primed)
-            case Chosen(name):
+            case SelectedIndex(name):
                 return self.released.get(name, n.Name(name))
             case (Extremum() | ExtremalIndex()) as label if label in self.gathers:
                 return self.gathers[label]
@@ -162,7 +162,7 @@ class Wording:
                 gather = self.gathers[label]
                 return replace(gather, function=f"arg{gather.function}")
             case (
-                Place()
+                DifferingIndex()
                 | Extremum()
                 | TakenAt()
                 | Unsettled()
@@ -175,12 +175,12 @@ class Wording:
                 | RecordField()
                 | RecordCount()
                 | ExtremalIndex()
-                | Member()
+                | IsSelected()
                 | Ranked()
                 | Below()
-                | Release()
+                | CallRelease()
                 | SumForm()
-                | Bound()
+                | BoundIndex()
                 | Copy()
             ):
                 raise UntranslatableError
@@ -214,7 +214,7 @@ class Wording:
         match app.label:
             case str() as name:
                 return n.Index(name, index)
-            case Drawn(name):
+            case DrawOnD(name):
                 return n.Index(name, index)
             case Apart(q):
                 return n.Binary("-", n.Index(q, index, True), n.Index(q, index))
@@ -222,7 +222,7 @@ class Wording:
                 return n.Index(f"$moved_{q}", index)
             case Below(selection):
                 return n.Index(f"$below_{selection}", index)
-            case Member(selection):
+            case IsSelected(selection):
                 return n.Member(index, selection)
             case Ranked(selection):
                 return n.Index(selection, index)
@@ -232,12 +232,12 @@ class Wording:
                 return n.OutField(index, field)
             case (
                 AtHead()
-                | Length()
+                | ListLength()
                 | Size()
                 | Order()
-                | Place()
+                | DifferingIndex()
                 | Extremum()
-                | Chosen()
+                | SelectedIndex()
                 | TakenAt()
                 | Unsettled()
                 | PublicFunction()
@@ -246,9 +246,9 @@ class Wording:
                 | Total()
                 | RecordCount()
                 | ExtremalIndex()
-                | Release()
+                | CallRelease()
                 | SumForm()
-                | Bound()
+                | BoundIndex()
                 | Copy()
             ):
                 raise UntranslatableError
@@ -261,7 +261,13 @@ def _joined(op: str, parts: list[n.Expr]) -> n.Expr:
     return result
 
 
-_OF_EVERY_RUN = {Kind.PARAMETER, Kind.DATA, Kind.NOISE, Kind.STATE, Kind.COUNTER}
+_OF_EVERY_RUN = {
+    Nature.PARAMETER,
+    Nature.DATA,
+    Nature.NOISE,
+    Nature.STATE,
+    Nature.COUNTER,
+}
 
 
 def _early(term: Term) -> bool:
@@ -273,7 +279,7 @@ def _is_counted(label: Label) -> bool:
     """Whether it is an input's place, or what is counted in every run."""
     kept = label.key if isinstance(label, AtHead) else None
     counted = kept in (Ledger.RECORDS, Ledger.ROUND) or isinstance(kept, Counted | Latest)
-    return counted or isinstance(label, Place)
+    return counted or isinstance(label, DifferingIndex)
 
 
 # --- the first guess --------------------------------------------------------------------------------------
@@ -362,13 +368,13 @@ def _loop(
     both: list[n.Expr] = []
     inside = list(statements_in(stmt.body))
     assigned = dict.fromkeys(s.name for s in inside if isinstance(s, n.Assign))
-    best = lines.strongest(lines.by_records(list(terms)))
-    bounds = lines.costs([t for t in best if _of_cost(t)], lines.counters(best))
+    best = needed.strongest(needed.by_records(list(terms)))
+    bounds = needed.costs([t for t in best if _of_cost(t)], needed.counters(best))
     for term in best:
         if (_of_cost(term) and term not in bounds) or (
             _early(term)
-            and not lines.is_needed(term, set(assigned))
-            and not lines.bounds_rounds(term, bounds)
+            and not needed.is_needed(term, set(assigned))
+            and not needed.bounds_rounds(term, bounds)
         ):
             continue
         try:
@@ -377,7 +383,7 @@ def _loop(
             continue
         (early if _early(term) else both).append(e)
     both += [n.Compare("==", n.Name(x, True), n.Name(x)) for x in assigned if x in shared]
-    early += lines.draws(spec, stmt, best)
+    early += needed.draws(spec, stmt, best)
     measure = next(iter(measures(stmt)), None) if isinstance(stmt, n.While) else None
     chance = _chance(stmt) if isinstance(stmt, n.While) and measure is None else None
     return LoopWitness(tuple(early), tuple(both), measure, chance, tuple(_later(spec, stmt)))

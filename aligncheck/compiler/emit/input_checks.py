@@ -1,0 +1,252 @@
+"""The inputs of a mechanism in its class: how answers are read, and what is required of all inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from aligncheck.compiler.emit.expressions import Writer
+from aligncheck.compiler.emit.formatting import Brackets, Item, bracket_lines, call, quoted
+from aligncheck.compiler.emit.python_kinds import Kinds, PythonKind, kind_of_sort
+from aligncheck.compiler.emit.python_names import fresh
+from aligncheck.compiler.forms import AnswerReading, of_lengths, reading_of
+from aligncheck.language.internal import InternalError
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.syntax.walk import lists_per_answer, names_in, subexpressions
+
+GIVEN = {nodes.Sort.REAL: "RealLike", nodes.Sort.INT: "IntLike", nodes.Sort.BOOL: "bool"}
+"""The type of a parameter as it is given."""
+CHECKS = {nodes.Sort.REAL: "real", nodes.Sort.INT: "integer", nodes.Sort.BOOL: "boolean"}
+"""What the runtime's readers of each sort begin with."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputWriter:
+    """Writes what a generated class does with its inputs; `names` are their Python names, `used` collects
+    what is to be imported.
+
+    Conditions on the number of answers are public, as parameters are: they are required before anything is
+    drawn. Conditions on values are looked at by `check` alone.
+    """
+
+    mechanism: nodes.Mechanism
+    names: Mapping[str, str]
+    kinds: Kinds
+    used: set[str]
+
+    @property
+    def public(self) -> Iterator[nodes.Parameter | nodes.PublicVector]:
+        """The parameters, in the spec's order."""
+        for item in self.mechanism.inputs:
+            if not isinstance(item, nodes.Queries):
+                yield item
+
+    @property
+    def queries(self) -> Iterator[nodes.Queries]:
+        """The groups of answers, in the spec's order."""
+        for item in self.mechanism.inputs:
+            if isinstance(item, nodes.Queries):
+                yield item
+
+    @property
+    def private(self) -> set[str]:
+        """The names of all answers and lists of answers."""
+        return {name for item in self.queries for name in item.names}
+
+    def declared(self, name: str) -> bool:
+        """Whether an input has this name: where `i` is one, it is no index in a declaration."""
+        return name in self.private or any(item.name == name for item in self.public)
+
+    def attributes(self) -> dict[str, str]:
+        """Public inputs as attributes; answers as the arguments that they are."""
+        public = {item.name: f"self.{self.names[item.name]}" for item in self.public}
+        return {**self.names, **public}
+
+    def writer(self, names: Mapping[str, str]) -> Writer:
+        """A writer of expressions with these Python names."""
+        return Writer(names, self.kinds, used=self.used)
+
+    def each_query(self) -> Iterator[tuple[nodes.Queries, str]]:
+        """Each answer or list of answers by its name, with its group."""
+        for item in self.queries:
+            for name in item.names:
+                yield item, name
+
+    def read_names(self) -> dict[str, str]:
+        """The names of answers that were read and cleaned."""
+        taken = {**self.names}
+        found: dict[str, str] = {}
+        for item, name in self.each_query():
+            word = f"{self.names[name]}_answer{'s' if item.vector else ''}"
+            found[name] = taken[f"{name} as read"] = fresh(word, taken)
+        return found
+
+    def given_type(self, item: nodes.Queries) -> str:
+        """The type of private answers as they are given."""
+        if item.vector:
+            return self._imported("Answers")
+        return self._imported("Real" if item.sort is nodes.Sort.REAL else GIVEN[item.sort])
+
+    def streamed_type(self, item: nodes.Queries) -> str:
+        """The type of answers where those of a list come one by one."""
+        if not item.vector:
+            return self.given_type(item)
+        each = {nodes.Sort.REAL: "Real", nodes.Sort.INT: "IntLike", nodes.Sort.BOOL: "bool"}[item.sort]
+        return f"Iterable[{self._imported(each)}]"
+
+    def _imported(self, name: str) -> str:
+        self.used.add(name)
+        return name
+
+    def held(self, item: nodes.Queries, read: str) -> str:
+        """Answers as the noise computes with them; integers and truth values are left as they are."""
+        if kind_of_sort(item.sort) is not PythonKind.REAL:
+            return read
+        return f"run.noise.answer{'s' if item.vector else ''}({read}, exact={self.is_exact(item)})"
+
+    def is_exact(self, item: nodes.Queries) -> bool:
+        """Whether answers stay as they were read: rounding them down could take neighbours further apart."""
+        return item.lattice is not None or reading_of(item, self.mechanism) is AnswerReading.EXACT
+
+    def form_arguments(self, item: nodes.Queries) -> Iterator[Item]:
+        """What is demanded of the answers' types."""
+        if reading_of(item, self.mechanism) is AnswerReading.WHOLE:
+            yield "whole=True"
+
+    def domain_arguments(self, item: nodes.Queries) -> Iterator[Item]:
+        """The declared range and lattice, and the lists that must be long enough, as arguments."""
+        writer = self.writer({**self.attributes(), **({} if self.declared("i") else {"i": "i"})})
+        low, high = item.range or (None, None)
+        for keyword, expr in (("low", low), ("high", high), ("step", item.lattice)):
+            if expr is not None:
+                each = "i" in names_in(expr) and not self.declared("i")
+                yield f"{keyword}={'lambda i: ' if each else ''}{writer.expression(expr)}"
+        yield from self.form_arguments(item)
+        lists = lists_per_answer(item, self.names if self.declared("i") else ())
+        if lists:
+            lengths = [f"{quoted(base)}: len({writer.names[base]})" for base in lists]
+            yield Brackets("entries={", tuple(lengths), "}")
+
+    def parameters(self, writer: Writer, indent: str) -> Iterator[str]:
+        """What is declared of parameters alone."""
+        for item in self.public:
+            for condition in _conditions(item.where, self.private):
+                if not names_in(condition) & self.private:
+                    yield from self.require(item.name, condition, writer, indent)
+
+    def lengths(self, writer: Writer, indent: str) -> Iterator[str]:
+        """What is declared of how many answers there are: checked before anything is drawn."""
+        for item in self.mechanism.inputs:
+            for condition in _conditions(item.where, self.private):
+                if not of_lengths(condition, self.private):
+                    continue
+                if isinstance(item, nodes.Queries):
+                    yield from self._require_answers(item.names[0], condition, writer, indent)
+                elif names_in(condition) & self.private:
+                    yield from self.require(item.name, condition, writer, indent)
+
+    def values(self, writer: Writer, indent: str) -> Iterator[str]:
+        """What is declared of the answers' values: only `check` looks at that."""
+        for item in self.mechanism.inputs:
+            for condition in _conditions(item.where, self.private):
+                if not of_lengths(condition, self.private):
+                    names = item.names if isinstance(item, nodes.Queries) else (item.name,)
+                    for name in names:
+                        yield from self._require_answers(name, condition, writer, indent)
+            for name in item.names if isinstance(item, nodes.Queries) else ():
+                if not isinstance(item, nodes.Queries):
+                    raise InternalError("an answer that no group declares")
+                for holds, text in self._domain(item, name, writer):
+                    self.used.add("require_answers")
+                    arguments = [holds, quoted(name), quoted(text)]
+                    yield from bracket_lines(call("require_answers", arguments), indent)
+
+    def require(self, name: str, condition: nodes.Expr, writer: Writer, indent: str) -> Iterator[str]:
+        """The check of one part of a public input's `where` clause."""
+        self.used.add("require")
+        written = self._for_every_entry(condition, writer, writer.names[name])
+        arguments = [written, quoted(name), writer.names[name], quoted(unparse_expr(condition))]
+        yield from bracket_lines(call("require", arguments), indent)
+
+    def _require_answers(
+        self, name: str, condition: nodes.Expr, writer: Writer, indent: str
+    ) -> Iterator[str]:
+        self.used.add("require_answers")
+        holds = self._for_every_entry(condition, writer, writer.names[name])
+        arguments = [holds, quoted(name), quoted(unparse_expr(condition))]
+        yield from bracket_lines(call("require_answers", arguments), indent)
+
+    def _for_every_entry(self, condition: nodes.Expr, writer: Writer, entries: str) -> str:
+        """A condition that mentions `i` holds for every index, as it does in a declaration."""
+        if "i" not in names_in(condition) or self.declared("i"):
+            return writer.expression(condition)
+        inner = self.writer({**writer.names, "i": "i"})
+        return f"all({inner.expression(condition)} for i in range(len({entries})))"
+
+    def _domain(self, item: nodes.Queries, name: str, writer: Writer) -> Iterator[tuple[str, str]]:
+        """What `range` and `lattice` say of each answer: Python text and the spec's words."""
+        python = writer.names[name]
+        index = fresh("i", self.names) if self.declared("i") else "i"
+        inner = writer if self.declared("i") else self.writer({**writer.names, "i": "i"})
+        answer = f"{python}[{index}]" if item.vector else python
+        each = f" for {index} in range(len({python})))" if item.vector else ""
+        opening = "all(" if item.vector else ""
+        for base in lists_per_answer(item, self.names if self.declared("i") else ()):
+            yield f"len({python}) <= len({writer.names[base]})", f"len({name}) <= len({base})"
+        if item.range is not None:
+            low, high = (inner.operand(e) for e in item.range)
+            text = f"{unparse_expr(item.range[0])} <= {name} <= {unparse_expr(item.range[1])}"
+            yield f"{opening}{low} <= {answer} <= {high}{each}", text
+        if item.lattice is not None:
+            self.used.add("is_multiple")
+            step = inner.expression(item.lattice)
+            text = f"{name} is a multiple of {unparse_expr(item.lattice)}"
+            yield f"{opening}is_multiple({answer}, {step}){each}", text
+
+    def least(self, expr: nodes.Expr, attributes: Writer) -> str:
+        """The value of an expression, or the least of its values at all indices."""
+        entries = self._entries_of(expr)
+        if entries is None:
+            return attributes.expression(expr)
+        inner = self.writer({**attributes.names, "i": "i"})
+        return f"min({inner.expression(expr)} for i in range(len({attributes.names[entries]})))"
+
+    def unit(self, unit: nodes.Expr, attributes: Writer) -> str:
+        """What the step of the lattice must divide: a number, or all entries of a list."""
+        text = quoted(unparse_expr(unit))
+        entries = self._entries_of(unit)
+        if entries is None:
+            return f"{text}: {attributes.expression(unit)}"
+        inner = self.writer({**attributes.names, "i": "i"})
+        return f"{text}: [{inner.expression(unit)} for i in range(len({attributes.names[entries]}))]"
+
+    def _entries_of(self, expr: nodes.Expr) -> str | None:
+        """A list at whose indices a declaration has its values, if it has several."""
+        parts = [e for e in subexpressions(expr) if isinstance(e, nodes.Index)]
+        lists = sorted(e.base for e in parts if e.index == nodes.Name("i"))
+        return lists[0] if lists and not self.declared("i") else None
+
+    def speaks_of(self, item: nodes.Queries, name: str) -> bool:
+        """Whether anything is declared of these answers, or of how many there are."""
+        clauses = (c for each in self.mechanism.inputs for c in _conditions(each.where, self.private))
+        lists = lists_per_answer(item, self.names if self.declared("i") else ())
+        bounds = item.range is not None or item.lattice is not None or item.where is not None
+        return bounds or bool(lists) or any(name in names_in(c) for c in clauses)
+
+    def restricts(self, name: str) -> bool:
+        """Whether a `where` clause says something of the values of these answers."""
+        clauses = (c for each in self.mechanism.inputs for c in _conditions(each.where, self.private))
+        return any(name in names_in(c) and not of_lengths(c, self.private) for c in clauses)
+
+
+def _conditions(where: nodes.Expr | None, private: set[str]) -> tuple[nodes.Expr, ...]:
+    """The parts of a `where` clause that are checked one by one.
+
+    That is the whole, unless it mentions answers: then each part of a conjunction, since some must wait.
+    """
+    if where is None:
+        return ()
+    if isinstance(where, nodes.Logic) and where.op == "and" and names_in(where) & private:
+        return tuple(part for arg in where.args for part in _conditions(arg, private))
+    return (where,)

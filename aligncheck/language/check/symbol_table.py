@@ -1,0 +1,293 @@
+"""What the names of a spec stand for: inputs, noise, program variables, tags of records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Never, assert_never
+
+from aligncheck.language.diagnostics import Label, fault
+from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.layout import word_in
+from aligncheck.language.syntax.walk import statements_in
+
+ALIGNMENT_COST = "alignment_cost"
+"""In invariants: the cost of the alignment so far."""
+
+ANSWER_INDEX = "i"
+"""In `sensitivity` and in a list's `where`: the index of the answer."""
+
+RESERVED_NAMES = {
+    **dict.fromkeys((*n.FUNCTIONS, "argmax", "argmin", n.LOG_SUM), "a function"),
+    "out": "the output",
+    ALIGNMENT_COST: "the cost of the alignment so far",
+}
+"""Names that nothing else can have, and what they stand for."""
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolTable:
+    """What the names of a spec stand for.
+
+    `noise` has the draws of each noise variable, `variables` the place of each program variable's first
+    assignment (loop variables included), `tags` the first record with each tag. `selections` has the one
+    assignment of each variable that `top` gives. `indices` are the variables that are nothing but the index
+    of loops, `looping` those that get their values from loops only. `calls` has the one call that gives each
+    name its records, `functions` and `uses` what the lines above the inputs declare.
+    """
+
+    inputs: Mapping[str, n.Input]
+    noise: Mapping[str, tuple[n.Sample, ...]]
+    variables: Mapping[str, Span]
+    tags: Mapping[str, n.Emit]
+    selections: Mapping[str, n.Assign]
+    indices: frozenset[str]
+    looping: frozenset[str]
+    calls: Mapping[str, n.Invoke] = field(default_factory=dict)
+    functions: Mapping[str, n.Function] = field(default_factory=dict)
+    uses: Mapping[str, n.Use] = field(default_factory=dict)
+
+    def callee(self, call: str) -> n.Mechanism | None:
+        """The mechanism whose output a name holds, if it holds one."""
+        invoked = self.calls.get(call)
+        use = self.uses.get(invoked.mechanism) if invoked is not None else None
+        return use.contract.mechanism if use is not None and use.contract is not None else None
+
+    def released(self, call: str) -> dict[str, n.Emit]:
+        """The records that what a call released may have, by their tags."""
+        callee = self.callee(call)
+        if callee is None:
+            return {}
+        emits = [each for each in statements_in(callee.body) if isinstance(each, n.Emit)]
+        return {each.tag: each for each in emits}
+
+    def is_indexed(self, noise: str) -> bool:
+        """Whether this noise variable is drawn with an index."""
+        return self.noise[noise][0].index is not None
+
+    def is_public(self, name: str) -> bool:
+        """Whether this is a public input."""
+        return isinstance(self.inputs.get(name), n.Parameter | n.PublicVector)
+
+    def is_list(self, name: str) -> bool:
+        """Whether this is an input with many entries: a list of queries, or a public one."""
+        item = self.inputs.get(name)
+        return isinstance(item, n.PublicVector) or (isinstance(item, n.Queries) and item.vector)
+
+
+def symbols_of(source: Source, mechanism: n.Mechanism) -> SymbolTable:
+    """Collects the names. Raises SpecError where one name is given two meanings, or a reserved one."""
+    collector = _Collector(source)
+    for function in mechanism.functions:
+        collector.function(function)
+    for use in mechanism.uses:
+        collector.use(use)
+    for item in mechanism.inputs:
+        collector.declare(item)
+    for statement in statements_in(mechanism.body):
+        collector.statement(statement)
+    return collector.symbols()
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as they are listed in a message; empty for none."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+class _Collector:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._inputs: dict[str, n.Input] = {}
+        self._noise: dict[str, list[n.Sample]] = {}
+        self._variables: dict[str, Span] = {}
+        self._tags: dict[str, n.Emit] = {}
+        self._selections: dict[str, n.Assign] = {}
+        self._assigned: set[str] = set()
+        self._calls: dict[str, n.Invoke] = {}
+        self._functions: dict[str, n.Function] = {}
+        self.uses: dict[str, n.Use] = {}
+        self._densities: dict[str, n.Stmt] = {}
+        self._items: set[str] = set()
+
+    def symbols(self) -> SymbolTable:
+        noise = {name: tuple(draws) for name, draws in self._noise.items()}
+        looping = frozenset(self._variables) - self._assigned
+        return SymbolTable(
+            self._inputs,
+            noise,
+            self._variables,
+            self._tags,
+            self._selections,
+            looping - self._items,
+            looping,
+            self._calls,
+            self._functions,
+            self.uses,
+        )
+
+    def _raise(self, code: str, message: str, span: Span, **more: Any) -> Never:
+        raise fault(self._source, code, message, span, **more)
+
+    def declare(self, item: n.Input) -> None:
+        for name in item.names if isinstance(item, n.Queries) else (item.name,):
+            self._is_free(name, item.span)
+            if name == ANSWER_INDEX:
+                self._raise(
+                    "reserved-name",
+                    "`i` is the index of an answer in `sensitivity`: no input can have this name",
+                    word_in(self._source, item.span, name),
+                    help="choose another name",
+                )
+            if name in self._inputs:
+                self._twice(name, item.span, self._inputs[name].span)
+            self._inputs[name] = item
+
+    def function(self, function: n.Function) -> None:
+        self._is_free(function.name, function.span)
+        self._functions[function.name] = function
+
+    def use(self, use: n.Use) -> None:
+        """A mechanism that is called: its name is no public function's."""
+        if use.name in self._functions:
+            self._twice(use.name, use.span, self._functions[use.name].span)
+        self.uses[use.name] = use
+
+    def statement(self, statement: n.Stmt) -> None:
+        match statement:
+            case n.Invoke():
+                self._call(statement)
+            case n.Assign():
+                self._assign(statement)
+            case n.Sample():
+                self._draw(statement)
+            case n.Choose(name) | n.Logistic(name):
+                self._by_density(name, statement)
+            case n.For():
+                self._loop(statement)
+            case n.Emit():
+                self._record(statement)
+            case n.If() | n.While() | n.Break() | n.Pass():
+                pass
+            case _:
+                assert_never(statement)
+
+    def _assign(self, assign: n.Assign) -> None:
+        name = assign.name
+        selects = isinstance(assign.value, n.Gather) and assign.value.function in n.SELECTING
+        if selects and name in self._variables and name not in self._selections:
+            self._only_selected(name, assign.span, self._variables[name])
+        self._variable(name, assign.span)
+        self._assigned.add(name)
+        if selects:
+            self._selections[name] = assign
+
+    def _call(self, call: n.Invoke) -> None:
+        """A name that holds records gets them in one place, so that they are those of one call."""
+        if call.name in self._variables:
+            self._twice(call.name, call.span, self._variables[call.name])
+        self._variable(call.name, call.span)
+        self._assigned.add(call.name)
+        self._calls[call.name] = call
+
+    def _by_density(self, name: str, draw: n.Stmt) -> None:
+        if name in self._variables:
+            self._twice(name, draw.span, self._variables[name])
+        self._variable(name, draw.span)
+        self._assigned.add(name)
+        self._densities[name] = draw
+
+    def _only_selected(self, name: str, span: Span, other: Span) -> Never:
+        self._raise(
+            "bad-selection",
+            f"`{name}` is a selection, which gets its value in one place only",
+            word_in(self._source, span, name),
+            related=(Label(other, "it gets a value here, too"),),
+            help="use another name",
+        )
+
+    def _loop(self, loop: n.For) -> None:
+        item = loop.over.item if isinstance(loop.over, n.OverQueries) else None
+        if item is not None:
+            self._variable(item, loop.span)
+            self._items.add(item)
+        if loop.index is not None:
+            self._variable(loop.index, loop.span)
+        if item == loop.index:
+            self._raise("duplicate-name", f"`{item}` is both the index and the answer", loop.span)
+
+    def _variable(self, name: str, span: Span) -> None:
+        self._is_free(name, span)
+        if name in self._inputs:
+            self._raise(
+                "assigned-input",
+                f"`{name}` is an input and keeps its value",
+                word_in(self._source, span, name),
+                related=(Label(self._inputs[name].span, "declared here"),),
+                help="use another name",
+            )
+        drawn = self._noise[name][0] if name in self._noise else self._densities.get(name)
+        if drawn is not None:
+            self._raise(
+                "assigned-noise",
+                f"`{name}` is a noise variable: it gets its value from its draw",
+                word_in(self._source, span, name),
+                related=(Label(drawn.span, "drawn here"),),
+                help="use another name for what is computed from it",
+            )
+        if name in self._selections:
+            self._only_selected(name, span, self._selections[name].span)
+        if name in self._calls:
+            self._twice(name, span, self._calls[name].span)
+        self._variables.setdefault(name, span)
+
+    def _draw(self, sample: n.Sample) -> None:
+        name = sample.name
+        self._is_free(name, sample.span)
+        if name in self._inputs:
+            self._twice(name, sample.span, self._inputs[name].span)
+        if name in self._variables:
+            self._twice(name, sample.span, self._variables[name])
+        draws = self._noise.setdefault(name, [])
+        draws.append(sample)
+        if (draws[0].index is None) != (sample.index is None):
+            self._raise(
+                "noise-index",
+                f"`{name}` is drawn both with an index and without one",
+                sample.span,
+                related=(Label(draws[0].span, "first drawn here"),),
+                help="use two names",
+            )
+
+    def _record(self, emit: n.Emit) -> None:
+        first = self._tags.setdefault(emit.tag, emit)
+        wanted = [each.name for each in first.fields]
+        if [each.name for each in emit.fields] != wanted:
+            self._raise(
+                "emit-fields",
+                f"records `{emit.tag}` do not all have the same fields in the same order",
+                emit.span,
+                related=(Label(first.span, f"first emitted here, with {listed(wanted) or 'no fields'}"),),
+                help="give a record with other fields another tag",
+            )
+
+    def _is_free(self, name: str, span: Span) -> None:
+        """Nothing has a name that is reserved, or that of a public function."""
+        if name in self._functions:
+            self._twice(name, span, self._functions[name].span)
+        if name in RESERVED_NAMES:
+            self._raise(
+                "reserved-name",
+                f"`{name}` is {RESERVED_NAMES[name]}: nothing else can have this name",
+                word_in(self._source, span, name),
+                help="choose another name",
+            )
+
+    def _twice(self, name: str, span: Span, first: Span) -> Never:
+        self._raise(
+            "duplicate-name",
+            f"`{name}` has a meaning already",
+            word_in(self._source, span, name),
+            related=(Label(first, "first here"),),
+            help="choose another name",
+        )

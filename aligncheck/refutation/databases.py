@@ -1,0 +1,419 @@
+"""Candidates for a violation: values of the parameters, and neighbouring databases.
+
+Nothing here is trusted. `legal` decides whether a pair may be used at all: by `check_scenario`, the exact
+function that replays use, so that no candidate breaks a declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from typing import TypeAlias
+
+from aligncheck.language.internal import InternalError
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.nodes import Adjacency, Mechanism, Sort
+from aligncheck.meaning import exact
+from aligncheck.meaning.choices import allowed, constants_of
+from aligncheck.meaning.exact import Irrational, Undecided, Undefined, Value
+from aligncheck.meaning.interpreter import Input, Inputs, RunScope, Stopped, number_of, truth_of
+from aligncheck.meaning.scenario import Scenario, check_scenario
+
+MOST_CHOICES = 24
+"""So many choices of the parameters are offered for one length."""
+_WHOLE = 3
+"""So many whole numbers are set together."""
+_CONSTANTS = 6
+"""So many numbers of the program are tried."""
+_RANKS = 5
+"""A choice strays from the preferred values by so many places in all, at most."""
+
+_REALS = tuple(Fraction(text) for text in ("0", "1", "1/2", "2", "1/4", "4", "-1", "1/8"))
+_POSITIVE = tuple(Fraction(text) for text in ("1", "1/2", "1/4", "2", "1/8", "4", "7/4"))
+_INTEGERS = tuple(Fraction(value) for value in (0, 1, 2, 3, -1))
+_COUNTS = tuple(Fraction(value) for value in (1, 2, 3, 4))
+_TRUTHS = (True, False)
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """One private answer: its name, its index (None for a single answer), and its declaration."""
+
+    name: str
+    index: int | None
+    group: nodes.Queries
+
+
+Moves: TypeAlias = Mapping[tuple[str, int | None], Fraction]
+"""How far answers move from D to D'; those not named stay."""
+
+
+def legal(mechanism: Mechanism, scenario: Scenario) -> bool:
+    """Whether the declarations allow this pair: ranges, lattices, `where` clauses, and adjacency."""
+    try:
+        return not check_scenario(mechanism, scenario)
+    except (Undecided, Undefined):
+        return False
+
+
+# --- parameters -------------------------------------------------------------------------------------------
+
+
+def parameter_choices(mechanism: Mechanism, length: int, fixed: Mapping[str, Input]) -> list[Inputs]:
+    """Values for the public inputs, the plainest first, with lists of `length` entries; `fixed` are kept.
+
+    `where` clauses hold as far as they can be told without the answers: `legal` has the last word. Then those
+    in which one number is one that the program compares something with; where the usual values are outside
+    of the declared ranges, Z3 gives others.
+    """
+    public = [item for item in mechanism.inputs if not isinstance(item, nodes.Queries)]
+    blank = dict(_blank(mechanism, length))
+    options = [_options(item, length, fixed, blank) for item in public]
+    found: list[Inputs] = []
+    for ranks in _by_sum([len(each) for each in options]):
+        chosen = tuple(
+            (item.name, each[rank]) for item, each, rank in zip(public, options, ranks, strict=True)
+        )
+        if all(_holds(item, {**blank, **dict(chosen)}) for item in public):
+            found.append(chosen)
+            if len(found) == MOST_CHOICES:
+                break
+    if not found:
+        return _within_ranges(mechanism, length, fixed, public)
+    found += _whole_numbers(public, blank, length, fixed, found)
+    for item in public:
+        if isinstance(item, nodes.Parameter) and item.name not in fixed and item.sort is not Sort.BOOL:
+            for constant in constants_of(mechanism)[:_CONSTANTS]:
+                chosen = tuple((name, constant if name == item.name else value) for name, value in found[0])
+                whole = item.sort is Sort.REAL or constant.denominator == 1
+                if (
+                    whole
+                    and chosen not in found
+                    and all(_holds(each, {**blank, **dict(chosen)}) for each in public)
+                ):
+                    found.append(chosen)
+    return found
+
+
+def _whole_numbers(
+    public: Sequence[nodes.Parameter | nodes.PublicVector],
+    blank: Mapping[str, Input],
+    length: int,
+    fixed: Mapping[str, Input],
+    found: Sequence[Inputs],
+) -> list[Inputs]:
+    """The first choice with all whole numbers 1, 2 or the number of answers: some programs come to the point
+    only where one is small and another is not.
+    """
+    names = [
+        item.name
+        for item in public
+        if isinstance(item, nodes.Parameter) and item.sort is Sort.INT and item.name not in fixed
+    ]
+    more: list[Inputs] = []
+    for values in product(sorted({1, 2, length}), repeat=len(names)) if 1 < len(names) <= _WHOLE else ():
+        others = dict(zip(names, map(Fraction, values), strict=True))
+        chosen = tuple((name, others.get(name, value)) for name, value in found[0])
+        if chosen not in found and all(_holds(item, {**blank, **dict(chosen)}) for item in public):
+            more.append(chosen)
+    return more
+
+
+def _within_ranges(
+    mechanism: Mechanism,
+    length: int,
+    fixed: Mapping[str, Input],
+    public: Sequence[nodes.Parameter | nodes.PublicVector],
+) -> list[Inputs]:
+    found: list[Inputs] = []
+    for values in allowed(mechanism, _lengths(mechanism, length), fixed):
+        chosen: Inputs = tuple(
+            (
+                item.name,
+                fixed[item.name]
+                if item.name in fixed
+                else (values[item.name],) * length
+                if isinstance(item, nodes.PublicVector)
+                else values[item.name],
+            )
+            for item in public
+        )
+        if chosen not in found:
+            found.append(chosen)
+    return found
+
+
+def _lengths(mechanism: Mechanism, length: int) -> dict[str, int]:
+    return {name: length for name, held in _blank(mechanism, length) if isinstance(held, tuple)} | {
+        item.name: length for item in mechanism.inputs if isinstance(item, nodes.PublicVector)
+    }
+
+
+def _by_sum(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """All tuples of places, those first that stray least from the front."""
+    for total in range(_RANKS + 1):
+        for ranks in product(*(range(min(size, total + 1)) for size in sizes)):
+            if sum(ranks) == total:
+                yield ranks
+
+
+def _options(
+    item: nodes.Parameter | nodes.PublicVector,
+    length: int,
+    fixed: Mapping[str, Input],
+    blank: dict[str, Input],
+) -> list[Input]:
+    if item.name in fixed:
+        return [fixed[item.name]]
+    if isinstance(item, nodes.PublicVector):
+        return _lists(item, length)
+    match item.sort:
+        case Sort.BOOL:
+            return list(_TRUTHS)
+        case Sort.INT:
+            return _preferred(item, _COUNTS, _INTEGERS, blank)
+        case Sort.REAL:
+            return _preferred(item, _POSITIVE, _REALS, blank)
+
+
+def _preferred(
+    item: nodes.Parameter, positive: Sequence[Fraction], others: Sequence[Fraction], blank: dict[str, Input]
+) -> list[Input]:
+    """Sizes (what cannot be 0) start at 1; places, such as thresholds, at 0."""
+    is_size = not _holds(item, {**blank, item.name: Fraction(0)}, undecided=True)
+    return list(positive if is_size else others)
+
+
+def _lists(item: nodes.PublicVector, length: int) -> list[Input]:
+    if item.sort is Sort.BOOL:
+        mixed = tuple(index % 2 == 0 for index in range(length))
+        return [(True,) * length, (False,) * length, mixed]
+    rising = tuple(Fraction(index + 1) for index in range(length))
+    return [(Fraction(1),) * length, (Fraction(0),) * length, rising]
+
+
+def _holds(
+    item: nodes.Parameter | nodes.PublicVector, inputs: Mapping[str, Input], undecided: bool = False
+) -> bool:
+    """Whether a `where` clause holds; `undecided` where it speaks of what has no value yet."""
+    if item.where is None:
+        return True
+    entries = inputs[item.name]
+    rounds = range(len(entries)) if isinstance(entries, tuple) and "i" not in inputs else (None,)
+    try:
+        return all(
+            truth_of(item.where, RunScope(inputs if i is None else {**inputs, "i": Fraction(i)}))
+            for i in rounds
+        )
+    except (Stopped, Undecided, Undefined):
+        return undecided
+
+
+def _blank(mechanism: Mechanism, length: int) -> Iterator[tuple[str, Input]]:
+    for item in mechanism.inputs:
+        if isinstance(item, nodes.Queries):
+            for name in item.names:
+                yield name, (Fraction(0),) * length if item.vector else Fraction(0)
+
+
+# --- databases --------------------------------------------------------------------------------------------
+
+
+def spots_of(mechanism: Mechanism, data: Inputs) -> list[Spot]:
+    """Every private answer, in the order of the declarations."""
+    held = dict(data)
+    found: list[Spot] = []
+    for item in mechanism.inputs:
+        if isinstance(item, nodes.Queries):
+            for name in item.names:
+                values = held[name]
+                if isinstance(values, tuple):
+                    found += [Spot(name, index, item) for index in range(len(values))]
+                else:
+                    found.append(Spot(name, None, item))
+    return found
+
+
+def answer(inputs: Inputs, spot: Spot) -> Value:
+    """The answer at a spot."""
+    value = dict(inputs)[spot.name]
+    if isinstance(value, tuple):
+        if spot.index is None:
+            raise InternalError("an entry without its index")
+        return value[spot.index]
+    return value
+
+
+def with_answer(inputs: Inputs, spot: Spot, value: Value) -> Inputs:
+    """The database with another answer at a spot."""
+
+    def changed(held: Input) -> Input:
+        if isinstance(held, tuple):
+            if spot.index is None:
+                raise InternalError("an entry without its index")
+            return (*held[: spot.index], value, *held[spot.index + 1 :])
+        return value
+
+    return tuple((name, changed(held) if name == spot.name else held) for name, held in inputs)
+
+
+def moved(scenario: Scenario, moves: Moves) -> Scenario:
+    """The pair with D' made anew from D."""
+    data_prime = scenario.data
+    for name, index in moves:
+        spot = Spot(name, index, _NO_GROUP)
+        value = answer(scenario.data, spot)
+        if not isinstance(value, bool):
+            data_prime = with_answer(data_prime, spot, exact.add(value, moves[name, index]))
+    return replace(scenario, data_prime=data_prime)
+
+
+_NO_GROUP = nodes.Queries((), True, Sort.REAL, Adjacency.ALL, None)
+
+
+def swapped(scenario: Scenario) -> Scenario:
+    """D and D' in each other's place: adjacency is symmetric."""
+    return replace(scenario, data=scenario.data_prime, data_prime=scenario.data)
+
+
+def step_at(spot: Spot, parameters: Inputs) -> Fraction:
+    """The largest move that the declaration of a spot lets be tried: its sensitivity, on its lattice.
+
+    For `adjacency any` it is the length of the declared range. 0 where there is none.
+    """
+    scope = RunScope({**dict(parameters), **({} if spot.index is None else {"i": Fraction(spot.index)})})
+    try:
+        if spot.group.adjacency.free:
+            if spot.group.range is None:
+                return Fraction(0)
+            low, high = (_rational(number_of(bound, scope)) for bound in spot.group.range)
+            size = high - low
+        elif spot.group.sensitivity is None:
+            return Fraction(0)
+        else:
+            size = _rational(number_of(spot.group.sensitivity, scope))
+        unit = grain(spot, parameters)
+        return size if unit is None else size // unit * unit
+    except (Stopped, Undecided, Undefined):
+        return Fraction(0)
+
+
+def grain(spot: Spot, parameters: Inputs) -> Fraction | None:
+    """What every answer at a spot is a multiple of; None where answers are any real numbers."""
+    if spot.group.lattice is not None:
+        try:
+            step = number_of(spot.group.lattice, RunScope(dict(parameters)))
+        except Stopped:
+            return None
+        return step if isinstance(step, Fraction) and step > 0 else None
+    return Fraction(1) if spot.group.sort is Sort.INT else None
+
+
+def _rational(number: Fraction | Irrational) -> Fraction:
+    """A rational close below an irrational bound: a move by it is legal, too."""
+    if isinstance(number, Fraction):
+        return number
+    return Fraction(exact.floor(exact.multiply(number, Fraction(4096))), 4096)
+
+
+# --- patterns ---------------------------------------------------------------------------------------------
+
+_LEVELS: dict[str, tuple[int, ...]] = {"flat": (0,), "x": (1, 0), "x down": (-1, 0), "ramp": (0, 1, 2, 3, 4)}
+
+
+def starting_databases(mechanism: Mechanism, length: int, parameters: Inputs) -> list[Scenario]:
+    """Databases to start from, each still its own neighbour: all answers alike; two halves (the X shape of
+    Ding's dissertation, Table 4-1); a staircase. In steps of the sensitivity, within ranges and lattices.
+    """
+    blank = tuple(_blank(mechanism, length))
+    found = _shaped(mechanism, length, parameters, blank)
+    if not found:
+        # 0 is outside of what the declarations allow.
+        for values in allowed(mechanism, _lengths(mechanism, length), dict(parameters)):
+            base: Inputs = tuple(
+                (name, (values[name],) * length if isinstance(held, tuple) else values[name])
+                for name, held in blank
+            )
+            found = _shaped(mechanism, length, parameters, base)
+            if found:
+                break
+    return found
+
+
+def _shaped(mechanism: Mechanism, length: int, parameters: Inputs, base: Inputs) -> list[Scenario]:
+    """The databases of all shapes that are legal, each answer so far from that of `base`."""
+    found: dict[Inputs, Scenario] = {}
+    spots = spots_of(mechanism, base)
+    for shape in _LEVELS.values():
+        data = base
+        for spot in spots:
+            place = 0 if spot.index is None else spot.index
+            halves = len(shape) == 2
+            level = shape[
+                0 if halves and place < (length + 1) // 2 else (1 if halves else place % len(shape))
+            ]
+            data = with_answer(data, spot, _within(spot, parameters, answer(base, spot), level))
+        scenario = Scenario(parameters, data, data)
+        if legal(mechanism, scenario):
+            found.setdefault(data, scenario)
+    return list(found.values())
+
+
+def _within(spot: Spot, parameters: Inputs, base: Value, level: int) -> Value:
+    """An answer `level` sensitivities from `base`, or as close to that as the declared range allows."""
+    if not isinstance(base, Fraction):
+        return base
+    step = step_at(spot, parameters) or grain(spot, parameters) or Fraction(1)
+    value = base + level * step
+    if spot.group.range is not None:
+        scope = RunScope(dict(parameters))
+        try:
+            low, high = (_rational(number_of(bound, scope)) for bound in spot.group.range)
+        except (Stopped, Undecided, Undefined):
+            return value
+        # In the local model the whole range is one step: D at one end, D' at the other.
+        value = low if spot.group.adjacency.free else min(max(value, low), high)
+    return value
+
+
+def neighbours(mechanism: Mechanism, scenario: Scenario, share: Fraction = Fraction(1)) -> list[Scenario]:
+    """Legal neighbours of D by the patterns of Table 4-1: one above, one below, one above and the rest below,
+    and the reverse, half and half, all above, all below, alternating. Answers move by `share` of a step.
+    """
+    spots = spots_of(mechanism, scenario.data)
+    steps = [step_at(spot, scenario.parameters) for spot in spots]
+    if not spots:
+        return []
+    found: dict[Inputs, Scenario] = {}
+    for signs in _signs(len(spots), max(len(spot.group.adjacency.ways) for spot in spots)):
+        moves = {
+            (spot.name, spot.index): sign * step * share
+            for spot, step, sign in zip(spots, steps, signs, strict=True)
+            if sign and step
+        }
+        made = moved(scenario, moves)
+        if made.data != made.data_prime and made.data_prime not in found and legal(mechanism, made):
+            found[made.data_prime] = made
+    return list(found.values())
+
+
+def _signs(count: int, few: int) -> Iterator[tuple[int, ...]]:
+    """Which answers move up and down; each pattern comes with its mirror image. `few` may move at once."""
+    half = (count + 1) // 2
+    rows: list[tuple[int, ...]] = [(1,) * count]
+    rows.append((1,) + (-1,) * (count - 1))
+    rows.append((-1,) * half + (1,) * (count - half))
+    rows.append((-1,) * (count - 1) + (1,))
+    rows.append(tuple(1 if place % 2 == 0 else -1 for place in range(count)))
+    for place in sorted({0, count - 1, count // 2}):
+        rows.append(tuple(int(place == other) for other in range(count)))
+    if count > 1:
+        rows.append((1, -1) + (0,) * (count - 2))
+        rows.append((1,) + (0,) * (count - 2) + (-1,))
+    if 1 < few < count:
+        rows += [(1,) * few + (0,) * (count - few), (0,) * (count - few) + (1,) * few]
+    for row in rows:
+        yield row
+        yield tuple(-sign for sign in row)
