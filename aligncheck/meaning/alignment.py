@@ -601,16 +601,7 @@ def _written(body: tuple[nodes.Stmt, ...]) -> frozenset[str]:
             case nodes.For(index=index, over=over):
                 found |= {index} if index is not None else set()
                 found |= {over.item} if isinstance(over, nodes.OverQueries) else set()
-            case (
-                nodes.Sample()
-                | nodes.Choose()
-                | nodes.Logistic()
-                | nodes.If()
-                | nodes.While()
-                | nodes.Emit()
-                | nodes.Break()
-                | nodes.Pass()
-            ):
+            case nodes.Sampling() | nodes.If() | nodes.While() | nodes.Emit() | nodes.Empty():
                 pass
     return frozenset(found)
 

@@ -211,14 +211,12 @@ class _InputQuestion:
             case (
                 nodes.Name()
                 | nodes.Index()
-                | nodes.Binary()
                 | nodes.Call()
+                | nodes.Binary()
                 | nodes.Conditional()
                 | nodes.Gather()
-                | nodes.OutIs()
-                | nodes.OutField()
-                | nodes.OutCount()
                 | nodes.Member()
+                | nodes.OfOutput()
             ):
                 raise _UnsupportedClause
 

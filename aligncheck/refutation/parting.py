@@ -313,7 +313,7 @@ class _Executor:
                 return self._called(function, args, guard)
             case nodes.Gather():
                 return self._gathered(expr, guard)
-            case nodes.OutIs() | nodes.OutField() | nodes.OutCount() | nodes.Member():
+            case nodes.Member() | nodes.OfOutput():
                 raise _NotFollowed
 
     def _named(self, name: str) -> Any:

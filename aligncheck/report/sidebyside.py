@@ -237,19 +237,7 @@ def _filled(expr: nodes.Expr, values: dict[Leaf, State]) -> nodes.Expr:
             return replace(expr, index=_filled(expr.index, values), selection=shown_as)
         case nodes.Call(function="len"):
             return expr
-        case (
-            nodes.Number()
-            | nodes.Boolean()
-            | nodes.Call()
-            | nodes.Unary()
-            | nodes.Binary()
-            | nodes.Compare()
-            | nodes.Logic()
-            | nodes.Conditional()
-            | nodes.OutIs()
-            | nodes.OutField()
-            | nodes.OutCount()
-        ):
+        case nodes.Literal() | nodes.Call() | nodes.Operator() | nodes.OfOutput():
             return with_parts(expr, tuple(_filled(part, values) for part in parts_of(expr)))
 
 

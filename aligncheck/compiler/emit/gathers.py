@@ -143,15 +143,7 @@ class _GatherWriter:
                 return self._call("clipped", *(self._argument(a, expr) for a in (x, low, high)))
             case nodes.Call(function=function, args=args):
                 return self._call(_EXTREMES[function], *(self._argument(a, expr) for a in args))
-            case (
-                nodes.Number()
-                | nodes.Boolean()
-                | nodes.Conditional()
-                | nodes.OutIs()
-                | nodes.OutField()
-                | nodes.OutCount()
-                | nodes.Gather()
-            ):
+            case nodes.Literal() | nodes.Conditional() | nodes.Gather() | nodes.OfOutput():
                 raise ValueError("no expression over arrays")
 
     def _argument(self, expr: nodes.Expr, call_: nodes.Call) -> str:

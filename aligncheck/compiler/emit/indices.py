@@ -66,8 +66,7 @@ class IndicesOf:
                     | nodes.If()
                     | nodes.While()
                     | nodes.Emit()
-                    | nodes.Break()
-                    | nodes.Pass()
+                    | nodes.Empty()
                 ):
                     pass
         fields = frozenset(place for place, held in returned.items() if held == over)
@@ -166,15 +165,7 @@ def bound_by(statement: nodes.Stmt) -> tuple[str | None, ...]:
             return (index, item)
         case nodes.For(index=index):
             return (index,)
-        case (
-            nodes.Invoke()
-            | nodes.Sample()
-            | nodes.If()
-            | nodes.While()
-            | nodes.Emit()
-            | nodes.Break()
-            | nodes.Pass()
-        ):
+        case nodes.Invoke() | nodes.Sample() | nodes.If() | nodes.While() | nodes.Emit() | nodes.Empty():
             return ()
 
 
@@ -234,10 +225,8 @@ def _selecting(body: tuple[nodes.Stmt, ...]) -> Iterator[nodes.Gather]:
                 | nodes.Sample()
                 | nodes.Logistic()
                 | nodes.If()
-                | nodes.For()
-                | nodes.While()
-                | nodes.Break()
-                | nodes.Pass()
+                | nodes.Repeat()
+                | nodes.Empty()
             ):
                 pass
 

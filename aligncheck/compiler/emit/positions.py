@@ -143,15 +143,7 @@ def _of_statement(statement: nodes.Stmt) -> _BlockCount:
         case nodes.For(body=inner) | nodes.While(body=inner):
             silent = not any(isinstance(s, nodes.Emit) for s in statements_in(inner))
             return _BlockCount(0) if silent else _BlockCount(None, 0)
-        case (
-            nodes.Assign()
-            | nodes.Invoke()
-            | nodes.Sample()
-            | nodes.Choose()
-            | nodes.Logistic()
-            | nodes.Break()
-            | nodes.Pass()
-        ):
+        case nodes.Assign() | nodes.Invoke() | nodes.Sampling() | nodes.Empty():
             return _BlockCount(0)
 
 

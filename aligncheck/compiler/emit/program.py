@@ -334,17 +334,7 @@ def _run_expressions(statement: nodes.Stmt) -> tuple[nodes.Expr, ...]:
             return ()
         case nodes.While(test=test):
             return (test,)
-        case (
-            nodes.Assign()
-            | nodes.Invoke()
-            | nodes.Sample()
-            | nodes.Choose()
-            | nodes.Logistic()
-            | nodes.If()
-            | nodes.Emit()
-            | nodes.Break()
-            | nodes.Pass()
-        ):
+        case nodes.Simple() | nodes.If():
             return own_expressions(statement)
 
 

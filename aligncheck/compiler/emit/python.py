@@ -621,7 +621,7 @@ def _idents(mechanism: nodes.Mechanism) -> Iterator[str]:
                     yield index
                 if isinstance(over, nodes.OverQueries):
                     yield over.item
-            case nodes.If() | nodes.While() | nodes.Emit() | nodes.Break() | nodes.Pass():
+            case nodes.If() | nodes.While() | nodes.Emit() | nodes.Empty():
                 pass
     for expr in expressions_in(mechanism):
         if isinstance(expr, nodes.Gather):

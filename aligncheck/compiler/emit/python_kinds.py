@@ -127,7 +127,7 @@ def _bindings(statement: nodes.Stmt, of: Mapping[str, PythonKind]) -> list[tuple
             if isinstance(over, nodes.OverQueries):
                 found.append((over.item, of[over.base]))
             return found
-        case nodes.Invoke() | nodes.If() | nodes.While() | nodes.Emit() | nodes.Break() | nodes.Pass():
+        case nodes.Invoke() | nodes.If() | nodes.While() | nodes.Emit() | nodes.Empty():
             return []
 
 

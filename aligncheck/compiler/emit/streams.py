@@ -90,16 +90,7 @@ class _Records:
                 )
             case nodes.For(body=inner) | nodes.While(body=inner) if _emits(inner):
                 return cls(frozenset({math.inf}), frozenset())
-            case (
-                nodes.Assign()
-                | nodes.Invoke()
-                | nodes.Sample()
-                | nodes.Choose()
-                | nodes.Logistic()
-                | nodes.For()
-                | nodes.While()
-                | nodes.Pass()
-            ):
+            case nodes.Assign() | nodes.Invoke() | nodes.Sampling() | nodes.Repeat() | nodes.Pass():
                 return cls(frozenset({0}), frozenset())
 
     @property
@@ -135,7 +126,7 @@ class _Shown:
                     hidden.add(name)
                 case nodes.While() | nodes.For() if s is not loop:  # not looked into
                     hidden.update(_set_in(s.body))
-                case nodes.Assign() | nodes.If() | nodes.For() | nodes.Emit() | nodes.Break() | nodes.Pass():
+                case nodes.Assign() | nodes.If() | nodes.For() | nodes.Emit() | nodes.Empty():
                     pass
         known = -1
         while known < len(hidden):
@@ -163,17 +154,7 @@ class _Shown:
                         yield from self._set_unseen(arm)
                 case nodes.For(body=inner):
                     yield from self._set_unseen(inner)
-                case (
-                    nodes.Assign()
-                    | nodes.Invoke()
-                    | nodes.Sample()
-                    | nodes.Choose()
-                    | nodes.Logistic()
-                    | nodes.While()
-                    | nodes.Emit()
-                    | nodes.Break()
-                    | nodes.Pass()
-                ):
+                case nodes.Simple() | nodes.While():
                     pass
 
     def _is_shown(self, expr: nodes.Expr) -> bool:

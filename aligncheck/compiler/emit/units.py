@@ -58,11 +58,9 @@ class Units:
                 | nodes.Sample()
                 | nodes.Choose()
                 | nodes.If()
-                | nodes.For()
-                | nodes.While()
+                | nodes.Repeat()
                 | nodes.Emit()
-                | nodes.Break()
-                | nodes.Pass()
+                | nodes.Empty()
             ):
                 pass
 
@@ -90,16 +88,13 @@ class Units:
             case nodes.Conditional(then=then, otherwise=otherwise):
                 return self._joined(self._unit(then), self._unit(otherwise))
             case (
-                nodes.Number()
-                | nodes.Boolean()
+                nodes.Literal()
                 | nodes.Call()
                 | nodes.Unary()
                 | nodes.Binary()
                 | nodes.Logic()
-                | nodes.OutIs()
-                | nodes.OutField()
-                | nodes.OutCount()
                 | nodes.Member()
+                | nodes.OfOutput()
             ):
                 return None
 

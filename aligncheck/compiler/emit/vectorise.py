@@ -130,19 +130,16 @@ class _Fits:
             case nodes.Logic(args=(first, *rest)):
                 return self.at(first, certain) and all(self.at(e, False) for e in rest)
             case (
-                nodes.Number()
-                | nodes.Boolean()
+                nodes.Literal()
                 | nodes.Name()
                 | nodes.Index()
                 | nodes.Call()
                 | nodes.Binary()
                 | nodes.Logic()
                 | nodes.Conditional()
-                | nodes.OutIs()
-                | nodes.OutField()
-                | nodes.OutCount()
                 | nodes.Gather()
                 | nodes.Member()
+                | nodes.OfOutput()
             ):
                 return False
 
@@ -164,16 +161,13 @@ def _evaluated(expr: nodes.Expr) -> Iterator[nodes.Expr]:
             for part in args:
                 yield from _evaluated(part)
         case (
-            nodes.Number()
-            | nodes.Boolean()
+            nodes.Literal()
             | nodes.Name()
             | nodes.Index()
             | nodes.Logic()
-            | nodes.OutIs()
-            | nodes.OutField()
-            | nodes.OutCount()
             | nodes.Gather()
             | nodes.Member()
+            | nodes.OfOutput()
         ):
             pass
 
@@ -234,20 +228,7 @@ def _has_value(expr: nodes.Expr) -> bool:
             return False
         case nodes.Binary(op="**", right=right):
             return literal_power(right) is not None
-        case (
-            nodes.Number()
-            | nodes.Boolean()
-            | nodes.Name()
-            | nodes.Unary()
-            | nodes.Binary()
-            | nodes.Compare()
-            | nodes.Logic()
-            | nodes.Conditional()
-            | nodes.OutIs()
-            | nodes.OutField()
-            | nodes.OutCount()
-            | nodes.Member()
-        ):
+        case nodes.Literal() | nodes.Name() | nodes.Operator() | nodes.Member() | nodes.OfOutput():
             return True
 
 

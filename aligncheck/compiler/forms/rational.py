@@ -102,8 +102,7 @@ def _evaluated(statement: nodes.Stmt) -> Iterator[Expr]:
             | nodes.Logistic()
             | nodes.If()
             | nodes.Emit()
-            | nodes.Break()
-            | nodes.Pass()
+            | nodes.Empty()
         ):
             yield from own_expressions(statement)
 

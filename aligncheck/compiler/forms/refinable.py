@@ -43,16 +43,7 @@ def _public(statement: nodes.Stmt) -> Iterator[Expr]:
             yield weights.body
         case nodes.Invoke(arguments=arguments):
             yield from (each.value for each in arguments)
-        case (
-            nodes.Assign()
-            | nodes.Logistic()
-            | nodes.If()
-            | nodes.For()
-            | nodes.While()
-            | nodes.Emit()
-            | nodes.Break()
-            | nodes.Pass()
-        ):
+        case nodes.Assign() | nodes.Logistic() | nodes.If() | nodes.Repeat() | nodes.Emit() | nodes.Empty():
             pass
 
 
@@ -96,15 +87,14 @@ class _Noisy:
             case nodes.Gather(function=function, body=body) if function in ("max", "min", "sum", LISTING):
                 return self.carries(body)
             case (
-                nodes.Number()
-                | nodes.Boolean()
+                nodes.Literal()
                 | nodes.Unary()
                 | nodes.Compare()
                 | nodes.Logic()
-                | nodes.OutIs()
-                | nodes.OutCount()
                 | nodes.Gather()
                 | nodes.Member()
+                | nodes.OutIs()
+                | nodes.OutCount()
             ):
                 return False
 
@@ -121,18 +111,15 @@ class _Noisy:
             case nodes.Gather(function=function, body=body):
                 return function == LOG_SUM and self.carries(body)
             case (
-                nodes.Number()
-                | nodes.Boolean()
+                nodes.Literal()
                 | nodes.Name()
                 | nodes.Index()
                 | nodes.Unary()
                 | nodes.Compare()
                 | nodes.Logic()
                 | nodes.Conditional()
-                | nodes.OutIs()
-                | nodes.OutField()
-                | nodes.OutCount()
                 | nodes.Member()
+                | nodes.OfOutput()
             ):
                 return False
 

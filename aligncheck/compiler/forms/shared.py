@@ -44,12 +44,12 @@ def names_of(mechanism: Mechanism) -> frozenset[str]:
     found.update(u.name for u in mechanism.uses)
     for s in statements_in(mechanism.body):
         match s:
-            case nodes.Assign() | nodes.Sample() | nodes.Choose() | nodes.Logistic() | nodes.Invoke():
+            case nodes.Assign() | nodes.Invoke() | nodes.Sampling():
                 found.add(s.name)
             case nodes.For(index=index, over=over):
                 found.update({index} - {None})  # type: ignore[arg-type]
                 found.update({over.item} if isinstance(over, nodes.OverQueries) else ())
-            case nodes.If() | nodes.While() | nodes.Emit() | nodes.Break() | nodes.Pass():
+            case nodes.If() | nodes.While() | nodes.Emit() | nodes.Empty():
                 pass
     return frozenset(found)
 

@@ -52,8 +52,7 @@ def _normal(expr: Expr) -> Expr:
             where = None if expr.where is None else _with_names(expr.where, own)
             return replace(expr, index=own[index], body=_with_names(expr.body, own), over=over, where=where)
         case (
-            nodes.Number()
-            | nodes.Boolean()
+            nodes.Literal()
             | nodes.Name()
             | nodes.Index()
             | nodes.Call()
@@ -61,10 +60,8 @@ def _normal(expr: Expr) -> Expr:
             | nodes.Binary()
             | nodes.Compare()
             | nodes.Conditional()
-            | nodes.OutIs()
-            | nodes.OutField()
-            | nodes.OutCount()
             | nodes.Member()
+            | nodes.OfOutput()
         ):
             pass
     return expr
@@ -118,11 +115,9 @@ def _own(statement: Stmt) -> Stmt:
             | nodes.Sample()
             | nodes.Logistic()
             | nodes.If()
-            | nodes.For()
-            | nodes.While()
+            | nodes.Repeat()
             | nodes.Emit()
-            | nodes.Break()
-            | nodes.Pass()
+            | nodes.Empty()
         ):
             pass
     match statement:
@@ -131,16 +126,7 @@ def _own(statement: Stmt) -> Stmt:
         case nodes.If(branches=branches, otherwise=otherwise):
             arms = tuple(replace(b, body=_without_passes(b.body)) for b in branches)
             statement = replace(statement, branches=arms, otherwise=_without_passes(otherwise))
-        case (
-            nodes.Assign()
-            | nodes.Invoke()
-            | nodes.Sample()
-            | nodes.Choose()
-            | nodes.Logistic()
-            | nodes.Emit()
-            | nodes.Break()
-            | nodes.Pass()
-        ):
+        case nodes.Simple():
             pass
     return rewrite.own(statement, normal)
 
@@ -168,7 +154,7 @@ def occurrences(body: tuple[Stmt, ...]) -> Counter[str]:
             case nodes.For(index=index, over=over):
                 found.update([index] if index is not None else [])
                 found.update([over.base, over.item] if isinstance(over, nodes.OverQueries) else [])
-            case nodes.If() | nodes.While() | nodes.Emit() | nodes.Break() | nodes.Pass():
+            case nodes.If() | nodes.While() | nodes.Emit() | nodes.Empty():
                 pass
         for top in own_expressions(statement):
             found.update(n for e in subexpressions(top) for n in _own_names(e))
@@ -181,17 +167,7 @@ def _own_names(expr: Expr) -> Iterator[str]:
             yield name
         case nodes.OutIs(of=name) | nodes.OutField(of=name) | nodes.OutCount(of=name):
             yield name
-        case (
-            nodes.Number()
-            | nodes.Boolean()
-            | nodes.Call()
-            | nodes.Unary()
-            | nodes.Binary()
-            | nodes.Compare()
-            | nodes.Logic()
-            | nodes.Conditional()
-            | nodes.Gather()
-        ):
+        case nodes.Literal() | nodes.Call() | nodes.Operator() | nodes.Gather():
             pass
 
 
@@ -316,16 +292,7 @@ def _selections_inside(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
                     statement = replace(statement, branches=arms, otherwise=block(otherwise))
                 case nodes.For(body=inner) | nodes.While(body=inner):
                     statement = replace(statement, body=block(inner))
-                case (
-                    nodes.Assign()
-                    | nodes.Invoke()
-                    | nodes.Sample()
-                    | nodes.Choose()
-                    | nodes.Logistic()
-                    | nodes.Emit()
-                    | nodes.Break()
-                    | nodes.Pass()
-                ):
+                case nodes.Simple():
                     pass
             before = found[-1] if found else None
             if (

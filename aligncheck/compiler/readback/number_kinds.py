@@ -114,16 +114,10 @@ def constant(expr: Expr) -> Fraction | None:
             | nodes.Name()
             | nodes.Index()
             | nodes.Call()
-            | nodes.Unary()
-            | nodes.Binary()
-            | nodes.Compare()
-            | nodes.Logic()
-            | nodes.Conditional()
-            | nodes.OutIs()
-            | nodes.OutField()
-            | nodes.OutCount()
+            | nodes.Operator()
             | nodes.Gather()
             | nodes.Member()
+            | nodes.OfOutput()
         ):
             pass
     return None

@@ -85,7 +85,7 @@ def set_by(statement: nodes.Stmt) -> set[str | None]:
             return {name}
         case nodes.Logistic(name=name) | nodes.Invoke(name=name):
             return {name}
-        case nodes.If() | nodes.While() | nodes.Emit() | nodes.Break() | nodes.Pass():
+        case nodes.If() | nodes.While() | nodes.Emit() | nodes.Empty():
             return set()
 
 
@@ -119,12 +119,9 @@ class _Count:
                 case (
                     nodes.Assign()
                     | nodes.Invoke()
-                    | nodes.Sample()
-                    | nodes.Choose()
-                    | nodes.Logistic()
+                    | nodes.Sampling()
                     | nodes.If()
-                    | nodes.For()
-                    | nodes.While()
+                    | nodes.Repeat()
                     | nodes.Pass()
                 ):
                     pass

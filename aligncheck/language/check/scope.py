@@ -37,19 +37,14 @@ def check_privacy(source: Source, mechanism: n.Mechanism) -> None:
                         help="say the most that any output costs: `privacy eps * len(out) / k at most eps`",
                     )
                 case (
-                    n.Number()
-                    | n.Boolean()
+                    n.Literal()
                     | n.Name()
                     | n.Index()
                     | n.Call()
-                    | n.Unary()
-                    | n.Binary()
-                    | n.Compare()
-                    | n.Logic()
-                    | n.Conditional()
-                    | n.OutCount()
+                    | n.Operator()
                     | n.Gather()
                     | n.Member()
+                    | n.OutCount()
                 ):
                     pass
 
@@ -99,7 +94,7 @@ def _assigned_from(body: tuple[n.Stmt, ...], noisy: set[str], *, under_noise: bo
                 yield from _assigned_from(otherwise, noisy, under_noise=inside)
             case n.For(body=inner) | n.While(body=inner):
                 yield from _assigned_from(inner, noisy, under_noise=under_noise)
-            case n.Invoke() | n.Sample() | n.Choose() | n.Logistic() | n.Emit() | n.Break() | n.Pass():
+            case n.Invoke() | n.Sampling() | n.Emit() | n.Empty():
                 pass
 
 
@@ -114,17 +109,6 @@ def _breaks(body: tuple[n.Stmt, ...], noisy: set[str], *, under_noise: bool) -> 
                 arms = [*(branch.body for branch in branches), otherwise]
                 if any(_breaks(arm, noisy, under_noise=inside) for arm in arms):
                     return True
-            case (
-                n.Assign()
-                | n.Invoke()
-                | n.Sample()
-                | n.Choose()
-                | n.Logistic()
-                | n.For()
-                | n.While()
-                | n.Emit()
-                | n.Break()
-                | n.Pass()
-            ):
+            case n.Simple() | n.Repeat():
                 pass
     return False

@@ -110,7 +110,7 @@ class _Table:
                         joined = _join(known, own)
                         if joined is not None:
                             self.fields[each.name] = joined
-                case n.If() | n.While() | n.Break() | n.Pass():
+                case n.If() | n.While() | n.Empty():
                     pass
                 case _:
                     assert_never(statement)

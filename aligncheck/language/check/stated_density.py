@@ -113,15 +113,5 @@ def _at_top_level(source: Source, mechanism: n.Mechanism) -> None:
                     statement.span,
                     help="sets take the place of loops: `max(E for j in q)`",
                 )
-            case (
-                n.Assign()
-                | n.Invoke()
-                | n.Sample()
-                | n.Choose()
-                | n.Logistic()
-                | n.If()
-                | n.Emit()
-                | n.Break()
-                | n.Pass()
-            ):
+            case n.Simple() | n.If():
                 pass

@@ -167,7 +167,7 @@ class _Collector:
                 self._loop(statement)
             case n.Emit():
                 self._record(statement)
-            case n.If() | n.While() | n.Break() | n.Pass():
+            case n.If() | n.While() | n.Empty():
                 pass
             case _:
                 assert_never(statement)

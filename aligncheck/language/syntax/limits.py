@@ -141,7 +141,7 @@ def _check_growth(source: Source, body: tuple[n.Stmt, ...], sizes: dict[str, _Si
                 for expr in own_expressions(statement):
                     _size_of(source, expr, sizes)
                 _check_growth(source, inner, sizes)
-            case n.Invoke() | n.Sample() | n.Choose() | n.Logistic() | n.Emit() | n.Break() | n.Pass():
+            case n.Invoke() | n.Sampling() | n.Emit() | n.Empty():
                 for expr in own_expressions(statement):
                     _size_of(source, expr, sizes)
     return sizes

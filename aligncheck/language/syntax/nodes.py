@@ -33,14 +33,29 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Number(Node):
+class Literal(Node):
+    """A number or a truth value, as it is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator(Node):
+    """What operators make."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfOutput(Node):
+    """What the output of the mechanism, or of a call, shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Literal):
     """An exact rational literal: `2`, `0.5`, `1e-3`."""
 
     value: Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Boolean(Node):
+class Boolean(Literal):
     """`true` or `false`."""
 
     value: bool
@@ -74,7 +89,7 @@ class Call(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Unary(Node):
+class Unary(Operator):
     """`-operand` or `not operand`; `op` is `-` or `not`."""
 
     op: str
@@ -82,7 +97,7 @@ class Unary(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Binary(Node):
+class Binary(Operator):
     """Arithmetic; `op` is one of `+ - * / % **`."""
 
     op: str
@@ -91,7 +106,7 @@ class Binary(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Compare(Node):
+class Compare(Operator):
     """One comparison; `op` is one of `== != < <= > >=`. Between two bool operands only `==` and `!=`.
 
     In `align`, `q <= q'` and `q >= q'` for a vector of queries compare every entry.
@@ -103,7 +118,7 @@ class Compare(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Logic(Node):
+class Logic(Operator):
     """`and` or `or` of two or more operands."""
 
     op: str
@@ -111,7 +126,7 @@ class Logic(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Conditional(Node):
+class Conditional(Operator):
     """`then if test else otherwise`."""
 
     test: Expr
@@ -120,7 +135,7 @@ class Conditional(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class OutIs(Node):
+class OutIs(OfOutput):
     """`out[index] is tag`: record number `index` (from 0) of the output exists and has this tag.
 
     `out is tag` is `out[0] is tag`. Only in `align`, but where `of` names a call: then the record is one that
@@ -133,7 +148,7 @@ class OutIs(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class OutField(Node):
+class OutField(OfOutput):
     """`out[index].field`: a number of record `index` of the output. Only in `align`, but for calls (`of`)."""
 
     index: Expr
@@ -142,7 +157,7 @@ class OutField(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class OutCount(Node):
+class OutCount(OfOutput):
     """`len(out)` (tag None) or `out.count(tag)`: how many records the whole output has. Only in `align`, but
     for calls (`of`).
     """
@@ -300,7 +315,27 @@ Input: TypeAlias = Parameter | PublicVector | Queries
 
 
 @dataclass(frozen=True, slots=True)
-class Assign(Node):
+class Simple(Node):
+    """A statement that no other stands in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling(Simple):
+    """A draw."""
+
+
+@dataclass(frozen=True, slots=True)
+class Empty(Simple):
+    """A statement that only says where to go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Node):
+    """What is done again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assign(Simple):
     """`name = value`."""
 
     name: str
@@ -308,7 +343,7 @@ class Assign(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Sample(Node):
+class Sample(Sampling):
     """`name ~ Family(args)` or `name[index] ~ Family(args)`.
 
     `args` are the family's `arguments`; a step that the source leaves out is 1.
@@ -321,7 +356,7 @@ class Sample(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Choose(Node):
+class Choose(Sampling):
     """`name ~ Choose(weight for index in over where test)`: one index of the set, each with a probability
     proportional to its weight.
 
@@ -333,7 +368,7 @@ class Choose(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Logistic(Node):
+class Logistic(Sampling):
     """`name ~ Logistic(location, scale) where name > low`: a number with the density
     exp(-z)/(scale*(1 + exp(-z))**2), z being (number - location)/scale.
 
@@ -372,7 +407,7 @@ class OverQueries(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class For(Node):
+class For(Repeat):
     """A loop over a finite input. `index` is None where the source names none (`for x in q`)."""
 
     index: str | None
@@ -382,7 +417,7 @@ class For(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class While(Node):
+class While(Repeat):
     """`while test`."""
 
     test: Expr
@@ -399,7 +434,7 @@ class EmitField(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Emit(Node):
+class Emit(Simple):
     """`emit tag(field = value, …)`: appends one record to the output."""
 
     tag: str
@@ -415,7 +450,7 @@ class Argument(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Invoke(Node):
+class Invoke(Simple):
     """`name = mechanism(argument = value, …)`: runs a mechanism that `use` names. `name` is what it released;
     it has this one place where it gets its records.
 
@@ -428,12 +463,12 @@ class Invoke(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Break(Node):
+class Break(Empty):
     """`break`: leaves the innermost loop."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pass(Node):
+class Pass(Empty):
     """`pass`."""
 
 

@@ -31,16 +31,7 @@ def statements(body: Iterable[nodes.Stmt], change: OnStmt) -> tuple[nodes.Stmt, 
                 statement = replace(statement, branches=arms, otherwise=statements(otherwise, change))
             case nodes.For(body=inner) | nodes.While(body=inner):
                 statement = replace(statement, body=statements(inner, change))
-            case (
-                nodes.Assign()
-                | nodes.Invoke()
-                | nodes.Sample()
-                | nodes.Choose()
-                | nodes.Logistic()
-                | nodes.Emit()
-                | nodes.Break()
-                | nodes.Pass()
-            ):
+            case nodes.Simple():
                 pass
         return change(statement)
 

@@ -9,14 +9,13 @@ from aligncheck.language.syntax.nodes import (
     AlignItem,
     Assign,
     Binary,
-    Boolean,
-    Break,
     Call,
     CaseSplit,
     Choose,
     Compare,
     Conditional,
     Emit,
+    Empty,
     Expr,
     For,
     Gather,
@@ -24,23 +23,26 @@ from aligncheck.language.syntax.nodes import (
     Index,
     Indices,
     Invoke,
+    Literal,
     Logic,
     Logistic,
     Mechanism,
     Member,
     Name,
-    Number,
+    OfOutput,
+    Operator,
     OutCount,
     OutField,
     OutIs,
     OverQueries,
     OverRange,
     Parameter,
-    Pass,
     PublicVector,
     Queries,
     Sample,
+    Sampling,
     Shift,
+    Simple,
     Stmt,
     Unary,
     While,
@@ -63,7 +65,7 @@ def parts_of(expr: Expr) -> tuple[Expr, ...]:
         case Gather(count=count, body=body, over=over, where=where):
             ends = (over.low, over.high) if isinstance(over, OverRange) else ()
             return (*(e for e in (count, body, where) if e is not None), *ends)
-        case Number() | Boolean() | Name() | OutCount():
+        case Literal() | Name() | OutCount():
             return ()
 
 
@@ -92,7 +94,7 @@ def with_parts(expr: Expr, parts: tuple[Expr, ...]) -> Expr:
             if isinstance(over, OverRange):
                 over = replace(over, low=next(given), high=next(given))
             return replace(expr, count=count, body=body, over=over, where=where)
-        case Number() | Boolean() | Name() | OutCount():
+        case Literal() | Name() | OutCount():
             return expr
 
 
@@ -127,19 +129,7 @@ def names_in(expr: Expr) -> frozenset[str]:
                 bound.add(index)
                 if isinstance(over, Indices):
                     found.add(over.base)
-            case (
-                Number()
-                | Boolean()
-                | Call()
-                | Unary()
-                | Binary()
-                | Compare()
-                | Logic()
-                | Conditional()
-                | OutIs()
-                | OutField()
-                | OutCount()
-            ):
+            case Literal() | Call() | Operator() | OfOutput():
                 pass
     return frozenset(found - bound)
 
@@ -157,7 +147,7 @@ def gathered_in_full(body: tuple[Stmt, ...]) -> dict[str, Gather]:
             case For(index=index, over=over):
                 given += [index] if index is not None else []
                 given += [over.item] if isinstance(over, OverQueries) else []
-            case Invoke() | Sample() | Choose() | Logistic() | If() | While() | Emit() | Break() | Pass():
+            case Invoke() | Sampling() | If() | While() | Emit() | Empty():
                 pass
     return {
         stmt.name: stmt.value
@@ -190,7 +180,7 @@ def statements_in(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
                 yield from statements_in(otherwise)
             case For(body=inner) | While(body=inner):
                 yield from statements_in(inner)
-            case Assign() | Invoke() | Sample() | Choose() | Logistic() | Emit() | Break() | Pass():
+            case Simple():
                 pass
 
 
@@ -217,7 +207,7 @@ def own_expressions(stmt: Stmt) -> tuple[Expr, ...]:
             return (test, *invariants)
         case Emit(fields=fields):
             return tuple(f.value for f in fields)
-        case For() | Break() | Pass():
+        case For() | Empty():
             return ()
 
 

@@ -145,11 +145,9 @@ def _drawn(mechanism: nodes.Mechanism, scenario: Scenario, few: bool) -> Iterato
                 | nodes.Invoke()
                 | nodes.Sample()
                 | nodes.If()
-                | nodes.For()
-                | nodes.While()
+                | nodes.Repeat()
                 | nodes.Emit()
-                | nodes.Break()
-                | nodes.Pass()
+                | nodes.Empty()
             ):
                 pass
     for values in product(*pools.values()):

@@ -11,6 +11,7 @@ from aligncheck.language.syntax.nodes import (
     Break,
     Choose,
     Emit,
+    Empty,
     Expr,
     For,
     Gather,
@@ -22,7 +23,6 @@ from aligncheck.language.syntax.nodes import (
     OutField,
     OutIs,
     OverQueries,
-    Pass,
     Sample,
     Stmt,
     While,
@@ -76,7 +76,7 @@ def read_later(mechanism: nodes.Mechanism) -> frozenset[str]:
                     complete.update(_drawn_in_every_round(stmt))
                     changed, _, _ = changed_in((stmt,))
                     drawn -= {d for d in drawn if d[1] is not None and changed & names_in(d[1])}
-                case Invoke() | Choose() | Logistic() | Emit() | Break() | Pass():
+                case Invoke() | Choose() | Logistic() | Emit() | Empty():
                     pass
 
     visit(mechanism.body, set())
@@ -125,7 +125,7 @@ def changed_in(body: tuple[Stmt, ...]) -> tuple[frozenset[str], frozenset[str], 
                 assigned |= {over.item} if isinstance(over, OverQueries) else set()
             case Emit():
                 emits = True
-            case Invoke() | Choose() | Logistic() | If() | While() | Break() | Pass():
+            case Invoke() | Choose() | Logistic() | If() | While() | Empty():
                 pass
     return frozenset(assigned), frozenset(drawn), emits
 

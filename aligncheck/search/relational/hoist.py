@@ -7,7 +7,6 @@ from dataclasses import replace
 from aligncheck.language.syntax.nodes import (
     Assign,
     Binary,
-    Boolean,
     Call,
     Compare,
     Conditional,
@@ -16,14 +15,12 @@ from aligncheck.language.syntax.nodes import (
     Gather,
     If,
     Index,
+    Literal,
     Logic,
     Mechanism,
     Member,
     Name,
-    Number,
-    OutCount,
-    OutField,
-    OutIs,
+    OfOutput,
     Sample,
     Stmt,
     Unary,
@@ -75,20 +72,7 @@ def _always_selected(expr: Expr) -> list[Gather]:
             return [expr]
         case Gather() | Conditional() | Logic():
             return []
-        case (
-            Number()
-            | Boolean()
-            | Name()
-            | Index()
-            | Call()
-            | Unary()
-            | Binary()
-            | Compare()
-            | OutIs()
-            | OutField()
-            | OutCount()
-            | Member()
-        ):
+        case Literal() | Name() | Index() | Call() | Unary() | Binary() | Compare() | Member() | OfOutput():
             return [g for part in parts_of(expr) for g in _always_selected(part)]
 
 
