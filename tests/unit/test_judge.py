@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 from small_specs import outcome, spec, verdict_of
@@ -226,3 +229,17 @@ def test_no_loop_is_given_advice_where_there_is_none() -> None:
     verdict = verdict_of(spec(SECOND_CHANCE, align, "x : query, sensitivity 1\neps : real where eps > 0"))
     assert isinstance(verdict, Unknown)
     assert "loop" not in (verdict.help or "")
+
+
+def test_what_a_check_needs_is_loaded_before_processes_are_forked() -> None:
+    """Otherwise each of them imports it anew, which takes longer than most checks."""
+    program = (
+        "import sys; from aligncheck.pipeline import Options, load_stages, verify_file; load_stages(); "
+        "before = set(sys.modules); verify_file('specs/broken/isvt1.dp', Options()); "
+        "print(sorted(set(sys.modules) - before - {'encodings.utf_8_sig'}))"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root
+    )
+    assert done.stdout.strip() == "[]"
