@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from aligncheck.language.diagnostics import SpecError
@@ -16,18 +15,6 @@ if TYPE_CHECKING:
     from aligncheck.compiler.modes import RunMode
     from aligncheck.language.source import Source
     from aligncheck.language.syntax.nodes import Mechanism
-
-_STAGES = (
-    "aligncheck.language.syntax.read",
-    "aligncheck.language.syntax.parse",
-    "aligncheck.judge",
-    "aligncheck.search.discharge.search",
-    "aligncheck.search.discharge.exceeding",
-    "aligncheck.search.advice",
-    "lark.parsers.lalr_interactive_parser",
-    "sympy",
-)
-"""What a check may need, named as text since an import that nothing uses looks like one to be deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +29,17 @@ class Options:
 
 def load_stages() -> None:
     """Imports all that a check needs, so that processes forked afterwards need not."""
+    import aligncheck.judge
+    import aligncheck.language.syntax.parse
+    import aligncheck.language.syntax.read
+    import aligncheck.search.advice
+    import aligncheck.search.discharge.counterexamples
+    import aligncheck.search.discharge.exceeding  # noqa: F401 - else linters drop all
     from aligncheck.language.syntax.grammar import grammar
+    from aligncheck.meaning.exact import load
 
-    for stage in _STAGES:
-        import_module(stage)
     grammar()
+    load()
 
 
 def verify_file(path: str, options: Options) -> FileResult:

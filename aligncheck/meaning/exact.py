@@ -258,6 +258,11 @@ def decimal(a: Number, digits: int = 4) -> str:
 # --- the SymPy side ---------------------------------------------------------------------------------------
 
 
+def load() -> None:
+    """Imports what irrational numbers need, a third of a second before the first one does."""
+    import sympy  # noqa: F401
+
+
 def _bits(a: Fraction) -> int:
     return max(a.numerator.bit_length(), a.denominator.bit_length())
 
