@@ -63,7 +63,7 @@ def _bases(names: frozenset[str]) -> Iterator[str]:
 
 ENUMERATIONS = frozenset(_enumerations())
 MEMBERS = frozenset(_members_of_unions()) - OPEN
-GROUPS = frozenset(_bases(MEMBERS))
+GROUPS = frozenset(_bases(MEMBERS)) - {"Enum"}
 CLASSES = MEMBERS | GROUPS | frozenset(_bases(GROUPS))
 
 
