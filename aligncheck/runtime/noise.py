@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, Self, overload
+from typing import Any, Protocol, Self, overload
 
 from aligncheck.runtime.decimals import as_read
 from aligncheck.runtime.errors import NumericError
@@ -116,7 +116,24 @@ class Noise(Protocol):
         """`count` draws of `discrete_laplace`, in order."""
 
 
-class FloatingNoise:
+def _several(one: str) -> Any:
+    def several(self: object, *given: Any) -> list[Any]:
+        *args, count = given
+        draw = getattr(self, one)
+        return [draw(*args) for _ in range(count)]
+
+    return several
+
+
+class OneByOne:
+    """Of a `Noise` that draws several as it draws one, one after the other."""
+
+    laplaces, exponentials, cauchys = map(_several, ("laplace", "exponential", "cauchy"))
+    geometrics, geometrics_of_rate = map(_several, ("geometric", "geometric_of_rate"))
+    discrete_exponentials, discrete_laplaces = map(_several, ("discrete_exponential", "discrete_laplace"))
+
+
+class FloatingNoise(OneByOne):
     """Draws by inversion, in floats, from 53 random bits: for experiments, not for release.
 
     The low bits of such draws give answers away (Mironov, *On significance of the least significant bits for
@@ -226,29 +243,6 @@ class FloatingNoise:
 
         return [*exponentials(self._bits.randbytes(8 * count), at_least(scale))]
 
-    def cauchys(self, scale: Real, count: int) -> list[Real]:
-        return [self.cauchy(scale) for _ in range(count)]
-
-    def geometrics(self, p: Real, count: int) -> list[int]:
-        return [self.geometric(p) for _ in range(count)]
-
-    @overload
-    def discrete_laplaces(self, scale: Real, step: int, count: int) -> list[int]: ...
-    @overload
-    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> list[Real]: ...
-    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> list[int] | list[Real]:
-        return [self.discrete_laplace(scale, step) for _ in range(count)]
-
-    def geometrics_of_rate(self, rate: Real, count: int) -> list[int]:
-        return [self.geometric_of_rate(rate) for _ in range(count)]
-
-    @overload
-    def discrete_exponentials(self, scale: Real, step: int, count: int) -> list[int]: ...
-    @overload
-    def discrete_exponentials(self, scale: Real, step: Real, count: int) -> list[Real]: ...
-    def discrete_exponentials(self, scale: Real, step: Real, count: int) -> list[int] | list[Real]:
-        return [self.discrete_exponential(scale, step) for _ in range(count)]
-
     def _rate(self, scale: Real, step: Real) -> float:
         if not step > 0:
             raise NumericError("the step of discrete noise must be positive")
@@ -284,7 +278,7 @@ class RecordedDraw:
     value: Real
 
 
-class RecordedNoise:
+class RecordedNoise(OneByOne):
     """Draws that are read from a tape, in order; answers stay exact. For tests and for replaying a given run.
 
     `drawn` lists what was asked for so far. Values are given back as they are, inside the support or not.
@@ -351,35 +345,6 @@ class RecordedNoise:
 
     def logistic(self, location: Real, scale: Real, low: Real | None = None) -> Real:
         return self._next("Logistic", location, scale, *(() if low is None else (low,)))
-
-    def laplaces(self, scale: Real, count: int) -> list[Real]:
-        return [self.laplace(scale) for _ in range(count)]
-
-    def exponentials(self, scale: Real, count: int) -> list[Real]:
-        return [self.exponential(scale) for _ in range(count)]
-
-    def cauchys(self, scale: Real, count: int) -> list[Real]:
-        return [self.cauchy(scale) for _ in range(count)]
-
-    def geometrics(self, p: Real, count: int) -> list[int]:
-        return [self.geometric(p) for _ in range(count)]
-
-    @overload
-    def discrete_laplaces(self, scale: Real, step: int, count: int) -> list[int]: ...
-    @overload
-    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> list[Real]: ...
-    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> list[int] | list[Real]:
-        return [self.discrete_laplace(scale, step) for _ in range(count)]
-
-    def geometrics_of_rate(self, rate: Real, count: int) -> list[int]:
-        return [self.geometric_of_rate(rate) for _ in range(count)]
-
-    @overload
-    def discrete_exponentials(self, scale: Real, step: int, count: int) -> list[int]: ...
-    @overload
-    def discrete_exponentials(self, scale: Real, step: Real, count: int) -> list[Real]: ...
-    def discrete_exponentials(self, scale: Real, step: Real, count: int) -> list[int] | list[Real]:
-        return [self.discrete_exponential(scale, step) for _ in range(count)]
 
     def _next(self, family: str, *args: Real) -> Real:
         value = next(self._tape, None)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aligncheck.runtime import NumericError, Result
-from aligncheck.runtime.noise import Noise
+from aligncheck.runtime.noise import Noise, OneByOne
 from aligncheck.runtime.reals import at_least, at_most, ln
 from aligncheck.statistical.cannot_test import CannotTest
 from aligncheck.statistical.outputs import ABSENT, LONGEST, NUMBER, Outputs
@@ -196,7 +196,7 @@ class _Split:
             raise TooManyPaths("a number of another execution was kept")
 
 
-class _LaneNoise:
+class _LaneNoise(OneByOne):
     """The noise of one execution: standard exponential draws and signs of all runs, by their place in it."""
 
     remark: str | None = "not private (many runs at once)"
@@ -266,24 +266,6 @@ class _LaneNoise:
         distance = (location - low) / scale
         shift = np.logaddexp(0.0, distance.values if isinstance(distance, Lane) else float(distance))
         return Lane(width * np.logaddexp(0.0, log_odds + shift), self._split).__add__(low)
-
-    def laplaces(self, scale: Any, count: int) -> list[Lane]:
-        return [self.laplace(scale) for _ in range(count)]
-
-    def exponentials(self, scale: Any, count: int) -> list[Lane]:
-        return [self.exponential(scale) for _ in range(count)]
-
-    def geometrics(self, p: Any, count: int) -> list[Lane]:
-        return [self.geometric(p) for _ in range(count)]
-
-    def discrete_laplaces(self, scale: Any, step: Any, count: int) -> list[Lane]:
-        return [self.discrete_laplace(scale, step) for _ in range(count)]
-
-    def geometrics_of_rate(self, rate: Any, count: int) -> list[Lane]:
-        return [self.geometric_of_rate(rate) for _ in range(count)]
-
-    def discrete_exponentials(self, scale: Any, step: Any, count: int) -> list[Lane]:
-        return [self.discrete_exponential(scale, step) for _ in range(count)]
 
     def _rate(self, scale: Any, step: Any) -> float:
         if not step > 0:

@@ -72,15 +72,6 @@ def _not_mixed(source: Source, mechanism: n.Mechanism, first: _Draw) -> None:
                 notes=("each kind has a proof rule of its own, and there is none for both at once",),
                 help="split the mechanism in two, and share the budget between them",
             )
-        if isinstance(statement, n.Invoke):
-            raise fault(
-                source,
-                "mixed-draws",
-                f"a call of `{statement.mechanism}`, in a mechanism that draws by {what}",
-                statement.span,
-                related=(label,),
-                help=f"put the draw by {what} into a mechanism of its own, and call that one, too",
-            )
     if mechanism.align:
         raise fault(
             source,
