@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -32,7 +30,7 @@ def refute(
     files = spec_files(paths)
     values = assigned("--set", [*([] if eps is None else [f"eps={eps}"]), *settings])
     with Refuting([Job(file, values, timeout) for file in files], jobs=jobs) as work:
-        from aligncheck.commands.screen import Screen
+        from aligncheck.commands.screen import Screen, print_json
         from aligncheck.refutation.findings import exit_status
         from aligncheck.report.refutation import refutation_document, render_refutation
         from aligncheck.verdict import worst_status
@@ -44,7 +42,7 @@ def refute(
             if screen is not None:
                 screen.show(render_refutation(refutation))
     if screen is None:
-        _print_json(refutation_document(seen))
+        print_json(refutation_document(seen))
     elif len(files) > 1:
         screen.show(_count(seen, time.monotonic() - start))
     return worst_status(exit_status(refutation.outcome) for refutation in seen)
@@ -55,30 +53,14 @@ def expect(paths: Sequence[str], *, timeout: float | None, jobs: int | None, as_
     start = time.monotonic()
     files = spec_files(paths)
     with Refuting([Job(file, {}, timeout) for file in files], jobs=jobs) as work:
-        from aligncheck.commands.screen import Screen
+        from aligncheck.commands.screen import agreement, print_json
         from aligncheck.expect import compare_refutation
         from aligncheck.report.refutation import refutation_document
 
-        seen: list[Refutation] = []
-        comparisons: list[Comparison] = []
-        screen = None if as_json else Screen()
-        for refutation in work:
-            comparison = compare_refutation(refutation)
-            seen.append(refutation)
-            comparisons.append(comparison)
-            if screen is not None:
-                screen.show(_line(refutation, comparison))
-    agreeing = sum(comparison.agrees for comparison in comparisons)
-    if screen is None:
-        _print_json(refutation_document(seen, comparisons))
-    else:
-        screen.show(f"{agreeing} of {len(files)} agree ({time.monotonic() - start:.1f} s)")
-    return 0 if agreeing == len(files) else 1
+        def printed(seen: list[Refutation], comparisons: list[Comparison]) -> None:
+            print_json(refutation_document(seen, comparisons))
 
-
-def _print_json(document: object) -> None:
-    json.dump(document, sys.stdout, indent=2, ensure_ascii=True)
-    sys.stdout.write("\n")
+        return agreement(work, compare_refutation, start, printed if as_json else None)
 
 
 def _count(refutations: Sequence[Refutation], seconds: float) -> str:
@@ -87,10 +69,3 @@ def _count(refutations: Sequence[Refutation], seconds: float) -> str:
     counts = Counter(name_of(refutation.outcome) for refutation in refutations)
     parts = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     return f"{len(refutations)} files: {parts} ({seconds:.1f} s)"
-
-
-def _line(refutation: Refutation, comparison: Comparison) -> str:
-    if comparison.agrees:
-        return f"agrees     {refutation.path}: {comparison.got}"
-    where = f"DISAGREES  {refutation.path}"
-    return f"{where}: expected {comparison.wanted}, got {comparison.got}\n           {comparison.why}"

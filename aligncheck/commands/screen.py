@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -53,8 +55,6 @@ def report_json(
     refutations: Sequence[Refutation | None] | None = None,
 ) -> None:
     """Prints the one JSON document for all files."""
-    import json
-
     from aligncheck.report.machine import document
 
     found = document(results, comparisons)
@@ -64,5 +64,50 @@ def report_json(
         for result, refutation in zip(found["results"], refutations, strict=True):
             one = [] if refutation is None else refutation_document([refutation])["results"]
             result["refutation"] = one[0] if one else None
-    json.dump(found, sys.stdout, indent=2, ensure_ascii=True)
+    print_json(found)
+
+
+def print_json(document: object) -> None:
+    """Prints a document that is ready."""
+    import json
+
+    json.dump(document, sys.stdout, indent=2, ensure_ascii=True)
     sys.stdout.write("\n")
+
+
+Found = TypeVar("Found", FileResult, Refutation)
+
+
+def agreement(
+    work: Iterable[Found],
+    compare: Callable[[Found], Comparison],
+    start: float,
+    as_json: Callable[[list[Found], list[Comparison]], None] | None,
+) -> int:
+    """Prints whether each result is the one that its file expects, and how many are. Returns 0 or 1.
+
+    `start`: a `time.monotonic()` value; `as_json` prints a document instead.
+    """
+    seen: list[Found] = []
+    comparisons: list[Comparison] = []
+    screen = None if as_json else Screen()
+    for result in work:
+        comparison = compare(result)
+        seen.append(result)
+        comparisons.append(comparison)
+        if screen is not None:
+            screen.show(_line(result.path, comparison))
+    agreeing = sum(comparison.agrees for comparison in comparisons)
+    if as_json is not None:
+        as_json(seen, comparisons)
+    elif screen is not None:
+        screen.show(f"{agreeing} of {len(seen)} agree ({time.monotonic() - start:.1f} s)")
+    return 0 if agreeing == len(seen) else 1
+
+
+def _line(path: str, comparison: Comparison) -> str:
+    """One line for a file that agrees, two for one that does not."""
+    if comparison.agrees:
+        return f"agrees     {path}: {comparison.got}"
+    where = f"DISAGREES  {path}: expected {comparison.wanted}, got {comparison.got}"
+    return f"{where}\n           {comparison.why}"

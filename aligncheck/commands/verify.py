@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from aligncheck.commands.checking import Checking, spec_files
 
 if TYPE_CHECKING:
-    from aligncheck.expect import Comparison
     from aligncheck.refutation.findings import Refutation
     from aligncheck.verdict import FileResult
 
@@ -79,24 +78,10 @@ def expect(paths: Sequence[str], *, timeout: float, jobs: int | None, as_json: b
     start = time.monotonic()
     files = spec_files(paths)
     with Checking(files, timeout=timeout, jobs=jobs, explain=False) as results:
-        from aligncheck.commands.screen import Screen, report_json
+        from aligncheck.commands.screen import agreement, report_json
         from aligncheck.expect import compare
 
-        seen: list[FileResult] = []
-        comparisons: list[Comparison] = []
-        screen = None if as_json else Screen()
-        for result in results:
-            comparison = compare(result)
-            seen.append(result)
-            comparisons.append(comparison)
-            if screen is not None:
-                screen.show(_line(result, comparison))
-    agreeing = sum(comparison.agrees for comparison in comparisons)
-    if screen is None:
-        report_json(seen, comparisons)
-    else:
-        screen.show(f"{agreeing} of {len(files)} agree ({time.monotonic() - start:.1f} s)")
-    return 0 if agreeing == len(files) else 1
+        return agreement(results, compare, start, report_json if as_json else None)
 
 
 def _count(results: Sequence[FileResult], seconds: float) -> str:
@@ -105,11 +90,3 @@ def _count(results: Sequence[FileResult], seconds: float) -> str:
     counts = Counter(name_of(result.verdict) for result in results)
     parts = ", ".join(f"{counts[name]} {name}" for name in NAMES.values() if counts[name])
     return f"{len(results)} files: {parts} ({seconds:.1f} s)"
-
-
-def _line(result: FileResult, comparison: Comparison) -> str:
-    """One line for a file that agrees, two for one that does not."""
-    if comparison.agrees:
-        return f"agrees     {result.path}: {comparison.got}"
-    where = f"DISAGREES  {result.path}"
-    return f"{where}: expected {comparison.wanted}, got {comparison.got}\n           {comparison.why}"
