@@ -48,6 +48,17 @@ align
   eta += y - y'
 """
 
+SHAPES = """mechanism c
+input
+  k : int
+privacy 0
+program
+  if k <= 3:
+    emit w(v = k)
+  else:
+    emit {}(u = 0)
+"""
+
 MANY = """mechanism c
 input
   y : queries, sensitivity 1, adjacency all
@@ -63,8 +74,8 @@ program
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """`text` is a spec with `{}` in place of a line, or of a part of one: with `right` there it is private
-    and accepted, with `wrong` it is rejected at one of `conditions`.
+    """`text` is a spec with `{}` in place of a line, or of a part of one (or `callee` is): with `right` there
+    it is private and accepted, with `wrong` it is rejected at one of `conditions`.
     """
 
     name: str
@@ -78,7 +89,8 @@ class Pair:
 
     def spec(self, part: str) -> n.Mechanism:
         """The tree, with no checks of the front end."""
-        tree, callee = parse(Source(self.name, self.text.replace("{}", part))), Source("c.dp", self.callee)
+        texts = (self.text.replace("{}", part), self.callee.replace("{}", part))
+        tree, callee = parse(Source(self.name, texts[0])), Source("c.dp", texts[1])
         return with_contract(tree, "c", Contract(parse(callee), callee)) if tree.uses else tree
 
 
@@ -470,6 +482,18 @@ PAIRS: tuple[Pair, ...] = (
         Witness((loop(), loop(later=_NEXT))),
     ),
     Pair(
+        "a_name_that_an_inner_loop_brings",
+        5,
+        spec(
+            *("for i in range(0, 2):", "  k = 0", "  while k < 2:", "    if i >= 5:", "      emit w(v = x)"),
+            *("    for {} in range(0, 6):", "      pass", "    k = k + 1"),
+        ),
+        "j",
+        "i",
+        ("form",),
+        Witness((loop(), loop("k' == k", early="k >= 0", measure="2 - k"), loop())),
+    ),
+    Pair(
         "as_many_rounds",
         5,
         spec("m = floor({})", "s = 0", "for i in range(0, m):", "  s = s + 1", "emit done(v = s)"),
@@ -626,6 +650,20 @@ PAIRS: tuple[Pair, ...] = (
         "1/2*1",
         ("cost",),
         Witness(costs=(expression("eps"),)),
+    ),
+    Pair(
+        "records_of_two_shapes",
+        8,
+        _calling("c(k = 7)").replace("emit done", "if a[0] is w:\n    emit done(v = x)"),
+        "z",
+        "w",
+        ("form",),
+        Witness(
+            callees={
+                "c": Witness(length=expression("1"), within=(("v", expression("k"), expression("4")),)),
+            }
+        ),
+        SHAPES,
     ),
     Pair(
         "a_function_of_private_answers",

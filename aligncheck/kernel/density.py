@@ -100,11 +100,8 @@ class Choosing(Selecting):
         Where the set has others, the odds of s are exp(o) with o = a_s - ln Σ exp(a_j) over the others, so p
         is also the chance that a logistic number with the location o is above 0.
         """
-        g, scope, j = (
-            replace(stmt.weights, body=log_of(stmt.weights.body)),
-            Scope(Mode.PROGRAM, self.symbols.true, stmt.span),
-            self.generic(0),
-        )
+        g = replace(stmt.weights, body=log_of(stmt.weights.body))
+        scope, j = Scope(Mode.PROGRAM, self.symbols.true, stmt.span), self.generic(0)
         if g.function != "Choose" or g.count is not None:
             raise Reject("form", stmt.span, "an index is chosen by its weight")
         chosen = self.held(stmt.name, self.symbols.INT)

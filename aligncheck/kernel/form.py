@@ -163,9 +163,10 @@ def _identifiers(node: n.Node) -> Iterator[str]:
 
 def _names(spec: n.Mechanism) -> None:
     """A name means one thing: no two of inputs, variables, noise, calls, functions and loop indices share
-    one.
+    one. Records of one tag have the same fields.
     """
     owners: dict[str, str] = {}
+    shapes: dict[str, set[str]] = {}
 
     def claim(name: str, kind: str, place: Span, again: bool) -> None:
         known = owners.get(name)
@@ -194,8 +195,9 @@ def _names(spec: n.Mechanism) -> None:
                 for each in (index, over.item if isinstance(over, n.OverQueries) else None):
                     if each is not None:
                         claim(each, "loop", stmt.span, True)
-            case n.Emit(fields=given):
-                if len({f.name for f in given}) != len(given):
-                    raise Reject("form", stmt.span, "a record has two fields of one name")
+            case n.Emit(tag=tag, fields=given):
+                names = {f.name for f in given}
+                if len(names) != len(given) or shapes.setdefault(tag, names) != names:
+                    raise Reject("form", stmt.span, "records of one tag have the same fields, each once")
             case n.If() | n.While() | n.Break() | n.Pass():
                 pass

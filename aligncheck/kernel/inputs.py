@@ -85,8 +85,8 @@ class Inputs(Looping):
         positive step, a multiple of it in the range; these are asked for what the parameters alone are known
         to be.
         """
-        if group.sensitivity is None and not group.adjacency.free:
-            raise Reject("form", group.span, "a sensitivity is missing")
+        if (group.sensitivity is None) is not group.adjacency.free:
+            raise Reject("form", group.span, "a sensitivity is missing, or one too many")
         for b in lists_per_answer(group, self.lists):
             if b not in self.lengths:
                 raise Reject("form", group.span, f"`{b}` is no list")

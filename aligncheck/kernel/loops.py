@@ -58,18 +58,20 @@ class Looping(Calling):
         number = self.loops[id(stmt)]
         hints = self.witness.loops[number] if number < len(self.witness.loops) else LoopWitness()
         bounds = self._bounds(stmt, path) if isinstance(stmt, n.For) else None
-        index = self._index_name(stmt, number)
+        brought = self._brought(stmt, number)
+        if not path.values.keys().isdisjoint(brought):  # it would be another one after the loop
+            raise Reject("form", stmt.span, "a loop brings a name that has a value around it")
         ending = self._entry(stmt, hints, path)
         if bounds:
-            path.values[index] = (bounds[0],) * len(self.runs)
+            path.values[brought[0]] = (bounds[0],) * len(self.runs)
         self._establish(stmt, hints, path)
         self.discharge(path)
         self._forget(stmt, path)
         here: Pairs = {}
         if bounds:
             low, high = bounds
-            i = self.held(index, self.symbols.INT)
-            here[index] = (i,) * len(self.runs)
+            i = self.held(brought[0], self.symbols.INT)
+            here[brought[0]] = (i,) * len(self.runs)
             path.fact(Kind.RUN, both(low <= i, either(i <= high, i == low)))
         path.values.update(here)
         self._assume(stmt, hints, path)
@@ -84,7 +86,7 @@ class Looping(Calling):
             self.decided("terminates", stmt.span, "the loop runs over a finite range")
 
         def again(p: Path) -> None:
-            self._leave(stmt, p, here)
+            self._leave(p, brought)
             self._ends(stmt, hints, p, ending)
             p.values.update({x: tuple(one + 1 for one in each) for x, each in here.items()})
             for formula, *_ in self.later(hints.later, p, stmt.span, number):
@@ -94,11 +96,11 @@ class Looping(Calling):
             self.discharge(p)
 
         def leave(p: Path) -> None:
-            self._leave(stmt, p, here)
+            self._leave(p, brought)
             go_on(p)
 
         self.block(stmt.body, path, Exits(again, leave))
-        self._leave(stmt, after, here)
+        self._leave(after, brought)
         go_on(after)
 
     def _remember(self, number: int, path: Path) -> None:
@@ -109,9 +111,11 @@ class Looping(Calling):
         for name, (value, *_) in path.values.items():
             path.ghosts[f"$head_{number}_{name.removeprefix('$')}"] = value
 
-    def _index_name(self, stmt: n.For | n.While, number: int) -> str:
+    def _brought(self, stmt: n.For | n.While, number: int) -> tuple[str, ...]:
+        """The names that mean something in a loop only: its index, and an entry."""
         named = stmt.index if isinstance(stmt, n.For) else None
-        return named if named is not None else f"$round_{number}"
+        entry = (stmt.over.item,) if isinstance(stmt, n.For) and isinstance(stmt.over, n.OverQueries) else ()
+        return (f"$round_{number}" if named is None else named, *entry)
 
     def _bounds(self, stmt: n.For, path: Path) -> tuple[Term, Term]:
         match stmt.over:
@@ -232,11 +236,9 @@ class Looping(Calling):
                 after.facts, after.pending, after.known = again.facts, again.pending, again.known
                 self.take(after, tests, False, test, "the test of the loop")
 
-    def _leave(self, stmt: n.For | n.While, path: Path, here: Pairs) -> None:
-        for x in here:
+    def _leave(self, path: Path, brought: tuple[str, ...]) -> None:
+        for x in brought:
             path.values.pop(x, None)
-        if isinstance(stmt, n.For) and isinstance(stmt.over, n.OverQueries):
-            path.values.pop(stmt.over.item, None)
 
     # --- termination (condition i) --------------------------------------------------------------------------
 

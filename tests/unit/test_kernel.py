@@ -128,6 +128,20 @@ def test_names_and_sorts_are_checked_by_the_kernel_itself(change: tuple[str, str
     assert isinstance(answer, Rejected)
 
 
+def test_what_moves_freely_has_no_sensitivity() -> None:
+    """Which would be one more thing that the proof may assume of a pair of databases."""
+    text = (
+        "mechanism m\ninput\n  x : query, {}range [0, 10]\n  eps : real where eps > 0\nprivacy eps\n"
+        "program\n  eta ~ Lap({}/eps)\n  emit done(v = x + eta)\nalign\n  eta += x - x'\n"
+    )
+    free = parse(Source("s", text.format("adjacency any, ", "10")))
+    (x, eps), moving = free.inputs, parse(Source("s", text.format("sensitivity 1, ", "1")))
+    assert isinstance(x, n.Queries)
+    assert all(isinstance(decide(each, Witness()), Accepted) for each in (free, moving))
+    both = replace(x, sensitivity=n.Number(Fraction(1)))
+    assert isinstance(decide(replace(moving, inputs=(both, eps)), Witness()), Rejected)
+
+
 # --- names ------------------------------------------------------------------------------------------------
 
 STYLE = (
