@@ -1,4 +1,5 @@
-"""Exact geometric and discrete Laplace draws, many at once: made as in `exactly`, digit by digit.
+"""Exact draws, many at once: of geometric and discrete Laplace noise, made as in `exactly`, digit by digit;
+and of the digits of real-valued noise (see `refined`).
 
 Each event compares a uniform byte with the leading 8 binary digits of its probability, and reads further bits
 only where the two are equal. No draw depends on a float.
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from aligncheck.runtime.bits import Bits
 from aligncheck.runtime.exactly import Geometric
+from aligncheck.runtime.refined import DigitEvents, Rests
 from aligncheck.runtime.thresholds import Event
 
 Integers: TypeAlias = Any
@@ -22,8 +24,13 @@ Integers: TypeAlias = Any
 FITS = 1 << 62
 """Arrays of `int64` hold numbers below this in size only, so that the sum of any two fits."""
 
+LIMB = 62
+"""So many digits, read as a whole number, fit into an entry of such an array."""
+
 _CHUNK = 1 << 16
-_LIMB = 62
+_IN_A_ROW = 16
+_AHEAD = 1 << 10
+"""Digits of single numbers, asked for in their order, are drawn for so many numbers ahead."""
 
 
 def happenings(event: Event, count: int, bits: Bits) -> NDArray[np.bool_]:
@@ -51,8 +58,19 @@ def draws(sampler: Geometric, count: int, bits: Bits) -> Integers:
 
 
 def two_sided(sampler: Geometric, count: int, bits: Bits) -> Integers:
-    """`count` independent integers, as `exactly.two_sided` draws them."""
+    """`count` independent integers whose sizes are as draws would be, if 0 were not counted twice."""
     return _in_chunks(count, lambda some: _two_sided(sampler, some, bits))
+
+
+def with_signs(sampler: Geometric, count: int, bits: Bits) -> Integers:
+    """`count` independent draws, doubled, and to each a fair choice between 0 and 1."""
+    drawn = draws(sampler, count, bits)
+    return drawn << 1 | (signs(len(drawn), bits) < 0)
+
+
+def without_digits(sampler: Geometric, count: int, bits: Bits) -> Integers:
+    """`count` independent draws, with 0 for each of the digits that the sampler draws one by one."""
+    return _in_chunks(count, lambda some: _without_digits(sampler, some, bits))
 
 
 def fitting(values: Integers) -> Integers:
@@ -65,7 +83,9 @@ def fitting(values: Integers) -> Integers:
 
 def _in_chunks(count: int, draw: Callable[[int], Integers]) -> Integers:
     """So that what is needed besides stays in a processor's cache."""
-    drawn: Integers = np.empty(max(count, 0), dtype=np.int64)
+    if count <= _CHUNK:
+        return draw(max(count, 0))
+    drawn: Integers = np.empty(count, dtype=np.int64)
     for start in range(0, count, _CHUNK):
         some = draw(min(_CHUNK, count - start))
         if some.dtype == object:
@@ -88,16 +108,20 @@ def _two_sided(sampler: Geometric, count: int, bits: Bits) -> Integers:
 
 
 def _draws(sampler: Geometric, count: int, bits: Bits) -> Integers:
+    drawn = _without_digits(sampler, count, bits)
+    for start in range(0, len(sampler.digits), LIMB):
+        low = _low(sampler.digits[start : start + LIMB], count, bits)
+        drawn |= low if drawn.dtype == np.int64 else low.astype(object) << start
+    return drawn
+
+
+def _without_digits(sampler: Geometric, count: int, bits: Bits) -> Integers:
     length = len(sampler.digits)
-    quotient = _quotients(sampler.more, count, bits)
-    limbs = [sampler.digits[start : start + _LIMB] for start in range(0, length, _LIMB)]
-    low = _low(limbs[0], count, bits) if limbs else np.zeros(count, dtype=np.int64)
-    if length + int(quotient.max(initial=0)).bit_length() <= _LIMB:
-        return low | (quotient << length)
-    wide = low.astype(object)
-    for place, limb in enumerate(limbs[1:], start=1):
-        wide |= _low(limb, count, bits).astype(object) << (_LIMB * place)
-    return wide | (quotient.astype(object) << length)
+    quotients = _quotients(sampler.more, count, bits)
+    if length + int(quotients.max(initial=0)).bit_length() > LIMB:
+        return quotients.astype(object) << length
+    quotients <<= length
+    return quotients
 
 
 def _quotients(more: Event, count: int, bits: Bits) -> NDArray[np.int64]:
@@ -124,3 +148,48 @@ def signs(count: int, bits: Bits) -> NDArray[np.int64]:
     """`count` fair choices between 1 and -1."""
     packed = np.frombuffer(bits.draw((count + 7) // 8), dtype=np.uint8)
     return np.where(np.unpackbits(packed, count=count), -1, 1)
+
+
+class ManyRests(Rests):
+    """The same for the draws 0, …, length - 1: digits of many are drawn at once."""
+
+    __slots__ = ("_counts", "_in_a_row", "_last", "_values")
+
+    def __init__(self, events: DigitEvents, bits: Bits, length: int) -> None:
+        super().__init__(events, bits)
+        self._values = np.zeros(length, dtype=np.int64)
+        self._counts = np.zeros(length, dtype=np.int8)
+        self._last = self._in_a_row = 0
+
+    def many(self, places: NDArray[np.intp], count: int) -> Integers:
+        """The first `count` binary digits of the draws at these places, each read as a whole number."""
+        if count > LIMB:
+            return np.array([self.digits(place, count) for place in places.tolist()], dtype=object)
+        self._draw(places, count)
+        return self._values[places] >> (self._counts[places] - count)
+
+    def digits(self, place: int, count: int) -> int:
+        if count > LIMB:
+            if place not in self._known:
+                self._known[place] = self.digits(place, LIMB), LIMB
+            return super().digits(place, count)
+        if place != self._last:
+            self._in_a_row = self._in_a_row + 1 if place == self._last + 1 else 0
+            self._last = place
+        known = self._counts.item(place)
+        if known < count and self._in_a_row < _IN_A_ROW:
+            self._values[place] = self._longer(self._values.item(place), known, count)
+            self._counts[place] = known = count
+        elif known < count:
+            self._draw(np.arange(place, min(place + _AHEAD, len(self._values))), count)
+            known = count
+        return self._values.item(place) >> (known - count)
+
+    def _draw(self, places: NDArray[np.intp], count: int) -> None:
+        """Makes that many digits, and no more, known where fewer were."""
+        known = self._counts[places]
+        for start in np.unique(known[known < count]).tolist():
+            some = places[known == start]
+            low = _low(self.events.between(start, count)[::-1], len(some), self._bits)
+            self._values[some] = self._values[some] << (count - start) | low
+            self._counts[some] = count

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -16,7 +15,7 @@ from aligncheck.runtime import cauchy
 from aligncheck.runtime.bits import Bits, SystemBits, below
 from aligncheck.runtime.decimals import as_read, step_below
 from aligncheck.runtime.errors import NumericError
-from aligncheck.runtime.exactly import Geometric, choice, rational, two_sided
+from aligncheck.runtime.exactly import Geometric, choice, rational
 from aligncheck.runtime.reals import Real
 from aligncheck.runtime.refined import DigitEvents, RefinedNumber, Rests
 
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from aligncheck.runtime.digits import Integers
     from aligncheck.runtime.vectors import ExactVector
 
+_FINER = 256
+_WIDE_FROM = 1 << 12
 _LONG = 64
 _RAISED = 72
 _KEPT = 8
@@ -61,30 +62,49 @@ class _OneByOne:
         self._process = 0
 
     def next(self, bits: Bits) -> int:
-        """A number of steps: as `two_sided` draws it where it is `signed`, else as the sampler does."""
+        """What the sampler draws; where it is `signed`, with a sign as a further binary digit, the last."""
         if self._block and self._process == os.getpid():
             return self._block.pop()
         self._asked += 1
         if self._asked <= _SINGLE:
-            return two_sided(self._sampler, bits) if self._signed else self._sampler.draw(bits)
+            drawn = self._sampler.draw(bits)
+            return drawn << 1 | below(2, bits) if self._signed else drawn
         from aligncheck.runtime import digits
 
-        many = digits.two_sided if self._signed else digits.draws
+        many = digits.with_signs if self._signed else digits.draws
         size = min(_BLOCK, _SINGLE << (self._asked - _SINGLE))
         self._block, self._process = many(self._sampler, size, bits).tolist(), os.getpid()
         return self._block.pop()
 
 
-@dataclass(frozen=True, slots=True)
 class _Scaled:
     """How noise with a scale is drawn on a lattice: steps, and the digits below them."""
 
-    scale: Real
-    step: Real
-    steps: Geometric
-    below: DigitEvents
-    one_sided: _OneByOne
-    two_sided: _OneByOne
+    def __init__(self, scale: Real, step: Real) -> None:
+        width = rational(scale, "a noise scale")
+        rate = short_rate(rational(step, "the step of discrete noise") / width)
+        self.scale = scale
+        self.step = step
+        self.steps = steps = Geometric.of_rate(rate)
+        self.below = DigitEvents(rate)
+        self.in_wide = DigitEvents(rate * (1 << len(steps.digits)))
+        self.one_sided = _OneByOne(steps, signed=False)
+        self.with_sign = _OneByOne(steps, signed=True)
+
+    def two_sided(self, bits: Bits) -> int:
+        """An integer whose size is distributed as a geometric draw would be, if 0 were not counted twice."""
+        while True:
+            drawn = self.with_sign.next(bits)
+            if drawn != 1:  # zero has no sign: count it once
+                return -(drawn >> 1) if drawn & 1 else drawn >> 1
+
+    def is_for(self, scale: Real, step: Real) -> bool:
+        return _same(self.scale, scale) and _same(self.step, step)
+
+
+def _same(a: Real, b: Real) -> bool:
+    """Of exact numbers: `==` takes longer, and takes others for the same."""
+    return a is b or (type(a) is type(b) and a.as_integer_ratio() == b.as_integer_ratio())
 
 
 class _ExactNoise:
@@ -105,14 +125,9 @@ class _ExactNoise:
     def _scaled(self, scale: Real, step: Real) -> _Scaled:
         """Made anew only where it was not made before: programs draw with few scales, but in turns."""
         for known in self._recent:
-            same = known.scale == scale and known.step == step
-            if same and type(known.scale) is type(scale) and type(known.step) is type(step):
+            if known.is_for(scale, step):
                 return known
-        width = rational(scale, "a noise scale")
-        rate = short_rate(rational(step, "the step of discrete noise") / width)
-        steps = Geometric.of_rate(rate)
-        sides = _OneByOne(steps, signed=False), _OneByOne(steps, signed=True)
-        made = _Scaled(scale, step, steps, DigitEvents(rate), *sides)
+        made = _Scaled(scale, step)
         self._recent = [made, *self._recent[: _KEPT - 1]]
         return made
 
@@ -141,7 +156,7 @@ class _ExactNoise:
     @overload
     def discrete_laplace(self, scale: Real, step: Real) -> Real: ...
     def discrete_laplace(self, scale: Real, step: Real) -> Real:
-        return step * self._scaled(scale, step).two_sided.next(self._bits)
+        return step * self._scaled(scale, step).two_sided(self._bits)
 
     @overload
     def discrete_exponential(self, scale: Real, step: int) -> int: ...
@@ -236,8 +251,14 @@ class LatticeNoise(_ExactNoise):
 class RefinedNoise(_ExactNoise):
     """Real-valued noise, drawn as far as decisions need it; released numbers are rounded down to γ.
 
-    Arguments are those of `LatticeNoise`.
+    Arguments are those of `LatticeNoise`. The steps in which noise is drawn may be of any length. Those of
+    single draws are so fine that comparing or rounding one seldom needs further digits. Those of thousands of
+    draws are two scales or more: of most of these it matters only about how large they are.
     """
+
+    def __init__(self, gamma: Fraction, bits: Bits | None = None) -> None:
+        super().__init__(gamma, bits)
+        self._fine = self.gamma / _FINER
 
     def answer(self, value: Fraction | float, exact: bool = False) -> Fraction:
         return as_read(value) if exact else self._floored(value)
@@ -261,14 +282,15 @@ class RefinedNoise(_ExactNoise):
         return _CalledNoise(self)
 
     def laplace(self, scale: Real) -> Any:
-        drawn = self.exponential(scale)
-        return -drawn if below(2, self._bits) else drawn
+        scaled = self._scaled(scale, self._fine)
+        drawn = scaled.with_sign.next(self._bits)
+        sign = -1 if drawn & 1 else 1
+        return RefinedNumber(sign * (drawn >> 1), self._fine, {(Rests(scaled.below, self._bits), 0): sign})
 
     def exponential(self, scale: Real) -> Any:
-        scaled = self._scaled(scale, self.gamma)
-        return RefinedNumber(
-            scaled.one_sided.next(self._bits), self.gamma, {(Rests(scaled.below, self._bits), 0): 1}
-        )
+        scaled = self._scaled(scale, self._fine)
+        drawn = scaled.one_sided.next(self._bits)
+        return RefinedNumber(drawn, self._fine, {(Rests(scaled.below, self._bits), 0): 1})
 
     def cauchy(self, scale: Real) -> Any:
         whole, first = cauchy.draw(self._bits)
@@ -277,22 +299,25 @@ class RefinedNoise(_ExactNoise):
         return -drawn if below(2, self._bits) else drawn
 
     def laplaces(self, scale: Real, count: int) -> Sequence[Any]:
-        from aligncheck.runtime.digits import draws, signs
-        from aligncheck.runtime.vectors import ExactVector
-
-        scaled = self._scaled(scale, self.gamma)
-        steps = draws(scaled.steps, count, self._bits)
-        coefficients = signs(len(steps), self._bits)
-        steps *= coefficients
-        return ExactVector(steps, self.gamma, {(Rests(scaled.below, self._bits), None): coefficients})
+        return self._many(scale, count, signed=True)
 
     def exponentials(self, scale: Real, count: int) -> Sequence[Any]:
-        from aligncheck.runtime.digits import draws
-        from aligncheck.runtime.vectors import ExactVector
+        return self._many(scale, count, signed=False)
+
+    def _many(self, scale: Real, count: int, *, signed: bool) -> ExactVector:
+        from aligncheck.runtime.digits import ManyRests, draws, signs, without_digits
+        from aligncheck.runtime.vectors import ExactVector, multiplied
 
         scaled = self._scaled(scale, self.gamma)
-        steps = draws(scaled.steps, count, self._bits)
-        return ExactVector(steps, self.gamma, {(Rests(scaled.below, self._bits), None): 1})
+        wide = count >= _WIDE_FROM
+        steps = (without_digits if wide else draws)(scaled.steps, count, self._bits)
+        rests = ManyRests(scaled.in_wide if wide else scaled.below, self._bits, len(steps))
+        coefficient: Any = 1 << len(scaled.steps.digits) if wide else 1
+        if signed:
+            sign = signs(len(steps), self._bits)
+            steps *= sign
+            coefficient = multiplied(sign, coefficient)
+        return ExactVector(steps, self.gamma, {(rests, None): coefficient})
 
     def cauchys(self, scale: Real, count: int) -> Sequence[Any]:
         return [self.cauchy(scale) for _ in range(count)]

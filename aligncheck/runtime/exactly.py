@@ -85,15 +85,6 @@ def rational(value: object, name: str, *, positive: bool = True) -> Fraction:
     return Fraction(value)
 
 
-def two_sided(sampler: Geometric, bits: Bits) -> int:
-    """An integer whose size is distributed as a geometric draw would be, if 0 were not counted twice."""
-    while True:
-        negative = bits.draw(1)[0] < 128
-        magnitude = sampler.draw(bits)
-        if magnitude or not negative:  # zero has no sign: count it once
-            return -magnitude if negative else magnitude
-
-
 def choice(weights: Sequence[tuple[Fraction, Fraction]], bits: Bits) -> int:
     """A place, with probability proportional to factor * exp(log) of the pair (factor, log) there.
 

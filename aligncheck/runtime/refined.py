@@ -19,8 +19,8 @@ from aligncheck.runtime.bits import Bits
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.thresholds import Event, Threshold, event_of
 
-_COUNTS = (0, *(4 << doublings for doublings in range(40)))
-"""How many digits of each draw are looked at, until they suffice: nobody sees the last, of terabits."""
+_MORE = (0, *(4 << doublings for doublings in range(40)))
+"""So many more digits of each draw are looked at, until they suffice: nobody sees the last, of terabits."""
 
 
 class DigitEvents:
@@ -103,10 +103,11 @@ class RefinedNumber:
     def rounded_down(self, step: Fraction) -> Fraction:
         """The greatest multiple of a positive step that is not above the number."""
         top, bottom = self.unit.numerator * step.denominator, self.unit.denominator * step.numerator
-        # Without digits it is only known to be in an open interval, which, if longer than a step, has a
+        # With fewer digits it is only known to be in an open interval which is longer than a step, and has a
         # multiple of the step inside.
-        open_anyway = top * sum(map(abs, self.terms.values())) > bottom
-        for count in _COUNTS[1:] if open_anyway else _COUNTS:
+        enough = ((top * sum(map(abs, self.terms.values())) - 1) // bottom).bit_length()
+        for more in _MORE[len(self.terms) > 1 :]:
+            count = enough + more
             low, high = self.bounds(count)
             least, most = low * top // (bottom << count), (high * top - 1) // (bottom << count)
             if least == most:
@@ -115,7 +116,7 @@ class RefinedNumber:
 
     def sign(self) -> int:
         """1 or -1: the number is 0 with probability 0."""
-        for count in _COUNTS:
+        for count in _MORE:
             low, high = self.bounds(count)
             if low >= 0:
                 return 1
@@ -167,11 +168,15 @@ class RefinedNumber:
 
     def _moved(self, top: int, bottom: int) -> RefinedNumber:
         """The sum with a rational number."""
-        unit = self.unit
-        steps, rest = divmod(top * unit.denominator, bottom * unit.numerator)
-        if rest:
-            return self._in_units(common_step(unit, Fraction(top, bottom)))._moved(top, bottom)
-        return RefinedNumber(self.steps + steps, unit, self.terms)
+        up, down = top * self.unit.denominator, bottom * self.unit.numerator
+        steps, rest = divmod(up, down)
+        if not rest:
+            return RefinedNumber(self.steps + steps, self.unit, self.terms)
+        common = math.gcd(up, down)
+        factor = down // common
+        terms = {draw: c * factor for draw, c in self.terms.items()}
+        unit = Fraction(common, bottom * self.unit.denominator)
+        return RefinedNumber(self.steps * factor + up // common, unit, terms)
 
     def __mul__(self, other: object) -> Any:
         match other:

@@ -9,22 +9,25 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aligncheck.runtime.digits import FITS, Integers, fitting
+from aligncheck.runtime.digits import FITS, Integers, ManyRests, fitting
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.refined import Draw, RefinedNumber, Rests, common_step, refined, sign_of
 
 _LONGEST_DENOMINATOR = 512
-_FIRST_DIGITS = 4
+_FIRST_DIGITS = (4, 8, 16, 32)
+"""How many digits are looked at for many entries at once."""
+
+_GROUPS = 512
 
 Key: TypeAlias = tuple[Rests, int | None]
-"""Which draws a term is of: one for all indices, by its place; or (None) the i-th for the i-th index."""
+"""Which draws a term is of: one for all indices, by its place; or (None) the i-th for the i-th index, of
+`ManyRests`."""
 
 Coefficients: TypeAlias = Any
 """Whole numbers: an array, or one for all indices."""
@@ -135,8 +138,8 @@ class ExactVector(Sequence[Any]):
         if operand.terms and self.terms:
             raise NumericError("a product of two noisy numbers has no exact form")
         noisy, factors = (operand, self.steps) if operand.terms else (self, operand.steps)
-        terms = {key: _multiplied(c, factors) for key, c in noisy.terms.items()}
-        steps = _multiplied(noisy.steps, factors)
+        terms = {key: multiplied(c, factors) for key, c in noisy.terms.items()}
+        steps = multiplied(noisy.steps, factors)
         return ExactVector(steps, self.unit * operand.unit, {key: c for key, c in terms.items() if np.any(c)})
 
     __rmul__ = __mul__
@@ -198,16 +201,26 @@ class ExactVector(Sequence[Any]):
     def _signs_beside(self, number: Fraction) -> NDArray[np.int8]:
         """The sign of each entry less the number."""
         steps = number / self.unit
-        low, high = self.bounds()
-        down: Fraction | int = steps
-        up: Fraction | int = steps
-        if low.dtype != object:  # objects may be fractions
-            down, up = math.floor(steps), math.ceil(steps)
-        # An entry lies strictly between its bounds, unless these are equal and it is both.
-        signs = _sign_array(low >= up, high <= down)
-        for index in np.flatnonzero((signs == 0) & (low != high)) if self.terms else ():
+        signs, apart = _signs(*self.bounds(), steps)
+        undecided = np.flatnonzero((signs == 0) & apart)
+        for digits in _FIRST_DIGITS:
+            if not len(undecided):
+                break
+            found, _ = _signs(*self.bounds_at(undecided, digits), steps * (1 << digits))
+            signs[undecided] = found
+            undecided = undecided[found == 0]
+        for index in undecided.tolist():  # it may be the number itself, where draws cancel
             signs[index] = sign_of(self[index] - number)
         return signs
+
+    def bounds_at(self, places: NDArray[np.intp], digits: int) -> tuple[Integers, Integers]:
+        """What `bounds` are at these places, in units / 2^digits, by so many digits of each draw."""
+        steps, terms = multiplied(self.steps[places], 1 << digits), {}
+        for key, coefficients in self.terms.items():
+            terms[key] = c = coefficients if isinstance(coefficients, int) else coefficients[places]
+            if digits:
+                steps = _added(steps, multiplied(_digits_of(key, places, digits), c))
+        return ExactVector(steps, self.unit, terms).bounds()
 
     def bounds(self) -> tuple[Integers, Integers]:
         """Whole numbers of units at most and at least what each entry is, whatever its draws leave."""
@@ -235,68 +248,41 @@ class ExactVector(Sequence[Any]):
             return []
         own = self._without_common_draws()
         low, high, slack = own._bounds_apart()
-        eligible = low.copy() if where is None else low[where]
-        last = len(eligible) - count
-        eligible.partition(last)
-        possible = high >= _plain(eligible.item(last) - slack)
+        reached = _reached(low if where is None else low[where], count)
+        possible = high >= _plain(reached - slack)
         pool = np.flatnonzero(possible if where is None else possible & where)
-        if not own.terms:
-            order = np.argsort(-own.steps[pool], kind="stable")
-            return [int(index) for index in pool[order[:count]]]
-        if any(place is not None for _, place in own.terms):
-            scored = [(index, own[index]) for index in pool.tolist()]
-            ranking = sorted(scored, key=operator.itemgetter(1), reverse=True)
-            return [index for index, _ in ranking[:count]]
-        return _Ranking(own, count).of(pool.tolist())
+        return own._ordered(pool, count) if len(pool) > 1 else [pool.item(0)]
+
+    def _ordered(self, places: NDArray[np.intp], count: int) -> list[int]:
+        """The first `count` of the places by falling entries, of equal ones the lower place first.
+
+        Places are given rising.
+        Digits are drawn until no two bounds overlap. Those that stay open long, as where the same draws make
+        two entries equal, are compared by themselves.
+        """
+        undecided = np.arange(len(places))
+        for digits in (0, *_FIRST_DIGITS):
+            if not len(undecided):
+                break
+            # Lists of places that are not in order yet follow each other: what is in one is above what is in
+            # the next. So all are sorted at once, by lower bounds, with lists broken where upper ones allow.
+            low, high = self.bounds_at(places[undecided], digits)
+            order = np.argsort(-low, kind="stable")
+            places[undecided] = places[undecided][order]
+            highest = np.maximum.accumulate(high[order][::-1])[::-1]
+            starts = np.flatnonzero(np.append(True, highest[1:] <= low[order][:-1]))
+            sizes = np.diff(np.append(starts, len(undecided)))
+            undecided = undecided[np.repeat((sizes > 1) & (undecided[starts] < count), sizes)]
+        rest = sorted(places[undecided].tolist())
+        entries = {place: self[place] for place in rest}
+        places[undecided] = sorted(rest, key=entries.__getitem__, reverse=True)
+        listed: list[int] = places[:count].tolist()
+        return listed
 
     def _without_common_draws(self) -> ExactVector:
         """The same order, without what is added to all entries alike."""
         terms = {key: c for key, c in self.terms.items() if key[1] is None or not isinstance(c, int)}
         return ExactVector(self.steps, self.unit, terms)
-
-
-@dataclass(frozen=True, slots=True)
-class _Ranking:
-    """The order of entries whose draws are all different, so that no two are equal unless both have none."""
-
-    vector: ExactVector
-    count: int
-
-    def of(self, pool: list[int]) -> list[int]:
-        """The `count` greatest, or all where there are fewer, the greatest first."""
-        ranking: list[int] = []
-        waiting = [(pool, 0)]
-        while waiting and len(ranking) < self.count:
-            places, digits = waiting.pop()
-            if len(places) == 1:
-                ranking += places
-                continue
-            parts = self._parted(places, digits)
-            more = digits * 2 or _FIRST_DIGITS
-            waiting += [(part, more) for part in reversed(parts)]
-        return ranking[: self.count]
-
-    def _parted(self, places: list[int], digits: int) -> list[list[int]]:
-        """The places by falling values, in lists within which that many digits leave the order open."""
-        bounds = sorted((self._bounds(place, digits) for place in places), key=lambda b: (-b[0], b[2]))
-        highest = [high for _, high, _ in bounds]
-        for i in range(len(bounds) - 2, -1, -1):
-            highest[i] = max(highest[i], highest[i + 1])
-        parts: list[list[int]] = []
-        for i, (_, _, place) in enumerate(bounds):
-            if i == 0 or highest[i] <= bounds[i - 1][0]:
-                parts.append([])
-            parts[-1].append(place)
-        return parts
-
-    def _bounds(self, place: int, digits: int) -> tuple[int, int, int]:
-        low = high = self.vector.steps.item(place) * (1 << digits)
-        for (rests, _), coefficients in self.vector.terms.items():
-            c = coefficients if isinstance(coefficients, int) else coefficients.item(place)
-            known = rests.digits(place, digits) if digits and c else 0
-            low += c * (known if c > 0 else known + 1)
-            high += c * (known + 1 if c > 0 else known)
-        return low, high, place
 
 
 def vector_of(values: Sequence[Fraction | int]) -> ExactVector:
@@ -393,8 +379,8 @@ def _rescaled(vector: ExactVector, unit: Fraction) -> ExactVector:
     factor = int(vector.unit / unit)
     if factor == 1:
         return vector
-    terms = {key: _multiplied(c, factor) for key, c in vector.terms.items()}
-    return ExactVector(_multiplied(vector.steps, factor), unit, terms)
+    terms = {key: multiplied(c, factor) for key, c in vector.terms.items()}
+    return ExactVector(multiplied(vector.steps, factor), unit, terms)
 
 
 def _added(a: Coefficients, b: Coefficients) -> Coefficients:
@@ -404,7 +390,8 @@ def _added(a: Coefficients, b: Coefficients) -> Coefficients:
     return _fitting(_plain(a) + _plain(b))
 
 
-def _multiplied(a: Coefficients, b: Coefficients) -> Coefficients:
+def multiplied(a: Coefficients, b: Coefficients) -> Coefficients:
+    """The product, of Python's numbers where some do not fit."""
     if isinstance(a, int) and isinstance(b, int):  # one for all indices stays one
         return a * b
     a, b = _plain(a), _plain(b)
@@ -434,6 +421,37 @@ def _size(values: Coefficients) -> int:
     return largest
 
 
-def _sign_array(positive: Any, negative: Any) -> NDArray[np.int8]:
-    signs: NDArray[np.int8] = np.asarray(positive, dtype=np.int8) - np.asarray(negative, dtype=np.int8)
-    return signs
+def _digits_of(key: Key, places: NDArray[np.intp], count: int) -> Coefficients:
+    """So many digits of what the term is of, at these places."""
+    match key:
+        case (ManyRests() as rests, None):
+            return rests.many(places, count)
+        case (rests, int() as place):
+            return rests.digits(place, count)
+        case _:
+            raise TypeError("a term of many draws that are not kept together")
+
+
+def _signs(low: Integers, high: Integers, number: Fraction) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """The signs of entries less the number, 0 where that is open as well; and which are not known exactly.
+
+    An entry lies strictly between its bounds, unless these are equal and it is both.
+    """
+    down: Fraction | int = number
+    up: Fraction | int = number
+    if low.dtype != object:  # objects may be fractions
+        down, up = math.floor(number), math.ceil(number)
+    above, below = np.asarray(low >= up, dtype=np.int8), np.asarray(high <= down, dtype=np.int8)
+    return above - below, np.asarray(low != high)
+
+
+def _reached(low: Integers, count: int) -> int:
+    """A number that at least `count` of these are not below; mostly not far below the greatest such one.
+
+    It is that for the maxima of groups, of which there are more than `count`: sorting all takes long.
+    """
+    width = len(low) // max(8 * count, _GROUPS)
+    maxima = low[: len(low) // width * width].reshape(width, -1).max(axis=0) if width > 1 else low.copy()
+    maxima.partition(len(maxima) - count)
+    reached: int = maxima.item(len(maxima) - count)
+    return reached

@@ -51,9 +51,8 @@ class Kept(RefinedNoise):
         return self.drawn[-1]
 
     def laplace(self, scale: Any) -> Any:
-        number = super().laplace(scale)
-        self.drawn[-1] = number  # the exponential number that it is made of has been kept
-        return number
+        self.drawn.append(super().laplace(scale))
+        return self.drawn[-1]
 
     def exponentials(self, scale: Any, count: int) -> Any:
         many = super().exponentials(scale, count)

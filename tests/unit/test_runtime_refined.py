@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+import random
 from collections import Counter
 from collections.abc import Callable, Hashable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from frequencies import UNLIKELY, check
 from hypothesis import given, settings
@@ -18,7 +20,9 @@ from scipy import stats
 
 from aligncheck.runtime import NumericError
 from aligncheck.runtime.bits import SeededBits
+from aligncheck.runtime.digits import ManyRests, draws, without_digits
 from aligncheck.runtime.exact_noise import RefinedNoise
+from aligncheck.runtime.exactly import Geometric
 from aligncheck.runtime.refined import DigitEvents, RefinedNumber, Rests, common_step, sign_of
 
 RATES = [Fraction(1, 10**9), Fraction(1, 3), Fraction(1), Fraction(7), Fraction(1000)]
@@ -65,6 +69,52 @@ def test_digits_stay_as_they_were_drawn() -> None:
         for (place, n), value in known.items():
             assert rests.digits(place, n) == value == rests.digits(place, 200) >> (200 - n)
         assert known[0, 200] != known[5, 200]
+
+
+@pytest.mark.parametrize("rate", RATES, ids=str)
+def test_digits_of_many_decide_as_those_of_one(rate: Fraction) -> None:
+    """On the same bytes, which many read the last digit first; and whichever were known before."""
+    tape = random.Random(3).randbytes(200)
+    events = DigitEvents(rate)
+    tape = bytes(byte for byte in tape if all(byte != event.byte for event in events.between(0, 62)))[:62]
+    one = Rests(events, ScriptedBits(tape))
+    many = ManyRests(events, ScriptedBits(tape[::-1]), 5)
+    assert many.many(np.array([3]), len(tape)).tolist() == [one.digits(3, len(tape))]
+    many = ManyRests(events, SeededBits(4), 50)
+    singles = {place: many.digits(place, count) for place, count in ((7, 3), (8, 62), (9, 100), (11, 0))}
+    some = np.array([2, 7, 8, 9, 11, 49])
+    known = many.many(some, 40).tolist()
+    assert [known[1] >> 37, known[2], known[3]] == [singles[7], singles[8] >> 22, singles[9] >> 60]
+    assert many.many(some, 5).tolist() == [value >> 35 for value in known]
+    assert [value >> 40 for value in many.many(some, 80).tolist()] == known
+    # In their order, so that they are drawn ahead.
+    every = [many.digits(place, 45) for place in range(50)]
+    assert [every[place] >> 5 for place in some] == known
+    assert [many.digits(place, 90) >> 45 for place in range(50)] == every
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 10**9), Fraction(1, 500), Fraction(1, 3), Fraction(7)], ids=str)
+def test_steps_of_two_scales_and_their_digits_are_the_draws_of_steps(rate: Fraction) -> None:
+    sampler, count = Geometric.of_rate(rate), 2000
+    length, bits = len(sampler.digits), SeededBits(5)
+    steps = without_digits(sampler, count, bits)
+    rests = ManyRests(DigitEvents(rate * (1 << length)), bits, count)
+    drawn = steps + (rests.many(np.arange(count), length) if length else 0)
+    assert drawn.tolist() == draws(sampler, count, SeededBits(5)).tolist()
+
+
+@pytest.mark.parametrize("rate", RATES, ids=str)
+def test_digits_of_many_rests(rate: Fraction) -> None:
+    """As for single ones; drawn at once, and by single numbers in their order."""
+    theta = float(rate)
+    shares = [math.exp(-theta * part / 8) for part in range(8)]
+    expected: dict[Hashable, float] = {part: share / math.fsum(shares) for part, share in enumerate(shares)}
+    for at_once in (False, True):
+        rests = ManyRests(DigitEvents(rate), SeededBits(6), COUNT)
+        first = rests.many(np.arange(COUNT), 2).tolist() if at_once else []
+        drawn = [rests.digits(place, 12) for place in range(COUNT)]
+        assert not at_once or [value >> 10 for value in drawn] == first
+        check(Counter(value >> 9 for value in drawn), expected, COUNT)
 
 
 # --- what they decide -------------------------------------------------------------------------------------
@@ -235,9 +285,13 @@ def test_the_lattice_makes_no_difference_to_the_noise(gamma: Fraction) -> None:
     assert stats.binomtest(hits, COUNT, near + far).pvalue > UNLIKELY
 
 
-def test_many_draws_are_as_single_ones() -> None:
-    noise = RefinedNoise(Fraction(1, 2), SeededBits(9))
-    for many in (noise.laplaces(1, COUNT), -noise.exponentials(1, COUNT), noise.exponentials(1, COUNT)):  # type: ignore[operator]
+@pytest.mark.parametrize("count", [COUNT, 4 * COUNT])
+def test_many_draws_are_as_single_ones(count: int) -> None:
+    """So many as are made in steps of the lattice, and as are made in steps of two scales."""
+    noise: Any = RefinedNoise(Fraction(1, 20), SeededBits(9))
+    for many in (noise.laplaces(1, count), -noise.exponentials(1, count), noise.exponentials(1, count)):
+        (coefficients,) = many.terms.values()
+        assert np.all(np.abs(coefficients) == (1 if count == COUNT else 64))
         steps = [x.rounded_down(Fraction(1, 4)) * 4 for x in many]
         both = min(steps) < 0 < max(steps)
         negative = max(steps) <= 0
@@ -250,5 +304,5 @@ def test_many_draws_are_as_single_ones() -> None:
 
         parts = [0.0, *(below(end) for end in ends), 1.0]
         expected: dict[Hashable, float] = {i: q - p for i, (p, q) in enumerate(itertools.pairwise(parts))}
-        check(Counter(sum(x >= end for end in ends) for x in steps), expected, COUNT)
+        check(Counter(sum(x >= end for end in ends) for x in steps), expected, count)
     assert len(noise.laplaces(1, 0)) == len(noise.exponentials(1, -1)) == 0

@@ -238,14 +238,14 @@ def test_what_is_refused(make: Make) -> None:
 
 
 def test_scales_with_irrational_factors_are_never_below_their_values() -> None:
-    """The rate that is drawn with is at most γ over the scale: by squares, without an approximation."""
+    """The rate that is drawn with, per unit of length, is at most 1 over the scale: by squares, exactly."""
     rates: list[Fraction] = []
 
     class Watched(RefinedNoise):
         def exponential(self, scale: Any) -> Any:
             drawn = super().exponential(scale)
             ((rests, _),) = drawn.terms
-            rates.append(rests.events.rate)
+            rates.append(rests.events.rate / drawn.unit)
             return drawn
 
     noise = Watched(Fraction(1), SeededBits(10))

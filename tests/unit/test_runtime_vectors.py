@@ -157,6 +157,20 @@ def test_selections(
             assert least(values, where) - numbers[argmin_of(scores)] == 0
 
 
+@pytest.mark.parametrize("sided", [0, 1, 2])
+def test_selections_of_few_of_many(sided: int) -> None:
+    """Most entries are left out by the maxima of groups; noise on so many is made in steps of two scales."""
+    rng = np.random.default_rng(sided)
+    listed = [Fraction(n, 2) for n in rng.integers(0, 400, 4500).tolist()]
+    values = noisy(listed, 9, sided) if sided else vector_of(listed)
+    for where in (None, rng.random(4500) < 0.5, np.arange(4500) < 40, np.arange(4500) >= 4000):
+        entries = [(i, x) for i, x in enumerate(values) if where is None or where[i]]
+        order = top_of(len(entries), entries)
+        for count in (1, 3, 30, 3000):
+            assert upto(count, values, where) == order[:count]
+        assert argmin(values, where) == argmin_of(entries)
+
+
 def test_entries_of_different_widths_are_ranked() -> None:
     """One that may lie anywhere beside others that are known closely."""
     weights = [Fraction(w) for w in (1, 40, 1, 3, 0, 200, 0, 0, 5)]
