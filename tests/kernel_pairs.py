@@ -381,7 +381,23 @@ PAIRS: tuple[Pair, ...] = (
         "eta",
         ("acyclic",),
     ),
+    Pair(
+        "a_later_draw_that_tells_of_earlier_ones",
+        3,
+        spec("mu ~ Lap(1)", "eta ~ DLap(1, 1 + {})", "emit done", align="mu += 0*eta"),
+        "eps",
+        "abs(mu)",
+        ("acyclic",),
+    ),
     Pair("drawn_twice", 2, spec("eta[0] ~ Lap(1)", "eta[{}] ~ Lap(1)", "emit done"), "1", "0", ("fresh",)),
+    Pair(
+        "chosen_and_drawn",
+        2,
+        spec("y ~ Choose(1 for j in range(0, 2))", "{} ~ Lap(1)", "emit done"),
+        "z",
+        "y",
+        ("form",),
+    ),
     Pair(
         "ended_by_a_promise",
         4,

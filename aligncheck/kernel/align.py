@@ -34,9 +34,9 @@ class Aligner(Sets):
 
         Acyclic is definedness: the program reads a draw after it was made; and a shift, which is evaluated
         just before its own draw counts as made, reads a draw that was made, or one of the first level: one
-        whose own shift is made of inputs and of what is released. All draws of the first level can be shifted
-        before all others, so the alignment is triangular in the order: first level, then the rest as they are
-        drawn.
+        whose own shift is made of inputs and of what is released, and whose lattice, if any, is told by the
+        inputs (else it would tell of draws before it). All draws of the first level can be shifted before all
+        others, so the alignment is triangular in the order: first level, then the rest as they are drawn.
         """
         drawn = self.is_drawn(path, x, at)
         looks = scope.testing and self.general and run == 0
@@ -60,15 +60,17 @@ class Aligner(Sets):
         return either(both(dense, at >= 0, at < upto), *(at == index for index in made))
 
     def first_level(self, x: str, at: Term, path: Path, around: Scope) -> Term:
-        """That the shift of a draw, whenever it is drawn, is made of inputs and of what is released. Its
-        index may contain the arbitrary ones around the place that reads it.
+        """That the shift of a draw, whenever it is drawn, is made of inputs and of what is released, and the
+        step of its lattice of inputs. Its index may contain the arbitrary ones around the place that reads
+        it.
         """
         scope = Scope(Mode.LEVEL, self.symbols.true, self.spec.span, (), around.generic)
-        off = [self.symbols.true]
         try:
             moves = self.moves(x, at, path, scope)
+            steps = [self.number(e, path, 0, scope) for s in self._samples(x) for e in s.args[1:]]
         except Reject:  # it reads what has no value here: nothing is known
             return self.symbols.false
+        off = [z3.BoolVal(all(map(self.symbols.inputs_only, steps)), self.symbols.ctx)]
         for on, value in moves:
             if not (self._before_the_alignment(on) if self.general else self.symbols.noise_free(on)):
                 return self.symbols.false
@@ -299,8 +301,10 @@ class Aligner(Sets):
 
     def indexed(self, x: str) -> bool:
         """Whether a noise variable has indices."""
-        samples = [s for s in statements_in(self.spec.body) if isinstance(s, n.Sample) and s.name == x]
-        return all(s.index is not None for s in samples)
+        return all(s.index is not None for s in self._samples(x))
+
+    def _samples(self, x: str) -> list[n.Sample]:
+        return [s for s in statements_in(self.spec.body) if isinstance(s, n.Sample) and s.name == x]
 
     def steps(self, term: Term, step: Term) -> Term:
         """A guess of the whole number m with term == step*m, which the solver is asked to confirm."""

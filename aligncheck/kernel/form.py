@@ -188,7 +188,7 @@ def _names(spec: n.Mechanism) -> None:
             case n.Assign(name=name):
                 claim(name, "variable", stmt.span, True)
             case n.Sample(name=name) | n.Choose(name=name) | n.Logistic(name=name):
-                claim(name, "noise", stmt.span, isinstance(stmt, n.Sample))
+                claim(name, type(stmt).__name__, stmt.span, isinstance(stmt, n.Sample))
             case n.Invoke(name=name):
                 claim(name, "call", stmt.span, False)
             case n.For(index=index, over=over):
