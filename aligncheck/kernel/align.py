@@ -316,11 +316,8 @@ class Aligner(Sets):
             return -self.steps(parts[0], step)
         if z3.is_app_of(term, z3.Z3_OP_ITE):
             return z3.If(parts[0], self.steps(parts[1], step), self.steps(parts[2], step))
-        if is_symbol(term) and term.decl().get_id() in self.whole:
-            counted, own = (
-                self.whole[term.decl().get_id()](*parts),
-                self.lattice.get(term.decl().get_id(), step),
-            )
+        if is_symbol(term) and (symbol := term.decl().get_id()) in self.whole:
+            counted, own = self.whole[symbol](*parts), self.lattice.get(symbol, step)
             return counted if z3.eq(own, step) else _whole(z3.simplify(_over(own, step))) * counted
         return _whole(z3.simplify(_over(term, step)))
 

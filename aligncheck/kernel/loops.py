@@ -247,17 +247,15 @@ class Looping(Calling):
         if isinstance(stmt, n.For) or hints.chance is None:
             return Ending(None, None, None)
         scope = Scope(Mode.PROGRAM, self.symbols.true, stmt.span)
-        one, other = (
-            real(self.number(e, path, 0, scope)) for e in (hints.chance.threshold, hints.chance.scale)
-        )
+        ends = (hints.chance.threshold, hints.chance.scale)
+        one, other = (real(self.number(e, path, 0, scope)) for e in ends)
         self.prove(path, "terminates", stmt.span, "the least scale is positive", other > 0, (Kind.RUN,))
         return Ending(None, one, other)
 
     def _measured(self, stmt: n.While, hints: LoopWitness, path: Path, ending: Ending) -> Ending:
         if hints.measure is not None:
-            if _remembers(
-                hints.measure, f"{self.loops[id(stmt)]}_"
-            ):  # which is another head in the next round
+            own = f"{self.loops[id(stmt)]}_"  # which is another head in the next round
+            if _remembers(hints.measure, own):
                 raise Reject("terminates", stmt.span, "the measure speaks of the head where it falls")
             scope = Scope(Mode.EARLY, self.symbols.true, stmt.span)
             measure = self.number(hints.measure, path, 0, scope)

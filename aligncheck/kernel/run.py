@@ -184,9 +184,7 @@ class Runner(Choosing):
         self._quietly(stmt.otherwise, path, scopes)
         for tests, values in reversed(arms):
             merged = {}
-            for x in (
-                values.keys() & path.values.keys()
-            ):  # a variable has a value after it if it has one in each arm
+            for x in values.keys() & path.values.keys():  # what has a value after each arm has one here
                 pairs = zip(tests, values[x], path.values[x], strict=True)
                 merged[x] = tuple(self.choice(stmt, test, one, other) for test, one, other in pairs)
             path.values = merged
