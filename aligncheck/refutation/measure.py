@@ -37,6 +37,7 @@ class Meter:
         self._too_long = 0
         self.asked = 0
         self.left_out: dict[str, None] = {}
+        self.unlisted: dict[str, None] = {}
         self._known: dict[tuple[Inputs, Inputs, Event], float | None] = {}
 
     def _for_one(self) -> Effort:
@@ -95,7 +96,10 @@ class Meter:
                 raise
             self._gave_up()
             return []
-        except (NotComputable, Undecided, Undefined):
+        except NotComputable as error:
+            self.unlisted[error.reason] = None
+            return []
+        except (Undecided, Undefined):
             return []
         return [event for event, _ in sorted(found, key=lambda pair: -pair[1].upper)[:most]]
 

@@ -118,6 +118,8 @@ def refute(mechanism: Mechanism, aim: Aim) -> Finding:
             return violation
     if not hunt.looked:
         meter.left_out["no inputs that the declarations allow were found"] = None
+    if not meter.asked:  # where no output was known, no probability was asked for
+        meter.left_out |= meter.unlisted
     return NoViolation(hunt.attempt(), meter.asked, searched, tuple(meter.left_out), hunt.looked)
 
 

@@ -17,7 +17,7 @@ from aligncheck.language.diagnostics import Diagnostic
 from aligncheck.language.internal import InternalError
 from aligncheck.language.printable import printable
 from aligncheck.language.source import Source
-from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.syntax.nodes import Mechanism, Parameter
 from aligncheck.language.syntax.unparse import unparse_claim
 from aligncheck.meaning.exact import Number, decimal
 from aligncheck.meaning.interpreter import value_text, variable_text
@@ -186,11 +186,11 @@ def _no_violation(canvas: Canvas, mechanism: Mechanism, outcome: NoViolation) ->
     if not outcome.looked:
         return
     yield from canvas.hanging(Text("searched: ", style="bold"), prose(_searched(outcome)))
-    public = [name for name, _ in strongest.scenario.parameters] if strongest is not None else []
-    given = f", and `--set {public[0]}=VALUE` one value of `{public[0]}`" if public else ""
-    yield from canvas.hanging(
-        Text("help: ", style="bold green"), prose(f"`--timeout 60` searches for a minute{given}")
-    )
+    public = next((i.name for i in mechanism.inputs if isinstance(i, Parameter)), None)
+    more = [] if outcome.searched.ended is Ended.THROUGH else ["`--timeout 60` searches for a minute"]
+    more += [f"`--set {public}=VALUE` tries one value of `{public}`"] if public is not None else []
+    if more:
+        yield from canvas.hanging(Text("help: ", style="bold green"), prose(", and ".join(more)))
 
 
 def _searched(outcome: NoViolation) -> str:

@@ -70,7 +70,34 @@ def test_no_violation(capsys: pytest.CaptureFixture[str]) -> None:
     assert "strongest ratio seen: exp(1), within the exp(1) that `eps` allows" in out
     assert "this claims nothing" in out
     assert "searched: " in out
-    assert "help: `--timeout 60` searches for a minute, and `--set eps=VALUE` one value of `eps`" in out
+    assert "`--set eps=VALUE` tries one value of `eps`" in out
+
+
+MANY_ROUNDS = """mechanism many
+input
+  x : query, sensitivity 1
+  eps : real where eps > 0
+privacy eps
+program
+  for t in range(10000):
+    a[t] ~ Lap(5000/eps)
+    emit r(x + a[t])
+align
+  a[t] += x - x'
+"""
+
+
+def test_a_search_that_is_through_does_not_ask_for_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And it says what it could not look at."""
+    spec = tmp_path / "many.dp"
+    spec.write_text(MANY_ROUNDS, "utf-8")
+    assert main(["refute", str(spec)]) == 0
+    out = capsys.readouterr().out
+    assert "left out: a loop has too many rounds" in out
+    assert "nothing was left to try" in out.replace("\n          ", " ")
+    assert "--timeout" not in out
 
 
 @pytest.mark.usefixtures("folder")
