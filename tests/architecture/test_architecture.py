@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -122,6 +124,7 @@ def imports(node: ast.AST, *, top_level_only: bool = False, typing_too: bool = T
                 yield from imports(child, top_level_only=top_level_only, typing_too=typing_too)
 
 
+@cache
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
 
@@ -286,6 +289,40 @@ def test_the_top_folder_holds_what_it_should() -> None:
         "tests",
         "docs",
     }
+
+
+# --- tests of modules ---------------------------------------------------------------------------------------
+
+WITHOUT_A_UNIT_TEST = Path(__file__).parent / "without_a_unit_test.txt"
+"""Modules that nothing in `tests/unit` imports: tests of more than them do. The list only gets shorter."""
+
+
+def _imported_by_unit_tests() -> set[str]:
+    """Modules, by their names; of what a package hands on, the module that it comes from."""
+    found: set[str] = set()
+    for path in sorted((PROJECT / "tests" / "unit").glob("*.py")):
+        for node in ast.walk(tree_of(path)):
+            match node:
+                case ast.ImportFrom(module=str(module), names=names) if module.startswith("aligncheck"):
+                    package = importlib.import_module(module)
+                    for alias in names:
+                        what = getattr(package, alias.name, None)
+                        found |= {module, f"{module}.{alias.name}", getattr(what, "__module__", None) or ""}
+                case ast.Import(names=names):
+                    found |= {alias.name for alias in names}
+                case _:
+                    pass
+    return found
+
+
+def test_modules_without_a_unit_test_are_listed_and_get_fewer() -> None:
+    modules = {
+        ".".join(path.relative_to(PROJECT).with_suffix("").parts)
+        for path in MODULES
+        if not path.stem.startswith("__")
+    }
+    missing = sorted(modules - _imported_by_unit_tests())
+    assert missing == WITHOUT_A_UNIT_TEST.read_text("utf-8").split(), "write a test; take what has one off"
 
 
 # --- the kernel -------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ NUMBERS = """
 
 def prepared(inputs: str = NUMBERS) -> tuple[Kernel, Path]:
     """A kernel that knows the inputs, and what is known of them."""
-    kernel, path = Kernel(mechanism(PROGRAM, inputs=inputs), Witness("acyclic"), Decider()), Path()
+    kernel, path = Kernel(mechanism(PROGRAM, inputs=inputs), Witness(), Decider()), Path()
     kernel.prepare_inputs(path)
     return kernel, path
 

@@ -1,0 +1,161 @@
+"""Static checks by themselves: definite assignment beside all paths, and what is out of scope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import TypeAlias
+
+import pytest
+from small_specs import spec
+
+from aligncheck.language.check.flow import ProgramFlow
+from aligncheck.language.check.link import Linker
+from aligncheck.language.check.names import Reader
+from aligncheck.language.check.scope import check_privacy, check_redraws
+from aligncheck.language.check.stated_density import check_densities
+from aligncheck.language.check.symbol_table import symbols_of
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.source import Source
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.parse import parse
+
+Block: TypeAlias = tuple["str | tuple[str, Block, Block]", ...]
+"""Statements: what is set and then what is read (`s`, `=s`), or a test with its arms."""
+
+LEAVES = ("s = 1", "out = s")
+INNER: tuple[Block, ...] = ((), ("s = 1",), ("out = s",), ("s = 1", "out = s"))
+
+
+def programs() -> Iterator[Block]:
+    for before, then, otherwise, after in product(INNER[:2], INNER, INNER, INNER[::2]):
+        yield (*before, ("f", then, otherwise), *after)
+        yield (("g", (*before, ("f", then, otherwise)), ("s = 1",)), *after)
+
+
+def lines(block: Block, depth: int = 0) -> Iterator[str]:
+    if not block:
+        yield "  " * depth + "pass"
+    for one in block:
+        if isinstance(one, str):
+            yield "  " * depth + one.replace("out = s", "r = s")
+        else:
+            test, then, otherwise = one
+            yield "  " * depth + f"if {test}:"
+            yield from lines(then, depth + 1)
+            yield "  " * depth + "else:"
+            yield from lines(otherwise, depth + 1)
+
+
+def fails(block: Block, flags: dict[str, bool], known: set[str]) -> bool:
+    """Whether a run reads `s` before it is set."""
+    for one in block:
+        if one == "s = 1":
+            known.add("s")
+        elif isinstance(one, str):
+            if "s" not in known:
+                return True
+        elif fails(one[1] if flags[one[0]] else one[2], flags, known):
+            return True
+    return False
+
+
+def test_a_variable_has_a_value_where_it_is_read_on_every_path() -> None:
+    """Refused just where some path reads it before it is set: tests here are independent of each other."""
+    inputs = "f : bool\ng : bool\nq : queries, sensitivity 1\neps : real where eps > 0"
+    seen = set()
+    for block in programs():
+        source = spec("\n".join(lines(block)), inputs=inputs)
+        tree = parse(source)
+        flow = ProgramFlow(Reader(source, symbols_of(source, tree)))
+        runs = [dict(zip("fg", flags, strict=True)) for flags in product((False, True), repeat=2)]
+        wrong = any(fails(block, flags, set()) for flags in runs)
+        try:
+            flow.check(tree.body)
+            assert not wrong, source.text
+        except SpecError:
+            assert wrong, source.text
+        seen.add(wrong)
+    assert seen == {False, True}
+
+
+Check: TypeAlias = Callable[[Source, n.Mechanism], None]
+
+
+def refused(check: Check, source: Source) -> str:
+    """The code with which a spec that can be read is refused."""
+    tree = parse(source)
+    with pytest.raises(SpecError) as caught:
+        check(source, tree)
+    return caught.value.diagnostic.code
+
+
+def accepted(check: Check, source: Source) -> None:
+    check(source, parse(source))
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "x = 0\nwhile x < 1:\n  eta ~ Lap(1/eps)\n  x = eta",
+        "while true:\n  eta ~ Lap(1/eps)\n  if eta > 0:\n    break",
+        "x = 0\nwhile x < 1:\n  eta ~ Lap(1/eps)\n  if eta > 0:\n    x = 1",
+    ],
+)
+def test_noise_is_not_drawn_until_it_fits(program: str) -> None:
+    assert refused(check_redraws, spec(program)) == "scope"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "i = 0\nwhile i < k:\n  eta ~ Lap(1/eps)\n  i = i + 1",
+        "x = 0\nwhile x < 1:\n  eta ~ Lap(1/eps)\n  x = eta\n  emit a(eta)",
+        "while true:\n  break",
+    ],
+)
+def test_what_may_be_drawn_in_a_loop(program: str) -> None:
+    accepted(check_redraws, spec(program))
+
+
+@pytest.mark.parametrize(
+    ("claim", "code"),
+    [
+        ("eps + delta", "scope"),
+        ("eps * len(out)", "unbounded-claim"),
+        ("eps if out[0] is a else 0", "scope"),
+    ],
+)
+def test_claims_that_are_refused(claim: str, code: str) -> None:
+    assert refused(check_privacy, spec("emit a(1)", privacy=claim)) == code
+    accepted(check_privacy, spec("emit a(1)", privacy="eps / 2"))
+
+
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [
+        ("j ~ Choose(exp(q[i]) for i in q)\neta ~ Lap(1/eps)", "mixed-draws"),
+        ("for i in range(2):\n  x ~ Logistic(q[i], 1)", "misplaced-loop"),
+        ("if k > 1:\n  x ~ Logistic(q[0], 1)", "misplaced-draw"),
+        ("x ~ Logistic(q[0], 1)\nwhile k > 1:\n  pass", "misplaced-loop"),
+    ],
+)
+def test_stated_densities_stand_alone_and_outside_of_branches(program: str, code: str) -> None:
+    assert refused(check_densities, spec(program)) == code
+
+
+def test_a_mechanism_calls_no_mechanism_that_calls_it() -> None:
+    lines = (
+        "mechanism loop",
+        'use loop from "loop.dp"',
+        "input",
+        "  eps : real",
+        "privacy eps",
+        "program",
+        "  pass",
+    )
+    source = Source("loop.dp", "\n".join((*lines, "")))
+    tree = parse(source)
+    with pytest.raises(SpecError) as caught:
+        Linker(lambda source, tree: tree, lambda path: source).linked(source, tree)
+    assert caught.value.diagnostic.code == "recursive-mechanism"
