@@ -266,13 +266,9 @@ class RefinedNoise(_ExactNoise):
     def answers(self, values: Iterable[Fraction | float], exact: bool = False) -> ExactVector:
         if not exact:
             return self._floored_all(values)
-        from aligncheck.runtime.rounding import as_array
-        from aligncheck.runtime.vectors import ExactVector, vector_of
+        from aligncheck.runtime.rounding import as_read_all
 
-        array = as_array(values)
-        if array.dtype.kind == "i":
-            return ExactVector(array, Fraction(1))
-        return vector_of([as_read(value) for value in array.tolist()])
+        return as_read_all(values)
 
     def released(self, value: Real) -> Real:
         given: object = value

@@ -71,58 +71,79 @@ Draw: TypeAlias = tuple[Rests, int]
 
 
 class RefinedNumber:
-    """A whole number, and a linear combination of what draws leave below the lattice, in units.
+    """A whole number and a linear combination of what draws leave below the lattice, in units; and a rational
+    number besides.
 
     It is compared exactly. Numbers with digits that nobody has drawn have no `float` and no product:
     operations other than those of linear combinations raise `NumericError`.
     """
 
-    __slots__ = ("steps", "terms", "unit")
+    __slots__ = ("bottom", "steps", "terms", "top", "unit")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, steps: int, unit: Fraction, terms: Mapping[Draw, int]) -> None:
-        """`unit` is positive; `terms` maps draws to coefficients other than 0, of which there is one."""
+    def __init__(
+        self, steps: int, unit: Fraction, terms: Mapping[Draw, int], top: int = 0, bottom: int = 1
+    ) -> None:
+        """`unit` is positive; `terms` maps draws to coefficients other than 0, of which there is one. The
+        rational number is top / bottom, which is faster than a `Fraction`; `bottom` is positive.
+        """
         self.steps = steps
         self.unit = unit
         self.terms = terms
-
-    def bounds(self, count: int) -> tuple[int, int]:
-        """The number is strictly between these, in units / 2^count, by `count` digits of each draw."""
-        low = self.steps << count
-        width = 0
-        for (rests, place), coefficient in self.terms.items():
-            digits = rests.digits(place, count) if count else 0
-            if coefficient > 0:
-                low += coefficient * digits
-                width += coefficient
-            else:
-                low += coefficient * (digits + 1)
-                width -= coefficient
-        return low, low + width
+        self.top = top
+        self.bottom = bottom
 
     def rounded_down(self, step: Fraction) -> Fraction:
         """The greatest multiple of a positive step that is not above the number."""
-        top, bottom = self.unit.numerator * step.denominator, self.unit.denominator * step.numerator
+        # In steps, times `per`, a unit is `top` and the rational number is `shift`.
+        per = self.unit.denominator * step.numerator * self.bottom
+        top = self.unit.numerator * step.denominator * self.bottom
+        shift = self.top * step.denominator * self.unit.denominator
+        width = self._width() * top
         # With fewer digits it is only known to be in an open interval which is longer than a step, and has a
         # multiple of the step inside.
-        enough = ((top * sum(map(abs, self.terms.values())) - 1) // bottom).bit_length()
+        enough = ((width - 1) // per).bit_length()
         for more in _MORE[len(self.terms) > 1 :]:
             count = enough + more
-            low, high = self.bounds(count)
-            least, most = low * top // (bottom << count), (high * top - 1) // (bottom << count)
-            if least == most:
-                return Fraction(least * step.numerator, step.denominator)
+            low = self._least(count) * top + (shift << count)
+            steps = low // (per << count)
+            if low + width <= (steps + 1) * per << count:
+                return Fraction(steps * step.numerator, step.denominator)
         raise NumericError("the digits of noise do not end")
 
     def sign(self) -> int:
         """1 or -1: the number is 0 with probability 0."""
+        top, shift = self.unit.numerator * self.bottom, self.unit.denominator * self.top
+        width = self._width() * top
         for count in _MORE:
-            low, high = self.bounds(count)
+            low = self._least(count) * top + (shift << count)
             if low >= 0:
                 return 1
-            if high <= 0:
+            if low + width <= 0:
                 return -1
         raise NumericError("the digits of noise do not end")
+
+    def _least(self, count: int) -> int:
+        """By `count` digits of each draw, and without the rational number, it is strictly between this and
+        this and `_width`, in units / 2^count.
+        """
+        low = self.steps << count
+        for (rests, place), coefficient in self.terms.items():
+            digits = rests.digits(place, count) if count else 0
+            low += coefficient * (digits if coefficient > 0 else digits + 1)
+        return low
+
+    def _width(self) -> int:
+        return sum(map(abs, self.terms.values()))
+
+    def in_units(self) -> RefinedNumber:
+        """The same number, with no rational number besides."""
+        if not self.top:
+            return self
+        besides = Fraction(self.top, self.bottom)
+        unit = common_step(self.unit, besides)
+        number = self._in_units(unit)
+        return RefinedNumber(number.steps + int(besides / unit), unit, number.terms)
 
     # --- linear combinations ------------------------------------------------------------------------------
 
@@ -136,7 +157,8 @@ class RefinedNumber:
     __radd__ = __add__
 
     def __neg__(self) -> RefinedNumber:
-        return RefinedNumber(-self.steps, self.unit, {draw: -c for draw, c in self.terms.items()})
+        terms = {draw: -c for draw, c in self.terms.items()}
+        return RefinedNumber(-self.steps, self.unit, terms, -self.top, self.bottom)
 
     def __pos__(self) -> RefinedNumber:
         return self
@@ -164,19 +186,12 @@ class RefinedNumber:
                 terms[draw] = total
             else:
                 del terms[draw]
-        return refined(self.steps + sign * other.steps, unit, terms)
+        besides = _sum(self.top, self.bottom, sign * other.top, other.bottom)
+        return refined(self.steps + sign * other.steps, unit, terms, *besides)
 
     def _moved(self, top: int, bottom: int) -> RefinedNumber:
         """The sum with a rational number."""
-        up, down = top * self.unit.denominator, bottom * self.unit.numerator
-        steps, rest = divmod(up, down)
-        if not rest:
-            return RefinedNumber(self.steps + steps, self.unit, self.terms)
-        common = math.gcd(up, down)
-        factor = down // common
-        terms = {draw: c * factor for draw, c in self.terms.items()}
-        unit = Fraction(common, bottom * self.unit.denominator)
-        return RefinedNumber(self.steps * factor + up // common, unit, terms)
+        return RefinedNumber(self.steps, self.unit, self.terms, *_sum(self.top, self.bottom, top, bottom))
 
     def __mul__(self, other: object) -> Any:
         match other:
@@ -184,7 +199,8 @@ class RefinedNumber:
                 if not other:
                     return Fraction(0)
                 factor = Fraction(other)
-                scaled = RefinedNumber(self.steps, self.unit * abs(factor), self.terms)
+                besides = _reduced(self.top * abs(factor.numerator), self.bottom * factor.denominator)
+                scaled = RefinedNumber(self.steps, self.unit * abs(factor), self.terms, *besides)
                 return scaled if factor > 0 else -scaled
             case RefinedNumber():
                 raise NumericError("a product of two noisy numbers has no exact form")
@@ -207,7 +223,8 @@ class RefinedNumber:
         if unit == self.unit:
             return self
         factor = int(self.unit / unit)
-        return RefinedNumber(self.steps * factor, unit, {draw: c * factor for draw, c in self.terms.items()})
+        terms = {draw: c * factor for draw, c in self.terms.items()}
+        return RefinedNumber(self.steps * factor, unit, terms, self.top, self.bottom)
 
     # --- decisions ----------------------------------------------------------------------------------------
 
@@ -267,9 +284,13 @@ class RefinedNumber:
         return f"<a noisy number of {len(self.terms)} draws>"
 
 
-def refined(steps: int, unit: Fraction, terms: Mapping[Draw, int]) -> RefinedNumber | Fraction:
+def refined(
+    steps: int, unit: Fraction, terms: Mapping[Draw, int], top: int = 0, bottom: int = 1
+) -> RefinedNumber | Fraction:
     """The number with these coefficients, none of them 0: a `Fraction` where there are none."""
-    return RefinedNumber(steps, unit, terms) if terms else steps * unit
+    if terms:
+        return RefinedNumber(steps, unit, terms, top, bottom)
+    return steps * unit + Fraction(top, bottom)
 
 
 def sign_of(number: RefinedNumber | Fraction | int) -> int:
@@ -283,6 +304,16 @@ def common_step(a: Fraction, b: Fraction) -> Fraction:
     """The greatest number of which both are multiples."""
     top = math.gcd(a.numerator * b.denominator, b.numerator * a.denominator)
     return Fraction(top, a.denominator * b.denominator)
+
+
+def _sum(top: int, bottom: int, more: int, per: int) -> tuple[int, int]:
+    """Numerator and denominator of top / bottom + more / per."""
+    return (top + more, bottom) if bottom == per else _reduced(top * per + more * bottom, bottom * per)
+
+
+def _reduced(top: int, bottom: int) -> tuple[int, int]:
+    common = math.gcd(top, bottom)
+    return top // common, bottom // common
 
 
 def _refused_or_unknown(other: object) -> Any:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aligncheck.runtime.decimals import step_below
+from aligncheck.runtime.decimals import as_read, step_below
 from aligncheck.runtime.digits import FITS, Integers, fitting
-from aligncheck.runtime.vectors import whole_numbers
+from aligncheck.runtime.vectors import ExactVector, vector_of, whole_numbers
 
 _CHUNK = 1 << 16
 _DIGITS = 15
@@ -39,6 +39,31 @@ def steps_below(values: Iterable[Fraction | float], step: Fraction) -> Integers:
             return fitting(steps)
         case _:
             return fitting(_one_by_one(array.tolist(), step))
+
+
+def as_read_all(values: Iterable[Fraction | float]) -> ExactVector:
+    """The numbers as they are read (see `decimals`)."""
+    array = as_array(values)
+    if array.dtype.kind == "i":
+        return ExactVector(array, Fraction(1))
+    found = _decimals(array) if array.dtype.kind == "f" else None
+    return vector_of([as_read(value) for value in array.tolist()]) if found is None else found
+
+
+def _decimals(array: NDArray[np.float64]) -> ExactVector | None:
+    """Floats that are decimals of at most 15 digits, with as many places as any of them has.
+
+    No two such decimals name the same float: what names it, over 10^places, is what it is read as.
+    """
+    for places in range(_DIGITS + 1):
+        per = 10**places
+        with np.errstate(over="ignore"):
+            multiples = np.rint(array * per)
+        if not (np.abs(multiples) < 10.0**_DIGITS).all():
+            return None
+        if (multiples / per == array).all():
+            return ExactVector(multiples.astype(np.int64), Fraction(1, per))
+    return None
 
 
 def as_array(values: Iterable[Fraction | float]) -> NDArray[Any]:

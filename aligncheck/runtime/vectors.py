@@ -350,8 +350,9 @@ def _operand(other: object, length: int) -> ExactVector | None:
         case np.integer():
             return _operand(int(other), length)
         case RefinedNumber():
-            terms: dict[Key, Coefficients] = dict(other.terms.items())
-            return ExactVector(whole_numbers([other.steps]), other.unit, terms)
+            number = other.in_units()
+            terms: dict[Key, Coefficients] = dict(number.terms.items())
+            return ExactVector(whole_numbers([number.steps]), number.unit, terms)
         case float() | np.floating():
             raise NumericError("exact numbers: no arithmetic with a float")
         case np.ndarray() if other.dtype.kind in "iO":

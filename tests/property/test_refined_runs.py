@@ -73,7 +73,7 @@ def complete(number: RefinedNumber) -> Fraction:
     value = Fraction(number.steps)
     for (rests, place), coefficient in number.terms.items():
         value += coefficient * Fraction(rests.digits(place, DIGITS), 1 << DIGITS)
-    return value * number.unit
+    return value * number.unit + Fraction(number.top, number.bottom)
 
 
 def released(record: Any) -> list[Any]:

@@ -15,7 +15,7 @@ import pytest
 
 from aligncheck.runtime import NumericError
 from aligncheck.runtime.bits import SeededBits, SystemBits
-from aligncheck.runtime.decimals import step_below
+from aligncheck.runtime.decimals import as_read, step_below
 from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise, short_rate
 from aligncheck.runtime.rationals import exp, ln, log2, one_minus_exp, power, sqrt
 from aligncheck.runtime.rounding import steps_below
@@ -226,6 +226,19 @@ def test_answers_as_sources_hold_them() -> None:
     assert list(refined.answers(np.array([3, 4]), exact=True)) == [3, 4]
     assert [source.answer(0.3) for source in (lattice, refined)] == [gamma, gamma]
     assert refined.answer(0.3, exact=True) == Fraction(3, 10)
+    rng = random.Random(8)
+    for places in (0, 1, 2, 6, 14, 15, 17):
+        some = [rng.randint(-(10**15), 10**15) / 10**places for _ in range(20)]
+        for floats in (
+            some,
+            [*some, 0.0],
+            [*some, 1e300],
+            [*some, 5e-324],
+            [*some, 0.1 + 0.2],
+            [1e15, 1e-15],
+        ):
+            assert list(refined.answers(floats, exact=True)) == [as_read(value) for value in floats]
+            assert [as_read(value) for value in floats] == [Fraction(repr(value)) for value in floats]
     kept = np.array([0.3, 0.9])
     refined.answers(kept)
     assert kept.tolist() == [0.3, 0.9]

@@ -124,7 +124,7 @@ def exact(number: RefinedNumber | Fraction) -> tuple[Fraction, Fraction]:
     """A number with many more digits than any decision needs, and how far it may be off."""
     if isinstance(number, Fraction):
         return number, Fraction(0)
-    value, off = number.steps * number.unit, Fraction(0)
+    value, off = number.steps * number.unit + Fraction(number.top, number.bottom), Fraction(0)
     for (rests, place), coefficient in number.terms.items():
         digit = Fraction(1, 1 << MANY_DIGITS)
         value += coefficient * number.unit * rests.digits(place, MANY_DIGITS) * digit
