@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from aligncheck.compiler.modes import RunMode
 from aligncheck.language.families import Family
 
 PROJECT = Path(__file__).parents[2]
@@ -153,6 +155,42 @@ def test_an_adjacency_is_one_row() -> None:
     }
     usual = {f"{path}:ALL" for path in ("language/syntax/build.py", "refutation/databases.py")}
     assert asking == usual | {"statistical/compiled.py:ALL"}
+
+
+RAISING = {"fail", "fault", "scope_fault", "Diagnostic"}
+CODE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+def _codes() -> Iterator[str]:
+    """The codes of errors, where they are written out beside what raises them."""
+    for tree in TREES.values():
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            if ast.unparse(call.func).rpartition(".")[2].lstrip("_") in RAISING:
+                first = (a.value for a in call.args[:2] if isinstance(a, ast.Constant))
+                yield from (code for code in first if isinstance(code, str) and " " not in code)
+
+
+def test_an_error_code_is_a_name_and_some_test_asks_for_it() -> None:
+    codes = set(_codes())
+    assert len(codes) > 100
+    assert not [code for code in codes if not CODE.fullmatch(code)]
+    tests = [path for folder in ("tests", "specs") for path in (PROJECT / folder).rglob("*.*")]
+    texts = (path.read_text("utf-8") for path in tests if path.suffix in (".py", ".dp"))
+    assert codes <= {word for text in texts for word in CODE.findall(text)}
+
+
+def test_a_table_of_the_modes_has_all_of_them() -> None:
+    """But for those of the two that are proved."""
+    modes = {f"RunMode.{mode}" for mode in RunMode.__members__}
+    found = {}
+    for path, tree in TREES.items():
+        for table in (node for node in ast.walk(tree) if isinstance(node, ast.Dict)):
+            for side in (table.keys, table.values):
+                named = {ast.unparse(end) for end in side if end is not None} & modes
+                if len(named) > 2:
+                    found[f"{path.relative_to(PACKAGE)}:{table.lineno}"] = named
+    assert len(found) >= 7
+    assert all(named == modes for named in found.values()), found
 
 
 def test_mypy_looks_for_what_is_left_out() -> None:

@@ -87,6 +87,7 @@ READING = [
     ("s = out", "bad-output", "out"),
     ("s = alignment_cost", "bad-output", "alignment_cost"),
     ("s = log(T)", "unknown-function", "log"),
+    ("s = T + Lap(1)", "draw-in-expression", "Lap"),
     ("s = sqrtt(T)", "unknown-function", "sqrtt"),
     ("s = above_threshold(q, eps/2)", "scope", "above_threshold"),
     ("s = min(T)", "bad-arguments", "min(T)"),

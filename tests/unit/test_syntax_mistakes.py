@@ -140,6 +140,8 @@ STATEMENTS = [
     ("s = s + 1", "5 = 3", "syntax", "5"),
     ("s = s + 1", "s = 1;;", "syntax", ";"),
     ("s = s + 1", "emit", "syntax", "\n"),
+    ("s = s + 1", "emit (1)", "missing-tag", "("),
+    ("s = s + 1", "emit t + 1", "missing-tag", "+"),
     ("s = s + 1", "emit t(1, 2)", "unnamed-field", "1"),
     ("s = s + 1", "emit t(a = 1, a = 2)", "duplicate-field", "a = 2"),
     ("s = s + 1", 's = "a"', "unexpected-string", '"a"'),
