@@ -138,10 +138,15 @@ def _range(declared: nodes.Input) -> str:
                 return f"`{name}`"
             text = unparse_expr(where)
             return f"`{text}`" if name in text.split() else f"`{name}` where `{text}`"
-        case nodes.Queries(vector=True, names=names):
-            return f"`{'`, `'.join(names)}` of any length"
-        case nodes.Queries(names=names):
-            return f"`{'`, `'.join(names)}`"
+        case nodes.Queries(names=names, vector=vector, lattice=step, range=ends, where=where):
+            said = [f"`{'`, `'.join(names)}`", *(["of any length"] if vector else [])]
+            if step is not None:
+                said.append(f"on multiples of `{unparse_expr(step)}`")
+            if ends is not None:
+                said.append(f"in `[{unparse_expr(ends[0])}, {unparse_expr(ends[1])}]`")
+            if where is not None:
+                said.append(f"where `{unparse_expr(where)}`")
+            return " ".join(said)
         case _:
             assert_never(declared)
 

@@ -482,6 +482,17 @@ def test_a_claim_of_the_output_is_shown_with_its_bound() -> None:
     assert "noise  cost of one  share of bound  paid" in text
 
 
+def test_a_claim_is_for_the_answers_that_are_declared() -> None:
+    source, verdict = verified()
+    declared = "range [0, eps], lattice 2 where q[i] <= 3 and eps >= 1"
+    _, other = read(LATE.replace("sensitivity 1", f"sensitivity 1, {declared}"))
+    text = result_text(
+        source, replace(verdict, mechanism=replace(verdict.mechanism, inputs=other.inputs)), width=200
+    )
+    where = "on multiples of `2` in `[0, eps]` where `q[i] <= 3 and eps >= 1`"
+    assert f"privacy  `eps` for every `q` of any length {where}, `eps > 0`\n" in text
+
+
 def test_verbose_adds_the_route_the_invariants_and_all_decisions() -> None:
     source, verdict = verified()
     text = result_text(source, verdict, verbose=True)
