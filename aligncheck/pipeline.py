@@ -51,11 +51,24 @@ def verify_file(path: str, options: Options) -> FileResult:
     try:
         source = read_source(path)
         text = source.text
-        verdict = verify_source(source, options)
+        verdict = _verified(source, options)
     except SpecError as error:
         # Its source is what could be read of a file that is no UTF-8.
         verdict, text = Error(error.diagnostic), error.source.text
     return FileResult(path, verdict, time.perf_counter() - start, text)
+
+
+def _verified(source: Source, options: Options) -> Verdict:
+    """The verdict, with all that is at fault in the text. Raises SpecError for what only proofs can see."""
+    from aligncheck.language.check import check
+    from aligncheck.language.further import further
+    from aligncheck.language.syntax.parse import parse
+
+    try:
+        mechanism = check(source, parse(source))
+    except SpecError as error:
+        return Error(error.diagnostic, further(error))
+    return verify(mechanism, source, options)
 
 
 @dataclass(frozen=True, slots=True)

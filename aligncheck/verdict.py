@@ -166,9 +166,12 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """The input is no spec that can be checked."""
+    """The input is no spec that can be checked: the first fault, and those further ones that stand for
+    themselves.
+    """
 
     diagnostic: Diagnostic
+    further: tuple[Diagnostic, ...] = ()
 
 
 Verdict: TypeAlias = Verified | AlignmentFails | Unknown | Error

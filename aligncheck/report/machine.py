@@ -74,7 +74,7 @@ def _result(result: FileResult, comparison: Comparison | None) -> Json:
         "invariants": _invariants(result),
         "failure": _failure(source, verdict) if isinstance(verdict, AlignmentFails) else None,
         "undecided": _undecided(source, verdict) if isinstance(verdict, Unknown) else None,
-        "diagnostic": diagnostic_document(source, verdict.diagnostic) if isinstance(verdict, Error) else None,
+        "diagnostic": _error(source, verdict) if isinstance(verdict, Error) else None,
         "expected": _comparison(comparison) if comparison else None,
         "refutation": None,  # who searches for a violation fills it in
     }
@@ -154,6 +154,13 @@ def _undecided(source: Source, verdict: Unknown) -> Json:
         **_place(source, verdict.primary.span if verdict.primary else None),
         "remark": verdict.primary.text if verdict.primary else "",
         "help": verdict.help,
+    }
+
+
+def _error(source: Source, verdict: Error) -> Json:
+    return {
+        **diagnostic_document(source, verdict.diagnostic),
+        "further": [diagnostic_document(source, other) for other in verdict.further],
     }
 
 

@@ -56,8 +56,11 @@ def _result(canvas: Canvas, result: FileResult, source: Source | None, verbose: 
         source = Source(result.path, result.text)
     yield _headline(result)
     match result.verdict:
-        case Error(diagnostic=diagnostic):
+        case Error(diagnostic=diagnostic, further=further):
             yield from diagnostic_lines(canvas, source, diagnostic)
+            for other in further:
+                yield Text()
+                yield from diagnostic_lines(canvas, source, other)
         case Verified() as verified:
             yield from _verified(canvas, source, verified, verbose)
         case AlignmentFails() as fails:

@@ -1,0 +1,103 @@
+"""Faults after the first one: a line at fault is taken out, or an unknown name made a number, and the rest is
+read again.
+
+Only what does not follow from an earlier fault is told: nothing about names in a line that was taken out, and
+nothing that only a whole spec can be at fault for. It explains an error and decides nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+from aligncheck.language.check import check
+from aligncheck.language.diagnostics import Diagnostic, SpecError
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.parse import parse
+
+MOST = 10
+"""So many faults are told of one file."""
+_LARGEST = 10_000
+"""In a longer text only the first one is told: reading it again and again would take long."""
+_NAMES = re.compile(
+    "(unknown|bad|unexpected)-.*|noise-index|duplicate-name|reserved-name|assigned-.*|not-public|scope"
+)
+"""Codes of faults in a text that can be read, of which each stands for itself."""
+_WORD = re.compile(r"\w+")
+_CLOSING = re.compile(r"[)\]]")
+_OPENING = re.compile(r"[(\[]")
+
+
+def further(error: SpecError) -> tuple[Diagnostic, ...]:
+    """The faults beside the first one of a spec, in the order of their places."""
+    text, told, gone, taken = error.source.text, [error.diagnostic], set[str](), set[int | str]()
+    while len(told) < MOST and len(text) <= _LARGEST and not error.diagnostic.code.startswith("too-"):
+        span = error.diagnostic.primary.span
+        line, word = error.source.position(span.start)[0], error.source.text_of(span)
+        if error.diagnostic.code == "unknown-name" and word.isidentifier() and word not in taken:
+            gone.add(word)
+            taken.add(word)
+            text = re.sub(rf"\b{word}\b(?![\['′])", "1".ljust(len(word)), text)
+        else:
+            left = None if line in taken else _without(text, line)
+            if left is None:
+                break
+            gone |= set(_WORD.findall(error.source.line(line)))
+            taken.add(line)
+            text = left
+        found = _fault(Source(error.source.path, text))
+        if found is None:
+            break
+        error, readable = found
+        words = set(_WORD.findall(error.source.text_of(error.diagnostic.primary.span)))
+        if not words & gone and (not readable or _NAMES.fullmatch(error.diagnostic.code)):
+            told.append(error.diagnostic)
+    return tuple(sorted(told[1:], key=lambda one: one.primary.span.start))
+
+
+def _fault(source: Source) -> tuple[SpecError, bool] | None:
+    """The first fault of a text, and whether the text can be read in spite of it."""
+    readable = False
+    try:
+        mechanism = parse(source)
+        readable = True
+        check(source, mechanism)
+    except SpecError as error:
+        return error, readable
+    return None
+
+
+def _without(text: str, number: int) -> str | None:
+    """The text with another line in the place of this one, as long and as deep; None where nothing can stand
+    there.
+    """
+    lines = text.split("\n")
+    line = lines[number - 1]
+    body = line.partition("#")[0].strip()
+    if not body or len(_OPENING.findall(body)) != len(_CLOSING.findall(body)):
+        return None
+    indent = _depth(line)
+    opens = next((_depth(each) for each in lines[number:] if each.strip()), 0) > indent
+    section = next(
+        (each.split()[0] for each in reversed(lines[:number]) if each.strip() and not _depth(each)), ""
+    )
+    other = _instead(body, section, opens) if indent else _SECTIONS.get(section)
+    if other is None or len(other) > len(line) - indent:
+        return None
+    lines[number - 1] = (line[:indent] + other).ljust(len(line))
+    return "\n".join(lines)
+
+
+_SECTIONS = {"privacy": "privacy 1", "expect": "", "mechanism": "mechanism m"}
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _instead(body: str, section: str, opens: bool) -> str:
+    """What may stand in the place of an indented line."""
+    if not opens:
+        return "pass" if section == "program" else ""
+    if section == "align":
+        return "case true:"
+    return "elif true:" if body.startswith("el") else "if true:"
