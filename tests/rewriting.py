@@ -104,15 +104,15 @@ def names_of(mechanism: n.Mechanism) -> tuple[list[str], list[str], list[str]]:
 
 
 def renamed(mechanism: n.Mechanism, choose: Choose) -> n.Mechanism:
-    """Every name is another one. Values, tags and fields have names of their own, which may coincide. What is
-    called keeps its name, and so do its inputs, tags and fields.
+    """Every name is another one. Values, tags and fields have names of their own; those of fields may be those
+    of others. What is called keeps its name, and so do its inputs, tags and fields.
 
     `i` in the clauses of a list is the index of the answer by definition and stays; so no input becomes `i`.
     """
     values, tags, released = names_of(mechanism)
     table: dict[str, dict[str, str]] = {}
     for kind, names in (("value", values), ("tag", tags), ("field", released)):
-        pool = list(AWKWARD)
+        pool = [each for each in AWKWARD if kind != "tag" or each not in table["value"].values()]
         table[kind] = {}
         for name in names:
             table[kind][name] = pool.pop(choose(len(pool)) - 1) if pool else f"{name}_"

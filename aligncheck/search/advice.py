@@ -29,11 +29,14 @@ from aligncheck.language.syntax.nodes import (
     Parameter,
     Queries,
     Sample,
+    Shift,
     Stmt,
 )
-from aligncheck.language.syntax.unparse import unparse_expr, unparse_input
+from aligncheck.language.syntax.unparse import unparse_expr, unparse_input, unparse_shift
 from aligncheck.language.syntax.walk import expressions_in, names_in, statements_in
-from aligncheck.meaning.scenario import Scenario, check_scenario
+from aligncheck.meaning.exact import Undecided
+from aligncheck.meaning.replay import replay
+from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
 from aligncheck.search.discharge.algebra import canonical
 from aligncheck.search.discharge.choose import Chosen
 from aligncheck.search.discharge.smt import Smt
@@ -76,14 +79,25 @@ Verified: TypeAlias = Callable[[Mechanism, float], bool]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What was found: the condition that fails, where, the inputs of the run, and how many times the claim
-    the run costs, where it is the claim that is exceeded.
+    """What was found: the condition that fails, where, the inputs of a run, if one was found, and how many
+    times the claim the run costs, where it is the claim that is exceeded.
     """
 
     condition: Condition
     place: Span
-    scenario: Scenario
+    scenario: Scenario | None = None
     times: Fraction | None = None
+
+    def excluded(self, changed: Mechanism) -> bool:
+        """Whether a mechanism with other declarations does not have this run."""
+        return self.scenario is None or bool(check_scenario(changed, self.scenario))
+
+    def fails(self, changed: Mechanism) -> bool:
+        """Whether a mechanism with another alignment fails in this run, too."""
+        try:
+            return self.scenario is None or bool(replay(changed, self.scenario).violations)
+        except (ScenarioError, Undecided):
+            return True
 
 
 def advice_for(
@@ -115,10 +129,11 @@ def advice_for(
             | Condition.INVARIANT
         ):
             return ()
+    found += _other_lines(mechanism, failure, verified, until)
     for name, changed in _other_adjacencies(mechanism):
         if time.monotonic() > until:
             break
-        if check_scenario(changed, failure.scenario) and verified(changed, until):
+        if failure.excluded(changed) and verified(changed, until):
             found.append(f"verified for adjacency `{name.value}`")
     return tuple(found)
 
@@ -171,6 +186,21 @@ def _continuous(mechanism: Mechanism) -> Mechanism:
     return replace(mechanism, inputs=inputs, body=rewrite.statements(mechanism.body, statement))
 
 
+def _other_lines(mechanism: Mechanism, failure: Failure, verified: Verified, until: float) -> Iterator[str]:
+    """A line of the alignment with the other sign, or that adds what it gives, with which it is verified."""
+    for number, line in enumerate(mechanism.align):
+        if not isinstance(line, Shift):
+            continue
+        for op in {"=": ("+=",), "+=": ("-=",), "-=": ("+=",)}[line.op]:
+            other = replace(line, op=op)
+            changed = replace(
+                mechanism, align=(*mechanism.align[:number], other, *mechanism.align[number + 1 :])
+            )
+            if time.monotonic() < until and not failure.fails(changed) and verified(changed, until):
+                yield f"verified with `{unparse_shift(other)}`"
+                return
+
+
 def _declarations(mechanism: Mechanism, failure: Failure, verified: Verified, until: float) -> Iterator[str]:
     """The first declaration of an input that is read at the place of the failure with which the mechanism is
     verified: of a parameter that is positive, or of a list that is long enough.
@@ -182,7 +212,7 @@ def _declarations(mechanism: Mechanism, failure: Failure, verified: Verified, un
         match item:
             case Parameter(name, nodes.Sort.INT | nodes.Sort.REAL as sort) if name in read:
                 op, step = (">=", 1) if sort is nodes.Sort.INT else (">", 0)
-                ends = dict.fromkeys((*_rational(dict(failure.scenario.parameters)[name]), Fraction(0)))
+                ends = dict.fromkeys((*_given(failure, name), Fraction(0)))
                 tests = [Compare(op, Name(name), Number(end + step)) for end in ends if end >= 0]
             case Queries(names, True) if read & set(names):
                 length = Call("len", (Name(names[0]),))
@@ -193,13 +223,13 @@ def _declarations(mechanism: Mechanism, failure: Failure, verified: Verified, un
         for test in tests:
             narrower = _narrowed(item, test)
             changed = replace(mechanism, inputs=tuple(narrower if i is item else i for i in mechanism.inputs))
-            late = time.monotonic() > until
-            if not late and check_scenario(changed, failure.scenario) and verified(changed, until):
+            if time.monotonic() < until and failure.excluded(changed) and verified(changed, until):
                 yield f"verified with `{unparse_input(narrower)}`"
                 return
 
 
-def _rational(value: object) -> tuple[Fraction, ...]:
+def _given(failure: Failure, name: str) -> tuple[Fraction, ...]:
+    value = dict(failure.scenario.parameters)[name] if failure.scenario is not None else None
     return (value,) if isinstance(value, Fraction) else ()
 
 

@@ -16,7 +16,7 @@ from aligncheck.kernel.answer import Rejected
 from aligncheck.language.conditions import Condition, condition_named
 from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.language.source import Source, Span
-from aligncheck.language.syntax.nodes import NOWHERE, Mechanism
+from aligncheck.language.syntax.nodes import NOWHERE, Mechanism, Queries
 from aligncheck.language.syntax.walk import has_densities
 from aligncheck.search.discharge.choose import Chosen, choose
 from aligncheck.search.discharge.contradiction import contradiction, senseless
@@ -88,7 +88,7 @@ class Attempt:
             found = self._violation(answer) if search else None
             if found is not None:
                 return self._fails(found, answer, verified)
-        return self._unknown(answer)
+        return self._unknown(answer, verified)
 
     def _violation(self, answer: Rejected) -> FailingRun | Exceeding | None:
         """A confirmed violation, of the condition at which the kernel stopped if there is one."""
@@ -124,6 +124,7 @@ class Attempt:
         if verified is not None:
             failure = Failure(found.condition, at, failing, times)
             advice = advice_for(self.mechanism, self.chosen, failure, verified, self.deadline)
+            advice = advice or (self._help(found.condition),)
         return AlignmentFails(
             self.mechanism,
             found.condition,
@@ -136,9 +137,15 @@ class Attempt:
             densities=found.example if isinstance(found, Exceeding) else None,
         )
 
-    def _unknown(self, answer: Rejected) -> Unknown:
+    def _unknown(self, answer: Rejected, verified: Callable[[Mechanism, float], bool] | None) -> Unknown:
         """The kernel's own reason."""
+        from aligncheck.search.advice import Failure, advice_for
+
         condition = condition_named(answer.condition)
+        advice: tuple[str, ...] = ()
+        if verified is not None and condition in (Condition.DEFINED, Condition.SCALES):
+            failure = Failure(condition, answer.place)
+            advice = advice_for(self.mechanism, self.chosen, failure, verified, self.deadline)
         return Unknown(
             self.mechanism,
             condition,
@@ -146,7 +153,7 @@ class Attempt:
             Label(answer.place if answer.place != NOWHERE else self.mechanism.span),
             _reports(answer, None, answer.place),
             _invariants(self.chosen),
-            help=self._help(condition),
+            help=advice[0] if advice else self._help(condition),
         )
 
     def _help(self, condition: Condition | None) -> str:
@@ -165,6 +172,10 @@ def _refuse_contradiction(mechanism: Mechanism, source: Source) -> None:
     first, *others = contradiction(mechanism) or (None,)
     if first is not None:
         what = "the other clause" if len(others) == 1 else f"the {len(others)} other clauses"
+        moved = [i.sensitivity.span for i in mechanism.inputs if isinstance(i, Queries) and i.sensitivity]
+        advice = "widen one of these ranges" if others else "widen this range"
+        if not others and first in moved:
+            advice = "a sensitivity says how far an answer may move: it is 0 or more"
         raise SpecError(
             source,
             Diagnostic(
@@ -173,7 +184,7 @@ def _refuse_contradiction(mechanism: Mechanism, source: Source) -> None:
                 Label(first, f"cannot hold together with {what}" if others else "can never hold"),
                 tuple(Label(span) for span in others if span is not None),
                 notes=("a proof about no inputs at all would prove nothing",),
-                help="widen one of the ranges",
+                help=advice,
             ),
         )
 
@@ -231,7 +242,10 @@ def _help(condition: Condition | None, mechanism: Mechanism) -> str:
                 "there is no line in `align`: all noise stays as it is, and what is released has to stay, too"
             )
         case Condition.OUTPUT:
-            return "`aligncheck show` sets the lines of `align` beside the draws that they move"
+            return (
+                "what is released needs noise that moves by exactly what the data moves (`eta += x - x'`); a "
+                "test needs noise that moves so that it comes out the same, by all that it compares"
+            )
         case Condition.SUPPORT:
             return "move one-sided noise up only, and noise on a lattice by multiples of its step"
         case Condition.ACYCLIC | Condition.INJECTIVE:
@@ -241,7 +255,10 @@ def _help(condition: Condition | None, mechanism: Mechanism) -> str:
         case Condition.COST:
             return "give each draw, and each round of a loop, its share of the claim, or claim more"
         case Condition.DEFINED:
-            return "declare with `where` what makes it defined, or test it before"
+            return (
+                "exclude it by a `where` clause, or by an `if` before it; the indices of a list are from 0 "
+                "to `len(q) - 1`"
+            )
         case Condition.HYPOTHESES:
             return "state the declarations more simply"
         case Condition.CALLS:

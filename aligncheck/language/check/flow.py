@@ -151,6 +151,11 @@ class ProgramFlow:
                 self._list(base, loop.over.span, state)
                 names = index | {item}
             case n.OverRange(low, high):
+                for end in (low, high):
+                    if isinstance(end, n.Name) and self._symbols.is_list(end.ident):
+                        message = f"`{end.ident}` is a list, not how many there are"
+                        advice = f"write `range(len({end.ident}))`, or `for i, x in {end.ident}:`"
+                        self._reader.fail("list-as-value", message, end.span, help=advice)
                 self._read(low, state)
                 self._read(high, state)
                 names = index
@@ -213,6 +218,8 @@ class ProgramFlow:
             advice: str | None = f"write `for r in range(len({base})):`, and `{base}[r]` in its body"
         else:
             advice = f"to repeat something, write `for i in range({base}):`" if scalar else None
+            if isinstance(self._symbols.inputs.get(base), n.Queries):
+                advice = "declare it as `queries` if there are many answers"
         self._reader.fail(
             "not-a-list", f"`{base}` is {self._reader.kind_of(base)}, not a list", span, help=advice
         )

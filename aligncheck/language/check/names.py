@@ -20,6 +20,7 @@ from aligncheck.language.syntax.faults import nearest
 from aligncheck.language.syntax.idioms import IDIOMS, WORDS, draw_of
 from aligncheck.language.syntax.layout import word_in
 from aligncheck.language.syntax.refused import CALLS, scope_fault
+from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import names_in
 
 
@@ -129,6 +130,10 @@ class Reader:
                     self.read(arg, place)
             case n.Unary(operand=operand):
                 self.read(operand, place)
+            case n.Compare(_, n.Index("out", index), n.Name(tag)) if tag in self.symbols.tags:
+                message = f"`{tag}` is the tag of a record, no value"
+                what = f"write `out[{unparse_expr(index)}] is {tag}`"
+                self.fail("bad-output", message, expr.span, help=what)
             case n.Binary(left=left, right=right) | n.Compare(left=left, right=right):
                 self.read(left, place)
                 self.read(right, place)
@@ -235,12 +240,15 @@ class Reader:
         if name in place.assigned or (name in self.symbols.noise and self.symbols.is_indexed(name)):
             return
         first = self.symbols.variables.get(name) or self.symbols.noise[name][0].span
+        advice = f"give `{name}` a value on every path that leads here"
+        if name in self.symbols.looping:
+            advice = f"`{name}` belongs to its loop: elsewhere write an answer as `q[…]`"
         self.fail(
             "maybe-unassigned",
             f"`{name}` may have no value {place.where}",
             span,
             related=(Label(first, "it gets a value here"), *((place.point,) if place.point else ())),
-            help=f"give `{name}` a value on every path that leads here",
+            help=advice,
         )
 
     def _unknown(self, name: str, span: Span, place: Place) -> Never:
@@ -257,6 +265,7 @@ class Reader:
         known: list[str] = [*place.binders, *self.symbols.inputs]
         if place.assigned is not None:
             known += [*self.symbols.variables, *self.symbols.noise]
+        reads = {*place.binders, *self.symbols.inputs, *(place.assigned or ())}
         tag = name in self.symbols.tags
         written = self.source.text_of(self.word_at(span))
         spelt = f" (that is, `{name}`)" if written != name else ""
@@ -271,7 +280,7 @@ class Reader:
                 if tag
                 else f"declare it below `input`, as in `{name} : real where {name} > 0`"
                 if place.assigned is None
-                else None
+                else f"known here are {listed(dict.fromkeys(each for each in known if each in reads))}"
             ),
         )
 
@@ -296,7 +305,8 @@ class Reader:
         first = Label(self.symbols.noise[base][0].span, "drawn here")
         if not self.symbols.is_indexed(base):
             message = f"`{base}` is drawn without an index"
-            self.fail("noise-index", message, expr.span, related=(first,), help=f"write `{base}`")
+            advice = f"write `{base}`, or draw `{base}[i] ~ …` where each round of a loop draws one"
+            self.fail("noise-index", message, expr.span, related=(first,), help=advice)
         draw = n.Index(base, expr.index)
         if base not in (place.assigned or ()) or (draw in place.local and draw not in place.drawn):
             self.fail(
@@ -366,7 +376,8 @@ class Reader:
             f"`{name}` has a meaning already",
             span,
             related=(Label(first, "first here"),) if known and first is not None else (),
-            help="choose another name for what the set brings",
+            help="choose another name for what the set brings"
+            + (", or put the set after the loop, if it is about all its rounds" if place.drawing else ""),
         )
 
     def _indices(self, base: str, span: Span, place: Place) -> None:
@@ -458,6 +469,9 @@ class Reader:
             ):
                 # Scalar functions take no lists: this is another mechanism.
                 raise scope_fault(self.source, name, CALLS, span)
+            if name in ("Choose", "Logistic"):
+                message = f"`{name}(…)` is a draw, which stands behind `~`"
+                self.fail("draw-in-expression", message, span, help=f"write `winner ~ {name}(…)`")
             self.fail(
                 "unknown-function",
                 f"unknown function `{name}`",
@@ -509,7 +523,12 @@ class Reader:
                 span,
                 help=f"write `len({of})`"
                 if isinstance(expr, n.OutField) and expr.field in ("length", "size", "shape")
-                else nearest(of, self.symbols.calls),
+                else nearest(of, self.symbols.calls)
+                or (
+                    f"write `{of} == …` to compare it, or `out[i] is TAG`"
+                    if isinstance(expr, n.OutIs)
+                    else None
+                ),
             )
         self._known(of, span, place, primed=False)
         if not isinstance(expr, n.OutCount):

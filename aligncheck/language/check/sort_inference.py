@@ -386,7 +386,7 @@ class _Checker:
                 "mismatched-sorts",
                 f"{what} must be true or false, and this is a number",
                 expr.span,
-                help="compare it with something",
+                help="compare it with something, as in `… == 0`",
             )
 
     # --- expressions ---
@@ -572,7 +572,8 @@ class _Checker:
     def _same(self, one: Sort, other: Sort, span: Span, what: str) -> Sort:
         if (one is Sort.BOOL) != (other is Sort.BOOL):
             message = f"{what} is {_NOUN[_widest(one)]}, and this is {_NOUN[_widest(other)]}"
-            self._fail("mismatched-sorts", message, span)
+            advice = "both sides are numbers, or both are truth values"
+            self._fail("mismatched-sorts", message, span, help=advice)
         return Sort.REAL if Sort.REAL in (one, other) else one
 
 

@@ -111,6 +111,14 @@ class _Collector:
         self._items: set[str] = set()
 
     def symbols(self) -> SymbolTable:
+        for tag, emit in self._tags.items():
+            if not emit.fields and (tag in self._inputs or tag in self._noise or tag in self._variables):
+                self._raise(
+                    "missing-tag",
+                    f"`{tag}` is a value, and a record that is a tag alone releases none",
+                    emit.span,
+                    help=f"write `emit TAG({tag})`, with a tag of your own",
+                )
         noise = {name: tuple(draws) for name, draws in self._noise.items()}
         looping = frozenset(self._variables) - self._assigned
         return SymbolTable(

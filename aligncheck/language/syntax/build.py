@@ -298,7 +298,7 @@ class Builder:
                 "unknown-adjacency",
                 f"unknown adjacency `{word.text}`",
                 word.span,
-                help=nearest(word.text, known) or "the adjacencies are " + ", ".join(known),
+                help=nearest(word.text, known) or "the adjacencies are " + _listed(known),
             )
         return _Attribute("adjacency", known[word.text.lower()], _over(c))
 
@@ -521,7 +521,8 @@ class Builder:
             "unknown-family",
             f"unknown noise `{word.text}`",
             word.span,
-            help=nearest(word.text, (*SPELLINGS, "Logistic", "Choose"))
+            help=("write `winner ~ Choose(exp(E) for i in q)`" if word.text == "Choose" else None)
+            or nearest(word.text, (*SPELLINGS, "Logistic", "Choose"))
             or "the families are " + ", ".join(map(_usage, Family)),
             notes=(CALLS[0],),
         )
@@ -758,7 +759,8 @@ class Builder:
                 "bad-arguments" if scalar else "unknown-function",
                 f"`{name}` takes values, not a set of them" if scalar else f"unknown function `{name}`",
                 function.span,
-                help=nearest(name, n.GATHERS) or f"over a set there are {_listed(n.GATHERS)}",
+                help=("write `winner ~ Choose(…)`" if name == "Choose" else nearest(name, n.GATHERS))
+                or f"over a set there are {_listed(n.GATHERS)}",
             )
         if name in n.SELECTING:
             usage = f"write `{name}(k, q[j] + eta[j] for j in q)`"

@@ -42,6 +42,9 @@ IDIOMS: dict[str, str] = {
 }
 """What to write for a function of other languages, by its last name."""
 
+FAMILIES = frozenset(("Lap", "Laplace", "Exp", "Exponential", "Geo", "Geometric", "DLap", "DExp", "Cauchy"))
+"""Spellings of noise, for who looks at words only."""
+
 WORDS = {
     "True": "write `true`",
     "False": "write `false`",
@@ -49,6 +52,9 @@ WORDS = {
     "null": "a variable has a number or a truth value: give it one, or leave the line out",
     "inf": "leave an infinite bound out",
     "infinity": "leave an infinite bound out",
+    "output": "the output is `out`: `out[i] is TAG`, `out[i].FIELD`",
+    "e": "write `exp(x)`",
+    "pi": "numbers are exact: write a fraction",
     "lambda": "a function of one's own is declared above the inputs: `fun f(real) : real`",
 }
 """The same for words that are no functions."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from aligncheck.language.diagnostics import SpecError, fault
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.faults import nearest
-from aligncheck.language.syntax.idioms import LIBRARIES, WORDS, idiom_of
+from aligncheck.language.syntax.idioms import FAMILIES, IDIOMS, LIBRARIES, WORDS, idiom_of
 from aligncheck.language.syntax.layout import SECTIONS, Lexeme
 from aligncheck.language.syntax.refused import (
     DELTA,
@@ -38,7 +38,10 @@ _ATTRIBUTES = ("sensitivity", "adjacency", "lattice", "range", "where")
 _OPERAND_ENDS = ("NAME", "NUMBER", "RPAR", "RSQB", "PRIME", "TRUE", "FALSE")
 _LINE_ENDS = ("NEWLINE", "DEDENT", "INDENT", "$END")
 _FOREIGN_STATEMENTS = {
-    "return": "a mechanism releases records as it goes: write `emit tag(…)`",
+    "return": "a mechanism releases records as it goes: write `emit tag(…)`; `break` leaves a loop",
+    **dict.fromkeys(("stop", "exit", "halt", "quit", "abort"), "to leave a loop write `break`"),
+    "foreach": "write `for i, x in q:`",
+    "try": "whatever is undefined has to be excluded: by a `where` clause, or by an `if` before it",
     "print": "write `emit tag(…)`",
     "output": "write `emit tag(…)`",
     "release": "write `emit tag(…)`",
@@ -77,6 +80,7 @@ _TERMINALS = {
     "RSQB": "`]`",
     "DOT": "`.`",
 }
+_WORDED = {"mod": "write `a % b`", "div": "write `floor(a / b)`", "xor": "write `a != b`"}
 _TAG = "write `emit tag(x = …)`, with a tag and field names of your own"
 _OPERATORS = (
     "PLUS",
@@ -120,6 +124,20 @@ class _Stop:
     def before(self) -> Span:
         """Where the lexeme before stands; the place itself at the start of a line."""
         return self.previous.span if self.previous is not None else self.got.span
+
+    @property
+    def statement(self) -> tuple[Lexeme, ...]:
+        """The line from where its last statement begins: behind a `;`, or the `:` of its header."""
+        before = self.line[: self.place]
+        starts = [i + 1 for i, each in enumerate(before) if each.type == "SEMI"]
+        if self.first in _HEADERS:
+            starts += [i + 1 for i, each in enumerate(before) if each.type == "COLON"]
+        return self.line[max(starts, default=0) :]
+
+    @property
+    def own(self) -> str:
+        """The line as it is written."""
+        return self.source.text_of(self.line[0].span.to(self.line[-1].span)) if self.line else ""
 
     @property
     def first(self) -> str:
@@ -184,6 +202,8 @@ def _privacy(stop: _Stop) -> SpecError | None:
     for word in stop.line:
         if word.text == "delta":
             return scope_fault(stop.source, stop.written(word), DELTA, word.span)
+    if stop.got.type in ("EQUAL", "COLON") and stop.place == 1:
+        return stop.fault("unexpected-equals", "the claim follows the word", help="write `privacy eps`")
     if stop.got.type == "COMMA":
         rest = stop.line[stop.place + 1 :]
         span = rest[0].span.to(rest[-1].span) if rest else stop.got.span
@@ -213,6 +233,10 @@ def _library(stop: _Stop) -> SpecError | None:
             last = words[min(end, len(words) - 1)]
             message, span = f"`{word.text}` is no name here: there are no modules", word.span.to(last.span)
             return stop.fault("unknown-name", message, span, idiom_of(last.text))
+        called = [each.type for each in words[place + 2 : place + 4]] == ["NAME", "LPAR"]
+        if called and words[place + 2].text in IDIOMS and word.type in ("NAME", "RSQB"):
+            span = word.span.to(words[place + 2].span)
+            return stop.fault("unknown-name", "nothing has methods", span, IDIOMS[words[place + 2].text])
         if words[place + 2 : place + 3] and words[place + 2].text in ("shape", "size", "length"):
             span = word.span.to(words[place + 2].span)
             return stop.fault("unknown-name", "lists have no attributes", span, f"write `len({word.text})`")
@@ -258,15 +282,30 @@ def _appended(stop: _Stop) -> SpecError | None:
 
 def _attribute(stop: _Stop) -> SpecError | None:
     """`sensitivity=1`, and `q.length` or `q.shape[0]`."""
-    if stop.section == "input" and stop.got.type == "EQUAL" and stop.previous is not None:
-        word = stop.previous.text
-        if word in _ATTRIBUTES:
-            return stop.fault(
-                "unexpected-equals",
-                f"the value of `{word}` follows it",
-                help=f"leave the `=` out: `{word} …`",
-            )
+    if stop.section != "input" or stop.previous is None or stop.previous.text not in _ATTRIBUTES:
+        return None
+    word, other = stop.previous.text, stop.written(stop.got)
+    if stop.got.type in ("EQUAL", "COLON"):
+        message = f"the value of `{word}` follows it"
+        return stop.fault("unexpected-equals", message, help=f"leave the `{other}` out: `{word} …`")
+    if word == "where" and stop.got.type == "COMPARE":
+        advice = f"write `where {stop.first} {other} …`"
+        return stop.fault("incomplete", f"what is compared by `{other}` is missing", help=advice)
     return None
+
+
+def _interval(stop: _Stop) -> SpecError | None:
+    """`eps in (0, 1)`."""
+    words = [each.text for each in stop.line[: stop.place]]
+    if stop.section != "input" or "in" not in words or "for" in words:
+        return None
+    name = words[max(0, words.index("in") - 1)]
+    return stop.fault(
+        "bad-range",
+        "a range is written by comparisons",
+        stop.line[words.index("in")].span,
+        f"write `0 < {name} < 1`, with ends of your own",
+    )
 
 
 def _function(stop: _Stop) -> SpecError | None:
@@ -307,11 +346,12 @@ def _section_colon(stop: _Stop) -> SpecError | None:
 
 
 def _foreign_statement(stop: _Stop) -> SpecError | None:
-    if not stop.line or stop.place > 2 or stop.section not in ("program", "align"):
+    words = stop.statement
+    if not words or stop.section not in ("program", "align"):
         return None
-    first = stop.line[0]
+    first = words[0]
     advice = _FOREIGN_STATEMENTS.get(first.text.lower())
-    if advice is None or first.type != "NAME":
+    if advice is None or first.type != "NAME" or stop.place - (len(stop.line) - len(words)) > 2:
         return None
     return stop.fault("unknown-statement", f"there is no statement `{first.text}`", first.span, advice)
 
@@ -366,7 +406,9 @@ def _colon(stop: _Stop) -> SpecError | None:
         "missing-colon",
         f"the `:` after this `{stop.first}` is missing",
         Span(end, min(end + 1, len(stop.source.text))),
-        f"write `{_OPENERS[stop.first]}`",
+        f"write `{stop.source.text_of(stop.line[0].span.to(stop.previous.span))}:`"
+        if stop.got.type == "NEWLINE"
+        else f"write `{_OPENERS[stop.first]}`",
     )
 
 
@@ -375,8 +417,16 @@ def _loop_header(stop: _Stop) -> SpecError | None:
         return None
     words = [each.text for each in stop.line]
     advice = "write `for i, x in q:`, `for x in q:` or `for i in range(n):`"
-    if words[-3:-2] == [")"] or "len" in words:
-        advice = "write `for i in range(len(q)):`"
+    if "enumerate" in words or words[1] == "(":
+        names = [
+            each.text
+            for each in stop.line
+            if each.type == "NAME" and each.text not in ("for", "in", "enumerate")
+        ]
+        advice = f"write `for {', '.join(names[:-1])} in {names[-1]}:`"
+    elif words[-3:-2] == [")"] or "len" in words:
+        named = words[words.index("len") + 2 :][:1] if "len" in words else []
+        advice = f"write `for i in range(len({(named or ['q'])[0]})):`"
     return stop.fault("bad-loop", "this is no header of a loop", help=advice)
 
 
@@ -399,6 +449,10 @@ def _equals(stop: _Stop) -> SpecError | None:
         return None
     tests = {"if", "elif", "while", "case", "invariant", "when", "where", "and", "or", "not"}
     if tests & set(before):
+        after = stop.line[stop.place + 1 : stop.place + 2]
+        if after and after[0].text in ("<", ">") and after[0].start == stop.got.end:
+            message, span = "this is no comparison", stop.got.span.to(after[0].span)
+            return stop.fault("equals-in-condition", message, span, f"write `{after[0].text}=`")
         return stop.fault("equals-in-condition", "`=` gives a value; it does not compare", help="write `==`")
     if "(" in before and stop.section == "program":
         return stop.fault(
@@ -416,7 +470,9 @@ def _equals(stop: _Stop) -> SpecError | None:
             "bad-target",
             "only a plain name can get a value",
             stop.line[0].span.to(stop.line[stop.place - 1].span),
-            "only noise has an index: `xi[i] ~ Lap(scale)`" if drawn else None,
+            f"only noise has an index, and it is drawn: `{stop.own.partition('=')[0].strip()} ~ Lap(scale)`"
+            if drawn
+            else None,
         )
     return None
 
@@ -454,9 +510,13 @@ def _inputs(stop: _Stop) -> SpecError | None:
         if got.type == "NAME":
             advice = nearest(got.text, _SORTS) or "the sorts are " + ", ".join(f"`{each}`" for each in _SORTS)
             return stop.fault("unknown-sort", f"unknown sort `{stop.written(got)}`", help=advice)
-        return stop.fault(
-            "missing-sort", "the sort of this input is missing", stop.line[0].span, "write `name : real`"
-        )
+        advice = "write `name : real`"
+        if got.type in ("LSQB", "LPAR"):
+            advice = "a list of private answers is `queries`, a public one `vector`"
+        return stop.fault("missing-sort", "the sort of this input is missing", stop.line[0].span, advice)
+    if got.text == "of":
+        advice = "write `queries`, `int queries`, `vector` or `int vector`"
+        return stop.fault("unknown-sort", "a sort is one of a few", help=advice)
     if "COLON" in stop.expected and got.type == "NAME":
         return stop.fault("missing-colon", "the `:` before the sort is missing", help="write `name : sort`")
     if got.text in _ATTRIBUTES and got.type == "NAME":
@@ -580,9 +640,14 @@ def _set_alone(stop: _Stop) -> SpecError | None:
             "a set of indices stands only in `max(…)`, `min(…)`, `argmax(…)`, `argmin(…)` and `top(k, …)`",
             help="write `max(q[j] for j in q)`",
         )
-    if stop.got.text == "where" and stop.section in ("program", "align"):
+    if stop.got.text == "where" and stop.section == "align":
+        advice = "a line holds `when CONDITION`"
+        return stop.fault("bad-set", "`where` stands at the end of a set", help=advice)
+    if stop.got.text == "where" and stop.section == "program":
         advice = "write `max(q[j] for j in q where CONDITION)`"
         return stop.fault("bad-set", "`where` stands at the end of a set", help=advice)
+    if stop.got.type == "LSQB" and stop.wants_operand and stop.line[stop.place - 1].type == "LPAR":
+        return stop.fault("bad-set", "no list is written out", help="leave the `[` and the `]` out")
     if stop.got.type == "LSQB" and stop.wants_operand:
         advice = (
             "say what is wanted at each index where it is used: `max(q[j] for j in q)`, `sum(…)`, `top(…)`"
@@ -601,13 +666,43 @@ def _no_statement(stop: _Stop) -> SpecError | None:
     """A lone expression, such as a call, where a statement should be."""
     if stop.place == 0 or "NUMBER" in stop.expected:
         return None
+    words = stop.statement
+    span = words[0].span.to(stop.before) if words else stop.before
     if {"EQUAL", "TILDE"} <= stop.expected:
         advice = "a line gives a value (`x = …`), draws noise (`eta ~ …`) or emits (`emit tag(…)`)"
+        name = words[0].text if words else ""
+        if stop.got.type == "LPAR" and len(words) > 1 and words[1] is stop.got:
+            advice = f"to release a record write `emit {name}(…)`, to call a mechanism `x = {name}(…)`"
+        elif stop.got.type == "COMMA" and "=" in [each.text for each in words]:
+            advice = "give each variable its value on a line of its own, or behind a `;`"
+        elif stop.got.type == "COMPARE" and stop.got.text == "==":
+            return stop.fault("no-statement", "`==` compares; it gives no value", help="write `=`")
+        elif stop.got.type == "NAME" and name in _SORTS:
+            return stop.fault(
+                "no-statement", "a variable is not declared", words[0].span, f"leave `{name}` out"
+            )
     elif {"EQUAL", "PLUSEQ"} <= stop.expected:
         advice = "a line moves noise: `eta += …`"
     else:
         return None
-    return stop.fault("no-statement", "this is no statement", stop.line[0].span.to(stop.before), advice)
+    return stop.fault("no-statement", "this is no statement", span, advice)
+
+
+def _draw(stop: _Stop) -> SpecError | None:
+    """A draw that is a part of something, or has its scale elsewhere."""
+    tilde = next((i for i, each in enumerate(stop.line) if each.type == "TILDE"), None)
+    if tilde is None or stop.place <= tilde or stop.section != "program":
+        return None
+    name, words = stop.line[0].text, stop.line[tilde + 1 :]
+    if stop.place == tilde + 2 and words[0].text in FAMILIES:
+        return stop.fault("bad-draw", "the scale stands in brackets", help=f"write `{words[0].text}(…)`")
+    if stop.place == tilde + 1 and stop.got.type in ("NUMBER", "MINUS", "LPAR"):
+        advice = f"draw `{name} ~ Lap(scale)`, with the factor in the scale or where `{name}` is used"
+        return stop.fault("bad-draw", "a draw is noise alone", help=advice)
+    if stop.previous is not None and stop.previous.type == "RPAR" and stop.got.type in _OPERATORS:
+        advice = f"draw `{name}` alone, and add what is to be added where it is used"
+        return stop.fault("bad-draw", "a draw is noise alone", help=advice)
+    return None
 
 
 def _no_else(stop: _Stop) -> SpecError | None:
@@ -672,6 +767,10 @@ def _two_operands(stop: _Stop) -> SpecError | None:
     if stop.got.type not in ("NAME", "NUMBER", "LPAR", "LSQB", "NOT", "TRUE", "FALSE", "OUT"):
         return None
     other = stop.written(stop.got)
+    if other in ("then", "do") and stop.first in _HEADERS:
+        return stop.fault("missing-colon", f"there is no `{other}`", help=f"write `{_OPENERS[stop.first]}`")
+    if other in _WORDED:
+        return stop.fault("missing-operator", f"`{other}` is no operator", help=_WORDED[other])
     if previous.type in ("NAME", "NUMBER"):
         one = stop.written(previous)
         numbers = "NUMBER" in (previous.type, stop.got.type)
@@ -711,6 +810,7 @@ _MISTAKES: tuple[Callable[[_Stop], SpecError | None], ...] = (
     _counted,
     _appended,
     _attribute,
+    _interval,
     _function,
     _indentation,
     _section_colon,
@@ -729,6 +829,7 @@ _MISTAKES: tuple[Callable[[_Stop], SpecError | None], ...] = (
     _draws_in_align,
     _colon,
     _nested_block,
+    _draw,
     _no_statement,
     _no_else,
     _loop_header,

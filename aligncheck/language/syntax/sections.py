@@ -101,7 +101,7 @@ def _no_section(source: Source, first: Lexeme, second: Lexeme, last: str | None)
     indentation.
     """
     refused = REFUSED_STATEMENTS.get(first.text.lower())
-    if refused is not None and second.type not in ("EQUAL", "TILDE", "COLON"):
+    if refused is not None and last is not None and second.type not in ("EQUAL", "TILDE", "COLON"):
         return scope_fault(source, first.text, refused, first.span)
     statement = second.type in ("EQUAL", "TILDE", "PLUSEQ", "MINUSEQ", "LSQB", "COMMA") or (
         second.type == "COLON" and last == "input"
