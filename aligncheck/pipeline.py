@@ -61,12 +61,13 @@ def verify_file(path: str, options: Options) -> FileResult:
 def _verified(source: Source, options: Options) -> Verdict:
     """The verdict, with all that is at fault in the text. Raises SpecError for what only proofs can see."""
     from aligncheck.language.check import check
-    from aligncheck.language.further import further
     from aligncheck.language.syntax.parse import parse
 
     try:
         mechanism = check(source, parse(source))
     except SpecError as error:
+        from aligncheck.language.check.further import further
+
         return Error(error.diagnostic, further(error))
     return verify(mechanism, source, options)
 

@@ -134,8 +134,9 @@ class AlignmentFails:
     """This alignment does not prove the claim: a concrete run violates `condition`.
 
     The mechanism may still be private under another alignment. `advice` holds what would pass instead
-    (another adjacency, another ε), each of them itself verified. A mechanism that draws by densities has no
-    alignment; `densities` then holds an example instead of `counterexample`.
+    (another adjacency, another ε), each of them itself verified; where there is none `help` says what the
+    condition asks for. A mechanism that draws by densities has no alignment; `densities` then holds an
+    example instead of `counterexample`.
     """
 
     mechanism: Mechanism
@@ -147,6 +148,7 @@ class AlignmentFails:
     invariants: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
     densities: DensityExample | None = None
+    help: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

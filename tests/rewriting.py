@@ -104,8 +104,8 @@ def names_of(mechanism: n.Mechanism) -> tuple[list[str], list[str], list[str]]:
 
 
 def renamed(mechanism: n.Mechanism, choose: Choose) -> n.Mechanism:
-    """Every name is another one. Values, tags and fields have names of their own; those of fields may be those
-    of others. What is called keeps its name, and so do its inputs, tags and fields.
+    """Every name is another one. Values and tags have names of their own, and so have fields, which may be
+    called like others. What is called keeps its name, and so do its inputs, tags and fields.
 
     `i` in the clauses of a list is the index of the answer by definition and stays; so no input becomes `i`.
     """

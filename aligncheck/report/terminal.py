@@ -274,7 +274,7 @@ def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbo
         yield Text()
         yield from _runs(canvas, source, verdict.mechanism, verdict.counterexample, verdict.condition)
     yield Text()
-    yield from _advice(canvas, "help", verdict.advice)
+    yield from _advice(canvas, "help", verdict.advice or (() if verdict.help is None else (verdict.help,)))
     yield from _advice(canvas, "note", _about(verdict))
     if verdict.condition in (*_MENDED, Condition.DRAWS, Condition.SCALES):
         path = "FILE" if source is None else source.path

@@ -197,7 +197,7 @@ def _other_lines(mechanism: Mechanism, failure: Failure, verified: Verified, unt
                 mechanism, align=(*mechanism.align[:number], other, *mechanism.align[number + 1 :])
             )
             if time.monotonic() < until and not failure.fails(changed) and verified(changed, until):
-                yield f"verified with `{unparse_shift(other)}`"
+                yield f"verified with `{unparse_shift(other)}` in place of `{unparse_shift(line)}`"
                 return
 
 

@@ -124,7 +124,6 @@ class Attempt:
         if verified is not None:
             failure = Failure(found.condition, at, failing, times)
             advice = advice_for(self.mechanism, self.chosen, failure, verified, self.deadline)
-            advice = advice or (self._help(found.condition),)
         return AlignmentFails(
             self.mechanism,
             found.condition,
@@ -135,6 +134,7 @@ class Attempt:
             _invariants(self.chosen),
             advice,
             densities=found.example if isinstance(found, Exceeding) else None,
+            help=None if advice else self._help(found.condition),
         )
 
     def _unknown(self, answer: Rejected, verified: Callable[[Mechanism, float], bool] | None) -> Unknown:

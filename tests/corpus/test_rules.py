@@ -115,12 +115,16 @@ def check_run(verdict: AlignmentFails) -> None:
 
 def followed(advice: str, mechanism: Mechanism, text: str) -> str:
     """The spec as the advice would have it."""
-    (quoted,) = re.findall(r"`([^`]*)`", advice)
+    quoted, *replaced = re.findall(r"`([^`]*)`", advice)
     if advice.startswith(("needs `privacy", "verified for `privacy")):
         return re.sub(r"(?m)^privacy .*$", quoted, text)
     if advice.startswith("verified where"):
         name = quoted.split()[0]
         return re.sub(rf"(?m)^(  {name} : \w+) where (.*)$", rf"\1 where (\2) and {quoted}", text)
+    for line in replaced:
+        whole = unparse(mechanism)
+        assert whole.count(f"  {line}\n") == 1
+        return whole.replace(f"  {line}\n", f"  {quoted}\n")
     if advice.startswith("verified with"):
         return re.sub(rf"(?m)^  {quoted.split()[0]} : .*$", f"  {quoted}", text)
     assert advice.startswith("verified for adjacency"), advice
