@@ -3,51 +3,66 @@
     PYTHONPATH=tests python tests/mutation/kernel.py [--kinds check,fact] [--files align,run] [--every 1]
 
 A mutant changes one place of one file of `aligncheck/kernel/`. It is killed by a pair of twins
-(`kernel_pairs.py`, and those of `specs/rules`) if it accepts the one that must be rejected, or rejects the
-one that must be accepted; only the cases that run the changed line are tried. Prints the survivors that
-`kernel_survivors.toml` does not list; changes that it argues for at every place are not run.
+(`kernel_pairs.py`, and those of `specs/rules`), or by a spec whose witness is kept, if it accepts what must
+be rejected, or rejects what must be accepted, or by what the unit tests of the kernel ask it, if it has
+another answer; only the cases that run the changed line are tried, the quick ones first, up to the first that
+kills it. Prints the survivors that `kernel_survivors.toml` does not list; changes that it argues for at every
+place, or in a whole function, are not run. `--results FILE` keeps what was found, so that what was killed
+before is not tried again.
 """
 
 from __future__ import annotations
+import __future__
 
 import argparse
 import ast
+import json
 import os
-import resource
+import pickle
+import signal
 import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from io import StringIO
 from pathlib import Path
 from time import process_time
-from types import FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from kernel_cases import WITNESSES, spec_of, witness_of
+import pytest
+from kernel_cases import PROJECT, WITNESSES, spec_of, witness_of
 from kernel_pairs import PAIRS
 
 import aligncheck.kernel.decide as kernel
 from aligncheck.kernel import logic
-from aligncheck.kernel.answer import Accepted
+from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
 
 FOLDER = Path(logic.__file__).parent
-KEPT = ("witness", "verdict", "__init__")
+KEPT = ("witness", "answer", "__init__")
 """Not mutated, and the same for all mutants: what a witness and an answer are made of."""
+UNIT = Path(__file__).parents[1] / "unit" / "test_kernel.py"
 RULES = Path(__file__).parents[1] / "specs" / "rules"
-LIMIT = 10
-"""Seconds of processor time for one mutant; one that takes longer counts as killed (by the time)."""
-SLOW = 1.5
-"""Seconds of processor time, while watched: cases that take longer are used where no other runs a line."""
+SLACK = (1, 10)
+"""A mutant that takes more than so many seconds of processor time for a case, and so many times what the
+kernel takes for it, counts as killed (by the time).
+"""
+LONG = 0.3
+"""Cases that take so many seconds of processor time are not used."""
+CALLS = 100
+"""So many calls of one function are watched, to see which lines a case runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +83,25 @@ def cases() -> Iterator[Case]:
         witness = witness_of("rules", path.stem)
         yield Case(f"{path.stem}_ok", spec_of(RULES / f"{path.stem}_ok.dp"), witness, True)
         yield Case(f"{path.stem}_bad", spec_of(RULES / f"{path.stem}_bad.dp"), witness, False)
+    for path in sorted((WITNESSES / "specs").glob("*.json")):
+        spec, witness = spec_of(PROJECT / "specs" / f"{path.stem}.dp"), witness_of("specs", path.stem)
+        yield Case(path.stem, spec, witness, True)
+
+
+def decided_in_tests() -> list[Case]:
+    """What the kernel's unit tests ask it: each of them would notice another answer."""
+    found: list[Case] = []
+    decide = kernel.decide
+
+    def kept(spec: n.Mechanism, witness: Witness) -> Accepted | Rejected:
+        answer = decide(spec, witness)
+        name = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[2]
+        found.append(Case(name, spec, witness, isinstance(answer, Accepted)))
+        return answer
+
+    with patch.object(kernel, "decide", kept), redirect_stdout(StringIO()):
+        pytest.main(["-q", "-n", "0", "-p", "no:cacheprovider", str(UNIT)])
+    return found
 
 
 # --- mutants ----------------------------------------------------------------------------------------------
@@ -76,13 +110,16 @@ def cases() -> Iterator[Case]:
 @dataclass(frozen=True, slots=True)
 class Mutant:
     """A change at a line of a file: `kind` is `check` (something is no longer asked), `fact` (something is
-    known where it should not be) or `other`.
+    known where it should not be) or `other`. `function` is the one it is in, by its qualified name (empty: in
+    none), `lines` where it is seen that the changed place is run.
     """
 
     file: str
     line: int
     kind: str
     change: str
+    function: str
+    lines: frozenset[int]
     place: int
     number: int
 
@@ -90,18 +127,57 @@ class Mutant:
     def name(self) -> str:
         return f"{self.file}: {self.change}"
 
-    def code(self) -> Any:
-        """The compiled file; the parsed one is changed for good, so this is for a process of its own."""
+    @property
+    def key(self) -> str:
+        """The same as long as its function is."""
+        text = _texts(self.file).get(self.function, "")
+        return f"{self.name} | {self.function} | {sha256(text.encode()).hexdigest()[:8]}"
+
+    def tree(self) -> ast.Module:
+        """The changed file; the parsed one is changed for good, so this is for a process of its own."""
         tree = parsed(self.file)
         node = list(ast.walk(tree))[self.place]
-        change = list(_changes(node))[self.number][2]
-        change(node)
-        return compile(ast.fix_missing_locations(tree), str(FOLDER / f"{self.file}.py"), "exec")
+        list(_changes(node))[self.number][2](node)
+        return ast.fix_missing_locations(tree)
 
 
 @cache
 def parsed(file: str) -> ast.Module:
     return ast.parse((FOLDER / f"{file}.py").read_text("utf-8"))
+
+
+@cache
+def _texts(file: str) -> dict[str, str]:
+    """The text of each function, and of what is in none."""
+    around, found = _surroundings(file), {"": ""}
+    for node in ast.walk(parsed(file)):
+        if isinstance(node, ast.FunctionDef) and not around[id(node)][0]:
+            name = next(around[id(s)][0] for s in node.body)
+            found[name] = ast.unparse(node)
+    return found
+
+
+@cache
+def _surroundings(file: str) -> dict[int, tuple[str, int]]:
+    """For each node of a file: the function of a module or class that it is in, and where its statement
+    starts.
+    """
+    found: dict[int, tuple[str, int]] = {}
+
+    def visit(node: ast.AST, function: str, prefix: str, line: int) -> None:
+        if isinstance(node, ast.stmt):
+            line = node.lineno
+        found[id(node)] = function, line
+        for child in ast.iter_child_nodes(node):
+            here, inner = function, prefix
+            if isinstance(node, ast.ClassDef) and not function:
+                inner = f"{prefix}{node.name}."
+            if isinstance(node, ast.FunctionDef) and not function and child in node.body:
+                here = f"{prefix}{node.name}"
+            visit(child, here, inner, line)
+
+    visit(parsed(file), "", "", 0)
+    return found
 
 
 ASKING = ("prove", "oblige", "demand", "countable", "sensible", "_exists", "discharge", "_ends", "_enough")
@@ -121,12 +197,19 @@ OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 def mutants(file: str) -> Iterator[Mutant]:
     """All mutants of one file."""
+    around = _surroundings(file)
+    named = {id(k.value) for k in ast.walk(parsed(file)) if isinstance(k, ast.keyword)}
     for place, node in enumerate(ast.walk(parsed(file))):
+        if id(node) in named and isinstance(node, ast.Constant):
+            continue  # changed with its name
         shown = ""
         for number, (kind, what, _) in enumerate(_changes(node)):
             shown = shown or ast.unparse(node).splitlines()[0][:110]
-            line: int = getattr(node, "lineno", 0)
-            yield Mutant(file, line, kind, f"{what} | {shown}", place, number)
+            function, start = around[id(node)]
+            line: int = getattr(node, "lineno", start)
+            yield Mutant(
+                file, line, kind, f"{what} | {shown}", function, frozenset((line, start)), place, number
+            )
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, str, Any]]:
@@ -164,6 +247,8 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, str, Any]]:
                 "plus/minus",
                 lambda t: setattr(t, "op", ast.Sub() if isinstance(t.op, ast.Add) else ast.Add()),
             )
+        case ast.keyword(value=ast.Constant(value=bool(value))):
+            yield "other", "constant", lambda t: setattr(t.value, "value", not t.value.value)
         case ast.Constant(value=bool(value)):
             yield "other", "constant", lambda t: setattr(t, "value", not t.value)
         case ast.Constant(value=int(value)) if value < 100:
@@ -223,9 +308,15 @@ def _without(node: ast.BoolOp, at: int) -> None:
 
 
 def lines_of(case: Case) -> tuple[set[tuple[str, int]], float]:
-    """The lines of the kernel that a case runs, and the processor time that it takes, watched."""
+    """The lines of the kernel that a case runs, and the processor time that it takes."""
+    start = process_time()
+    answer = kernel.decide(case.spec, case.witness)
+    spent = process_time() - start
+    if isinstance(answer, Accepted) is not case.accepted or spent > LONG:
+        return set(), spent  # not used: it takes long, or with less work there is another answer
     ran: set[tuple[str, int]] = set()
     files = {str(path): path.stem for path in FOLDER.glob("*.py")}
+    watched: Counter[CodeType] = Counter()
 
     def local(frame: FrameType, event: str, _: Any) -> Any:
         if event == "line":
@@ -233,18 +324,35 @@ def lines_of(case: Case) -> tuple[set[tuple[str, int]], float]:
         return local
 
     def watch(frame: FrameType, event: str, _: Any) -> Any:
-        return local if frame.f_code.co_filename in files else None
+        code = frame.f_code
+        if code.co_filename not in files or watched[code] >= CALLS:
+            return None
+        watched[code] += 1
+        return local
 
-    start = process_time()
     sys.settrace(watch)
     try:
-        answer = kernel.decide(case.spec, case.witness)
+        kernel.decide(case.spec, case.witness)
     finally:
         sys.settrace(None)
-    if isinstance(answer, Accepted) is not case.accepted:
-        print(f"# not used, with less work it is another answer: {case.name}")
-        return set(), 0
-    return ran, process_time() - start
+    return ran, spent
+
+
+def _functions(values: dict[str, Any], module: str) -> Iterator[FunctionType]:
+    """The functions that a module defines, and those of its classes."""
+    for value in values.values():
+        inner = getattr(value, "__wrapped__", getattr(value, "fget", value))
+        if isinstance(inner, FunctionType) and inner.__module__ == module:
+            yield inner
+        elif isinstance(value, type) and value.__module__ == module:
+            yield from _functions(dict(vars(value)), module)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield each
+            yield from _codes(each)
 
 
 class Mutated(Loader, MetaPathFinder):
@@ -260,47 +368,152 @@ class Mutated(Loader, MetaPathFinder):
         return None
 
     def exec_module(self, module: Any) -> None:
-        exec(self.mutant.code(), module.__dict__)
+        path = str(FOLDER / f"{self.mutant.file}.py")
+        exec(compile(self.mutant.tree(), path, "exec"), module.__dict__)
 
 
-def outcome(mutant: Mutant, tried: list[Case]) -> str:
-    """In a process of its own: `accepts NAME`, `rejects NAME`, `breaks NAME`, or `survives`."""
+def changed(mutant: Mutant) -> Any:
+    """The kernel with one change, in this process: a function gets other code, or all files are read anew."""
+    if mutant.function:
+        tree = mutant.tree()
+        *classes, name = mutant.function.split(".")
+        body = tree.body
+        for each in classes:
+            (outer,) = (s for s in body if isinstance(s, ast.ClassDef) and s.name == each)
+            outer.decorator_list, outer.bases = [], []
+            body[:], body = [outer], outer.body
+        body[:] = [s for s in body if isinstance(s, ast.FunctionDef) and s.name == name]
+        code = compile(tree, f"{FOLDER}/{mutant.file}.py", "exec", __future__.annotations.compiler_flag)
+        new = next(c for c in _codes(code) if c.co_qualname == mutant.function)
+        module = f"aligncheck.kernel.{mutant.file}"
+        for function in _functions(vars(sys.modules[module]), module):
+            if function.__qualname__ == mutant.function:
+                function.__code__ = new
+                return kernel
+    for module in [m for m in sys.modules if m.startswith("aligncheck.kernel.")]:
+        if module.rsplit(".", 1)[1] not in KEPT:
+            del sys.modules[module]
+    sys.meta_path.insert(0, Mutated(mutant))
+    again = import_module("aligncheck.kernel.decide")
+    patch.object(import_module("aligncheck.kernel.logic"), "ANEW", ()).start()
+    return again
+
+
+def outcome(mutant: Mutant, tried: list[tuple[Case, float]]) -> str:
+    """In a process of its own: `accepts NAME`, `rejects NAME`, `breaks NAME`, `slow NAME`, or `survives`."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(read)
-        resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
-        os.write(write, _judged(mutant, tried).encode())
-        os._exit(0)
+        try:
+            _judge(mutant, tried, write)
+        finally:
+            os._exit(0)
     os.close(write)
     with os.fdopen(read) as stream:
-        said = stream.read()
+        said = stream.read().splitlines()
     os.waitpid(child, 0)
-    return said or "takes too long"
+    return said[-1] if said else "breaks all"
 
 
-def _judged(mutant: Mutant, tried: list[Case]) -> str:
-    for name in [m for m in sys.modules if m.startswith("aligncheck.kernel.")]:
-        if name.rsplit(".", 1)[1] not in KEPT:
-            del sys.modules[name]
-    sys.meta_path.insert(0, Mutated(mutant))
-    try:
-        changed = import_module("aligncheck.kernel.decide")
-        patch.object(import_module("aligncheck.kernel.logic"), "ANEW", ()).start()
-    except Exception:
-        return "breaks all"
-    broken = None
-    for case in sorted(tried, key=lambda c: c.accepted):
+def _judge(mutant: Mutant, tried: list[tuple[Case, float]], write: int) -> None:
+    """Says what it comes to; what it says last before the time is over is that this takes long."""
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 2)  # Z3 prints what it does not take
+
+    def say(text: str) -> None:
+        os.write(write, f"{text}\n".encode())
+
+    signal.setitimer(signal.ITIMER_PROF, 2)
+    decide = changed(mutant).decide
+    for case, spent in tried:
+        say(f"slow {case.name}")
+        signal.setitimer(signal.ITIMER_PROF, SLACK[0] + SLACK[1] * spent)
         try:
-            accepted = isinstance(changed.decide(case.spec, case.witness), Accepted)
+            accepted = isinstance(decide(case.spec, case.witness), Accepted)
         except Exception:
-            broken = broken or f"breaks {case.name}"
-            continue
-        if accepted and not case.accepted:
-            return f"accepts {case.name}"
-        if case.accepted and not accepted:
-            broken = broken or f"rejects {case.name}"
-    return broken or "survives"
+            say(f"breaks {case.name}")
+            return
+        if accepted is not case.accepted:
+            say(f"{'accepts' if accepted else 'rejects'} {case.name}")
+            return
+    say("survives")
+
+
+# --- all of them ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What `kernel_survivors.toml` argues for: changes at every place, all that is in a function, mutants."""
+
+    changes: frozenset[str]
+    functions: frozenset[str]
+    mutants: frozenset[str]
+
+    def argued(self, mutant: Mutant) -> bool:
+        """Whether it need not be run."""
+        return mutant.change in self.changes or f"{mutant.file}: {mutant.function}" in self.functions
+
+    @staticmethod
+    def read() -> Arguments:
+        path = Path(__file__).parent / "kernel_survivors.toml"
+        entries = tomllib.loads(path.read_text("utf-8"))["survivors"]
+        return Arguments(
+            *(
+                frozenset(x for e in entries for x in e.get(key, ()))
+                for key in ("changes", "functions", "mutants")
+            )
+        )
+
+
+class Survey:
+    """The cases with the lines that they run, the quick ones first."""
+
+    def __init__(self, seconds: float, kept: Path | None = None) -> None:
+        """`seconds` of processor time, as the kernel takes them, are spent on one mutant. `kept` is a file
+        that keeps what the cases run.
+        """
+        self.seconds = seconds
+        kernel_now, tests_now = (
+            sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+            for paths in (sorted(FOLDER.glob("*.py")), (UNIT,))
+        )
+        found = pickle.loads(kept.read_bytes()) if kept is not None and kept.exists() else {}
+        if found.get("kernel") != kernel_now:
+            found = {"kernel": kernel_now, "lines": {}}
+        if found.get("tests") != tests_now:
+            found |= {"tests": tests_now, "asked": decided_in_tests()}
+        lines, known = found["lines"], []
+        for case in (*cases(), *found["asked"]):
+            key = f"{case.name} {sha256(repr(case).encode()).hexdigest()}"
+            if key not in lines:
+                lines[key] = lines_of(case)
+            known.append((case, *lines[key]))
+        if kept is not None:
+            kept.write_bytes(pickle.dumps(found))
+        self.known = sorted((each for each in known if each[1]), key=lambda each: each[2])
+
+    def tried(self, mutant: Mutant) -> list[tuple[Case, float]]:
+        """The cases for one mutant. If it drops a check, or knows too much, those that must be rejected come
+        first: that one of them is accepted tells more than any other way to be killed.
+        """
+        here = [
+            (case, spent)
+            for case, ran, spent in self.known
+            if not mutant.function or any((mutant.file, line) in ran for line in mutant.lines)
+        ]
+        chosen: list[tuple[Case, float]] = []
+        total = 0.0
+        for case, spent in here:
+            total += spent
+            if total < self.seconds or len(chosen) < 4:
+                chosen.append((case, spent))
+        return chosen if mutant.kind == "other" else sorted(chosen, key=lambda each: each[0].accepted)
+
+    def outcome(self, mutant: Mutant) -> str:
+        tried = self.tried(mutant)
+        return outcome(mutant, tried) if tried else "runs in no case"
 
 
 def main() -> int:
@@ -310,38 +523,45 @@ def main() -> int:
         "--files", default=",".join(sorted(p.stem for p in FOLDER.glob("*.py") if p.stem not in KEPT))
     )
     parser.add_argument("--every", type=int, default=1, help="only one of so many mutants")
+    parser.add_argument("--results", type=Path, help="a file that keeps what was found")
+    parser.add_argument("--seconds", type=float, default=1, help="processor time for one mutant")
     parser.add_argument("--verbose", action="store_true", help="say what kills each mutant")
     given = parser.parse_args()
     patch.object(logic, "ANEW", ()).start()  # less work, as in the tests of the pairs
-    known = [(case, *lines_of(case)) for case in cases()]
-    listed = {m for entry in _listed() for m in entry.get("mutants", [])}
-    everywhere = {c for entry in _listed() for c in entry.get("changes", [])}
-    counted: Counter[str] = Counter()
-    number = 0
-    for file in given.files.split(","):
-        for mutant in mutants(file):
-            if mutant.kind not in given.kinds.split(","):
-                continue
-            number += 1
-            if number % given.every:
-                continue
-            if mutant.change in everywhere:
-                counted[f"{mutant.kind}: argued"] += 1
-                continue
-            here = [(case, spent) for case, ran, spent in known if (file, mutant.line) in ran]
-            quick = [case for case, spent in here if spent < SLOW] or [case for case, _ in here][:4]
-            answer = outcome(mutant, quick) if quick else "runs in no case"
-            sort = answer.split()[0]
-            counted[f"{mutant.kind}: {sort}"] += 1
-            if given.verbose or (sort in ("survives", "runs") and mutant.name not in listed):
-                print(f"{mutant.file}:{mutant.line} {mutant.kind} {mutant.change} => {answer}", flush=True)
-    print(f"# {sum(counted.values())} mutants: " + ", ".join(f"{c} {k}" for k, c in sorted(counted.items())))
+    lines = given.results.with_suffix(".lines") if given.results else None
+    survey, arguments = Survey(given.seconds, lines), Arguments.read()
+    before: dict[str, str] = {}
+    if given.results and given.results.exists():
+        before = dict(map(json.loads, given.results.read_text("utf-8").splitlines()))
+    counted: Counter[tuple[str, str, str]] = Counter()
+    wanted = [m for f in given.files.split(",") for m in mutants(f) if m.kind in given.kinds.split(",")]
+    numbered: Counter[str] = Counter()
+    for at, mutant in enumerate(wanted):
+        numbered[mutant.key] += 1  # the same change may be possible at several places
+        key = f"{mutant.key} | {numbered[mutant.key]}"
+        if at % given.every:
+            continue
+        answer = before.get(key, "")
+        if arguments.argued(mutant):
+            answer = "argued"
+        elif not answer or answer.split()[0] in ("survives", "runs"):
+            answer = survey.outcome(mutant)
+            if given.results:
+                with given.results.open("a", encoding="utf-8") as kept:
+                    kept.write(json.dumps([key, answer]) + "\n")
+        alive = answer.split()[0] in ("survives", "runs")
+        if alive and mutant.name in arguments.mutants:
+            answer, alive = "argued", False
+        counted[mutant.file, mutant.kind, "open" if alive else answer.split()[0]] += 1
+        if given.verbose or alive:
+            print(
+                f"{mutant.file}:{mutant.line} {mutant.function} {mutant.kind} {mutant.change} => {answer}",
+                flush=True,
+            )
+    for (file, kind, sort), number in sorted(counted.items()):
+        print(f"# {file} {kind} {sort}: {number}")
+    print(f"# {sum(counted.values())} mutants, {len(survey.known)} cases")
     return 0
-
-
-def _listed() -> list[Any]:
-    path = Path(__file__).parent / "kernel_survivors.toml"
-    return list(tomllib.loads(path.read_text("utf-8")).get("survivors", [])) if path.exists() else []
 
 
 if __name__ == "__main__":

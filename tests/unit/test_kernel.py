@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 from kernel_cases import PROJECT, spec_of, witness_of
+from kernel_pairs import spec as mechanism
 
 from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.decide import Kernel, decide
 from aligncheck.kernel.form import well_formed
 from aligncheck.kernel.logic import Decider, Fact
-from aligncheck.kernel.witness import LoopWitness, Witness
+from aligncheck.kernel.witness import Chance, LoopWitness, Witness
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
@@ -28,6 +29,13 @@ from aligncheck.search.witness.witness_json import expression, read, written
 KEPT = sorted(path.stem for path in (PROJECT / "tests" / "data" / "kernel" / "specs").glob("*.json"))
 SOME = ("smart_sum", "noisy_max_gap", "svt_discrete", "deviation")
 SMALL = ("svt", "noisy_max", "smart_sum", "svt_with_gap_untagged", "noisy_max_gap", "svt_discrete")
+
+ONE, HALF = n.Number(Fraction(1)), n.Number(Fraction(1, 2))
+WORDS: Any = ("from", "to")
+
+
+def deep(levels: int) -> n.Expr:
+    return n.Unary("-", deep(levels - 1)) if levels else ONE
 
 
 def tree(name: str) -> n.Mechanism:
@@ -97,9 +105,21 @@ def test_what_is_no_tree_is_rejected(value: object) -> None:
 
 
 def test_a_witness_that_is_none_is_rejected() -> None:
-    spec = tree("svt")
-    for witness in (None, Witness(loops=(3,)), Witness(loops=(LoopWitness(early=(None,)),))):  # type: ignore[arg-type]
-        assert isinstance(decide(spec, witness), Rejected)  # type: ignore[arg-type]
+    spec = parse(Source("s", mechanism("for i, y in q:", "  pass", "emit done")))
+    assert isinstance(decide(spec, Witness(loops=(LoopWitness(),))), Accepted)
+    made: Any = LoopWitness
+    chance_of: Any = Chance
+    changes: list[dict[str, Any]] = [
+        *({"loops": 3}, {"loops": (3,)}, {"loops": (made(chance=3),)}, {"callees": 3}, {"length": "1"}),
+        *({"within": (("v", ONE),)}, {"sample": (("eps", 1),)}, {"indices": [ONE]}, {"promises": ("true",)}),
+        *({"costs": ("eps",)}, {"loops": (made(early=(None,)),)}, {"loops": (made(measure=3),)}),
+        {"loops": (made(chance=chance_of(1, ONE, ONE)),)},
+        {"loops": (made(later=3),)},
+        {"route": "straight on"},
+    ]
+    for change in changes:
+        assert isinstance(decide(spec, Witness(**change)), Rejected), change
+    assert isinstance(decide(spec, None), Rejected)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -140,6 +160,54 @@ def test_what_moves_freely_has_no_sensitivity() -> None:
     assert all(isinstance(decide(each, Witness()), Accepted) for each in (free, moving))
     both = replace(x, sensitivity=n.Number(Fraction(1)))
     assert isinstance(decide(replace(moving, inputs=(both, eps)), Witness()), Rejected)
+
+
+@pytest.mark.parametrize(
+    ("line", "node", "change"),
+    [
+        ("eta ~ Lap(1)", n.Sample, {"args": (ONE, ONE)}),
+        ("eta ~ DLap(1, 1)", n.Sample, {"args": (ONE,)}),
+        ("w = argmax(t[i] for i in t)", n.Gather, {"count": ONE}),
+        ("w = top(1, t[i] for i in t)", n.Gather, {"count": None}),
+        ("y = max(t[i] for i in t)", n.Gather, {"count": ONE}),
+        ("y = max(t[i] for i in t)", n.Gather, {"function": "median"}),
+        ("y = eps**2", n.Binary, {"right": HALF}),
+        ("y = eps**2", n.Binary, {"right": n.Number(Fraction(-1))}),
+        ("y = eps**2", n.Binary, {"right": n.Number(Fraction(17))}),
+        ("w ~ Choose(exp(eps) for j in t)", n.Gather, {"function": "max"}),
+        ("w ~ Choose(exp(eps) for j in t)", n.Gather, {"count": ONE}),
+        ("y = abs(eps)", n.Call, {"args": ()}),
+        ("y = abs(eps)", n.Call, {"function": "sinh"}),
+        ("emit more", n.Emit, {"fields": (n.EmitField("v", ONE), n.EmitField("v", ONE))}),
+        ("for i, y in q:\n    pass", n.For, {"over": n.OverQueries("eps", "y")}),
+        ("y = max(t[i] for i in t)", n.Indices, {"base": "eps"}),
+        ("y = 0 if not eps > 1 else 1", n.Unary, {"op": "!"}),
+        ("y = 0 if eps > 1 or eps > 2 else 1", n.Logic, {"op": "xor"}),
+        ("y = eps", n.Assign, {"name": "y!1"}),
+        ("y = eps", n.Assign, {"span": Span(*WORDS)}),
+        ("y = eps", n.Assign, {"value": "eps"}),
+        ("y = eps", n.Assign, {"value": deep(100)}),
+        ("emit more", n.Emit, {"fields": [n.EmitField("v", ONE)]}),
+    ],
+)
+def test_trees_that_no_text_has_are_rejected(line: str, node: type[n.Node], change: dict[str, Any]) -> None:
+    text = mechanism(line, "emit done", more="  t : vector\n", where=" and len(t) >= 1")
+    right = parse(Source("s", text))
+    old = [x for x in nodes_of(right) if type(x) is node][-1]
+    witness = Witness((LoopWitness(),))
+    assert isinstance(decide(right, witness), Accepted)
+    answer = decide(with_node(right, old, replace(old, **change)), witness)
+    assert isinstance(answer, Rejected)
+    assert answer.condition in ("form", "language"), answer
+
+
+def test_one_loop_stands_in_one_place() -> None:
+    tree = parse(Source("s", mechanism("for i, y in q:", "  pass", "emit done")))
+    loop = tree.body[0]
+    witness = Witness((LoopWitness(), LoopWitness()))
+    twice = replace(tree, body=(loop, replace(loop), tree.body[1]))
+    assert isinstance(decide(twice, witness), Accepted)
+    assert isinstance(decide(replace(tree, body=(loop, *tree.body)), witness), Rejected)
 
 
 # --- names ------------------------------------------------------------------------------------------------
