@@ -11,21 +11,8 @@ from dataclasses import dataclass, replace
 
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.weights import log_of
-from aligncheck.meaning import exact
+from aligncheck.meaning import exact, interpreter
 from aligncheck.meaning.exact import ZERO, Number
-from aligncheck.meaning.interpreter import (
-    STEP_LIMIT,
-    ByDensity,
-    EmittedRecord,
-    Fault,
-    Inputs,
-    Machine,
-    RunScope,
-    Stopped,
-    at_each_index,
-    number_of,
-    undefined,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +21,15 @@ class Weighed:
     0.
     """
 
-    output: tuple[EmittedRecord, ...]
+    output: tuple[interpreter.EmittedRecord, ...]
     log_density: Number | None
 
 
 def weigh(
     mechanism: nodes.Mechanism,
-    inputs: Inputs,
+    inputs: interpreter.Inputs,
     drawn: Mapping[str, Number],
-    limit: int = STEP_LIMIT,
+    limit: int = interpreter.STEP_LIMIT,
 ) -> Weighed:
     """Run a mechanism on one database with given draws.
 
@@ -52,7 +39,7 @@ def weigh(
     """
     parts: list[Number] = []
 
-    def value_of(draw: ByDensity, scope: RunScope) -> Number:
+    def value_of(draw: interpreter.ByDensity, scope: interpreter.RunScope) -> Number:
         value = drawn[draw.name]
         part = log_density(draw, value, scope)
         if part is None:
@@ -60,13 +47,13 @@ def weigh(
         parts.append(part)
         return value
 
-    machine = Machine(mechanism, dict(inputs), lambda _: ZERO, limit, densities=value_of)
+    machine = interpreter.Machine(mechanism, dict(inputs), lambda _: ZERO, limit, densities=value_of)
     try:
         run = machine.run()
     except _Impossible:
         return Weighed((), None)
-    if isinstance(run.ended, Fault):
-        raise Stopped(run.ended)
+    if isinstance(run.ended, interpreter.Fault):
+        raise interpreter.Stopped(run.ended)
     return Weighed(run.output, exact.total(parts))
 
 
@@ -74,7 +61,7 @@ class _Impossible(Exception):  # noqa: N818 - it ends a run, which is no error
     """The given draws have density 0."""
 
 
-def log_density(draw: ByDensity, value: Number, scope: RunScope) -> Number | None:
+def log_density(draw: interpreter.ByDensity, value: Number, scope: interpreter.RunScope) -> Number | None:
     """The logarithm of the density of one draw at `value`; None where it is 0."""
     match draw:
         case nodes.Choose(weights=weights):
@@ -83,15 +70,15 @@ def log_density(draw: ByDensity, value: Number, scope: RunScope) -> Number | Non
             return _log_logistic(draw, value, scope)
 
 
-def log_weights(weights: nodes.Gather, scope: RunScope) -> list[tuple[int, Number]]:
+def log_weights(weights: nodes.Gather, scope: interpreter.RunScope) -> list[tuple[int, Number]]:
     """The logarithm of the weight of each index that may be chosen."""
-    found = at_each_index(replace(weights, body=log_of(weights.body)), scope)
+    found = interpreter.at_each_index(replace(weights, body=log_of(weights.body)), scope)
     if not found:
-        undefined(weights, "there is nothing to choose from")
+        interpreter.undefined(weights, "there is nothing to choose from")
     return found
 
 
-def _log_probability(weights: nodes.Gather, value: Number, scope: RunScope) -> Number | None:
+def _log_probability(weights: nodes.Gather, value: Number, scope: interpreter.RunScope) -> Number | None:
     logs = log_weights(weights, scope)
     own = [log for index, log in logs if value == index]
     if not own:
@@ -99,10 +86,10 @@ def _log_probability(weights: nodes.Gather, value: Number, scope: RunScope) -> N
     return exact.subtract(own[0], exact.log_sum_exp(log for _, log in logs))
 
 
-def _log_logistic(draw: nodes.Logistic, value: Number, scope: RunScope) -> Number | None:
-    location, scale = number_of(draw.location, scope), number_of(draw.scale, scope)
+def _log_logistic(draw: nodes.Logistic, value: Number, scope: interpreter.RunScope) -> Number | None:
+    location, scale = interpreter.number_of(draw.location, scope), interpreter.number_of(draw.scale, scope)
     if exact.sign(scale) <= 0:
-        undefined(draw.scale, f"the scale is {scale}, which is not positive")
+        interpreter.undefined(draw.scale, f"the scale is {scale}, which is not positive")
 
     def standard(number: Number) -> Number:
         return exact.divide(exact.subtract(number, location), scale)
@@ -115,7 +102,7 @@ def _log_logistic(draw: nodes.Logistic, value: Number, scope: RunScope) -> Numbe
     half = exact.negative(softplus(minus_z))
     parts = [minus_z, half, half, exact.negative(exact.ln(scale))]
     if draw.low is not None:
-        low = number_of(draw.low, scope)
+        low = interpreter.number_of(draw.low, scope)
         if exact.compare(value, low) <= 0:
             return None
         # The number is above `low` with probability 1/(1 + exp((low - location)/scale)).

@@ -23,7 +23,7 @@ from aligncheck.language.syntax.weights import log_of
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Irrational
 from aligncheck.meaning.interpreter import Function, Input
-from aligncheck.refutation import irrationals
+from aligncheck.refutation import irrationals, symbolic
 from aligncheck.refutation.elimination import Form
 from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.evaluation import Evaluation
@@ -31,22 +31,6 @@ from aligncheck.refutation.events import Between, CompleteOutput, Constraint, Ev
 from aligncheck.refutation.irrationals import Real, sign
 from aligncheck.refutation.selections import edges, reduced
 from aligncheck.refutation.states import Assume, Faulted, Fork, PartialPath, Pick, WeightedChoice, condition
-from aligncheck.refutation.symbolic import (
-    Affine,
-    CallFrame,
-    Deferred,
-    Interval,
-    Linear,
-    NoiseLaw,
-    Rank,
-    ReturnedRecord,
-    Shaped,
-    SymbolicRelease,
-    SymbolicSelection,
-    holds,
-    minus,
-    never,
-)
 
 STEP_LIMIT = 3_000
 MOST_WAYS = 50_000
@@ -62,10 +46,10 @@ class SymbolicPath:
     `released` are its records, where they were asked for; `raised` says how it ended.
     """
 
-    noises: tuple[NoiseLaw, ...]
-    restricted: Mapping[Form, Interval]
+    noises: tuple[symbolic.NoiseLaw, ...]
+    restricted: Mapping[Form, symbolic.Interval]
     chosen: tuple[WeightedChoice, ...]
-    released: tuple[ReturnedRecord, ...]
+    released: tuple[symbolic.ReturnedRecord, ...]
     raised: bool
 
 
@@ -93,7 +77,7 @@ class _While:
 @dataclass(frozen=True, slots=True)
 class _Return:
     statement: nodes.Invoke
-    frame: CallFrame
+    frame: symbolic.CallFrame
     rest: _Todo
 
 
@@ -133,7 +117,7 @@ class Execution:
 
     def ways(self) -> Iterator[SymbolicPath]:
         """Every way. Raises `NotComputable`, `OutOfTime`."""
-        frame = CallFrame(self._mechanism, self._inputs)
+        frame = symbolic.CallFrame(self._mechanism, self._inputs)
         state = PartialPath(frame)
         state.todo = _Block(self._mechanism.body, 0, None)
         if isinstance(self._event, CompleteOutput) and not self._event.records and not self._event.complete:
@@ -206,7 +190,7 @@ class Execution:
             case _Return(statement=statement, frame=frame, rest=rest):
                 records = state.frame.records
                 state.frame = frame.copy()
-                state.frame.variables[statement.name] = SymbolicRelease(records)
+                state.frame.variables[statement.name] = symbolic.SymbolicRelease(records)
                 state.todo = rest
             case None:
                 raise InternalError("a run that has ended goes on")
@@ -263,7 +247,7 @@ class Execution:
         except Fork as fork:
             if isinstance(fork.assumptions[0], Assume) or not _never_empty(state, evaluation, expr):
                 raise
-            return Deferred(expr, state.frame.copy())
+            return symbolic.Deferred(expr, state.frame.copy())
 
     def _rounds(
         self, state: PartialPath, over: nodes.OverQueries | nodes.OverRange
@@ -294,11 +278,11 @@ class Execution:
             raise Faulted
         step = args[1] if statement.family.stepped else fmpq(1)
         if isinstance(step, irrationals.Surd):
-            never(statement, "the step of the noise is irrational")
+            symbolic.never(statement, "the step of the noise is irrational")
         rate = _rate(statement.family, args) * step
         variable = len(state.known.noises)
-        state.known.noises.append(NoiseLaw(*key, statement.family, rate, statement.span))
-        state.frame.draws[key] = Affine({variable: 1 if step == 1 else step}, fmpq(0))
+        state.known.noises.append(symbolic.NoiseLaw(*key, statement.family, rate, statement.span))
+        state.frame.draws[key] = symbolic.Affine({variable: 1 if step == 1 else step}, fmpq(0))
 
     def _choose(self, state: PartialPath, statement: nodes.Choose) -> None:
         if state.chosen and not state.chosen[-1].used:
@@ -327,11 +311,11 @@ class Execution:
             raise Faulted
         low = None if statement.low is None else evaluation.constant(statement.low, "the bound of a draw")
         variable = len(state.known.noises)
-        noise = NoiseLaw(statement.name, None, None, 1 / scale, statement.span, location, low)
+        noise = symbolic.NoiseLaw(statement.name, None, None, 1 / scale, statement.span, location, low)
         state.known.noises.append(noise)
         if low is not None:
             state.known.narrow(((variable, 1),), low, None)
-        state.frame.variables[statement.name] = Affine({variable: 1}, fmpq(0))
+        state.frame.variables[statement.name] = symbolic.Affine({variable: 1}, fmpq(0))
 
     # --- calls ----------------------------------------------------------------------------------------------
 
@@ -341,7 +325,7 @@ class Execution:
         callee = contract_of(use).mechanism
         given = {each.name: self._argument(state, evaluation, each.value) for each in statement.arguments}
         frame = state.frame.copy()
-        state.frame = CallFrame(callee, given)
+        state.frame = symbolic.CallFrame(callee, given)
         return _Block(callee.body, 0, _Return(statement, frame, after))
 
     def _argument(self, state: PartialPath, evaluation: Evaluation, expr: nodes.Expr) -> Any:
@@ -391,10 +375,10 @@ class Execution:
         forced = self._forced and not inside
         for part in statement.fields:
             value = evaluation.value(part.value) if forced or inside else evaluation.defined(part.value)
-            if forced or isinstance(value, Rank) or _is_index(value):
+            if forced or isinstance(value, symbolic.Rank) or _is_index(value):
                 value = evaluation.forced(value)
             fields.append((part.name, value))
-        record = ReturnedRecord(statement.tag, tuple(fields))
+        record = symbolic.ReturnedRecord(statement.tag, tuple(fields))
         if inside:
             state.frame.records = (*state.frame.records, record)
         else:
@@ -408,7 +392,7 @@ def names_of_inputs(mechanism: nodes.Mechanism) -> Iterator[str]:
 
 
 def _is_index(value: Any) -> bool:
-    return isinstance(value, Deferred) and value.expression.function.startswith("arg")
+    return isinstance(value, symbolic.Deferred) and value.expression.function.startswith("arg")
 
 
 def _internal(value: Input | int) -> Any:
@@ -446,10 +430,12 @@ def _left_out(state: PartialPath, expr: nodes.Gather) -> int | None:
         member = where.operand
         if isinstance(member, nodes.Member) and member.index == index:
             held = state.frame.variables.get(member.selection)
-            return held.limit if isinstance(held, SymbolicSelection) else None
+            return held.limit if isinstance(held, symbolic.SymbolicSelection) else None
     elif isinstance(where, nodes.Compare) and where.op == "!=" and where.left == index:
         other = where.right
-        if isinstance(other, nodes.Name) and isinstance(state.frame.variables.get(other.ident), Rank):
+        if isinstance(other, nodes.Name) and isinstance(
+            state.frame.variables.get(other.ident), symbolic.Rank
+        ):
             return 1
     return None
 
@@ -476,7 +462,11 @@ def _never_empty(state: PartialPath, evaluation: Evaluation, expr: nodes.Gather)
 
 def _require(state: PartialPath, evaluation: Evaluation, value: Any, constraint: Constraint) -> None:
     """Restricts the state to where a released value is as the event wants it."""
-    if isinstance(constraint, Exactly) and isinstance(value, Rank) and not isinstance(constraint.value, bool):
+    if (
+        isinstance(constraint, Exactly)
+        and isinstance(value, symbolic.Rank)
+        and not isinstance(constraint.value, bool)
+    ):
         _require_index(state, evaluation, value, constraint.value)
         return
     value = evaluation.forced(value)
@@ -487,8 +477,8 @@ def _require(state: PartialPath, evaluation: Evaluation, value: Any, constraint:
                     raise _Dropped
                 return
             number = _internal(wanted)
-            if isinstance(value, Affine):
-                found = state.known.point(minus(value, number))
+            if isinstance(value, symbolic.Affine):
+                found = state.known.point(symbolic.minus(value, number))
                 if found is None or not state.known.narrow(found[0], found[1], found[1]):
                     raise _Dropped
             else:
@@ -504,11 +494,11 @@ def _require(state: PartialPath, evaluation: Evaluation, value: Any, constraint:
 
 
 def _require_index(
-    state: PartialPath, evaluation: Evaluation, rank: Rank, wanted: int | Fraction | Irrational
+    state: PartialPath, evaluation: Evaluation, rank: symbolic.Rank, wanted: int | Fraction | Irrational
 ) -> None:
     entries = state.pick_of(rank.selection).entries
     if len(entries) < rank.place:
-        evaluation.resolved(Rank(rank.selection, rank.place - 1))
+        evaluation.resolved(symbolic.Rank(rank.selection, rank.place - 1))
     if len(entries) > rank.place:
         if entries[rank.place] != wanted:
             raise _Dropped
@@ -519,15 +509,17 @@ def _require_index(
     state.assume(Pick(rank.selection, found[0]))
 
 
-def _require_order(state: PartialPath, value: Linear | Shaped, op: str, bound: Real) -> None:
+def _require_order(
+    state: PartialPath, value: symbolic.Linear | symbolic.Shaped, op: str, bound: Real
+) -> None:
     found = condition(value, op, bound)
     if isinstance(found, bool):
         if not found:
             raise _Dropped
         return
     inner, order = found
-    if not isinstance(inner, Affine):
-        if not holds(inner, order):
+    if not isinstance(inner, symbolic.Affine):
+        if not symbolic.holds(inner, order):
             raise _Dropped
         return
     form, (low, high) = state.known.half(inner, order)
@@ -554,13 +546,13 @@ def _finished(state: PartialPath, raised: bool) -> SymbolicPath | None:
     ]
     open_ = []
     for edge in found:
-        difference = minus(edge.above, edge.below)
-        if isinstance(difference, Affine):
+        difference = symbolic.minus(edge.above, edge.below)
+        if isinstance(difference, symbolic.Affine):
             open_.append(edge)
         elif sign(difference) < 0 or (edge.strict and sign(difference) == 0):
             return None
     for edge in reduced(open_, known):
-        form, (low, high) = known.half(minus(edge.above, edge.below), ">" if edge.strict else ">=")
+        form, (low, high) = known.half(symbolic.minus(edge.above, edge.below), ">" if edge.strict else ">=")
         if not known.narrow(form, low, high):
             return None
     return SymbolicPath(tuple(known.noises), known.intervals, state.chosen, state.released, raised)

@@ -14,24 +14,9 @@ from typing import Any, TypeAlias
 from flint import fmpq
 
 from aligncheck.language.internal import InternalError
-from aligncheck.refutation import irrationals
+from aligncheck.refutation import irrationals, symbolic
 from aligncheck.refutation.elimination import Form
 from aligncheck.refutation.irrationals import Real, sign
-from aligncheck.refutation.symbolic import (
-    Affine,
-    CallFrame,
-    Interval,
-    Known,
-    Linear,
-    Picked,
-    ReturnedRecord,
-    Scalar,
-    Shaped,
-    SymbolicSelection,
-    holds,
-    minus,
-    times,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +24,14 @@ class Assume:
     """A form lies in an interval."""
 
     form: Form
-    interval: Interval
+    interval: symbolic.Interval
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pick:
     """The next entry of a selection is this index."""
 
-    selection: SymbolicSelection
+    selection: symbolic.SymbolicSelection
     index: int
 
 
@@ -54,7 +39,7 @@ class Pick:
 class SelectionLength:
     """A selection has so many entries."""
 
-    selection: SymbolicSelection
+    selection: symbolic.SymbolicSelection
     length: int
 
 
@@ -96,13 +81,13 @@ class PartialPath:
 
     __slots__ = ("chosen", "frame", "known", "out", "picked", "released", "selections", "steps", "todo")
 
-    def __init__(self, frame: CallFrame) -> None:
+    def __init__(self, frame: symbolic.CallFrame) -> None:
         self.frame = frame
-        self.known = Known()
-        self.picked: dict[tuple[object, ...], Picked] = {}
-        self.selections: dict[tuple[object, ...], SymbolicSelection] = {}
+        self.known = symbolic.Known()
+        self.picked: dict[tuple[object, ...], symbolic.Picked] = {}
+        self.selections: dict[tuple[object, ...], symbolic.SymbolicSelection] = {}
         self.chosen: tuple[WeightedChoice, ...] = ()
-        self.released: tuple[ReturnedRecord, ...] = ()
+        self.released: tuple[symbolic.ReturnedRecord, ...] = ()
         self.todo: Any = None
         self.out = 0
         self.steps = 0
@@ -125,27 +110,27 @@ class PartialPath:
                 return self.known.narrow(form, low, high)
             case Pick(selection=selection, index=index):
                 old = self.pick_of(selection)
-                self.picked[selection.key] = Picked((*old.entries, index), old.length)
+                self.picked[selection.key] = symbolic.Picked((*old.entries, index), old.length)
             case SelectionLength(selection=selection, length=length):
                 old = self.pick_of(selection)
-                self.picked[selection.key] = Picked(old.entries, length)
+                self.picked[selection.key] = symbolic.Picked(old.entries, length)
             case WeightedChoice():
                 self.chosen = (*self.chosen, assumption)
         return True
 
-    def pick_of(self, selection: SymbolicSelection) -> Picked:
+    def pick_of(self, selection: symbolic.SymbolicSelection) -> symbolic.Picked:
         """What is decided of a selection."""
         self.selections[selection.key] = selection
-        return self.picked.get(selection.key, Picked())
+        return self.picked.get(selection.key, symbolic.Picked())
 
 
 # --- decisions --------------------------------------------------------------------------------------------
 
 
-def decide(state: PartialPath, value: Linear, op: str) -> bool:
+def decide(state: PartialPath, value: symbolic.Linear, op: str) -> bool:
     """Whether `value op 0`; op is < <= > >=. Raises `Fork` where that is open."""
-    if not isinstance(value, Affine):
-        return holds(value, op)
+    if not isinstance(value, symbolic.Affine):
+        return symbolic.holds(value, op)
     known = state.known
     form, yes = known.half(value, op)
     _, no = known.half(value, {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}[op])
@@ -155,9 +140,9 @@ def decide(state: PartialPath, value: Linear, op: str) -> bool:
     return may
 
 
-def equal(state: PartialPath, value: Linear) -> bool:
+def equal(state: PartialPath, value: symbolic.Linear) -> bool:
     """Whether `value` is 0. Of a form with continuous noise this has probability 0."""
-    if not isinstance(value, Affine):
+    if not isinstance(value, symbolic.Affine):
         return sign(value) == 0
     found = state.known.point(value)
     if found is None:
@@ -168,25 +153,25 @@ def equal(state: PartialPath, value: Linear) -> bool:
         return False
     if at is None:
         raise InternalError("an equation without a variable")
-    others: list[Interval] = [(None, at - 1), (at + 1, None)]
+    others: list[symbolic.Interval] = [(None, at - 1), (at + 1, None)]
     open_ = [Assume(form, other) for other in others if known.overlaps(form, other)]
     if open_:
         raise Fork([Assume(form, (at, at)), *open_])
     return True
 
 
-Condition: TypeAlias = bool | tuple[Linear, str]
+Condition: TypeAlias = bool | tuple[symbolic.Linear, str]
 """Decided, or `value op 0`."""
 
 
-def condition(value: Linear | Shaped, op: str, bound: Real) -> Condition:
+def condition(value: symbolic.Linear | symbolic.Shaped, op: str, bound: Real) -> Condition:
     """What `value op bound` means for the noise; op is < <= > >=.
 
     Exact: an increasing function is at least c where its argument is at least the least number at which it
     is, and so on. `floor` turns strictness around.
     """
-    if not isinstance(value, Shaped):
-        return minus(value, bound), op
+    if not isinstance(value, symbolic.Shaped):
+        return symbolic.minus(value, bound), op
     bound = (bound - value.offset) / value.scale
     if value.scale < 0:
         op = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}[op]
@@ -211,9 +196,9 @@ def condition(value: Linear | Shaped, op: str, bound: Real) -> Condition:
             return condition(inner, op, irrationals.apply("sqrt", bound))
         case "quotient":
             # inner / below >= c iff inner - c*below >= 0, as below > 0.
-            if value.below is None or not isinstance(inner, Affine):
+            if value.below is None or not isinstance(inner, symbolic.Affine):
                 raise InternalError("a quotient without its parts")
-            return minus(inner, times(value.below, bound)), op
+            return symbolic.minus(inner, symbolic.times(value.below, bound)), op
         case _:  # inverse: -1/x for x > 0, always negative
             if sign(bound) >= 0:
                 return not upward
@@ -221,7 +206,7 @@ def condition(value: Linear | Shaped, op: str, bound: Real) -> Condition:
             return condition(inner, op, -1 / bound)
 
 
-def compared(state: PartialPath, value: Scalar, op: str, bound: Real) -> bool:
+def compared(state: PartialPath, value: symbolic.Scalar, op: str, bound: Real) -> bool:
     """Whether `value op bound`. Raises `Fork`."""
     found = condition(value, op, bound)
     return found if isinstance(found, bool) else decide(state, *found)

@@ -13,22 +13,8 @@ from itertools import islice
 from typing import Any
 
 from aligncheck.language.syntax import nodes
-from aligncheck.meaning import exact
+from aligncheck.meaning import exact, interpreter
 from aligncheck.meaning.exact import Number, Undecided, Undefined, Value
-from aligncheck.meaning.interpreter import (
-    STEP_LIMIT,
-    ByDensity,
-    DrawSite,
-    EmittedRecord,
-    Fault,
-    Finished,
-    Input,
-    Inputs,
-    Machine,
-    Run,
-    RunScope,
-    Stopped,
-)
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.effort import Effort, OutOfTime
 from aligncheck.refutation.enclosure import NotComputable
@@ -55,14 +41,14 @@ def trace_of(mechanism: nodes.Mechanism, scenario: Scenario, event: Event, effor
 
 
 def _points(
-    mechanism: nodes.Mechanism, inputs: dict[str, Input], event: Event, effort: Effort
+    mechanism: nodes.Mechanism, inputs: dict[str, interpreter.Input], event: Event, effort: Effort
 ) -> Iterator[tuple[list[Fraction], list[int]]]:
     """Noise in the order of the draws, and chosen indices: for each way the likeliest, the best way first."""
     try:
         execution = Execution(mechanism, inputs, event, None, effort.step)
         ways = list(islice(execution.ways(), _WAYS))
         found = [(point, way) for way in ways if (point := _likeliest(way, effort)) is not None]
-    except (NotComputable, OutOfTime, Stopped, Undecided, Undefined):
+    except (NotComputable, OutOfTime, interpreter.Stopped, Undecided, Undefined):
         return
     for (_, noise), way in sorted(found, key=lambda pair: pair[0][0]):
         yield noise, [one.index for one in way.chosen]
@@ -125,26 +111,26 @@ def _number(model: Any, term: Any) -> Fraction:
 def _run(
     mechanism: nodes.Mechanism,
     scenario: Scenario,
-    data: Inputs,
+    data: interpreter.Inputs,
     noise: Sequence[Fraction],
     chosen: Sequence[int],
-) -> Run | None:
+) -> interpreter.Run | None:
     """The run with noise in the order of the draws; where it draws more, the rest is 0. Lattice noise counts
     steps.
     """
     given = _Given(noise, chosen)
     inputs = {**dict(scenario.parameters), **dict(data)}
-    machine = Machine(
+    machine = interpreter.Machine(
         mechanism,
         inputs,
         given.draw,
-        STEP_LIMIT,
+        interpreter.STEP_LIMIT,
         functions=scenario.applied(mechanism),
         densities=given.draw_by_density,
     )
     try:
         return machine.run()
-    except (Undecided, Undefined, Stopped):
+    except (Undecided, Undefined, interpreter.Stopped):
         return None
 
 
@@ -155,14 +141,14 @@ class _Given:
         self._noise = iter(noise)
         self._chosen = iter(chosen)
 
-    def draw(self, site: DrawSite) -> Number:
+    def draw(self, site: interpreter.DrawSite) -> Number:
         """A `Noise`."""
         value = next(self._noise, Fraction(0))
         if site.family.stepped:
             return exact.multiply(value, site.args[1])
         return value
 
-    def draw_by_density(self, statement: ByDensity, scope: RunScope) -> Number:
+    def draw_by_density(self, statement: interpreter.ByDensity, scope: interpreter.RunScope) -> Number:
         """A `DensitySource`."""
         if isinstance(statement, nodes.Choose):
             return Fraction(next(self._chosen, 0))
@@ -172,13 +158,15 @@ class _Given:
 # --- whether a run ends in an event -----------------------------------------------------------------------
 
 
-def ends_in(run: Run, event: Event) -> bool:
+def ends_in(run: interpreter.Run, event: Event) -> bool:
     """Whether a run's outcome belongs to an event. Raises `Undecided`."""
     match event:
         case Raises():
-            return isinstance(run.ended, Fault)
+            return isinstance(run.ended, interpreter.Fault)
         case CompleteOutput(records=records, complete=complete):
-            if complete and (not isinstance(run.ended, Finished) or len(run.output) != len(records)):
+            if complete and (
+                not isinstance(run.ended, interpreter.Finished) or len(run.output) != len(records)
+            ):
                 return False
             if len(run.output) < len(records):
                 return False
@@ -189,7 +177,7 @@ def ends_in(run: Run, event: Event) -> bool:
             )
 
 
-def _field(record: EmittedRecord, name: str) -> Value | None:
+def _field(record: interpreter.EmittedRecord, name: str) -> Value | None:
     return dict(record.fields).get(name)
 
 

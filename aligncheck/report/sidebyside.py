@@ -13,21 +13,8 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import parts_of, with_parts
+from aligncheck.meaning import interpreter
 from aligncheck.meaning.exact import ZERO, Irrational, Number, Undecided, Value, compare
-from aligncheck.meaning.interpreter import (
-    Assigned,
-    Draw,
-    Emitted,
-    Invoked,
-    Leaf,
-    Loop,
-    Returned,
-    State,
-    Step,
-    TakenTest,
-    value_text,
-    variable_text,
-)
 from aligncheck.meaning.replay import PairedStep
 from aligncheck.report.lines import Canvas, columns
 from aligncheck.report.numbers import listed, recorded, shown, signed
@@ -135,7 +122,7 @@ def _rows(source: Source | None, table: RunsTable, limit: int) -> Iterator[_Row]
 
     A test whose text with numbers is longer than `limit` shows the values of its two sides instead.
     """
-    last: Loop | None = None
+    last: interpreter.Loop | None = None
     exceeded = False
     for number, paired in enumerate(table.steps):
         step = paired.on_d or paired.on_d_prime
@@ -164,29 +151,29 @@ def _exceeds(cost: Number, claim: Number) -> bool:
         return False
 
 
-def _rounds(loop: Loop) -> str:
-    return " ".join(f"{name}={value_text(value)}" for name, value in loop)
+def _rounds(loop: interpreter.Loop) -> str:
+    return " ".join(f"{name}={interpreter.value_text(value)}" for name, value in loop)
 
 
-def _row(source: Source | None, paired: PairedStep, step: Step, limit: int) -> _Row | None:
+def _row(source: Source | None, paired: PairedStep, step: interpreter.Step, limit: int) -> _Row | None:
     left, right = (_step_text(side, limit) for side in (paired.on_d, paired.on_d_prime))
     line = "" if source is None else str(source.position(step.span.start)[0])
     match step:
-        case Draw():
+        case interpreter.Draw():
             shift = "" if paired.shift is None or paired.shift == ZERO else f"  ({signed(paired.shift)})"
             if paired.unmoved and not shift:
                 shift = f"  ({paired.unmoved}: no shift)"
-            return _Row(line, "", variable_text(step.key), left, right + shift)
-        case TakenTest():
+            return _Row(line, "", interpreter.variable_text(step.key), left, right + shift)
+        case interpreter.TakenTest():
             return _Row(line, "", step.kind, left, _same(left, right))
-        case Assigned():
+        case interpreter.Assigned():
             if left == right and not isinstance(step.expression, nodes.Gather):
                 return None
             return _Row(line, "", f"{step.name} =", left, _same(left, right))
-        case Invoked():
+        case interpreter.Invoked():
             spent = f"  (spends {shown(step.spent)})"
             return _Row(line, "", f"{step.name} =", left + spent, _same(left, right))
-        case Emitted():
+        case interpreter.Emitted():
             style = "" if left == right else "bold red"
             return _Row(line, "", "emit", left, _same(left, right), style=style)
 
@@ -195,28 +182,28 @@ def _same(left: str, right: str) -> str:
     return "same" if left == right else right
 
 
-def _step_text(step: Step | None, limit: int) -> str:
+def _step_text(step: interpreter.Step | None, limit: int) -> str:
     match step:
         case None:
             return "-"
-        case Draw(value=value) | Assigned(value=value):
+        case interpreter.Draw(value=value) | interpreter.Assigned(value=value):
             return _held(value)
-        case Invoked(returned=returned):
+        case interpreter.Invoked(returned=returned):
             return _held(returned)
-        case Emitted(record=record):
+        case interpreter.Emitted(record=record):
             return recorded(record)
-        case TakenTest():
+        case interpreter.TakenTest():
             return f"{_test_text(step, limit)}  {'yes' if step.holds else 'no'}"
 
 
-def _held(value: State) -> str:
+def _held(value: interpreter.State) -> str:
     """A value, or a list of indices of which at most the first twelve are shown."""
-    if isinstance(value, Returned):
+    if isinstance(value, interpreter.Returned):
         return "; ".join(map(recorded, value.records)) or "nothing"
     return listed(tuple(map(Fraction, value))) if isinstance(value, tuple) else shown(value)
 
 
-def _test_text(decision: TakenTest, limit: int) -> str:
+def _test_text(decision: interpreter.TakenTest, limit: int) -> str:
     """The test with the numbers that it read; where that is long, both sides of each comparison."""
     values = dict(decision.leaves)
     full = unparse_expr(_filled(decision.test, values))
@@ -225,12 +212,14 @@ def _test_text(decision: TakenTest, limit: int) -> str:
     return ", ".join(f"{shown(one.left)} {one.expression.op} {shown(one.right)}" for one in decision.compared)
 
 
-def _filled(expr: nodes.Expr, values: dict[Leaf, State]) -> nodes.Expr:
+def _filled(expr: nodes.Expr, values: dict[interpreter.Leaf, interpreter.State]) -> nodes.Expr:
     """The expression with the values that were read in place of their names, and of whole sets."""
     match expr:
         case nodes.Name() | nodes.Index() | nodes.Gather():
             value = values.get(expr)
-            return expr if value is None or isinstance(value, tuple | Returned) else _literal(value)
+            return (
+                expr if value is None or isinstance(value, tuple | interpreter.Returned) else _literal(value)
+            )
         case nodes.Member(selection=name):
             indices = values.get(nodes.Name(name))
             shown_as = name if indices is None else _held(indices)

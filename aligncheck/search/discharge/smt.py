@@ -21,23 +21,7 @@ from aligncheck.search.discharge.algebra import Quotient, canonical, polynomial_
 from aligncheck.search.discharge.facts import Facts
 from aligncheck.search.discharge.translate import Translator
 from aligncheck.search.discharge.z3build import add_all, boolean, context, either, is_true_in, limit, negation
-from aligncheck.search.relational.ir import (
-    FALSE,
-    TRUE,
-    ZERO,
-    App,
-    Div,
-    Nature,
-    Sym,
-    Term,
-    TermSort,
-    lt,
-    mul,
-    not_,
-    sort_of,
-    substitute,
-    subterms,
-)
+from aligncheck.search.relational import ir
 from aligncheck.search.relational.theory import Theory
 
 STEPS_PER_MILLISECOND = 2_500
@@ -60,7 +44,7 @@ class Answer(Enum):
     UNKNOWN = "unknown"
 
 
-Model = dict[Term, Fraction | bool]
+Model = dict[ir.Term, Fraction | bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +67,9 @@ class Smt:
     deadline: float | None = None
     queries: int = 0
     hurried: bool = False
-    _signs: dict[Term, int] = field(default_factory=dict)
-    _units: dict[Term, Term] = field(default_factory=dict)
-    _asked: dict[Term, Term] = field(default_factory=dict)
+    _signs: dict[ir.Term, int] = field(default_factory=dict)
+    _units: dict[ir.Term, ir.Term] = field(default_factory=dict)
+    _asked: dict[ir.Term, ir.Term] = field(default_factory=dict)
 
     @cached_property
     def facts(self) -> Facts:
@@ -99,7 +83,7 @@ class Smt:
     def linear(self) -> Translator:
         return Translator(self.sign, False, linear=True)
 
-    def measure(self, symbols: Iterable[Sym], unit: Term) -> None:
+    def measure(self, symbols: Iterable[ir.Sym], unit: ir.Term) -> None:
         """Measure what these symbols stand for in a unit from now on, if parameters alone decide that it is
         positive.
 
@@ -107,27 +91,27 @@ class Smt:
         Why done: costs in the unit of their rates make most questions about costs linear.
         """
         if self.sign(unit) > 0:
-            self._units = {s: mul(unit, s) for s in symbols}
+            self._units = {s: ir.mul(unit, s) for s in symbols}
             self._asked.clear()
 
-    def normal(self, term: Term) -> Term:
+    def normal(self, term: ir.Term) -> ir.Term:
         """The normal form in which a term is asked about."""
         known = self._asked.get(term)
         if known is None:
-            known = self._asked[term] = canonical(substitute(term, self._units))
+            known = self._asked[term] = canonical(ir.substitute(term, self._units))
         return known
 
     # --- questions ----------------------------------------------------------------------------------------
 
-    def implied(self, hypotheses: Iterable[Term], goal: Term, milliseconds: int) -> Reply:
+    def implied(self, hypotheses: Iterable[ir.Term], goal: ir.Term, milliseconds: int) -> Reply:
         """Whether the theory's facts and the hypotheses imply the goal."""
         target = self.normal(goal)
         assumed = [self.normal(h) for h in hypotheses]
-        if target == TRUE or FALSE in assumed:
+        if target == ir.TRUE or ir.FALSE in assumed:
             return Reply(Answer.VALID)
         if self._late():
             return Reply(Answer.UNKNOWN)
-        asked = [*assumed, not_(target)]
+        asked = [*assumed, ir.not_(target)]
         if self.facts.has_sets:  # few questions need what sets mean, and it is long
             brief = [*asked, *self.facts.about(asked, sets=False)]
             if self._check(self._asking(self.linear, brief), milliseconds) == z3.unsat:
@@ -138,7 +122,7 @@ class Smt:
         return Reply(_answer(self._decided(terms, milliseconds)))
 
     def satisfiable(
-        self, facts: Iterable[Term], milliseconds: int, limits: tuple[int, int] | None = None
+        self, facts: Iterable[ir.Term], milliseconds: int, limits: tuple[int, int] | None = None
     ) -> Reply:
         """Whether the facts have a model: INVALID with the model if so, VALID if there is none.
 
@@ -146,7 +130,7 @@ class Smt:
         and a multiple of 1/`denominator`.
         """
         terms = [canonical(f) for f in facts]
-        if FALSE in terms:
+        if ir.FALSE in terms:
             return Reply(Answer.VALID)
         if self._late():
             return Reply(Answer.UNKNOWN)
@@ -160,11 +144,11 @@ class Smt:
 
     def survivors(
         self,
-        hypotheses: Iterable[Term],
-        claims: Mapping[Term, Term],
+        hypotheses: Iterable[ir.Term],
+        claims: Mapping[ir.Term, ir.Term],
         milliseconds: int,
-        nonlinear: set[Term] | None = None,
-    ) -> tuple[list[Term], list[Term]]:
+        nonlinear: set[ir.Term] | None = None,
+    ) -> tuple[list[ir.Term], list[ir.Term]]:
         """The keys of the claims that are implied, and of those that neither proof nor counterexample was
         found for.
 
@@ -176,13 +160,13 @@ class Smt:
         """
         assumed = [self.normal(h) for h in hypotheses]
         goals = {key: self.normal(claim) for key, claim in claims.items()}
-        if FALSE in assumed:
+        if ir.FALSE in assumed:
             return list(goals), []
         if self._late():
             return [], list(goals)
         known = nonlinear if nonlinear is not None else set()
         tried = {k: goal for k, goal in goals.items() if k not in known}
-        proved: list[Term] = []
+        proved: list[ir.Term] = []
         for sets in (False, True) if self.facts.has_sets else (True,):
             if tried:
                 terms = [*assumed, *self.facts.about([*assumed, *goals.values()], sets=sets)]
@@ -202,21 +186,21 @@ class Smt:
     def _filtered(
         self,
         translator: Translator,
-        terms: list[Term],
-        goals: dict[Term, Term],
+        terms: list[ir.Term],
+        goals: dict[ir.Term, ir.Term],
         milliseconds: int,
         abstract: bool,
-    ) -> tuple[list[Term], list[Term]]:
+    ) -> tuple[list[ir.Term], list[ir.Term]]:
         """Claims that hold together, and, if `abstract`, the ones that a counterexample seemed to refute,
         else the ones that were still open when the solver gave up.
         """
         left = dict(goals)
-        doubtful: list[Term] = []
+        doubtful: list[ir.Term] = []
         flags = {key: boolean(f"wrong{i}") for i, key in enumerate(left)}
-        against: dict[Term, Any] = {}
+        against: dict[ir.Term, Any] = {}
         formulas = self._formulas(translator, terms)
         for key, goal in goals.items():
-            against[key], *sides = translator.assertion(not_(goal))
+            against[key], *sides = translator.assertion(ir.not_(goal))
             formulas += [either([negation(flags[key]), against[key]]), *sides]
         formulas.append(either(list(flags.values())))
         general = self._has_many_cases(terms)
@@ -242,12 +226,12 @@ class Smt:
             doubtful += wrong if abstract else []
         return [], doubtful
 
-    def _formulas(self, translator: Translator, terms: Collection[Term]) -> list[Any]:
+    def _formulas(self, translator: Translator, terms: Collection[ir.Term]) -> list[Any]:
         """The formulas that together say that terms hold, each once."""
         # Terms share side conditions; the translator keeps these alive, so that their ids stay apart.
         return list({id(f): f for term in terms for f in translator.assertion(term)}.values())
 
-    def _asking(self, translator: Translator, terms: Collection[Term]) -> Any:
+    def _asking(self, translator: Translator, terms: Collection[ir.Term]) -> Any:
         """A solver that is to find values for which terms hold."""
         return self._solver(translator, self._formulas(translator, terms), self._has_many_cases(terms))
 
@@ -291,11 +275,11 @@ class Smt:
         self.hurried = self.hurried or late
         return late
 
-    def _has_many_cases(self, terms: Collection[Term]) -> bool:
+    def _has_many_cases(self, terms: Collection[ir.Term]) -> bool:
         """Whether a question is of those that the general solver answers sooner."""
         return self.facts.has_sets and len(terms) > MANY
 
-    def _decided(self, terms: Collection[Term], milliseconds: int) -> Any:
+    def _decided(self, terms: Collection[ir.Term], milliseconds: int) -> Any:
         """The answer of the solver that is tried first, or else of the other one."""
         formulas = self._formulas(self.full, terms)
         general = self._has_many_cases(terms)
@@ -306,7 +290,7 @@ class Smt:
 
     # --- signs --------------------------------------------------------------------------------------------
 
-    def sign(self, term: Term) -> int:
+    def sign(self, term: ir.Term) -> int:
         """1 or -1 where the parameters' ranges decide the sign of a term over parameters, 0 where they do
         not.
         """
@@ -316,49 +300,49 @@ class Smt:
             known = self._signs[term] = self._sign_of(term)
         return known
 
-    def _sign_of(self, term: Term) -> int:
+    def _sign_of(self, term: ir.Term) -> int:
         form = quotient(term)
         if form.denominator != 1:
             parts = [_piece(form, top=True), _piece(form, top=False)]
             return self.sign(parts[0]) * self.sign(parts[1])
         if not _only_parameters(term):
             return 0
-        if self._follows(lt(ZERO, term)):
+        if self._follows(ir.lt(ir.ZERO, term)):
             return 1
-        return -1 if self._follows(lt(term, ZERO)) else 0
+        return -1 if self._follows(ir.lt(term, ir.ZERO)) else 0
 
-    def _follows(self, claim: Term) -> bool:
+    def _follows(self, claim: ir.Term) -> bool:
         """Whether the parameters' ranges imply a claim without divisions."""
         return bool(self._check(self._asking(self.full, self.sign_question(claim)), 200) == z3.unsat)
 
-    def sign_question(self, claim: Term) -> list[Term]:
+    def sign_question(self, claim: ir.Term) -> list[ir.Term]:
         """What cannot hold together if the parameters' ranges imply a claim without divisions."""
         base = [c for b in self.theory.base if _plain(c := canonical(b)) and _only_parameters(c)]
-        terms = [canonical(not_(claim)), *base]
-        atoms = dict.fromkeys(a for t in terms for a in subterms((t,)))
+        terms = [canonical(ir.not_(claim)), *base]
+        atoms = dict.fromkeys(a for t in terms for a in ir.subterms((t,)))
         return [*terms, *(f for a in atoms for f in self.facts.of(a) if _plain(f) and _only_parameters(f))]
 
-    def signs(self) -> dict[Term, int]:
+    def signs(self) -> dict[ir.Term, int]:
         """The terms without divisions whose signs were asked for and are known: 1 or -1."""
         return {t: s for t, s in self._signs.items() if s and quotient(t).denominator == 1}
 
     # --- models -------------------------------------------------------------------------------------------
 
-    def _readable(self, terms: list[Term], limits: tuple[int, int]) -> Iterator[Any]:
+    def _readable(self, terms: list[ir.Term], limits: tuple[int, int]) -> Iterator[Any]:
         size, denominator = limits
-        for atom in subterms(terms):
-            if isinstance(atom, Sym | App) and sort_of(atom) is not TermSort.BOOL:
+        for atom in ir.subterms(terms):
+            if isinstance(atom, ir.Sym | ir.App) and ir.sort_of(atom) is not ir.TermSort.BOOL:
                 variable = self.full.variable(atom)
                 yield variable <= size
                 yield variable >= -size
-                if sort_of(atom) is TermSort.REAL and _chosen(atom):
+                if ir.sort_of(atom) is ir.TermSort.REAL and _chosen(atom):
                     yield z3.IsInt(variable * denominator)
 
     def _model(self, model: Any, translator: Translator) -> Model:
         """The values of all symbols that have one; algebraic numbers to twelve digits."""
         found: Model = {}
         for atom, variable in translator.variables.items():
-            if not isinstance(atom, Sym | App):
+            if not isinstance(atom, ir.Sym | ir.App):
                 continue
             value = model.eval(variable)
             if z3.is_bool(value):
@@ -380,28 +364,28 @@ def _answer(result: Any) -> Answer:
     return Answer.INVALID if result == z3.sat else Answer.UNKNOWN
 
 
-def _piece(form: Quotient, top: bool) -> Term:
+def _piece(form: Quotient, top: bool) -> ir.Term:
     return polynomial_term(form.numerator if top else form.denominator, form.atoms)
 
 
-def _only_parameters(term: Term) -> bool:
+def _only_parameters(term: ir.Term) -> bool:
     return all(
-        a.kind is Nature.PARAMETER and isinstance(a, Sym)
-        for a in subterms((term,))
-        if isinstance(a, Sym | App)
+        a.kind is ir.Nature.PARAMETER and isinstance(a, ir.Sym)
+        for a in ir.subterms((term,))
+        if isinstance(a, ir.Sym | ir.App)
     )
 
 
-def _plain(term: Term) -> bool:
+def _plain(term: ir.Term) -> bool:
     """Whether a term is free of divisions."""
-    return not any(isinstance(t, Div) for t in subterms((term,)))
+    return not any(isinstance(t, ir.Div) for t in ir.subterms((term,)))
 
 
-def _chosen(atom: Term) -> bool:
+def _chosen(atom: ir.Term) -> bool:
     """Numbers that a person reads in a model: inputs and noise, not what follows from them."""
-    return isinstance(atom, Sym | App) and atom.kind in (
-        Nature.PARAMETER,
-        Nature.DATA,
-        Nature.DISTANCE,
-        Nature.NOISE,
+    return isinstance(atom, ir.Sym | ir.App) and atom.kind in (
+        ir.Nature.PARAMETER,
+        ir.Nature.DATA,
+        ir.Nature.DISTANCE,
+        ir.Nature.NOISE,
     )

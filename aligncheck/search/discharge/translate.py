@@ -24,34 +24,9 @@ from aligncheck.search.discharge.algebra import (
     quotient,
     split_monomials,
 )
-from aligncheck.search.relational.ir import (
-    ONE,
-    Add,
-    And,
-    App,
-    Cmp,
-    Const,
-    Div,
-    Fn,
-    IsInt,
-    Ite,
-    Mul,
-    Nature,
-    Not,
-    Or,
-    Sym,
-    Term,
-    TermSort,
-    Truth,
-    add,
-    children,
-    is_number,
-    sort_of,
-    sub,
-    summands,
-)
+from aligncheck.search.relational import ir
 
-Signs = Callable[[Term], int]
+Signs = Callable[[ir.Term], int]
 """1 or -1 where the parameters' ranges decide the sign of a term over parameters; 0 where they do not."""
 
 
@@ -68,18 +43,18 @@ class Translator:
     whole: bool = False
     linear: bool = False
     build: Any = z3build
-    variables: dict[Term, Any] = field(default_factory=dict)
-    _products: dict[tuple[Term | None, Term | None], Any] = field(default_factory=dict)
-    _inverses: dict[Term, Any] = field(default_factory=dict)
-    _truths: dict[Term, tuple[Any, tuple[Any, ...]]] = field(default_factory=dict)
+    variables: dict[ir.Term, Any] = field(default_factory=dict)
+    _products: dict[tuple[ir.Term | None, ir.Term | None], Any] = field(default_factory=dict)
+    _inverses: dict[ir.Term, Any] = field(default_factory=dict)
+    _truths: dict[ir.Term, tuple[Any, tuple[Any, ...]]] = field(default_factory=dict)
     _sides: list[Any] = field(default_factory=list)
 
-    def assertion(self, term: Term) -> list[Any]:
+    def assertion(self, term: ir.Term) -> list[Any]:
         """Formulas that together say that a term holds."""
         value, sides = self._translated(term)
         return [value, *sides]
 
-    def _translated(self, term: Term) -> tuple[Any, tuple[Any, ...]]:
+    def _translated(self, term: ir.Term) -> tuple[Any, tuple[Any, ...]]:
         """The formula, and side conditions that hold anyway (definitions of auxiliary variables,
         integrality).
         """
@@ -91,58 +66,60 @@ class Translator:
             self._sides = outer
         return known
 
-    def _truth(self, term: Term) -> Any:
+    def _truth(self, term: ir.Term) -> Any:
         value, sides = self._translated(term)
         self._sides.extend(sides)
         return value
 
-    def _encode(self, term: Term) -> Any:
+    def _encode(self, term: ir.Term) -> Any:
         match term:
-            case Truth(value):
+            case ir.Truth(value):
                 return self.build.truth(value)
-            case Not(arg):
+            case ir.Not(arg):
                 return self.build.negation(self._truth(arg))
-            case And(args):
+            case ir.And(args):
                 return self.build.both([self._truth(a) for a in args])
-            case Or(args):
+            case ir.Or(args):
                 return self.build.either([self._truth(a) for a in args])
-            case Ite(test, then, otherwise):
+            case ir.Ite(test, then, otherwise):
                 return self.build.choice(self._truth(test), self._truth(then), self._truth(otherwise))
-            case Cmp():
+            case ir.Cmp():
                 return self._comparison(term)
-            case IsInt(arg) if self.whole:
+            case ir.IsInt(arg) if self.whole:
                 return self.build.is_integer(self._cleared(quotient(arg)))
-            case Sym() | App():
+            case ir.Sym() | ir.App():
                 return self.variable(term)
-            case Const() | Add() | Mul() | Div() | Fn() | IsInt():
+            case ir.Const() | ir.Add() | ir.Mul() | ir.Div() | ir.Fn() | ir.IsInt():
                 raise InternalError(f"not a truth: {term}")
 
-    def _comparison(self, term: Cmp) -> Any:
+    def _comparison(self, term: ir.Cmp) -> Any:
         left, right, op = term.left, term.right, term.op
-        whole = sort_of(left) is TermSort.INT and sort_of(right) is TermSort.INT
+        whole = ir.sort_of(left) is ir.TermSort.INT and ir.sort_of(right) is ir.TermSort.INT
         if whole and op == "==" and not self.whole:
-            return self.build.both([self._truth(Cmp("<=", left, right)), self._truth(Cmp("<=", right, left))])
+            return self.build.both(
+                [self._truth(ir.Cmp("<=", left, right)), self._truth(ir.Cmp("<=", right, left))]
+            )
         if whole and op == "<":
-            left, op = add(left, ONE), "<="
-        value = self._difference(sub(left, right))
+            left, op = ir.add(left, ir.ONE), "<="
+        value = self._difference(ir.sub(left, right))
         if op == "==":
             return self.build.is_zero(value)
         if op == "<":
             return self.build.below_zero(value)
         if whole and not self.whole:
             # An integer is at most 0 or at least 1.
-            gap = self._difference(sub(sub(left, right), ONE))
+            gap = self._difference(ir.sub(ir.sub(left, right), ir.ONE))
             self._sides.append(
                 self.build.either([self.build.at_most_zero(value), self.build.at_least_zero(gap)])
             )
         return self.build.at_most_zero(value)
 
-    def _difference(self, term: Term) -> Any:
+    def _difference(self, term: ir.Term) -> Any:
         """A number with the sign of a term. A sum of symbols with rational factors, which most are, is
         written as it is: that is its normal form, and it has no factor over parameters.
         """
-        parts, constant = summands(term)
-        if all(isinstance(part, Sym | App) for part, _ in parts):
+        parts, constant = ir.summands(term)
+        if all(isinstance(part, ir.Sym | ir.App) for part, _ in parts):
             terms = [
                 self.build.product([self.build.number(factor), self._number(part)]) for part, factor in parts
             ]
@@ -178,16 +155,16 @@ class Translator:
             total.append(number if unknown is None else self.build.product([number, unknown]))
         return self.build.total(total)
 
-    def _opaque(self, coefficient: Term | None, product: Term | None) -> Any:
+    def _opaque(self, coefficient: ir.Term | None, product: ir.Term | None) -> Any:
         if coefficient is None and product is None:
             return None
-        if product is not None and not is_number(product):
+        if product is not None and not ir.is_number(product):
             raise InternalError("a truth stands where a number is wanted")
-        if coefficient is None and isinstance(product, Sym | App):
+        if coefficient is None and isinstance(product, ir.Sym | ir.App):
             return self.variable(product)
-        if product is None and isinstance(coefficient, Sym):
+        if product is None and isinstance(coefficient, ir.Sym):
             return self.variable(coefficient)
-        if coefficient is None and product is not None and not isinstance(product, Mul):
+        if coefficient is None and product is not None and not isinstance(product, ir.Mul):
             return self.variable(product)
         variable = self._auxiliary(self._products, (coefficient, product))
         if product is None and coefficient is not None:
@@ -225,7 +202,7 @@ class Translator:
         self._sides.append(build.either([build.is_zero(bottom), inverse]))
         return r
 
-    def _polynomial(self, poly: Any, atoms: tuple[Term, ...]) -> Any:
+    def _polynomial(self, poly: Any, atoms: tuple[ir.Term, ...]) -> Any:
         total: list[Any] = []
         for exponents, coefficient in poly.terms():
             factors = [
@@ -234,11 +211,13 @@ class Translator:
             total.append(self.build.product([self.build.number(as_fraction(coefficient)), *factors]))
         return self.build.total(total)
 
-    def _number(self, atom: Term) -> Any:
-        if not is_number(atom):
+    def _number(self, atom: ir.Term) -> Any:
+        if not ir.is_number(atom):
             raise InternalError("a truth stands where a number is wanted")
         variable = self.variable(atom)
-        return self.build.to_real(variable) if self.whole and sort_of(atom) is TermSort.INT else variable
+        return (
+            self.build.to_real(variable) if self.whole and ir.sort_of(atom) is ir.TermSort.INT else variable
+        )
 
     def _auxiliary(self, table: dict[Any, Any], key: Any) -> Any:
         """A real variable that stands for what the key says; keys are terms, compared as such."""
@@ -248,15 +227,15 @@ class Translator:
             known = table[key] = self.build.real(f"{letter}{len(table)}")
         return known
 
-    def variable(self, atom: Term) -> Any:
+    def variable(self, atom: ir.Term) -> Any:
         """The solver's variable of an atom."""
         known = self.variables.get(atom)
         if known is None:
             name = f"v{len(self.variables)}"
-            sort = sort_of(atom)
-            if sort is TermSort.BOOL:
+            sort = ir.sort_of(atom)
+            if sort is ir.TermSort.BOOL:
                 known = self.build.boolean(name)
-            elif sort is TermSort.INT and self.whole:
+            elif sort is ir.TermSort.INT and self.whole:
                 known = self.build.integer(name)
             else:
                 known = self.build.real(name)
@@ -264,16 +243,16 @@ class Translator:
         return known
 
 
-def _is_parameter(atom: Term) -> bool:
+def _is_parameter(atom: ir.Term) -> bool:
     """Whether an atom is fixed by the public parameters alone."""
     stack = [atom]
     while stack:
         t = stack.pop()
-        if isinstance(t, Sym):
-            if t.kind is not Nature.PARAMETER:
+        if isinstance(t, ir.Sym):
+            if t.kind is not ir.Nature.PARAMETER:
                 return False
-        elif isinstance(t, App | Ite):
+        elif isinstance(t, ir.App | ir.Ite):
             return False
         else:
-            stack.extend(children(t))
+            stack.extend(ir.children(t))
     return True

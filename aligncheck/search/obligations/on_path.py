@@ -16,36 +16,12 @@ from aligncheck.search.obligations.obligation import (
     run_on_d_prime,
 )
 from aligncheck.search.obligations.selected import same_selection
-from aligncheck.search.relational.ir import (
-    ZERO,
-    IsInt,
-    Pair,
-    Term,
-    TermSort,
-    add,
-    and_,
-    div,
-    eq,
-    le,
-    lt,
-    same_value,
-    sort_of,
-)
+from aligncheck.search.relational import ir, paths
 from aligncheck.search.relational.labels import Ledger
-from aligncheck.search.relational.paths import (
-    Analysis,
-    ArmTaken,
-    Drawing,
-    Emission,
-    Event,
-    Required,
-    Segment,
-    Selected,
-)
 from aligncheck.search.relational.settled import copied, open_in
 
 
-def obligations_on(analysis: Analysis, path: Segment, condition: Condition) -> Iterator[Sequent]:
+def obligations_on(analysis: paths.Analysis, path: paths.Segment, condition: Condition) -> Iterator[Sequent]:
     """Those of one condition; none for conditions that no single pair of runs violates."""
     match condition:
         case Condition.CALLS:
@@ -63,7 +39,7 @@ def obligations_on(analysis: Analysis, path: Segment, condition: Condition) -> I
             pass
 
 
-def _before(analysis: Analysis, path: Segment, wanted: Condition) -> Iterator[Sequent]:
+def _before(analysis: paths.Analysis, path: paths.Segment, wanted: Condition) -> Iterator[Sequent]:
     """What holds whenever the run on D comes so far: only the tests before may be assumed. Of the run on D'
     all of the run on D may be, too.
     """
@@ -72,20 +48,20 @@ def _before(analysis: Analysis, path: Segment, wanted: Condition) -> Iterator[Se
     for place, event in enumerate(path.events):
         before = (*start, *run_on_d(path, place))
         both = (*whole, *run_on_d_prime(path, place))
-        if isinstance(event, Required) and wanted is Condition.DEFINED:
+        if isinstance(event, paths.Required) and wanted is Condition.DEFINED:
             hypotheses, shared = (both, len(whole)) if event.primed else (before, len(start))
             yield Sequent(wanted, hypotheses, event.partial.condition, shared)
-        elif isinstance(event, Drawing) and wanted is Condition.FRESH:
-            goals = [lt(event.before, event.position), le(ZERO, event.position)]
-            goals += [IsInt(event.position)] if sort_of(event.position) is not TermSort.INT else []
+        elif isinstance(event, paths.Drawing) and wanted is Condition.FRESH:
+            goals = [ir.lt(event.before, event.position), ir.le(ir.ZERO, event.position)]
+            goals += [ir.IsInt(event.position)] if ir.sort_of(event.position) is not ir.TermSort.INT else []
             yield from (Sequent(wanted, before, goal, len(start)) for goal in goals)
-        elif isinstance(event, Drawing) and wanted is Condition.SCALES:
+        elif isinstance(event, paths.Drawing) and wanted is Condition.SCALES:
             yield from (Sequent(wanted, before, valid, len(start)) for valid in event.left.valid)
-            same = (eq(a.left, a.right) for a in event.args if a.left != a.right)
+            same = (ir.eq(a.left, a.right) for a in event.args if a.left != a.right)
             yield from (Sequent(wanted, both, goal, len(whole)) for goal in same)
 
 
-def _on_both(analysis: Analysis, path: Segment, wanted: Condition) -> Iterator[Sequent]:
+def _on_both(analysis: paths.Analysis, path: paths.Segment, wanted: Condition) -> Iterator[Sequent]:
     """What holds on D' where the run on D takes the path and that on D' has come so far."""
     known = (*context(analysis, path, {}), *run_on_d(path))
     for place, event in enumerate(path.events):
@@ -93,49 +69,51 @@ def _on_both(analysis: Analysis, path: Segment, wanted: Condition) -> Iterator[S
         yield from (Sequent(wanted, both, goal, len(known)) for goal in _goals(event, wanted))
 
 
-def _goals(event: Event, wanted: Condition) -> Iterator[Term]:
+def _goals(event: paths.Event, wanted: Condition) -> Iterator[ir.Term]:
     if wanted is Condition.OUTPUT:
-        if isinstance(event, Selected):
+        if isinstance(event, paths.Selected):
             yield from same_selection(event)
-        elif isinstance(event, ArmTaken) and not event.hidden:
+        elif isinstance(event, paths.ArmTaken) and not event.hidden:
             yield event.holds(True)
-        elif isinstance(event, Emission):
-            yield from (same_value(pair) for _, pair, _ in event.fields)
-    elif isinstance(event, Drawing) and wanted is Condition.DRAWS:
+        elif isinstance(event, paths.Emission):
+            yield from (ir.same_value(pair) for _, pair, _ in event.fields)
+    elif isinstance(event, paths.Drawing) and wanted is Condition.DRAWS:
         if event.index is not None and event.index.left != event.index.right:
-            yield eq(event.index.left, event.index.right)
-    elif isinstance(event, Drawing):
+            yield ir.eq(event.index.left, event.index.right)
+    elif isinstance(event, paths.Drawing):
         if event.left.floor is not None:
-            yield le(event.left.floor, add(event.left.value, event.shift))
+            yield ir.le(event.left.floor, ir.add(event.left.value, event.shift))
         if event.left.step is not None:
-            yield IsInt(div(event.shift, event.left.step))
+            yield ir.IsInt(ir.div(event.shift, event.left.step))
 
 
 def within_claim(
-    analysis: Analysis,
-    path: Segment,
-    claim: Term,
+    analysis: paths.Analysis,
+    path: paths.Segment,
+    claim: ir.Term,
     invariants: Invariants,
-    most: Term | None,
+    most: ir.Term | None,
 ) -> Iterator[Sequent]:
     """At the end of a run its cost is at most the claim, and that is at most its bound, if it has one."""
     if path.target is not None:
         return
     known = (*context(analysis, path, invariants), *run_on_d(path))
     if most is not None:
-        yield Sequent(Condition.COST, known, le(claim, most), len(known))
+        yield Sequent(Condition.COST, known, ir.le(claim, most), len(known))
     both = (*known, *run_on_d_prime(path))
-    yield Sequent(Condition.COST, both, le(path.env[Ledger.COST].left, claim), len(known))
+    yield Sequent(Condition.COST, both, ir.le(path.env[Ledger.COST].left, claim), len(known))
 
 
-def _not_negative(analysis: Analysis, path: Segment) -> Iterator[Sequent]:
+def _not_negative(analysis: paths.Analysis, path: paths.Segment) -> Iterator[Sequent]:
     """Nobody is given budget back."""
     known = (*context(analysis, path, {}), *run_on_d(path))
     claims = (analysis.theory.claim, analysis.theory.most)
-    yield from (Sequent(Condition.COST, known, le(ZERO, c), len(known)) for c in claims if c is not None)
+    yield from (
+        Sequent(Condition.COST, known, ir.le(ir.ZERO, c), len(known)) for c in claims if c is not None
+    )
 
 
-def _one_to_one(analysis: Analysis, path: Segment) -> Iterator[Sequent]:
+def _one_to_one(analysis: paths.Analysis, path: paths.Segment) -> Iterator[Sequent]:
     """Two noise vectors that take the path, or paths that differ from it in hidden arms only, give the same
     records and have the same image are equal. They share what is fixed at the path's start, and nothing else
     (`copied`).
@@ -145,12 +123,12 @@ def _one_to_one(analysis: Analysis, path: Segment) -> Iterator[Sequent]:
     if not any(open_in((e.shift,), hidden_in, e.made) for e in events):
         return
 
-    def other(term: Term) -> Term:
+    def other(term: ir.Term) -> ir.Term:
         return copied(term, hidden_in, start)
 
     for second in (p for p in analysis.paths if _shape(p) == _shape(path)):
         records = [
-            Pair(a.left, other(b.left))
+            ir.Pair(a.left, other(b.left))
             for e, f in zip(path.emissions(), second.emissions(), strict=True)
             for (_, a, _), (_, b, _) in zip(e.fields, f.fields, strict=True)
         ]
@@ -159,14 +137,14 @@ def _one_to_one(analysis: Analysis, path: Segment) -> Iterator[Sequent]:
             *context(analysis, path, {}),
             *run_on_d(path),
             *(other(t) for t in run_on_d(second)),
-            *map(same_value, records),
-            *(eq(add(e.left.value, e.shift), other(add(f.left.value, f.shift))) for e, f in draws),
+            *map(ir.same_value, records),
+            *(ir.eq(ir.add(e.left.value, e.shift), other(ir.add(f.left.value, f.shift))) for e, f in draws),
         )
-        goal = and_(eq(e.left.value, other(f.left.value)) for e, f in draws)
+        goal = ir.and_(ir.eq(e.left.value, other(f.left.value)) for e, f in draws)
         yield Sequent(Condition.INJECTIVE, hypotheses, goal)
 
 
-def _shape(path: Segment) -> list[object]:
+def _shape(path: paths.Segment) -> list[object]:
     """Where a path leads, which visible arms it takes, what it draws and how many fields it releases."""
     return [
         (path.origin, path.target),

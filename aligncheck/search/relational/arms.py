@@ -6,25 +6,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from aligncheck.language.internal import InternalError
+from aligncheck.search.relational import paths
 from aligncheck.search.relational.applied import Applied
 from aligncheck.search.relational.callees import AlignedCall
 from aligncheck.search.relational.ir import TRUE, Pair, Term, and_, implies, ite, not_
 from aligncheck.search.relational.labels import Key
 from aligncheck.search.relational.path_state import State
-from aligncheck.search.relational.paths import (
-    ArmTaken,
-    Assumed,
-    Claimed,
-    Drawing,
-    Emission,
-    Event,
-    Required,
-    Selected,
-)
 
 
-def is_primed(event: Event) -> bool:
-    return isinstance(event, Required) and event.primed
+def is_primed(event: paths.Event) -> bool:
+    return isinstance(event, paths.Required) and event.primed
 
 
 def applied(test: Pair, holds: bool, arm: State, other: State, case: Term = TRUE) -> list[Applied]:
@@ -37,25 +28,25 @@ def applied(test: Pair, holds: bool, arm: State, other: State, case: Term = TRUE
     return found + [e.within(test, not holds, case) for e in other.events if isinstance(e, Applied)]
 
 
-def guarded(event: Event, condition: Term) -> Event:
+def guarded(event: paths.Event, condition: Term) -> paths.Event:
     """A requirement inside an arm holds only where that arm is taken."""
-    if not isinstance(event, Required):
+    if not isinstance(event, paths.Required):
         raise InternalError("only requirements are guarded")
     partial = replace(event.partial, condition=implies(condition, event.partial.condition))
     return replace(event, partial=partial)
 
 
-def _own(arm: State, condition: Term) -> Iterator[Event]:
+def _own(arm: State, condition: Term) -> Iterator[paths.Event]:
     """What must be defined in an arm where the run on D takes it. Its tests are in `condition`, what it
     applies in `_applied`, and that a call was made is known without it.
     """
     for event in arm.events:
         match event:
-            case Required(primed=False):
+            case paths.Required(primed=False):
                 yield guarded(event, condition)
-            case Required() | ArmTaken() | Applied() | Assumed():
+            case paths.Required() | paths.ArmTaken() | Applied() | paths.Assumed():
                 pass
-            case Drawing() | AlignedCall() | Selected() | Emission() | Claimed():
+            case paths.Drawing() | AlignedCall() | paths.Selected() | paths.Emission() | paths.Claimed():
                 raise InternalError("a hidden arm does more than assign")
 
 
@@ -65,16 +56,16 @@ def merged(
     passed: list[State],
     right: dict[Key, Term],
     state: State,
-    primed: list[Event],
+    primed: list[paths.Event],
 ) -> State:
     """All arms of the run on D in one state, as conditional terms; what must be defined is guarded."""
 
     def decisions(arm: State) -> Term:
-        return and_(e.holds(False) for e in arm.events if isinstance(e, ArmTaken))
+        return and_(e.holds(False) for e in arm.events if isinstance(e, paths.ArmTaken))
 
     cases = [(and_((test.left, decisions(arm))), arm) for arm in taken]
     cases += [(and_((not_(test.left), decisions(arm))), arm) for arm in passed]
-    made: list[Event] = []
+    made: list[paths.Event] = []
     for place, (condition, arm) in enumerate(cases):
         holds = place < len(taken)
         made += applied(test, holds, arm, (passed if holds else taken)[0], condition)

@@ -6,27 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.nodes import (
-    Assign,
-    Break,
-    Choose,
-    Emit,
-    Empty,
-    Expr,
-    For,
-    Gather,
-    If,
-    Index,
-    Invoke,
-    Logistic,
-    OutCount,
-    OutField,
-    OutIs,
-    OverQueries,
-    Sample,
-    Stmt,
-    While,
-)
+from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import (
     align_expressions,
     expressions_in,
@@ -50,87 +30,90 @@ def read_later(mechanism: nodes.Mechanism) -> frozenset[str]:
     later: set[str] = set()
     complete: set[str] = set()
 
-    def visit(body: tuple[Stmt, ...], drawn: set[tuple[str, Expr | None]]) -> None:
+    def visit(body: tuple[n.Stmt, ...], drawn: set[tuple[str, n.Expr | None]]) -> None:
         """Statements in their order; `drawn` are the draws that this round has made by then on every way."""
         for stmt in body:
             read = {
                 (e.base, e.index)
                 for top in own_expressions(stmt)
                 for e in subexpressions(top)
-                if isinstance(e, Index)
+                if isinstance(e, n.Index)
             }
             later.update(base for base, _ in read - drawn if base not in complete)
             match stmt:
-                case Sample(name=name, index=index):
+                case n.Sample(name=name, index=index):
                     drawn.add((name, index))
-                case Assign(name=name):
+                case n.Assign(name=name):
                     moved = {d for d in drawn if d[1] is not None and name in names_in(d[1])}
                     drawn -= moved
-                case If(branches=branches, otherwise=otherwise):
+                case n.If(branches=branches, otherwise=otherwise):
                     for arm in (*(b.body for b in branches), otherwise):
                         visit(arm, set(drawn))
                     changed, _, _ = changed_in((stmt,))
                     drawn -= {d for d in drawn if d[1] is not None and changed & names_in(d[1])}
-                case For(body=inner) | While(body=inner):
+                case n.For(body=inner) | n.While(body=inner):
                     visit(inner, set())
                     complete.update(_drawn_in_every_round(stmt))
                     changed, _, _ = changed_in((stmt,))
                     drawn -= {d for d in drawn if d[1] is not None and changed & names_in(d[1])}
-                case Invoke() | Choose() | Logistic() | Emit() | Empty():
+                case n.Invoke() | n.Choose() | n.Logistic() | n.Emit() | n.Empty():
                     pass
 
     visit(mechanism.body, set())
     for expr in align_expressions(mechanism.align):
-        later.update(e.base for e in subexpressions(expr) if isinstance(e, Index) and e.base not in complete)
+        later.update(
+            e.base for e in subexpressions(expr) if isinstance(e, n.Index) and e.base not in complete
+        )
     return frozenset(later)
 
 
-def _drawn_in_every_round(loop: For | While) -> set[str]:
+def _drawn_in_every_round(loop: n.For | n.While) -> set[str]:
     """What a loop that no `break` leaves draws in each round at its own index."""
-    if not isinstance(loop, For) or any(isinstance(s, Break) for s in _of_one_loop(loop.body)):
+    if not isinstance(loop, n.For) or any(isinstance(s, n.Break) for s in _of_one_loop(loop.body)):
         return set()
-    at = [s for s in loop.body if isinstance(s, Sample) and isinstance(s.index, nodes.Name)]
+    at = [s for s in loop.body if isinstance(s, n.Sample) and isinstance(s.index, nodes.Name)]
     return {s.name for s in at if s.index == nodes.Name(loop.index or "")}
 
 
-def _of_one_loop(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+def _of_one_loop(body: tuple[n.Stmt, ...]) -> Iterator[n.Stmt]:
     for stmt in body:
         yield stmt
-        if isinstance(stmt, If):
+        if isinstance(stmt, n.If):
             for branch in stmt.branches:
                 yield from _of_one_loop(branch.body)
             yield from _of_one_loop(stmt.otherwise)
 
 
-def is_visible(body: Iterable[Stmt]) -> bool:
+def is_visible(body: Iterable[n.Stmt]) -> bool:
     """Whether a block does more than assign."""
     return any(
-        isinstance(s, Emit | Sample | Invoke | Break | For | While) for s in statements_in(tuple(body))
+        isinstance(s, n.Emit | n.Sample | n.Invoke | n.Break | n.For | n.While)
+        for s in statements_in(tuple(body))
     )
 
 
-def changed_in(body: tuple[Stmt, ...]) -> tuple[frozenset[str], frozenset[str], bool]:
+def changed_in(body: tuple[n.Stmt, ...]) -> tuple[frozenset[str], frozenset[str], bool]:
     """Variables assigned, noise drawn, and whether a record is emitted, in a block."""
     assigned: set[str] = set()
     drawn: set[str] = set()
     emits = False
     for stmt in statements_in(body):
         match stmt:
-            case Assign(name=name):
+            case n.Assign(name=name):
                 assigned.add(name)
-            case Sample(name=name):
+            case n.Sample(name=name):
                 drawn.add(name)
-            case For(index=index, over=over):
+            case n.For(index=index, over=over):
                 assigned |= {index} if index else set()
-                assigned |= {over.item} if isinstance(over, OverQueries) else set()
-            case Emit():
+                assigned |= {over.item} if isinstance(over, n.OverQueries) else set()
+            case n.Emit():
                 emits = True
-            case Invoke() | Choose() | Logistic() | If() | While() | Empty():
+            case n.Invoke() | n.Choose() | n.Logistic() | n.If() | n.While() | n.Empty():
                 pass
     return frozenset(assigned), frozenset(drawn), emits
 
 
-def branched(stmt: Assign) -> If | None:
+def branched(stmt: n.Assign) -> n.If | None:
     """`x = f(a if c else b)` as `if c: x = f(a) else: x = f(b)`, so that both ways of writing it are proved
     alike.
     """
@@ -138,10 +121,10 @@ def branched(stmt: Assign) -> If | None:
     if found is None:
         return None
     arms = [replace(stmt, value=with_part(stmt.value, found, part)) for part in (found.then, found.otherwise)]
-    return If((nodes.Branch(found.test, (arms[0],), span=found.span),), (arms[1],), span=stmt.span)
+    return n.If((nodes.Branch(found.test, (arms[0],), span=found.span),), (arms[1],), span=stmt.span)
 
 
-def _always_evaluated(expr: Expr) -> Iterator[Expr]:
+def _always_evaluated(expr: n.Expr) -> Iterator[n.Expr]:
     """The expression and what is evaluated below it whenever it is; not the bodies of sets, which speak of
     their own index.
     """
@@ -150,9 +133,9 @@ def _always_evaluated(expr: Expr) -> Iterator[Expr]:
         yield from _always_evaluated(part)
 
 
-def _evaluated_with(expr: Expr) -> tuple[Expr, ...]:
+def _evaluated_with(expr: n.Expr) -> tuple[n.Expr, ...]:
     match expr:
-        case Gather():
+        case n.Gather():
             return ()
         case nodes.Conditional(test=test):
             return (test,)
@@ -162,21 +145,21 @@ def _evaluated_with(expr: Expr) -> tuple[Expr, ...]:
             nodes.Number()
             | nodes.Boolean()
             | nodes.Name()
-            | Index()
+            | n.Index()
             | nodes.Call()
             | nodes.Unary()
             | nodes.Binary()
             | nodes.Compare()
-            | OutIs()
-            | OutField()
-            | OutCount()
+            | n.OutIs()
+            | n.OutField()
+            | n.OutCount()
             | nodes.Member()
         ):
             return tuple(parts_of(expr))
 
 
-def index_of(stmt: For | While) -> Key:
-    return stmt.index if isinstance(stmt, For) and stmt.index is not None else Ledger.ROUND
+def index_of(stmt: n.For | n.While) -> Key:
+    return stmt.index if isinstance(stmt, n.For) and stmt.index is not None else Ledger.ROUND
 
 
 def omega_of(mechanism: nodes.Mechanism) -> set[Omega]:
@@ -184,27 +167,27 @@ def omega_of(mechanism: nodes.Mechanism) -> set[Omega]:
     found: set[Omega] = set()
     for expr in expressions_in(mechanism):
         match expr:
-            case OutIs(of=of) | OutField(of=of) | OutCount(of=of) if of != "out":
+            case n.OutIs(of=of) | n.OutField(of=of) | n.OutCount(of=of) if of != "out":
                 pass
-            case OutIs(tag=tag):
+            case n.OutIs(tag=tag):
                 found.add(RecordIs(tag))
-            case OutField(field=name):
+            case n.OutField(field=name):
                 found.add(RecordField(name))
                 found |= {RecordIs(tag) for tag in tags_with(mechanism, name)}
-            case OutCount(tag=tag):
+            case n.OutCount(tag=tag):
                 found.add(RecordCount(tag))
             case (
                 nodes.Number()
                 | nodes.Boolean()
                 | nodes.Name()
-                | Index()
+                | n.Index()
                 | nodes.Call()
                 | nodes.Unary()
                 | nodes.Binary()
                 | nodes.Compare()
                 | nodes.Logic()
                 | nodes.Conditional()
-                | Gather()
+                | n.Gather()
                 | nodes.Member()
             ):
                 pass
@@ -213,5 +196,5 @@ def omega_of(mechanism: nodes.Mechanism) -> set[Omega]:
 
 def tags_with(mechanism: nodes.Mechanism, field_name: str) -> list[str]:
     """The tags whose records have a field of this name."""
-    emits = [s for s in statements_in(mechanism.body) if isinstance(s, Emit)]
+    emits = [s for s in statements_in(mechanism.body) if isinstance(s, n.Emit)]
     return sorted({e.tag for e in emits if any(f.name == field_name for f in e.fields)})

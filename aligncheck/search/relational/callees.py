@@ -14,54 +14,25 @@ from aligncheck.language.check.sort_inference import called_fields
 from aligncheck.language.check.symbol_table import symbols_of
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.contract import Contract
-from aligncheck.language.syntax.nodes import (
-    Emit,
-    Expr,
-    Gather,
-    Invoke,
-    Mechanism,
-    OutCount,
-    OutField,
-    OutIs,
-    Use,
-)
 from aligncheck.language.syntax.walk import statements_in
-from aligncheck.search.relational.ir import (
-    TRUE,
-    ZERO,
-    App,
-    Nature,
-    Pair,
-    Sym,
-    Term,
-    TermSort,
-    add,
-    and_,
-    eq,
-    implies,
-    le,
-    lt,
-    not_,
-    or_,
-    sub,
-    substitute,
-)
+from aligncheck.search.relational import ir
 from aligncheck.search.relational.labels import CallRelease, ReleaseAspect
 from aligncheck.search.relational.maxima import Gathered
 from aligncheck.search.relational.to_terms import TermEvaluator
 
 
-def made(call: str, number: Term) -> App:
+def made(call: str, number: ir.Term) -> ir.App:
     """That an execution of a call was made."""
-    return App(CallRelease(call, ReleaseAspect.MADE, ""), (number,), TermSort.BOOL, Nature.RELEASE)
+    return ir.App(CallRelease(call, ReleaseAspect.MADE, ""), (number,), ir.TermSort.BOOL, ir.Nature.RELEASE)
 
 
-def execution_of(part: Sym | App) -> App | None:
+def execution_of(part: ir.Sym | ir.App) -> ir.App | None:
     """Of a part of what a call released: that the execution which released it was made. On this the part
     rests besides its place; the execution itself rests on all that came before it.
     """
-    if not isinstance(part.label, CallRelease) or not isinstance(part, App):
+    if not isinstance(part.label, CallRelease) or not isinstance(part, ir.App):
         return None
     execution = made(part.label.call, part.args[0])
     return None if execution == part else execution
@@ -71,13 +42,13 @@ def execution_of(part: Sym | App) -> App | None:
 class Listed:
     """A list as an argument: its length and its entries in both runs, at the index `binder`."""
 
-    length: Pair
-    binder: Sym
-    entries: Pair
+    length: ir.Pair
+    binder: ir.Sym
+    entries: ir.Pair
 
-    def at(self, index: Term, primed: bool) -> Term:
+    def at(self, index: ir.Term, primed: bool) -> ir.Term:
         """The entry at an index that the list has."""
-        return substitute(self.entries.right if primed else self.entries.left, {self.binder: index})
+        return ir.substitute(self.entries.right if primed else self.entries.left, {self.binder: index})
 
 
 @dataclass(frozen=True)
@@ -88,12 +59,12 @@ class AlignedCall:
     """
 
     name: str
-    use: Use
-    number: Term
-    values: Mapping[str, Pair]
+    use: n.Use
+    number: ir.Term
+    values: Mapping[str, ir.Pair]
     lists: Mapping[str, Listed]
-    spent: Pair
-    statement: Invoke
+    spent: ir.Pair
+    statement: n.Invoke
 
     @property
     def span(self) -> Span:
@@ -105,12 +76,12 @@ class AlignedCall:
 class GivenScope:
     """What the callee's names mean at a call: its inputs, in one run; `i` is the index of a clause."""
 
-    values: Mapping[str, Pair]
+    values: Mapping[str, ir.Pair]
     lists: Mapping[str, Listed]
-    index: Term | None
+    index: ir.Term | None
     primed: bool = False
 
-    def name(self, ident: str, primed: bool, span: Span) -> Term:
+    def name(self, ident: str, primed: bool, span: Span) -> ir.Term:
         if ident == "i" and ident not in self.values:
             if self.index is None:
                 raise InternalError("an entry without its index")
@@ -118,26 +89,28 @@ class GivenScope:
         value = self.values[ident]
         return value.right if primed or self.primed else value.left
 
-    def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
-        within = and_((le(ZERO, index), lt(index, self.length(base))))
+    def entry(self, base: str, index: ir.Term, primed: bool, span: Span) -> tuple[ir.Term, ir.Term]:
+        within = ir.and_((ir.le(ir.ZERO, index), ir.lt(index, self.length(base))))
         return self.lists[base].at(index, primed or self.primed), within
 
-    def length(self, base: str) -> Term:
+    def length(self, base: str) -> ir.Term:
         return self.lists[base].length.left
 
-    def ordered(self, left: str, op: str) -> Term | None:
+    def ordered(self, left: str, op: str) -> ir.Term | None:
         return None
 
-    def omega(self, expr: OutIs | OutField | OutCount, index: Term | None) -> tuple[Term, Term]:
+    def omega(
+        self, expr: n.OutIs | n.OutField | n.OutCount, index: ir.Term | None
+    ) -> tuple[ir.Term, ir.Term]:
         raise InternalError("an input clause cannot mention the output")
 
-    def applied(self, function: str, args: list[Term]) -> Term:
+    def applied(self, function: str, args: list[ir.Term]) -> ir.Term:
         raise InternalError("an input clause applies no functions of one's own")
 
-    def member(self, selection: str, index: Term) -> Term:
+    def member(self, selection: str, index: ir.Term) -> ir.Term:
         raise InternalError("an input clause cannot mention a selection")
 
-    def gathered(self, expr: Gather, meaning: Gathered) -> tuple[Term, Term]:
+    def gathered(self, expr: n.Gather, meaning: Gathered) -> tuple[ir.Term, ir.Term]:
         raise InternalError("an input clause has no maximum over a set: the callee was verified")
 
 
@@ -145,9 +118,9 @@ class GivenScope:
 class _KeptScope(GivenScope):
     """The same from an environment, which keeps scalars and the lengths of lists."""
 
-    lengths: Mapping[str, Pair] = field(default_factory=dict)
+    lengths: Mapping[str, ir.Pair] = field(default_factory=dict)
 
-    def length(self, base: str) -> Term:
+    def length(self, base: str) -> ir.Term:
         return self.lengths[base].left
 
 
@@ -160,10 +133,10 @@ class Records:
     """
 
     call: str
-    number: Term
+    number: ir.Term
     contract: Contract
-    sorts: Mapping[str, TermSort]
-    given: Mapping[str, Pair]
+    sorts: Mapping[str, ir.TermSort]
+    given: Mapping[str, ir.Pair]
 
     @property
     def tags(self) -> list[str]:
@@ -175,17 +148,20 @@ class Records:
         found = _emits(self.contract.mechanism)
         return sorted({e.tag for e in found if any(f.name == name for f in e.fields)})
 
-    def length(self) -> Term:
+    def length(self) -> ir.Term:
         """How many records there are."""
-        return App(
-            CallRelease(self.call, ReleaseAspect.LENGTH, ""), (self.number,), TermSort.INT, Nature.RELEASE
+        return ir.App(
+            CallRelease(self.call, ReleaseAspect.LENGTH, ""),
+            (self.number,),
+            ir.TermSort.INT,
+            ir.Nature.RELEASE,
         )
 
-    def made(self) -> App:
+    def made(self) -> ir.App:
         """That the call was made, of what its callee's proof covers: before that nothing is known of it."""
         return made(self.call, self.number)
 
-    def how_many(self) -> Term:
+    def how_many(self) -> ir.Term:
         """The number of records, by the callee's inputs where these say it."""
         return self.length() if self.contract.length is None else self.term(self.contract.length)
 
@@ -194,61 +170,64 @@ class Records:
         emit = next(e for e in _emits(self.contract.mechanism) if e.tag == tag)
         return [f.name for f in emit.fields]
 
-    def count(self, tag: str) -> Term:
+    def count(self, tag: str) -> ir.Term:
         """How many of them have a tag."""
-        return App(
-            CallRelease(self.call, ReleaseAspect.COUNT, tag), (self.number,), TermSort.INT, Nature.RELEASE
+        return ir.App(
+            CallRelease(self.call, ReleaseAspect.COUNT, tag),
+            (self.number,),
+            ir.TermSort.INT,
+            ir.Nature.RELEASE,
         )
 
-    def has(self, tag: str, place: Term) -> App:
+    def has(self, tag: str, place: ir.Term) -> ir.App:
         """That the record at a place is there, with a tag."""
-        return App(
+        return ir.App(
             CallRelease(self.call, ReleaseAspect.IS, tag),
             (self.number, place),
-            TermSort.BOOL,
-            Nature.RELEASE,
+            ir.TermSort.BOOL,
+            ir.Nature.RELEASE,
         )
 
-    def value(self, name: str, place: Term) -> App:
+    def value(self, name: str, place: ir.Term) -> ir.App:
         """A field of the record at a place."""
-        return App(
+        return ir.App(
             CallRelease(self.call, ReleaseAspect.FIELD, name),
             (self.number, place),
             self.sorts[name],
-            Nature.RELEASE,
+            ir.Nature.RELEASE,
         )
 
-    def has_field(self, name: str, place: Term) -> Term:
+    def has_field(self, name: str, place: ir.Term) -> ir.Term:
         """That the record at a place is there, with a field of this name."""
-        return or_(self.has(tag, place) for tag in self.carrying(name))
+        return ir.or_(self.has(tag, place) for tag in self.carrying(name))
 
-    def facts(self) -> Iterator[Term]:
+    def facts(self) -> Iterator[ir.Term]:
         """What is known of the number of records, once the call is made."""
-        yield le(ZERO, self.length())
+        yield ir.le(ir.ZERO, self.length())
         if self.contract.length is not None:
-            yield implies(self.made(), eq(self.length(), self.term(self.contract.length)))
+            yield ir.implies(self.made(), ir.eq(self.length(), self.term(self.contract.length)))
 
-    def facts_at(self, place: Term) -> Iterator[Term]:
+    def facts_at(self, place: ir.Term) -> Iterator[ir.Term]:
         """What is known of the record at a place: an output is a sequence of records, each with one tag, and
         the callee's own proof bounds some of its numbers.
         """
         yield from self.facts()
-        legal = and_((self.made(), le(ZERO, place), lt(place, self.length())))
+        legal = ir.and_((self.made(), ir.le(ir.ZERO, place), ir.lt(place, self.length())))
         tags = self.tags
         for number, tag in enumerate(tags):
-            yield implies(and_((self.made(), self.has(tag, place))), legal)
+            yield ir.implies(ir.and_((self.made(), self.has(tag, place))), legal)
             for other in tags[number + 1 :]:
-                yield not_(and_((self.has(tag, place), self.has(other, place))))
-        yield implies(legal, or_(self.has(tag, place) for tag in tags))
+                yield ir.not_(ir.and_((self.has(tag, place), self.has(other, place))))
+        yield ir.implies(legal, ir.or_(self.has(tag, place) for tag in tags))
         for bound in self.contract.bounds:
             value = self.value(bound.field, place)
-            there = and_((self.made(), self.has_field(bound.field, place)))
+            there = ir.and_((self.made(), self.has_field(bound.field, place)))
             if bound.low is not None:
-                yield implies(there, le(self.term(bound.low), value))
+                yield ir.implies(there, ir.le(self.term(bound.low), value))
             if bound.high is not None:
-                yield implies(there, lt(value, self.term(bound.high)))
+                yield ir.implies(there, ir.lt(value, self.term(bound.high)))
 
-    def term(self, expr: Expr) -> Term:
+    def term(self, expr: n.Expr) -> ir.Term:
         """An expression in the callee's inputs."""
         return TermEvaluator(_KeptScope(self.given, {}, None, lengths=self.given)).term(expr)
 
@@ -259,34 +238,34 @@ class ReleaseFacts:
     none.
     """
 
-    table: dict[Term, tuple[Term, ...] | None] = field(default_factory=dict)
+    table: dict[ir.Term, tuple[ir.Term, ...] | None] = field(default_factory=dict)
 
-    def learn(self, symbol: Term, facts: Iterator[Term]) -> None:
+    def learn(self, symbol: ir.Term, facts: Iterator[ir.Term]) -> None:
         """Notes what is known of a symbol."""
-        known = tuple(f for f in facts if f != TRUE)
+        known = tuple(f for f in facts if f != ir.TRUE)
         if self.table.setdefault(symbol, known) != known:
             self.table[symbol] = None
 
-    def facts(self, symbol: Term) -> tuple[Term, ...]:
+    def facts(self, symbol: ir.Term) -> tuple[ir.Term, ...]:
         """What is known of a symbol."""
         return self.table.get(symbol) or ()
 
 
-def sorts_released(mechanism: Mechanism, call: str) -> dict[str, TermSort]:
+def sorts_released(mechanism: n.Mechanism, call: str) -> dict[str, ir.TermSort]:
     """The sorts of the fields of what a call releases."""
     symbols = symbols_of(Source("", ""), mechanism)
-    return {name: TermSort(sort.value) for name, sort in called_fields(symbols, call).items()}
+    return {name: ir.TermSort(sort.value) for name, sort in called_fields(symbols, call).items()}
 
 
-def _emits(mechanism: Mechanism) -> list[Emit]:
-    return [s for s in statements_in(mechanism.body) if isinstance(s, Emit)]
+def _emits(mechanism: n.Mechanism) -> list[n.Emit]:
+    return [s for s in statements_in(mechanism.body) if isinstance(s, n.Emit)]
 
 
-def shifted(low: Term, binder: Sym, body: Term) -> Term:
+def shifted(low: ir.Term, binder: ir.Sym, body: ir.Term) -> ir.Term:
     """The entry at an index from 0 of a list that runs over a range from `low`."""
-    return substitute(body, {binder: add(low, binder)})
+    return ir.substitute(body, {binder: ir.add(low, binder)})
 
 
-def size_between(low: Term, high: Term) -> Term:
+def size_between(low: ir.Term, high: ir.Term) -> ir.Term:
     """How many indices a range has that does not end before it starts."""
-    return sub(high, low)
+    return ir.sub(high, low)

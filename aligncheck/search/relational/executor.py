@@ -35,26 +35,11 @@ from aligncheck.language.syntax.nodes import (
     While,
 )
 from aligncheck.language.syntax.walk import statements_in
+from aligncheck.search.relational import ir, paths
 from aligncheck.search.relational.applied import Applied
 from aligncheck.search.relational.arms import applied, guarded, is_primed, merged
 from aligncheck.search.relational.blocks import branched, is_visible, omega_of, read_later
 from aligncheck.search.relational.heads import Guess, Heads, drawn_everywhere
-from aligncheck.search.relational.ir import (
-    ONE,
-    ZERO,
-    Const,
-    Pair,
-    Term,
-    Truth,
-    add,
-    atoms,
-    const,
-    eq,
-    ite,
-    lt,
-    not_,
-    same,
-)
 from aligncheck.search.relational.labels import (
     Calls,
     Counted,
@@ -67,17 +52,6 @@ from aligncheck.search.relational.labels import (
     text_of,
 )
 from aligncheck.search.relational.path_state import ARMS_LIMIT, PATH_LIMIT, State, Unroll, decided_before
-from aligncheck.search.relational.paths import (
-    Analysis,
-    ArmTaken,
-    Assumed,
-    Claimed,
-    Cut,
-    Drawing,
-    Event,
-    Segment,
-    TooManyPathsError,
-)
 from aligncheck.search.relational.scopes import at_head
 from aligncheck.search.relational.settled import SettledSymbol
 from aligncheck.search.relational.single import Single
@@ -99,46 +73,48 @@ class PathExecutor:
         self.unroll = unroll
         self.heads = Heads(guess)
         self.single = Single(theory, frozenset(omega_of(self.mechanism)), read_later(self.mechanism))
-        self.paths: list[Segment] = []
+        self.paths: list[paths.Segment] = []
         self.broken: list[list[State]] = []
         self.crowded = False  # so many states already that hidden arms merge
         self.private = False  # inside an arm that the run on D' may not take
 
-    def run(self) -> Analysis:
+    def run(self) -> paths.Analysis:
         self.theory.registry.clear()
         self.theory.released.table.clear()
-        start: dict[Key, Pair] = {Ledger.COST: same(ZERO), Ledger.RECORDS: same(ZERO)}
+        start: dict[Key, ir.Pair] = {Ledger.COST: ir.same(ir.ZERO), Ledger.RECORDS: ir.same(ir.ZERO)}
         for label in self.single.omega:
             if isinstance(label, RecordCount) and label.tag is not None:
-                start[Counted(label.tag)] = same(ZERO)
+                start[Counted(label.tag)] = ir.same(ir.ZERO)
         for stmt in statements_in(self.mechanism.body):
             if isinstance(stmt, Sample):
-                start[Latest(stmt.name)] = same(const(-1))
+                start[Latest(stmt.name)] = ir.same(ir.const(-1))
                 if stmt.name in self.single.remembered:
-                    start[LastDraw(stmt.name)] = same(ZERO)
+                    start[LastDraw(stmt.name)] = ir.same(ir.ZERO)
             if isinstance(stmt, Invoke):
-                start[Calls(stmt.name)] = same(const(-1))
-        self.heads.cuts.append(Cut(0, None, MappingProxyType(start)))
+                start[Calls(stmt.name)] = ir.same(ir.const(-1))
+        self.heads.cuts.append(paths.Cut(0, None, MappingProxyType(start)))
         for state in self.block(self.mechanism.body, [State(0, dict(start), [])]):
             self.finish(state, None)
-        changing = {a for c in self.heads.cuts for v in c.fresh.values() for a in atoms((v.left, v.right))}
+        changing = {a for c in self.heads.cuts for v in c.fresh.values() for a in ir.atoms((v.left, v.right))}
         self.theory.registry.forget(frozenset(changing))
-        return Analysis(self.theory, tuple(self.heads.cuts), tuple(self.paths), self.single.omega)
+        return paths.Analysis(self.theory, tuple(self.heads.cuts), tuple(self.paths), self.single.omega)
 
     def finish(self, state: State, target: int | None) -> None:
         limit = self.unroll.limit if self.unroll else PATH_LIMIT
         if len(self.paths) >= limit:
-            raise TooManyPathsError(limit)
+            raise paths.TooManyPathsError(limit)
         if target is None:
             state.events.extend(self._final(state))
-        self.paths.append(Segment(state.origin, target, tuple(state.events), MappingProxyType(state.env)))
+        self.paths.append(
+            paths.Segment(state.origin, target, tuple(state.events), MappingProxyType(state.env))
+        )
 
-    def _final(self, state: State) -> Iterator[Event]:
+    def _final(self, state: State) -> Iterator[paths.Event]:
         """At the end, the counts of ω are what was counted."""
         for label in sorted(self.single.omega, key=text_of):
             if isinstance(label, RecordCount):
                 counted = Ledger.RECORDS if label.tag is None else Counted(label.tag)
-                yield Assumed(eq(count_of(label.tag), state.env[counted].left))
+                yield paths.Assumed(ir.eq(count_of(label.tag), state.env[counted].left))
 
     # --- blocks and branches ------------------------------------------------------------------------------
 
@@ -147,7 +123,7 @@ class PathExecutor:
         for stmt in body:
             states = self.statement(stmt, states)
             if len(states) > limit or not (self.unroll is None or self.unroll.allows(states)):
-                raise TooManyPathsError(limit)
+                raise paths.TooManyPathsError(limit)
         return states
 
     def statement(self, stmt: Stmt, states: list[State]) -> list[State]:
@@ -212,16 +188,16 @@ class PathExecutor:
         return self.split(value, test.span, state, loop)
 
     def split(
-        self, value: Pair, span: Span, state: State, loop: int | None = None
+        self, value: ir.Pair, span: Span, state: State, loop: int | None = None
     ) -> tuple[State | None, State | None]:
-        if isinstance(value.left, Truth) and value.left == value.right:
+        if isinstance(value.left, ir.Truth) and value.left == value.right:
             return (state, None) if value.left.value else (None, state)
         known = decided_before(value, state)
         if known is not None:
             return (state, None) if known else (None, state)
         other = state.fork()
-        state.events.append(ArmTaken(value, True, span, loop=loop))
-        other.events.append(ArmTaken(value, False, span, loop=loop))
+        state.events.append(paths.ArmTaken(value, True, span, loop=loop))
+        other.events.append(paths.ArmTaken(value, False, span, loop=loop))
         return state, other
 
     def _hidden(
@@ -240,7 +216,7 @@ class PathExecutor:
 
     def _private_arms(
         self,
-        test: Pair,
+        test: ir.Pair,
         branch: nodes.Branch,
         branches: tuple[nodes.Branch, ...],
         otherwise: tuple[Stmt, ...],
@@ -257,20 +233,20 @@ class PathExecutor:
         passed = self._hidden(branches, otherwise, no)
         self.private, self.crowded = outer, crowded
         right = {
-            name: ite(test.right, taken[0].env[name].right, passed[0].env[name].right)
+            name: ir.ite(test.right, taken[0].env[name].right, passed[0].env[name].right)
             for name in taken[0].env
             if name in passed[0].env
         }
         primed = [guarded(e, test.right) for e in taken[0].events if is_primed(e)]
-        primed += [guarded(e, not_(test.right)) for e in passed[0].events if is_primed(e)]
+        primed += [guarded(e, ir.not_(test.right)) for e in passed[0].events if is_primed(e)]
         if self.crowded or len(taken) + len(passed) > ARMS_LIMIT:
             return [merged(test, taken, passed, right, state, primed)]
         done: list[State] = []
         for arms, other, holds in ((taken, passed, True), (passed, taken, False)):
             for arm in arms:
-                decision = ArmTaken(test, holds, branch.test.span, hidden=True)
+                decision = paths.ArmTaken(test, holds, branch.test.span, hidden=True)
                 own = [e for e in arm.events if not is_primed(e) and not isinstance(e, Applied)]
-                env = {name: Pair(arm.env[name].left, value) for name, value in right.items()}
+                env = {name: ir.Pair(arm.env[name].left, value) for name, value in right.items()}
                 alike = applied(test, holds, arm, other[0])
                 events = [*state.events, decision, *own, *alike, *primed]
                 done.append(State(state.origin, env, events, state.made))
@@ -287,20 +263,20 @@ class PathExecutor:
             return self._rounds_for(stmt, states)
         return self._cut_loop(stmt, states)
 
-    def _bounds(self, stmt: For, state: State) -> tuple[Pair, Pair]:
+    def _bounds(self, stmt: For, state: State) -> tuple[ir.Pair, ir.Pair]:
         match stmt.over:
             case OverQueries(base=base):
-                return same(ZERO), same(self.theory.length(base))
+                return ir.same(ir.ZERO), ir.same(self.theory.length(base))
             case OverRange(low=low, high=high):
                 return self.single.pair(low, state), self.single.pair(high, state)
 
-    def _enter(self, stmt: For, state: State, counter: Term) -> None:
+    def _enter(self, stmt: For, state: State, counter: ir.Term) -> None:
         """Bind the loop's index and item."""
         if stmt.index is not None:
-            state.env[stmt.index] = same(counter)
+            state.env[stmt.index] = ir.same(counter)
         if isinstance(stmt.over, OverQueries):
             base = stmt.over.base
-            state.env[stmt.over.item] = Pair(
+            state.env[stmt.over.item] = ir.Pair(
                 self.theory.entry(base, counter, False), self.theory.entry(base, counter, True)
             )
 
@@ -322,8 +298,9 @@ class PathExecutor:
         if isinstance(stmt, For):
             if cut.counter is None:
                 raise InternalError("a loop without a counter")
-            within = Pair(
-                lt(cut.counter, head.env[Ledger.HIGH].left), lt(cut.counter, head.env[Ledger.HIGH].right)
+            within = ir.Pair(
+                ir.lt(cut.counter, head.env[Ledger.HIGH].left),
+                ir.lt(cut.counter, head.env[Ledger.HIGH].right),
             )
             inside, outside = self.split(within, stmt.span, head, number)
             if inside is not None:
@@ -334,7 +311,7 @@ class PathExecutor:
         ends = self.block(stmt.body, [inside]) if inside is not None else []
         for state in ends:
             if cut.counter is not None:
-                state.env[Ledger.COUNTER] = same(add(cut.counter, ONE))
+                state.env[Ledger.COUNTER] = ir.same(ir.add(cut.counter, ir.ONE))
                 state.env[Ledger.LOW], state.env[Ledger.HIGH] = cut.env[Ledger.LOW], cut.env[Ledger.HIGH]
             self.finish(state, number)
         self.heads.around.pop()
@@ -342,7 +319,7 @@ class PathExecutor:
         if outside is not None and not broken:
             whole = drawn_everywhere(cut, ends)
             outside.env.update(whole)
-            drawn = {e.name: e.left.symbol for s in ends for e in s.events if isinstance(e, Drawing)}
+            drawn = {e.name: e.left.symbol for s in ends for e in s.events if isinstance(e, paths.Drawing)}
             ended = [n for n in drawn if Each(n) in whole and self._draws_no_more(n)]
             outside.made = outside.made.then(*(SettledSymbol(drawn[n], n, whole=True) for n in ended))
         leaving = ([outside] if outside is not None else []) + broken
@@ -371,22 +348,22 @@ class PathExecutor:
         leaving: list[State] = []
         for state in states:
             low, high = state.env[Ledger.LOW].left, state.env[Ledger.HIGH].left
-            if not (isinstance(low, Const) and isinstance(high, Const)):
+            if not (isinstance(low, ir.Const) and isinstance(high, ir.Const)):
                 continue  # a bound that depends on data is no concrete run; other obligations speak of it
             current = [state]
             self.broken.append([])
             for i in range(int(low.value), int(high.value)):
                 for s in current:
-                    self._claim(stmt, s, const(i))
-                    self._enter(stmt, s, const(i))
+                    self._claim(stmt, s, ir.const(i))
+                    self._enter(stmt, s, ir.const(i))
                 current = self.block(stmt.body, current)
             leaving += current + self.broken.pop()
         return [self._left(stmt, s) for s in leaving]
 
-    def _claim(self, stmt: For | While, state: State, counter: Term | None = None) -> None:
+    def _claim(self, stmt: For | While, state: State, counter: ir.Term | None = None) -> None:
         for expr in stmt.invariants:
             fact = TermEvaluator(at_head(self.theory, stmt, state.env, counter)).term(expr)
-            state.events.append(Claimed(fact, expr.span))
+            state.events.append(paths.Claimed(fact, expr.span))
 
     def _rounds_while(self, stmt: While, states: list[State]) -> list[State]:
         if self.unroll is None:

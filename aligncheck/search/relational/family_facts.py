@@ -5,22 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aligncheck.language.families import Family, Lattice, Slope
-from aligncheck.search.relational.ir import (
-    ONE,
-    ZERO,
-    App,
-    Nature,
-    Sym,
-    Term,
-    TermSort,
-    div,
-    fn,
-    le,
-    lt,
-    mul,
-    neg,
-    sub,
-)
+from aligncheck.search.relational import ir
 from aligncheck.search.relational.labels import DrawOnD
 
 
@@ -35,60 +20,60 @@ class DrawFacts:
     the noise is continuous.
     """
 
-    symbol: Sym | App
-    value: Term
-    inverse_alpha: Term
-    valid: tuple[Term, ...]
-    support: tuple[Term, ...]
-    floor: Term | None
-    step: Term | None
+    symbol: ir.Sym | ir.App
+    value: ir.Term
+    inverse_alpha: ir.Term
+    valid: tuple[ir.Term, ...]
+    support: tuple[ir.Term, ...]
+    floor: ir.Term | None
+    step: ir.Term | None
 
 
-def symbol(name: str, index: Term | None, family: Family) -> Sym | App:
+def symbol(name: str, index: ir.Term | None, family: Family) -> ir.Sym | ir.App:
     """The symbol that stands for a draw; for lattice noise, for its number of steps."""
-    sort = TermSort.INT if family.discrete else TermSort.REAL
+    sort = ir.TermSort.INT if family.discrete else ir.TermSort.REAL
     label = DrawOnD(name, family)
     if index is None:
-        return Sym(label, sort, Nature.NOISE)
-    return App(label, (index,), sort, Nature.NOISE)
+        return ir.Sym(label, sort, ir.Nature.NOISE)
+    return ir.App(label, (index,), sort, ir.Nature.NOISE)
 
 
-def inverse_alpha(family: Family, args: tuple[Term, ...]) -> Term:
+def inverse_alpha(family: Family, args: tuple[ir.Term, ...]) -> ir.Term:
     """1/α of condition iii: see `Slope`."""
     match family.row.slope:
         case Slope.SCALE:
-            return div(ONE, args[0])
+            return ir.div(ir.ONE, args[0])
         case Slope.CHANCE:
-            return neg(fn("ln", sub(ONE, args[0])))
+            return ir.neg(ir.fn("ln", ir.sub(ir.ONE, args[0])))
 
 
-def legal(family: Family, args: tuple[Term, ...]) -> tuple[Term, ...]:
+def legal(family: Family, args: tuple[ir.Term, ...]) -> tuple[ir.Term, ...]:
     """What the arguments must satisfy: positive scale and step; a success probability inside (0, 1)."""
-    positive = tuple(lt(ZERO, a) for a in args)
+    positive = tuple(ir.lt(ir.ZERO, a) for a in args)
     match family.row.slope:
         case Slope.SCALE:
             return positive
         case Slope.CHANCE:
-            return (*positive, lt(args[0], ONE))
+            return (*positive, ir.lt(args[0], ir.ONE))
 
 
-def _step(family: Family, args: tuple[Term, ...]) -> Term | None:
+def _step(family: Family, args: tuple[ir.Term, ...]) -> ir.Term | None:
     """What its values are multiples of, if of anything."""
     match family.row.lattice:
         case Lattice.NONE:
             return None
         case Lattice.WHOLE:
-            return ONE
+            return ir.ONE
         case Lattice.STEP:
             return args[1]
 
 
-def draw(family: Family, name: str, index: Term | None, args: tuple[Term, ...]) -> DrawFacts:
+def draw(family: Family, name: str, index: ir.Term | None, args: tuple[ir.Term, ...]) -> DrawFacts:
     """The facts about drawing `name[index] ~ family(args)`."""
     base = symbol(name, index, family)
     step = _step(family, args)
-    value = base if step is None else mul(step, base)
+    value = base if step is None else ir.mul(step, base)
     # A multiple of a positive step is not negative either.
-    support = tuple(le(ZERO, each) for each in dict.fromkeys((base, value))) if family.one_sided else ()
-    floor = ZERO if family.one_sided else None
+    support = tuple(ir.le(ir.ZERO, each) for each in dict.fromkeys((base, value))) if family.one_sided else ()
+    floor = ir.ZERO if family.one_sided else None
     return DrawFacts(base, value, inverse_alpha(family, args), legal(family, args), support, floor, step)

@@ -14,40 +14,7 @@ from dataclasses import dataclass, field
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 from aligncheck.language.syntax.nodes import Gather
-from aligncheck.search.relational.ir import (
-    AT_A_LOOP_HEAD,
-    FALSE,
-    ONE,
-    TRUE,
-    ZERO,
-    Add,
-    And,
-    App,
-    Cmp,
-    Const,
-    Nature,
-    Not,
-    Sym,
-    Term,
-    TermSort,
-    add,
-    and_,
-    atoms,
-    const,
-    eq,
-    iff,
-    implies,
-    ite,
-    le,
-    lt,
-    neg,
-    not_,
-    or_,
-    order_key,
-    sort_of,
-    sub,
-    substitute,
-)
+from aligncheck.search.relational import ir
 from aligncheck.search.relational.labels import (
     AttainedAt,
     Below,
@@ -82,39 +49,44 @@ class Gathered:
     indices that may be known to be inside.
     """
 
-    count: Term | None
-    binder: Sym
-    low: Term
-    high: Term
-    where: Term
-    body: Term
+    count: ir.Term | None
+    binder: ir.Sym
+    low: ir.Term
+    high: ir.Term
+    where: ir.Term
+    body: ir.Term
     sign: int = 1
     partial: bool = False
-    candidates: tuple[Term, ...] = ()
+    candidates: tuple[ir.Term, ...] = ()
 
-    def inside(self, index: Term) -> Term:
+    def inside(self, index: ir.Term) -> ir.Term:
         """That an index belongs to the set."""
-        return and_((le(self.low, index), lt(index, self.high), substitute(self.where, {self.binder: index})))
+        return ir.and_(
+            (ir.le(self.low, index), ir.lt(index, self.high), ir.substitute(self.where, {self.binder: index}))
+        )
 
-    def value(self, index: Term) -> Term:
+    def value(self, index: ir.Term) -> ir.Term:
         """What is compared, at an index."""
-        return substitute(self.body, {self.binder: index})
+        return ir.substitute(self.body, {self.binder: index})
 
-    def beats(self, one: Term, other: Term) -> Term:
+    def beats(self, one: ir.Term, other: ir.Term) -> ir.Term:
         """That an index comes before another: by a greater value, or an equal one and a lower index (rule
         10).
         """
         a, b = self.value(one), self.value(other)
-        return or_((lt(b, a), and_((eq(a, b), le(one, other)))))
+        return ir.or_((ir.lt(b, a), ir.and_((ir.eq(a, b), ir.le(one, other)))))
 
     @property
-    def free(self) -> list[Sym | App]:
+    def free(self) -> list[ir.Sym | ir.App]:
         """The symbols and applications on which the set or its values depend, but for its own index."""
-        around = atoms((self.low, self.high, *(() if self.count is None else (self.count,))))
-        return [*around, *(a for a in atoms((self.where, self.body)) if a != self.binder and a not in around)]
+        around = ir.atoms((self.low, self.high, *(() if self.count is None else (self.count,))))
+        return [
+            *around,
+            *(a for a in ir.atoms((self.where, self.body)) if a != self.binder and a not in around),
+        ]
 
     @property
-    def parts(self) -> tuple[Term, ...]:
+    def parts(self) -> tuple[ir.Term, ...]:
         """What decides the value of a maximum over the set, or an index at which it is taken."""
         return (self.low, self.high, self.where, self.body)
 
@@ -126,16 +98,20 @@ class Gathered:
         (`drawn_once`), so for two indices the difference has a density; and pairs of indices are finitely
         many (rule 10: only for continuous noise).
         """
-        if not isinstance(self.body, Add):
-            parts: tuple[Term, ...] = (self.body,)
+        if not isinstance(self.body, ir.Add):
+            parts: tuple[ir.Term, ...] = (self.body,)
         else:
             parts = tuple(t for t, _ in self.body.parts)
-        own = [t for t in parts if isinstance(t, App) and t.kind is Nature.NOISE and t.args == (self.binder,)]
+        own = [
+            t
+            for t in parts
+            if isinstance(t, ir.App) and t.kind is ir.Nature.NOISE and t.args == (self.binder,)
+        ]
         rest = [t for t in parts if t not in own]
-        fixed = all(is_settled(a, definition, free=GIVEN) for a in atoms(rest))
-        return len(own) == 1 and own[0].sort is TermSort.REAL and fixed
+        fixed = all(is_settled(a, definition, free=GIVEN) for a in ir.atoms(rest))
+        return len(own) == 1 and own[0].sort is ir.TermSort.REAL and fixed
 
-    def enough(self) -> Term:
+    def enough(self) -> ir.Term:
         """What is demanded of the set, and under which alone `Registry.facts` says what is taken from it:
         that it has an index; for `top` that `count` is not negative and that it has as many.
 
@@ -144,78 +120,82 @@ class Gathered:
         the `candidates` that it is inside.
         """
         if self.count is not None:
-            return and_((le(ZERO, self.count), TRUE if self.partial else self._room_enough()))
+            return ir.and_((ir.le(ir.ZERO, self.count), ir.TRUE if self.partial else self._room_enough()))
         selected = [
-            pick(c.label.selection, ZERO)
-            for c in (self.where.args if isinstance(self.where, And) else (self.where,))
-            if isinstance(c, App) and isinstance(c.label, IsSelected)
+            pick(c.label.selection, ir.ZERO)
+            for c in (self.where.args if isinstance(self.where, ir.And) else (self.where,))
+            if isinstance(c, ir.App) and isinstance(c.label, IsSelected)
         ]
         room = self._room_enough()
-        if room != FALSE:
+        if room != ir.FALSE:
             return room
-        return or_(self.inside(c) for c in selected or self.candidates)
+        return ir.or_(self.inside(c) for c in selected or self.candidates)
 
-    def _room_enough(self) -> Term:
-        wanted = ONE if self.count is None else self.count
-        room = sub(self.high, self.low)
-        for conjunct in self.where.args if isinstance(self.where, And) else (self.where,):
+    def _room_enough(self) -> ir.Term:
+        wanted = ir.ONE if self.count is None else self.count
+        room = ir.sub(self.high, self.low)
+        for conjunct in self.where.args if isinstance(self.where, ir.And) else (self.where,):
             excluded = self._excluded(conjunct)
             if excluded is None:
-                return FALSE
-            room = sub(room, excluded)
-        return le(wanted, room)
+                return ir.FALSE
+            room = ir.sub(room, excluded)
+        return ir.le(wanted, room)
 
-    def _excluded(self, conjunct: Term) -> Term | None:
-        if conjunct == TRUE:
-            return ZERO
-        denied = conjunct.arg if isinstance(conjunct, Not) else None
-        if isinstance(denied, Cmp) and denied.op == "==" and self.binder in (denied.left, denied.right):
+    def _excluded(self, conjunct: ir.Term) -> ir.Term | None:
+        if conjunct == ir.TRUE:
+            return ir.ZERO
+        denied = conjunct.arg if isinstance(conjunct, ir.Not) else None
+        if isinstance(denied, ir.Cmp) and denied.op == "==" and self.binder in (denied.left, denied.right):
             other = denied.right if denied.left == self.binder else denied.left
-            return ONE if self.binder not in atoms((other,)) else None
-        if isinstance(denied, App) and isinstance(denied.label, IsSelected) and denied.args == (self.binder,):
+            return ir.ONE if self.binder not in ir.atoms((other,)) else None
+        if (
+            isinstance(denied, ir.App)
+            and isinstance(denied.label, IsSelected)
+            and denied.args == (self.binder,)
+        ):
             return size_of(denied.label.selection)
         return None
 
 
-def size_of(name: str) -> Sym:
+def size_of(name: str) -> ir.Sym:
     """How many indices the selection `name` holds."""
-    return Sym(Size(name), TermSort.INT, Nature.OMEGA)
+    return ir.Sym(Size(name), ir.TermSort.INT, ir.Nature.OMEGA)
 
 
-def extremum(name: str, primed: bool) -> Sym:
+def extremum(name: str, primed: bool) -> ir.Sym:
     """The symbol of a maximum or minimum on D or (`primed`) on D'."""
-    return Sym(Extremum(name, primed), TermSort.REAL, Nature.EXTREMUM)
+    return ir.Sym(Extremum(name, primed), ir.TermSort.REAL, ir.Nature.EXTREMUM)
 
 
-def chosen(name: str) -> Sym:
+def chosen(name: str) -> ir.Sym:
     """The index that `argmax` or `argmin` selects: a part of ω."""
-    return Sym(SelectedIndex(name), TermSort.INT, Nature.OMEGA)
+    return ir.Sym(SelectedIndex(name), ir.TermSort.INT, ir.Nature.OMEGA)
 
 
-def member(name: str, index: Term) -> App:
+def member(name: str, index: ir.Term) -> ir.App:
     """That an index is among those that `top` selects."""
-    return App(IsSelected(name), (index,), TermSort.BOOL, Nature.OMEGA)
+    return ir.App(IsSelected(name), (index,), ir.TermSort.BOOL, ir.Nature.OMEGA)
 
 
-def pick(name: str, rank: Term) -> App:
+def pick(name: str, rank: ir.Term) -> ir.App:
     """The index that `top` puts at a rank, from 0."""
-    return App(Ranked(name), (rank,), TermSort.INT, Nature.OMEGA)
+    return ir.App(Ranked(name), (rank,), ir.TermSort.INT, ir.Nature.OMEGA)
 
 
-def passed(name: str, index: Term) -> App:
+def passed(name: str, index: ir.Term) -> ir.App:
     """How many selected indices are smaller than an index."""
-    return App(Below(name), (index,), TermSort.INT, Nature.OMEGA)
+    return ir.App(Below(name), (index,), ir.TermSort.INT, ir.Nature.OMEGA)
 
 
-def selection_of(atom: Sym | App) -> str | None:
+def selection_of(atom: ir.Sym | ir.App) -> str | None:
     """The selection of which a symbol tells something, if it does: an index, a member, or how many."""
     label = atom.label
     return label.selection if isinstance(label, SelectedIndex | Size | IsSelected | Ranked | Below) else None
 
 
-def is_extremum(atom: Term) -> bool:
+def is_extremum(atom: ir.Term) -> bool:
     """Whether an atom stands for a maximum or a minimum."""
-    return isinstance(atom, Sym) and atom.kind is Nature.EXTREMUM
+    return isinstance(atom, ir.Sym) and atom.kind is ir.Nature.EXTREMUM
 
 
 def needs_no_arguments(meaning: Gathered, span: Span) -> None:
@@ -226,10 +206,10 @@ def needs_no_arguments(meaning: Gathered, span: Span) -> None:
     into it). Every symbol of a run that is no index is fixed: parameters, answers, scalar noise, parts of ω.
     Raises UnsupportedError.
     """
-    for symbol in (a for a in meaning.free if isinstance(a, Sym)):
-        if symbol.kind in AT_A_LOOP_HEAD:
+    for symbol in (a for a in meaning.free if isinstance(a, ir.Sym)):
+        if symbol.kind in ir.AT_A_LOOP_HEAD:
             raise UnsupportedError(span, "a set whose values change from round to round of a loop")
-        if isinstance(symbol.label, str | BoundIndex) and symbol.kind is Nature.GHOST:
+        if isinstance(symbol.label, str | BoundIndex) and symbol.kind is ir.Nature.GHOST:
             index = symbol.label.name if isinstance(symbol.label, BoundIndex) else symbol.label
             raise UnsupportedError(
                 span,
@@ -245,14 +225,14 @@ class Registry:
     what an assignment at the top level gives a name: it is evaluated once, so that one value is all it has.
     """
 
-    extrema: dict[Sym, Gathered | None] = field(default_factory=dict)
+    extrema: dict[ir.Sym, Gathered | None] = field(default_factory=dict)
     argmaxima: dict[str, Gathered | None] = field(default_factory=dict)
     selections: dict[str, Gathered | None] = field(default_factory=dict)
-    indices: dict[Sym, Gathered | None] = field(default_factory=dict)
-    spoken: dict[Sym, Gather] = field(default_factory=dict)
+    indices: dict[ir.Sym, Gathered | None] = field(default_factory=dict)
+    spoken: dict[ir.Sym, Gather] = field(default_factory=dict)
     """What the spec says for a maximum without a name, or for an index of one."""
 
-    def define_extremum(self, symbol: Sym, meaning: Gathered) -> None:
+    def define_extremum(self, symbol: ir.Sym, meaning: Gathered) -> None:
         """What a maximum is the maximum of."""
         known = self.extrema.setdefault(symbol, meaning)
         if known != meaning:
@@ -264,44 +244,44 @@ class Registry:
         if table.setdefault(name, meaning) != meaning:
             table[name] = None
 
-    def anonymous(self, meaning: Gathered, expr: Gather) -> Sym:
+    def anonymous(self, meaning: Gathered, expr: Gather) -> ir.Sym:
         """The symbol of a maximum that has no name: one for each meaning. Raises UnsupportedError."""
         needs_no_arguments(meaning, expr.span)
         for symbol, known in self.extrema.items():
             if known == meaning:
                 return symbol
-        symbol = Sym(Extremum(len(self.extrema), False), TermSort.REAL, Nature.EXTREMUM)
+        symbol = ir.Sym(Extremum(len(self.extrema), False), ir.TermSort.REAL, ir.Nature.EXTREMUM)
         self.extrema[symbol] = meaning
         self.spoken[symbol] = expr
         return symbol
 
-    def anonymous_index(self, meaning: Gathered, expr: Gather) -> Sym:
+    def anonymous_index(self, meaning: Gathered, expr: Gather) -> ir.Sym:
         """The symbol of an index of a maximum: one for each meaning. Raises UnsupportedError."""
         needs_no_arguments(meaning, expr.span)
         for symbol, known in self.indices.items():
             if known == meaning:
                 return symbol
-        symbol = Sym(ExtremalIndex(len(self.indices)), TermSort.INT, Nature.PLACE)
+        symbol = ir.Sym(ExtremalIndex(len(self.indices)), ir.TermSort.INT, ir.Nature.PLACE)
         self.indices[symbol] = meaning
         self.spoken[symbol] = expr
         return symbol
 
-    def places(self) -> list[Term]:
+    def places(self) -> list[ir.Term]:
         """The indices at which maxima are taken."""
         return [*(witness_of(s) for s in self.extrema), *self.indices]
 
-    def meaning_of(self, symbol: Sym) -> Gathered | None:
+    def meaning_of(self, symbol: ir.Sym) -> Gathered | None:
         """What a symbol is the maximum of, or an index of, if it is one."""
         return self.extrema.get(symbol) or self.indices.get(symbol)
 
-    def hidden_in(self, symbol: Sym | App) -> tuple[Term, ...] | None:
+    def hidden_in(self, symbol: ir.Sym | ir.App) -> tuple[ir.Term, ...] | None:
         """What the value of a maximum's symbol, or of an index of one, is made of; None where no definition
         is kept.
         """
-        meaning = self.meaning_of(symbol) if isinstance(symbol, Sym) else None
+        meaning = self.meaning_of(symbol) if isinstance(symbol, ir.Sym) else None
         return None if meaning is None else meaning.parts
 
-    def is_noisy(self, symbol: Sym) -> bool:
+    def is_noisy(self, symbol: ir.Sym) -> bool:
         """Whether noise may enter the value of a maximum's symbol."""
         return not is_settled(symbol, self.hidden_in)
 
@@ -318,7 +298,7 @@ class Registry:
         self.argmaxima.clear()
         self.selections.clear()
 
-    def forget(self, changing: frozenset[Term]) -> None:
+    def forget(self, changing: frozenset[ir.Term]) -> None:
         """Drops the definitions that mention symbols whose meaning changes from round to round."""
         for symbols in (self.extrema, self.indices):
             for symbol, meaning in list(symbols.items()):
@@ -331,7 +311,7 @@ class Registry:
 
     # --- facts --------------------------------------------------------------------------------------------
 
-    def facts(self, found: Iterable[Sym | App]) -> Iterator[Term]:
+    def facts(self, found: Iterable[ir.Sym | ir.App]) -> Iterator[ir.Term]:
         """What the definitions say of the symbols among `found`, at the indices that occur among them.
 
         Why sound: each is an instance of the definition of a maximum, an argmax or the k greatest of a finite
@@ -343,9 +323,9 @@ class Registry:
         present = list(found)
         indices = _indices(present)
         for atom in present:
-            if isinstance(atom, Sym) and (meaning := self.extrema.get(atom)) is not None:
+            if isinstance(atom, ir.Sym) and (meaning := self.extrema.get(atom)) is not None:
                 yield from self._extremum_facts(atom, meaning, indices)
-            if isinstance(atom, Sym) and (meaning := self.indices.get(atom)) is not None:
+            if isinstance(atom, ir.Sym) and (meaning := self.indices.get(atom)) is not None:
                 yield from self._argmax_facts(atom, meaning, indices)
         labels = {a.label for a in present}
         for name, meaning in self.argmaxima.items():
@@ -355,150 +335,156 @@ class Registry:
             if meaning is not None and labels & {IsSelected(name), Ranked(name), Below(name), Size(name)}:
                 yield from _top_facts(name, meaning, meaning.tieless(self.hidden_in), indices, present)
 
-    def _extremum_facts(self, symbol: Sym, meaning: Gathered, indices: list[Term]) -> Iterator[Term]:
+    def _extremum_facts(self, symbol: ir.Sym, meaning: Gathered, indices: list[ir.Term]) -> Iterator[ir.Term]:
         witness = witness_of(symbol)
-        top = symbol if meaning.sign > 0 else neg(symbol)
-        at_witness = and_((meaning.inside(witness), eq(top, meaning.value(witness))))
-        yield implies(meaning.enough(), at_witness)
+        top = symbol if meaning.sign > 0 else ir.neg(symbol)
+        at_witness = ir.and_((meaning.inside(witness), ir.eq(top, meaning.value(witness))))
+        yield ir.implies(meaning.enough(), at_witness)
         for index in indices:
-            yield implies(meaning.inside(index), le(meaning.value(index), top))
+            yield ir.implies(meaning.inside(index), ir.le(meaning.value(index), top))
 
-    def _argmax_facts(self, symbol: Sym, meaning: Gathered, indices: list[Term]) -> Iterator[Term]:
+    def _argmax_facts(self, symbol: ir.Sym, meaning: Gathered, indices: list[ir.Term]) -> Iterator[ir.Term]:
         some, tieless = meaning.enough(), meaning.tieless(self.hidden_in)
-        yield implies(some, meaning.inside(symbol))
+        yield ir.implies(some, meaning.inside(symbol))
         for index in indices:
             if index != symbol:
-                inside = and_((some, meaning.inside(index)))
-                yield implies(inside, meaning.beats(symbol, index))
+                inside = ir.and_((some, meaning.inside(index)))
+                yield ir.implies(inside, meaning.beats(symbol, index))
                 if tieless:
-                    apart = or_((eq(index, symbol), lt(meaning.value(index), meaning.value(symbol))))
-                    yield implies(inside, apart)
+                    apart = ir.or_((ir.eq(index, symbol), ir.lt(meaning.value(index), meaning.value(symbol))))
+                    yield ir.implies(inside, apart)
 
 
-def witness_of(symbol: Sym) -> Sym:
+def witness_of(symbol: ir.Sym) -> ir.Sym:
     """An index at which a maximum is taken."""
-    return Sym(AttainedAt(symbol.label), TermSort.INT, Nature.PLACE)
+    return ir.Sym(AttainedAt(symbol.label), ir.TermSort.INT, ir.Nature.PLACE)
 
 
-def _speaks_of(meaning: Gathered, changing: frozenset[Term]) -> bool:
+def _speaks_of(meaning: Gathered, changing: frozenset[ir.Term]) -> bool:
     return any(
-        a in changing for a in atoms([*meaning.parts, *([] if meaning.count is None else [meaning.count])])
+        a in changing for a in ir.atoms([*meaning.parts, *([] if meaning.count is None else [meaning.count])])
     )
 
 
-def _indices(found: list[Sym | App]) -> list[Term]:
+def _indices(found: list[ir.Sym | ir.App]) -> list[ir.Term]:
     """The indices at which noise is read, and the indices that are selected; not indices of indices, and a
     limited number, since a body may read noise at yet other indices.
     """
-    kept: dict[Term, None] = {}
+    kept: dict[ir.Term, None] = {}
     for atom in found:
-        if isinstance(atom, App) and (atom.kind is Nature.NOISE or isinstance(atom.label, IsSelected)):
+        if isinstance(atom, ir.App) and (atom.kind is ir.Nature.NOISE or isinstance(atom.label, IsSelected)):
             kept[atom.args[0]] = None
         elif isinstance(atom.label, Ranked | SelectedIndex | ExtremalIndex):
             kept[atom] = None
-    simple = [t for t in kept if sort_of(t) is TermSort.INT and _depth(t) <= 1]
-    return sorted(simple, key=lambda t: len(order_key(t)))[:_MOST]
+    simple = [t for t in kept if ir.sort_of(t) is ir.TermSort.INT and _depth(t) <= 1]
+    return sorted(simple, key=lambda t: len(ir.order_key(t)))[:_MOST]
 
 
-def _depth(term: Term) -> int:
-    inner = [a for a in atoms((term,)) if isinstance(a, App)]
+def _depth(term: ir.Term) -> int:
+    inner = [a for a in ir.atoms((term,)) if isinstance(a, ir.App)]
     return max((1 + _depth(a.args[0]) for a in inner), default=0)
 
 
 def _top_facts(
-    name: str, meaning: Gathered, tieless: bool, indices: list[Term], present: list[Sym | App]
-) -> Iterator[Term]:
+    name: str, meaning: Gathered, tieless: bool, indices: list[ir.Term], present: list[ir.Sym | ir.App]
+) -> Iterator[ir.Term]:
     if meaning.count is None:
         raise InternalError("a selection without a count")
     count, some = meaning.count, meaning.enough()
     size = size_of(name)
     if meaning.partial:
-        yield implies(some, and_((le(ZERO, size), le(size, count))))
+        yield ir.implies(some, ir.and_((ir.le(ir.ZERO, size), ir.le(size, count))))
     else:
-        yield implies(some, eq(size, count))
+        yield ir.implies(some, ir.eq(size, count))
     for index in indices:
-        yield implies(and_((some, member(name, index))), meaning.inside(index))
+        yield ir.implies(ir.and_((some, member(name, index))), meaning.inside(index))
         if meaning.partial:
-            room = and_((some, lt(size, count), meaning.inside(index)))
-            yield implies(room, member(name, index))
-    picked = {t for t in indices if isinstance(t, App) and t.label == Ranked(name)}
+            room = ir.and_((some, ir.lt(size, count), meaning.inside(index)))
+            yield ir.implies(room, member(name, index))
+    picked = {t for t in indices if isinstance(t, ir.App) and t.label == Ranked(name)}
     for one in indices:
-        if isinstance(one, Sym) and isinstance(one.label, AttainedAt):
+        if isinstance(one, ir.Sym) and isinstance(one.label, AttainedAt):
             continue  # the maxima that matter are those of the indices outside
         for other in indices:
             if one != other and other not in picked:
-                divided = and_((some, member(name, one), meaning.inside(other), not_(member(name, other))))
-                order = lt(meaning.value(other), meaning.value(one)) if tieless else meaning.beats(one, other)
-                yield implies(divided, order)
-    ranks = [a.args[0] for a in present if a.label == Ranked(name) and isinstance(a, App)]
+                divided = ir.and_(
+                    (some, member(name, one), meaning.inside(other), ir.not_(member(name, other)))
+                )
+                order = (
+                    ir.lt(meaning.value(other), meaning.value(one)) if tieless else meaning.beats(one, other)
+                )
+                yield ir.implies(divided, order)
+    ranks = [a.args[0] for a in present if a.label == Ranked(name) and isinstance(a, ir.App)]
     for rank in ranks:
-        legal = and_((some, le(ZERO, rank), lt(rank, size)))
-        yield implies(legal, member(name, pick(name, rank)))
+        legal = ir.and_((some, ir.le(ir.ZERO, rank), ir.lt(rank, size)))
+        yield ir.implies(legal, member(name, pick(name, rank)))
         for later in ranks:
             if rank != later:
-                ordered = and_((some, le(ZERO, rank), lt(rank, later), lt(later, size)))
+                ordered = ir.and_((some, ir.le(ir.ZERO, rank), ir.lt(rank, later), ir.lt(later, size)))
                 one, other = pick(name, rank), pick(name, later)
                 before = (
-                    lt(meaning.value(other), meaning.value(one))
+                    ir.lt(meaning.value(other), meaning.value(one))
                     if tieless
-                    else and_((meaning.beats(one, other), not_(eq(one, other))))
+                    else ir.and_((meaning.beats(one, other), ir.not_(ir.eq(one, other))))
                 )
-                yield implies(ordered, before)
+                yield ir.implies(ordered, before)
     for place in [a.args[0] for a in present if a.label in (Below(name), IsSelected(name))]:  # type: ignore[union-attr]
-        before, after = passed(name, place), passed(name, add(place, ONE))
-        yield implies(and_((some, le(place, meaning.low))), eq(before, ZERO))
-        yield implies(some, and_((le(ZERO, before), le(before, size))))
+        before, after = passed(name, place), passed(name, ir.add(place, ir.ONE))
+        yield ir.implies(ir.and_((some, ir.le(place, meaning.low))), ir.eq(before, ir.ZERO))
+        yield ir.implies(some, ir.and_((ir.le(ir.ZERO, before), ir.le(before, size))))
         if member(name, place) in present:
-            yield implies(some, eq(after, add(before, ite(member(name, place), ONE, ZERO))))
-            yield implies(some, le(after, size))
+            yield ir.implies(some, ir.eq(after, ir.add(before, ir.ite(member(name, place), ir.ONE, ir.ZERO))))
+            yield ir.implies(some, ir.le(after, size))
 
 
 # --- in a concrete run ------------------------------------------------------------------------------------
 
 
-def expanded(meaning: Gathered) -> tuple[list[int], list[Term], list[Term]]:
+def expanded(meaning: Gathered) -> tuple[list[int], list[ir.Term], list[ir.Term]]:
     """The indices, that each is inside, and the value at each.
 
     Where a bound is no constant (it differs from arm to arm on D') only a few indices are tried.
     """
     places = list(_places(meaning))
-    inside = [meaning.inside(const(p)) for p in places]
-    return places, inside, [meaning.value(const(p)) for p in places]
+    inside = [meaning.inside(ir.const(p)) for p in places]
+    return places, inside, [meaning.value(ir.const(p)) for p in places]
 
 
 def _places(meaning: Gathered) -> range:
-    low = int(meaning.low.value) if isinstance(meaning.low, Const) else 0
-    return range(low, int(meaning.high.value) if isinstance(meaning.high, Const) else low + _FEW)
+    low = int(meaning.low.value) if isinstance(meaning.low, ir.Const) else 0
+    return range(low, int(meaning.high.value) if isinstance(meaning.high, ir.Const) else low + _FEW)
 
 
-def concrete_extremum(meaning: Gathered) -> tuple[Term, Term]:
+def concrete_extremum(meaning: Gathered) -> tuple[ir.Term, ir.Term]:
     """The extremum of a concrete set, and that the set is not empty."""
     _, inside, values = expanded(meaning)
-    best: Term = ZERO
-    some: Term = FALSE
+    best: ir.Term = ir.ZERO
+    some: ir.Term = ir.FALSE
     for here, value in zip(inside, values, strict=True):
-        best = ite(and_((here, or_((not_(some), lt(best, value))))), value, best)
-        some = or_((some, here))
-    return (best if meaning.sign > 0 else neg(best)), some
+        best = ir.ite(ir.and_((here, ir.or_((ir.not_(some), ir.lt(best, value))))), value, best)
+        some = ir.or_((some, here))
+    return (best if meaning.sign > 0 else ir.neg(best)), some
 
 
-def concrete_ranks(meaning: Gathered, count: int) -> tuple[list[Term], Term]:
+def concrete_ranks(meaning: Gathered, count: int) -> tuple[list[ir.Term], ir.Term]:
     """The indices of a concrete set at the first `count` ranks, and that there are as many."""
     places, inside, values = expanded(meaning)
     left = list(inside)
-    ranks: list[Term] = []
-    enough: Term = TRUE
+    ranks: list[ir.Term] = []
+    enough: ir.Term = ir.TRUE
     for _ in range(count):
-        index: Term = const(-1)
-        best: Term = ZERO
-        some: Term = FALSE
+        index: ir.Term = ir.const(-1)
+        best: ir.Term = ir.ZERO
+        some: ir.Term = ir.FALSE
         for place, here, value in zip(places, left, values, strict=True):
-            better = and_((here, or_((not_(some), lt(best, value)))))
-            index, best = ite(better, const(place), index), ite(better, value, best)
-            some = or_((some, here))
+            better = ir.and_((here, ir.or_((ir.not_(some), ir.lt(best, value)))))
+            index, best = ir.ite(better, ir.const(place), index), ir.ite(better, value, best)
+            some = ir.or_((some, here))
         ranks.append(index)
-        enough = and_((enough, some))
-        left = [and_((here, not_(eq(index, const(p))))) for p, here in zip(places, left, strict=True)]
+        enough = ir.and_((enough, some))
+        left = [
+            ir.and_((here, ir.not_(ir.eq(index, ir.const(p))))) for p, here in zip(places, left, strict=True)
+        ]
     return ranks, enough
 
 
@@ -506,23 +492,25 @@ def concrete_count(meaning: Gathered) -> int:
     """How many indices are selected in a concrete run, or may be."""
     if meaning.count is None:
         return 1
-    wanted = max(0, int(meaning.count.value)) if isinstance(meaning.count, Const) else 0
+    wanted = max(0, int(meaning.count.value)) if isinstance(meaning.count, ir.Const) else 0
     return min(wanted, len(_places(meaning))) if meaning.partial else wanted
 
 
-def concrete_facts(name: str, meaning: Gathered, ranks: list[Term], size: int) -> Iterator[Term]:
+def concrete_facts(name: str, meaning: Gathered, ranks: list[ir.Term], size: int) -> Iterator[ir.Term]:
     """What the symbols of a selection of `size` indices stand for in a concrete run."""
     if meaning.count is None:
-        yield eq(chosen(name), ranks[0])
+        yield ir.eq(chosen(name), ranks[0])
         return
     if meaning.partial:
-        yield eq(size_of(name), const(size))
-        yield from (le(ZERO, rank) if place < size else lt(rank, ZERO) for place, rank in enumerate(ranks))
+        yield ir.eq(size_of(name), ir.const(size))
+        yield from (
+            ir.le(ir.ZERO, rank) if place < size else ir.lt(rank, ir.ZERO) for place, rank in enumerate(ranks)
+        )
     else:
-        yield eq(size_of(name), add(*(ite(le(ZERO, rank), ONE, ZERO) for rank in ranks)))
+        yield ir.eq(size_of(name), ir.add(*(ir.ite(ir.le(ir.ZERO, rank), ir.ONE, ir.ZERO) for rank in ranks)))
     ranks = ranks[:size]
     for place, rank in enumerate(ranks):
-        yield eq(pick(name, const(place)), rank)
+        yield ir.eq(pick(name, ir.const(place)), rank)
     for place in _places(meaning):
-        here = or_(eq(rank, const(place)) for rank in ranks)
-        yield iff(member(name, const(place)), here)
+        here = ir.or_(ir.eq(rank, ir.const(place)) for rank in ranks)
+        yield ir.iff(member(name, ir.const(place)), here)

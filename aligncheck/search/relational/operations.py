@@ -12,24 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from aligncheck.search.relational.ir import (
-    ONE,
-    TRUE,
-    ZERO,
-    Fn,
-    Term,
-    add,
-    and_,
-    eq,
-    iff,
-    implies,
-    le,
-    lt,
-    mul,
-    neg,
-    not_,
-    sub,
-)
+from aligncheck.search.relational import ir
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,60 +21,66 @@ class Operation:
     whole where that is None. `known` of the value and the arguments is true wherever the demand is met.
     """
 
-    demand: Callable[..., Term] = lambda *_: TRUE
+    demand: Callable[..., ir.Term] = lambda *_: ir.TRUE
     what: str = ""
     culprit: int | None = None
-    known: Callable[..., Iterable[Term]] = lambda *_: ()
+    known: Callable[..., Iterable[ir.Term]] = lambda *_: ()
 
-    def facts(self, atom: Fn) -> tuple[Term, ...]:
+    def facts(self, atom: ir.Fn) -> tuple[ir.Term, ...]:
         """What may be assumed of a value."""
-        return (implies(self.demand(*atom.args), and_(self.known(atom, *atom.args))),)
+        return (ir.implies(self.demand(*atom.args), ir.and_(self.known(atom, *atom.args))),)
 
 
-def _abs(value: Term, x: Term) -> Iterable[Term]:
-    return implies(le(ZERO, x), eq(value, x)), implies(le(x, ZERO), eq(value, neg(x)))
-
-
-def _sqrt(value: Term, x: Term) -> Iterable[Term]:
-    return le(ZERO, value), eq(mul(value, value), x)
-
-
-def _exp(value: Term, x: Term) -> Iterable[Term]:
-    return (
-        lt(ZERO, value),
-        iff(lt(ZERO, x), lt(ONE, value)),
-        iff(lt(x, ZERO), lt(value, ONE)),
-        le(add(ONE, x), value),
+def _abs(value: ir.Term, x: ir.Term) -> Iterable[ir.Term]:
+    return ir.implies(ir.le(ir.ZERO, x), ir.eq(value, x)), ir.implies(
+        ir.le(x, ir.ZERO), ir.eq(value, ir.neg(x))
     )
 
 
-def _log2(value: Term, x: Term) -> Iterable[Term]:
-    return iff(lt(ONE, x), lt(ZERO, value)), iff(lt(x, ONE), lt(value, ZERO))
+def _sqrt(value: ir.Term, x: ir.Term) -> Iterable[ir.Term]:
+    return ir.le(ir.ZERO, value), ir.eq(ir.mul(value, value), x)
 
 
-def _ln(value: Term, x: Term) -> Iterable[Term]:
-    return *_log2(value, x), le(value, sub(x, ONE))
+def _exp(value: ir.Term, x: ir.Term) -> Iterable[ir.Term]:
+    return (
+        ir.lt(ir.ZERO, value),
+        ir.iff(ir.lt(ir.ZERO, x), ir.lt(ir.ONE, value)),
+        ir.iff(ir.lt(x, ir.ZERO), ir.lt(value, ir.ONE)),
+        ir.le(ir.add(ir.ONE, x), value),
+    )
 
 
-def _floor(value: Term, x: Term) -> Iterable[Term]:
-    return le(value, x), lt(x, add(value, ONE))
+def _log2(value: ir.Term, x: ir.Term) -> Iterable[ir.Term]:
+    return ir.iff(ir.lt(ir.ONE, x), ir.lt(ir.ZERO, value)), ir.iff(ir.lt(x, ir.ONE), ir.lt(value, ir.ZERO))
 
 
-def _mod(value: Term, x: Term, m: Term) -> Iterable[Term]:
-    return le(ZERO, value), lt(value, m), implies(and_((le(ZERO, x), lt(x, m))), eq(value, x))
+def _ln(value: ir.Term, x: ir.Term) -> Iterable[ir.Term]:
+    return *_log2(value, x), ir.le(value, ir.sub(x, ir.ONE))
 
 
-def _positive(x: Term) -> Term:
-    return lt(ZERO, x)
+def _floor(value: ir.Term, x: ir.Term) -> Iterable[ir.Term]:
+    return ir.le(value, x), ir.lt(x, ir.add(value, ir.ONE))
+
+
+def _mod(value: ir.Term, x: ir.Term, m: ir.Term) -> Iterable[ir.Term]:
+    return (
+        ir.le(ir.ZERO, value),
+        ir.lt(value, m),
+        ir.implies(ir.and_((ir.le(ir.ZERO, x), ir.lt(x, m))), ir.eq(value, x)),
+    )
+
+
+def _positive(x: ir.Term) -> ir.Term:
+    return ir.lt(ir.ZERO, x)
 
 
 OPERATIONS: Mapping[str, Operation] = {
-    "/": Operation(lambda _, x: not_(eq(x, ZERO)), "the divisor is not 0", 1),
+    "/": Operation(lambda _, x: ir.not_(ir.eq(x, ir.ZERO)), "the divisor is not 0", 1),
     "mod": Operation(lambda _, m: _positive(m), "the modulus is positive", 1, _mod),
-    "sqrt": Operation(lambda x: le(ZERO, x), "the root's argument is not negative", 0, _sqrt),
+    "sqrt": Operation(lambda x: ir.le(ir.ZERO, x), "the root's argument is not negative", 0, _sqrt),
     "ln": Operation(_positive, "the logarithm's argument is positive", 0, _ln),
     "log2": Operation(_positive, "the logarithm's argument is positive", 0, _log2),
-    "clip": Operation(lambda _, low, high: le(low, high), "the lower bound is at most the upper one"),
+    "clip": Operation(lambda _, low, high: ir.le(low, high), "the lower bound is at most the upper one"),
     "abs": Operation(known=_abs),
     "exp": Operation(known=_exp),
     "floor": Operation(known=_floor),
@@ -104,6 +93,6 @@ unless the divisor is 0; clips are conditionals. `undefined` stands for a quotie
 """
 
 
-def function_facts(atom: Fn) -> tuple[Term, ...]:
+def function_facts(atom: ir.Fn) -> tuple[ir.Term, ...]:
     """What is known of a function that is no polynomial, at its arguments."""
     return OPERATIONS[atom.name].facts(atom)

@@ -10,47 +10,9 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import For, Gather, OutCount, OutField, OutIs, Sample, While
 from aligncheck.language.syntax.walk import names_in, statements_in
-from aligncheck.search.relational import family_facts
+from aligncheck.search.relational import family_facts, ir, labels
 from aligncheck.search.relational.blocks import tags_with
 from aligncheck.search.relational.callees import Records, sorts_released
-from aligncheck.search.relational.ir import (
-    ONE,
-    TRUE,
-    ZERO,
-    App,
-    Const,
-    Nature,
-    Pair,
-    Sym,
-    Term,
-    TermSort,
-    add,
-    and_,
-    atoms,
-    const,
-    eq,
-    ite,
-    le,
-    lt,
-    or_,
-    order_key,
-    same,
-    substitute,
-)
-from aligncheck.search.relational.labels import (
-    CalleeInput,
-    Calls,
-    DrawAt,
-    Each,
-    Key,
-    LastDraw,
-    Latest,
-    Ledger,
-    RecordField,
-    RecordIs,
-    Stretch,
-    Unsettled,
-)
 from aligncheck.search.relational.maxima import (
     Gathered,
     UnsupportedError,
@@ -75,86 +37,90 @@ class ProgramScope:
     env: Env
     side: bool
 
-    def name(self, ident: str, primed: bool, span: Span) -> Term:
+    def name(self, ident: str, primed: bool, span: Span) -> ir.Term:
         value = self.env.get(ident)
         if value is not None:
             return value.right if primed or self.side else value.left
         if ident == "alignment_cost":
-            return self.env[Ledger.COST].left
+            return self.env[labels.Ledger.COST].left
         item = self.theory.inputs[ident]
         if isinstance(item, nodes.Queries):
             return self.theory.answer(ident, None, primed or self.side)
         return self.theory.parameter(ident)
 
-    def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
+    def entry(self, base: str, index: ir.Term, primed: bool, span: Span) -> tuple[ir.Term, ir.Term]:
         right = primed or self.side
         if base in self.theory.gathers:
-            return pick(base, index), and_((le(ZERO, index), lt(index, self.length(base))))
+            return pick(base, index), ir.and_((ir.le(ir.ZERO, index), ir.lt(index, self.length(base))))
         if base not in self.theory.inputs:
-            cell = self.env.get(DrawAt(base, order_key(index), self.side))
+            cell = self.env.get(labels.DrawAt(base, ir.order_key(index), self.side))
             if cell is None:
                 several = self._drawn(base, index, right) or self._among(base, index, right)
                 if several is not None:
                     return several
                 # A draw of an earlier round: only the last one is remembered.
-                if LastDraw(base) not in self.env:
+                if labels.LastDraw(base) not in self.env:
                     raise UnsupportedError(span, f"a draw of `{base}` that was made elsewhere")
-                place = self.env[Latest(base)].left
-                drawn = self.env[LastDraw(base)]
-                return (drawn.right if right else drawn.left), and_((eq(index, place), le(ZERO, place)))
-            return (cell.right if right else cell.left), TRUE
+                place = self.env[labels.Latest(base)].left
+                drawn = self.env[labels.LastDraw(base)]
+                return (drawn.right if right else drawn.left), ir.and_(
+                    (ir.eq(index, place), ir.le(ir.ZERO, place))
+                )
+            return (cell.right if right else cell.left), ir.TRUE
         size = self.theory.length(base)
         legal = self.theory.legal(base, index)
-        if self.theory.is_concrete and isinstance(size, Const) and _is_released(index):
+        if self.theory.is_concrete and isinstance(size, ir.Const) and _is_released(index):
             return self._entry_among(base, index, int(size.value), right), legal
         return self.theory.entry(base, index, right), legal
 
-    def _entry_among(self, base: str, index: Term, size: int, right: bool) -> Term:
+    def _entry_among(self, base: str, index: ir.Term, size: int, right: bool) -> ir.Term:
         """In a concrete run: the entry of a list at an index that a call released."""
-        found: Term = ZERO
+        found: ir.Term = ir.ZERO
         for place in range(size):
-            found = ite(eq(index, const(place)), self.theory.entry(base, const(place), right), found)
+            found = ir.ite(
+                ir.eq(index, ir.const(place)), self.theory.entry(base, ir.const(place), right), found
+            )
         return found
 
-    def _drawn(self, base: str, index: Term, right: bool) -> tuple[Term, Term] | None:
+    def _drawn(self, base: str, index: ir.Term, right: bool) -> tuple[ir.Term, ir.Term] | None:
         """A draw of a loop that has ended, where the loop made one in every round."""
-        each, span = self.env.get(Each(base)), self.env.get(Stretch(base))
+        each, span = self.env.get(labels.Each(base)), self.env.get(labels.Stretch(base))
         if each is None or span is None:
             return None
-        table: dict[Term, Term] = {_counter_in(each): index}
-        value = substitute(each.right if right else each.left, table)
-        return value, and_((le(span.left, index), lt(index, span.right)))
+        table: dict[ir.Term, ir.Term] = {_counter_in(each): index}
+        value = ir.substitute(each.right if right else each.left, table)
+        return value, ir.and_((ir.le(span.left, index), ir.lt(index, span.right)))
 
-    def _among(self, base: str, index: Term, right: bool) -> tuple[Term, Term] | None:
+    def _among(self, base: str, index: ir.Term, right: bool) -> tuple[ir.Term, ir.Term] | None:
         """In a concrete run: the draw at an index that is no plain number, or at which there was none."""
         if not self.theory.is_concrete:
             return None
-        found: Term = ZERO
-        there: list[Term] = []
+        found: ir.Term = ir.ZERO
+        there: list[ir.Term] = []
         for name, cell in self.env.items():
-            if isinstance(name, DrawAt) and name.name == base and not name.primed:
-                here = eq(index, const(int(name.index)))
-                found = ite(here, cell.right if right else cell.left, found)
+            if isinstance(name, labels.DrawAt) and name.name == base and not name.primed:
+                here = ir.eq(index, ir.const(int(name.index)))
+                found = ir.ite(here, cell.right if right else cell.left, found)
                 there.append(here)
-        return found, or_(there)
+        return found, ir.or_(there)
 
-    def length(self, base: str) -> Term:
+    def length(self, base: str) -> ir.Term:
         if base in self.theory.calls:
             return self._released(OutCount(None, base), None)[0]
         if base not in self.theory.gathers:
             return self.theory.length(base)
         return self.env[base].left if base in self.env else size_of(base)
 
-    def member(self, selection: str, index: Term) -> Term:
+    def member(self, selection: str, index: ir.Term) -> ir.Term:
         return member(selection, index)
 
-    def applied(self, function: str, args: list[Term]) -> Term:
+    def applied(self, function: str, args: list[ir.Term]) -> ir.Term:
         return self.theory.applied(function, args)
 
-    def gathered(self, expr: Gather, meaning: Gathered) -> tuple[Term, Term]:
+    def gathered(self, expr: Gather, meaning: Gathered) -> tuple[ir.Term, ir.Term]:
         if expr.function == "sum":
-            whole = isinstance(meaning.low, Const) and isinstance(meaning.high, Const)
-            return (concrete_sum(meaning) if whole else self.theory.sums.symbol(meaning)), TRUE
+            whole = isinstance(meaning.low, ir.Const) and isinstance(meaning.high, ir.Const)
+            return (concrete_sum(meaning) if whole else self.theory.sums.symbol(meaning)), ir.TRUE
         if expr.function not in ("max", "min"):
             return self._index_gathered(expr, meaning)
         if self.theory.is_concrete:
@@ -162,66 +128,70 @@ class ProgramScope:
         meaning = self.theory.with_candidates(meaning)
         return self.theory.registry.anonymous(meaning, expr), meaning.enough()
 
-    def ordered(self, left: str, op: str) -> Term | None:
+    def ordered(self, left: str, op: str) -> ir.Term | None:
         return self.theory.ordered(left, op)
 
     def _records(self, call: str) -> Records:
         """What the latest execution of a call released."""
         invoked = self.theory.calls[call]
         contract = contract_of(next(u for u in self.theory.mechanism.uses if u.name == invoked.mechanism))
-        given = {k.argument: v for k, v in self.env.items() if isinstance(k, CalleeInput) and k.call == call}
-        number = self.env[Calls(call)].left
+        given = {
+            k.argument: v for k, v in self.env.items() if isinstance(k, labels.CalleeInput) and k.call == call
+        }
+        number = self.env[labels.Calls(call)].left
         return Records(call, number, contract, sorts_released(self.theory.mechanism, call), given)
 
-    def _released(self, expr: OutIs | OutField | OutCount, place: Term | None) -> tuple[Term, Term]:
+    def _released(self, expr: OutIs | OutField | OutCount, place: ir.Term | None) -> tuple[ir.Term, ir.Term]:
         """A part of what a call released, and when it is there."""
         records, released = self._records(expr.of), self.theory.released
         released.learn(records.length(), records.facts())
         if isinstance(expr, OutCount):
-            return self._length_of(records) if expr.tag is None else records.count(expr.tag), TRUE
+            return self._length_of(records) if expr.tag is None else records.count(expr.tag), ir.TRUE
         if place is None:
             raise InternalError("a record without its number")
         for tag in records.tags:
             released.learn(records.has(tag, place), records.facts_at(place))
         if isinstance(expr, OutIs):
-            return records.has(expr.tag, place), TRUE
+            return records.has(expr.tag, place), ir.TRUE
         value = records.value(expr.field, place)
         released.learn(value, records.facts_at(place))
         return value, records.has_field(expr.field, place)
 
-    def _length_of(self, records: Records) -> Term:
+    def _length_of(self, records: Records) -> ir.Term:
         """How many records a call released, which a concrete run must know as a number."""
         exact = records.how_many()
-        return exact if isinstance(exact, Const) else records.length()
+        return exact if isinstance(exact, ir.Const) else records.length()
 
-    def omega(self, expr: OutIs | OutField | OutCount, index: Term | None) -> tuple[Term, Term]:
+    def omega(self, expr: OutIs | OutField | OutCount, index: ir.Term | None) -> tuple[ir.Term, ir.Term]:
         if expr.of != "out":
             return self._released(expr, index)
         match expr:
             case OutIs(tag=tag):
                 if index is None:
                     raise InternalError("a record without its number")
-                return App(RecordIs(tag), (index,), TermSort.BOOL, Nature.OMEGA), TRUE
+                return ir.App(labels.RecordIs(tag), (index,), ir.TermSort.BOOL, ir.Nature.OMEGA), ir.TRUE
             case OutField(field=name):
                 if index is None:
                     raise InternalError("a record without its number")
-                sort = TermSort.BOOL if name in self.theory.truth_fields else TermSort.REAL
+                sort = ir.TermSort.BOOL if name in self.theory.truth_fields else ir.TermSort.REAL
                 tags = tags_with(self.theory.mechanism, name)
-                there = or_(App(RecordIs(t), (index,), TermSort.BOOL, Nature.OMEGA) for t in tags)
-                return App(RecordField(name), (index,), sort, Nature.OMEGA), there
+                there = ir.or_(
+                    ir.App(labels.RecordIs(t), (index,), ir.TermSort.BOOL, ir.Nature.OMEGA) for t in tags
+                )
+                return ir.App(labels.RecordField(name), (index,), sort, ir.Nature.OMEGA), there
             case OutCount(tag=tag):
-                return count_of(tag), TRUE
+                return count_of(tag), ir.TRUE
 
-    def _index_gathered(self, expr: Gather, meaning: Gathered) -> tuple[Term, Term]:
+    def _index_gathered(self, expr: Gather, meaning: Gathered) -> tuple[ir.Term, ir.Term]:
         raise UnsupportedError(expr.span, f"`{expr.function}` elsewhere than in an assignment of its own")
 
 
-def at_head(theory: Theory, loop: For | While, env: Env, counter: Term | None) -> ProgramScope:
+def at_head(theory: Theory, loop: For | While, env: Env, counter: ir.Term | None) -> ProgramScope:
     """Names in an `invariant` line, at the head of its loop: the index is that of the round about to
     begin.
     """
     if isinstance(loop, For) and loop.index is not None and counter is not None:
-        env = {**env, loop.index: same(counter)}
+        env = {**env, loop.index: ir.same(counter)}
     return ProgramScope(theory, env, False)
 
 
@@ -235,29 +205,29 @@ class DrawScope(ProgramScope):
         theory: Theory,
         env: Env,
         drawn: str,
-        index: Term | None,
-        value: Term,
+        index: ir.Term | None,
+        value: ir.Term,
     ) -> DrawScope:
         """The scope at the draw `drawn[index]`, whose value on D is `value`."""
-        key: Key = drawn if index is None else DrawAt(drawn, order_key(index), False)
-        return cls(theory, {**env, key: Pair(value, add(value, _unsettled(drawn, index)))}, False)
+        key: labels.Key = drawn if index is None else labels.DrawAt(drawn, ir.order_key(index), False)
+        return cls(theory, {**env, key: ir.Pair(value, ir.add(value, _unsettled(drawn, index)))}, False)
 
-    def name(self, ident: str, primed: bool, span: Span) -> Term:
+    def name(self, ident: str, primed: bool, span: Span) -> ir.Term:
         if ident not in self.env and ident in self.theory.gathers:
             return self._foreseen(ident, self.theory.gathers[ident], primed)
         if ident not in self.env and ident not in self.theory.inputs and ident != "alignment_cost":
             return self._later(ident, None, primed, span)
         return super().name(ident, primed, span)
 
-    def entry(self, base: str, index: Term, primed: bool, span: Span) -> tuple[Term, Term]:
+    def entry(self, base: str, index: ir.Term, primed: bool, span: Span) -> tuple[ir.Term, ir.Term]:
         if base in self.theory.gathers:
             return super().entry(base, index, primed, span)
-        if base not in self.theory.inputs and DrawAt(base, order_key(index), False) not in self.env:
+        if base not in self.theory.inputs and labels.DrawAt(base, ir.order_key(index), False) not in self.env:
             drawn = self._drawn(base, index, primed)
-            return drawn if drawn is not None else (self._later(base, index, primed, span), TRUE)
+            return drawn if drawn is not None else (self._later(base, index, primed, span), ir.TRUE)
         return super().entry(base, index, primed, span)
 
-    def _index_gathered(self, expr: Gather, meaning: Gathered) -> tuple[Term, Term]:
+    def _index_gathered(self, expr: Gather, meaning: Gathered) -> tuple[ir.Term, ir.Term]:
         """An index at which a maximum is taken, in an alignment: it depends on noise."""
         if expr.function == "top":
             raise UnsupportedError(expr.span, "`top` in an alignment")
@@ -267,13 +237,13 @@ class DrawScope(ProgramScope):
         meaning = self.theory.with_candidates(meaning)
         return self.theory.registry.anonymous_index(meaning, expr), meaning.enough()
 
-    def _foreseen(self, name: str, expr: Gather, primed: bool) -> Term:
+    def _foreseen(self, name: str, expr: Gather, primed: bool) -> ir.Term:
         """What a variable will hold later in the complete run: a part of ω, or a maximum over noise."""
         if expr.function not in ("max", "min"):
             return chosen(name)
         return extremum(name, primed)
 
-    def _later(self, name: str, index: Term | None, primed: bool, span: Span) -> Term:
+    def _later(self, name: str, index: ir.Term | None, primed: bool, span: Span) -> ir.Term:
         """A draw that has not happened yet: the `acyclic` obligation must find an order in which it comes
         first. Of its aligned value nothing is known here.
 
@@ -290,29 +260,29 @@ class DrawScope(ProgramScope):
         ((family, steps),) = ways
         if any(not names_in(step) <= self.theory.inputs.keys() for step in steps):
             raise UnsupportedError(span, f"a later draw of `{name}`, whose step the program computes")
-        args = (ONE, *(self.theory.input_term(step, None) for step in steps))
+        args = (ir.ONE, *(self.theory.input_term(step, None) for step in steps))
         value = family_facts.draw(family, name, index, args).value
-        return add(value, _unsettled(name, index)) if primed else value
+        return ir.add(value, _unsettled(name, index)) if primed else value
 
 
-def _unsettled(name: str, index: Term | None) -> Term:
+def _unsettled(name: str, index: ir.Term | None) -> ir.Term:
     """How far the alignment moves a draw that it is about to move, or that comes later: nothing is assumed of
     it. Draws at two indices may be moved by two numbers.
     """
     if index is None:
-        return Sym(Unsettled(name), TermSort.REAL, Nature.UNSETTLED)
-    return App(Unsettled(name), (index,), TermSort.REAL, Nature.UNSETTLED)
+        return ir.Sym(labels.Unsettled(name), ir.TermSort.REAL, ir.Nature.UNSETTLED)
+    return ir.App(labels.Unsettled(name), (index,), ir.TermSort.REAL, ir.Nature.UNSETTLED)
 
 
-def _counter_in(each: Pair) -> Term:
+def _counter_in(each: ir.Pair) -> ir.Term:
     """The loop counter at which a remembered draw stands: on a lattice it is a step times a symbol."""
     (drawn,) = draws_in(each.left)
     return drawn.args[0]
 
 
-def draws_in(term: Term) -> list[App]:
-    return [a for a in atoms((term,)) if isinstance(a, App) and a.kind is Nature.NOISE]
+def draws_in(term: ir.Term) -> list[ir.App]:
+    return [a for a in ir.atoms((term,)) if isinstance(a, ir.App) and a.kind is ir.Nature.NOISE]
 
 
-def _is_released(index: Term) -> bool:
-    return any(a.kind is Nature.RELEASE for a in atoms((index,)))
+def _is_released(index: ir.Term) -> bool:
+    return any(a.kind is ir.Nature.RELEASE for a in ir.atoms((index,)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import lcm
 
+from aligncheck.search.relational import labels
 from aligncheck.search.relational.ir import (
     Add,
     And,
@@ -25,57 +26,16 @@ from aligncheck.search.relational.ir import (
     Truth,
     scaled,
 )
-from aligncheck.search.relational.labels import (
-    Apart,
-    AtHead,
-    AttainedAt,
-    Below,
-    BoundIndex,
-    CalleeInput,
-    CallRelease,
-    Calls,
-    Copy,
-    Counted,
-    DifferingIndex,
-    Direction,
-    DrawAt,
-    DrawOnD,
-    Each,
-    ExtremalIndex,
-    Extremum,
-    IsSelected,
-    Key,
-    LastDraw,
-    Latest,
-    Ledger,
-    ListLength,
-    Order,
-    Prefix,
-    PublicFunction,
-    Ranked,
-    RecordCount,
-    RecordField,
-    RecordIs,
-    ReleaseAspect,
-    SelectedIndex,
-    Side,
-    Size,
-    Stretch,
-    SumForm,
-    Total,
-    Unsettled,
-    Which,
-)
 
 _SUM, _PRODUCT, _ATOM = 1, 2, 3
 
 _GHOSTS = {
-    Ledger.COST: "alignment_cost",
-    Ledger.RECORDS: "records so far",
-    Ledger.COUNTER: "round",
-    Ledger.LOW: "first index",
-    Ledger.HIGH: "end of the range",
-    Ledger.ROUND: "rounds so far",
+    labels.Ledger.COST: "alignment_cost",
+    labels.Ledger.RECORDS: "records so far",
+    labels.Ledger.COUNTER: "round",
+    labels.Ledger.LOW: "first index",
+    labels.Ledger.HIGH: "end of the range",
+    labels.Ledger.ROUND: "rounds so far",
 }
 
 
@@ -128,100 +88,100 @@ def _symbol(symbol: Sym | App, index: str) -> str:
     match symbol.label:
         case str() as name:
             return name if isinstance(symbol, Sym) else f"{name}[{index}]"
-        case DrawOnD(name):
+        case labels.DrawOnD(name):
             return name if isinstance(symbol, Sym) else f"{name}[{index}]"
-        case AtHead(key, _, side):
+        case labels.AtHead(key, _, side):
             return _kept(key, side)
-        case Apart(q):
+        case labels.Apart(q):
             return f"({q}' - {q})" if isinstance(symbol, Sym) else f"({q}'[{index}] - {q}[{index}])"
-        case Unsettled(name):
+        case labels.Unsettled(name):
             return (
                 f"({name}' - {name})" if isinstance(symbol, Sym) else f"({name}'[{index}] - {name}[{index}])"
             )
-        case ListLength(name) | Size(name):
+        case labels.ListLength(name) | labels.Size(name):
             return f"len({name})"
-        case PublicFunction(name):
+        case labels.PublicFunction(name):
             return f"{name}({index})"
-        case DifferingIndex(way):
+        case labels.DifferingIndex(way):
             return way.text
-        case Which(way, names):
+        case labels.Which(way, names):
             return f"which of {way.value} of {','.join(names)}"
-        case Direction(way, names):
+        case labels.Direction(way, names):
             return f"{way.value} of {','.join(names)}"
-        case Order(q, op):
+        case labels.Order(q, op):
             return f"{q} {op} {q}'"
-        case Total(q):
+        case labels.Total(q):
             return f"total of {q}"
-        case Prefix(q):
+        case labels.Prefix(q):
             return f"sum of |{q}' - {q}| before {index}"
-        case RecordIs(tag):
+        case labels.RecordIs(tag):
             return f"out[{index}] is {tag}"
-        case RecordField(field):
+        case labels.RecordField(field):
             return f"out[{index}].{field}"
-        case RecordCount(tag):
+        case labels.RecordCount(tag):
             return "len(out)" if tag is None else f"out.count({tag})"
-        case Extremum(of, primed):
+        case labels.Extremum(of, primed):
             return (of if isinstance(of, str) else f"extremum {of}") + ("'" if primed else "")
-        case ExtremalIndex(number):
+        case labels.ExtremalIndex(number):
             return f"extremal index {number}"
-        case AttainedAt(inner):
+        case labels.AttainedAt(inner):
             return f"the index of {_symbol(Sym(inner, symbol.sort, symbol.kind), index)}"
-        case SelectedIndex(selection):
+        case labels.SelectedIndex(selection):
             return selection
-        case IsSelected(selection):
+        case labels.IsSelected(selection):
             return f"({index} in {selection})"
-        case Ranked(selection):
+        case labels.Ranked(selection):
             return f"{selection}[{index}]"
-        case Below(selection):
+        case labels.Below(selection):
             return f"(number of {selection} before {index})"
-        case CallRelease() as label:
+        case labels.CallRelease() as label:
             return _released(label, index.partition(", ")[2])  # which execution of the call is left out
-        case SumForm(number):
+        case labels.SumForm(number):
             return f"sum number {number} of ({index})"
-        case BoundIndex() | Copy():
+        case labels.BoundIndex() | labels.Copy():
             return symbol.name
 
 
-def _kept(key: Key, side: Side) -> str:
+def _kept(key: labels.Key, side: labels.Side) -> str:
     """What the environment keeps, at a loop head."""
     match key:
-        case str() | DrawAt():
+        case str() | labels.DrawAt():
             name = key if isinstance(key, str) else f"{key.name}[{key.index}]"
             return (
                 f"({name}' - {name})"
-                if side is Side.APART
+                if side is labels.Side.APART
                 else f"{name}'"
-                if side is Side.ON_D_PRIME
+                if side is labels.Side.ON_D_PRIME
                 else name
             )
-        case Ledger():
+        case labels.Ledger():
             return _GHOSTS[key]
-        case Counted(tag):
+        case labels.Counted(tag):
             return f"{tag} records so far"
-        case LastDraw(name):
+        case labels.LastDraw(name):
             return f"last {name}"
-        case Latest(name):
+        case labels.Latest(name):
             return f"last index of {name}"
-        case Calls(call):
+        case labels.Calls(call):
             return f"calls of {call} before the last one"
-        case Each(name) | Stretch(name):
+        case labels.Each(name) | labels.Stretch(name):
             return f"the draws of {name}"
-        case CalleeInput(call, argument):
+        case labels.CalleeInput(call, argument):
             return f"what {call} got for {argument}"
 
 
-def _released(label: CallRelease, place: str) -> str:
+def _released(label: labels.CallRelease, place: str) -> str:
     """A part of what a call released."""
     match label.part:
-        case ReleaseAspect.MADE:
+        case labels.ReleaseAspect.MADE:
             return f"{label.call} was called"
-        case ReleaseAspect.LENGTH:
+        case labels.ReleaseAspect.LENGTH:
             return f"len({label.call})"
-        case ReleaseAspect.COUNT:
+        case labels.ReleaseAspect.COUNT:
             return f"{label.call}.count({label.name})"
-        case ReleaseAspect.IS:
+        case labels.ReleaseAspect.IS:
             return f"{label.call}[{place}] is {label.name}"
-        case ReleaseAspect.FIELD:
+        case labels.ReleaseAspect.FIELD:
             return f"{label.call}[{place}].{label.name}"
 
 

@@ -4,23 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from aligncheck.search.relational.ir import (
-    ZERO,
-    App,
-    Nature,
-    Sym,
-    Term,
-    TermSort,
-    add,
-    atoms,
-    ite,
-    sort_of,
-    substitute,
-)
+from aligncheck.search.relational import ir
 from aligncheck.search.relational.labels import SumForm
 from aligncheck.search.relational.maxima import Gathered, expanded
 
-_PUBLIC = (Nature.PARAMETER, Nature.OMEGA)
+_PUBLIC = (ir.Nature.PARAMETER, ir.Nature.OMEGA)
 
 
 @dataclass
@@ -29,9 +17,9 @@ class Sums:
     proof may use.
     """
 
-    forms: dict[tuple[Term, ...], int] = field(default_factory=dict)
+    forms: dict[tuple[ir.Term, ...], int] = field(default_factory=dict)
 
-    def symbol(self, meaning: Gathered) -> Term:
+    def symbol(self, meaning: Gathered) -> ir.Term:
         """The symbol of a sum, with everything that it depends on besides its index as arguments: an index of
         a set around it, what changes from round to round of a loop.
 
@@ -40,26 +28,29 @@ class Sums:
         form names the function; to put another index in an argument's place is to put it into the sum.
         """
         parts = (meaning.low, meaning.high, meaning.where, meaning.body)
-        free = [a for a in meaning.free if not (isinstance(a, App) and meaning.binder in atoms((a,)))]
-        marks: dict[Term, Sym] = {
-            atom: Sym(f"${place}", sort_of(atom), Nature.GHOST) for place, atom in enumerate(free)
+        free = [a for a in meaning.free if not (isinstance(a, ir.App) and meaning.binder in ir.atoms((a,)))]
+        marks: dict[ir.Term, ir.Sym] = {
+            atom: ir.Sym(f"${place}", ir.sort_of(atom), ir.Nature.GHOST) for place, atom in enumerate(free)
         }
-        table: dict[Term, Term] = {meaning.binder: Sym("$index", TermSort.INT, Nature.GHOST), **marks}
-        form = tuple(substitute(part, table) for part in parts)
+        table: dict[ir.Term, ir.Term] = {
+            meaning.binder: ir.Sym("$index", ir.TermSort.INT, ir.Nature.GHOST),
+            **marks,
+        }
+        form = tuple(ir.substitute(part, table) for part in parts)
         number = self.forms.setdefault(form, len(self.forms))
-        left = atoms(form)
+        left = ir.atoms(form)
         arguments = tuple(atom for atom, mark in marks.items() if mark in left)
-        at_index = [a for a in atoms(parts) if isinstance(a, App) and a not in free]
-        kind = Nature.OMEGA if all(a.kind in _PUBLIC for a in at_index) else Nature.SUM
-        sort = TermSort.INT if sort_of(meaning.body) is TermSort.INT else TermSort.REAL
-        return App(SumForm(number), arguments, sort, kind)
+        at_index = [a for a in ir.atoms(parts) if isinstance(a, ir.App) and a not in free]
+        kind = ir.Nature.OMEGA if all(a.kind in _PUBLIC for a in at_index) else ir.Nature.SUM
+        sort = ir.TermSort.INT if ir.sort_of(meaning.body) is ir.TermSort.INT else ir.TermSort.REAL
+        return ir.App(SumForm(number), arguments, sort, kind)
 
-    def hidden_in(self, symbol: Sym | App) -> tuple[Term, ...] | None:
+    def hidden_in(self, symbol: ir.Sym | ir.App) -> tuple[ir.Term, ...] | None:
         """What the sum of a symbol is made of, besides the symbol's arguments; None for any other symbol."""
         return next((form for form, number in self.forms.items() if symbol.label == SumForm(number)), None)
 
 
-def concrete_sum(meaning: Gathered) -> Term:
+def concrete_sum(meaning: Gathered) -> ir.Term:
     """The sum of a set with constant bounds."""
     _, inside, values = expanded(meaning)
-    return add(*(ite(here, value, ZERO) for here, value in zip(inside, values, strict=True)))
+    return ir.add(*(ir.ite(here, value, ir.ZERO) for here, value in zip(inside, values, strict=True)))

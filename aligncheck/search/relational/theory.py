@@ -20,6 +20,7 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import Expr, Mechanism, Parameter, PublicVector, Queries
 from aligncheck.language.syntax.walk import expressions_in, gathered_in_full, statements_in
+from aligncheck.search.relational import labels
 from aligncheck.search.relational.callees import (
     AlignedCall,
     Records,
@@ -52,37 +53,6 @@ from aligncheck.search.relational.ir import (
     neg,
     not_,
     or_,
-)
-from aligncheck.search.relational.labels import (
-    Apart,
-    AtHead,
-    AttainedAt,
-    Below,
-    BoundIndex,
-    CallRelease,
-    Copy,
-    DifferingIndex,
-    Direction,
-    DrawOnD,
-    ExtremalIndex,
-    Extremum,
-    IsSelected,
-    Label,
-    ListLength,
-    Order,
-    Prefix,
-    PublicFunction,
-    Ranked,
-    RecordCount,
-    RecordField,
-    RecordIs,
-    SelectedIndex,
-    Size,
-    SumForm,
-    Total,
-    Unsettled,
-    Way,
-    Which,
 )
 from aligncheck.search.relational.maxima import Gathered, Registry, UnsupportedError
 from aligncheck.search.relational.sums import Sums
@@ -172,7 +142,7 @@ class Theory:
     def applied(self, function: str, args: list[Term]) -> Term:
         """A public function at some arguments: equal arguments give equal values, and no more is known."""
         sort = TermSort(self.functions[function].result.value)
-        return App(PublicFunction(function), tuple(args), sort, Nature.PARAMETER)
+        return App(labels.PublicFunction(function), tuple(args), sort, Nature.PARAMETER)
 
     def answer(self, name: str, index: Term | None, primed: bool) -> Term:
         """An answer on D, or on D' (`primed`); `index` is None for a scalar query."""
@@ -181,9 +151,9 @@ class Theory:
 
     def distance(self, name: str, index: Term | None) -> Term:
         """How far the answer on D' is from the answer on D."""
-        return self._scaled(name, index, Apart(name), Nature.DISTANCE)
+        return self._scaled(name, index, labels.Apart(name), Nature.DISTANCE)
 
-    def _scaled(self, name: str, index: Term | None, label: Label, kind: Nature) -> Term:
+    def _scaled(self, name: str, index: Term | None, label: labels.Label, kind: Nature) -> Term:
         """On a lattice the symbol is the number of steps."""
         group = self._group_of(name)
         sort = TermSort.REAL if step_of(group) is None else TermSort.INT
@@ -200,7 +170,11 @@ class Theory:
     def length(self, name: str) -> Term:
         """The public number of entries."""
         ground = self.grounding.lengths.get(name)
-        return const(ground) if ground is not None else Sym(ListLength(name), TermSort.INT, Nature.PARAMETER)
+        return (
+            const(ground)
+            if ground is not None
+            else Sym(labels.ListLength(name), TermSort.INT, Nature.PARAMETER)
+        )
 
     def is_vector(self, name: str) -> bool:
         """Whether a declared name is a list."""
@@ -372,20 +346,21 @@ class Theory:
             found += [le(add(*totals), bound), *(le(ZERO, t) for t in totals)]
         return found
 
-    def _place(self, group: Queries, way: Way) -> tuple[Term, Term]:
+    def _place(self, group: Queries, way: labels.Way) -> tuple[Term, Term]:
         """Where the (unknown) differing answer stands: which of the names, at which index."""
         which: Term = ZERO
         if len(group.names) > 1:
-            which = Sym(Which(way, group.names), TermSort.INT, Nature.GHOST)
+            which = Sym(labels.Which(way, group.names), TermSort.INT, Nature.GHOST)
         where: Term = (
-            Sym(DifferingIndex(way, group.names), TermSort.INT, Nature.GHOST) if group.vector else ZERO
+            Sym(labels.DifferingIndex(way, group.names), TermSort.INT, Nature.GHOST) if group.vector else ZERO
         )
         return which, where
 
     def directions(self, group: Queries) -> tuple[Term, Term]:
         """For adjacency `monotone`: that all answers go up, that all go down."""
         up, down = (
-            Sym(Direction(way, group.names), TermSort.BOOL, Nature.GHOST) for way in (Way.UP, Way.DOWN)
+            Sym(labels.Direction(way, group.names), TermSort.BOOL, Nature.GHOST)
+            for way in (labels.Way.UP, labels.Way.DOWN)
         )
         return up, down
 
@@ -398,45 +373,45 @@ class Theory:
         """What may be assumed of one symbol that occurs in an obligation."""
         index = atom.args[0] if isinstance(atom, App) else None
         match atom.label:
-            case Apart(name):
+            case labels.Apart(name):
                 return self._answer_facts(name, index)
             case str() as name:
                 valued = atom.kind is Nature.DATA or (atom.kind is Nature.PARAMETER and index is not None)
                 return self._value_facts(name, index) if valued and name in self.inputs else ()
-            case CallRelease():
+            case labels.CallRelease():
                 return self.released.facts(atom)
-            case RecordIs() if index is not None:
+            case labels.RecordIs() if index is not None:
                 return (implies(atom, and_((le(ZERO, index), lt(index, count_of(None))))),)
-            case RecordCount():
+            case labels.RecordCount():
                 return (le(ZERO, atom),)
-            case Order(name):
+            case labels.Order(name):
                 return self._order_facts(name)
-            case Prefix(name) if index is not None:
+            case labels.Prefix(name) if index is not None:
                 return (le(ZERO, atom), implies(eq(index, ZERO), eq(atom, ZERO)), le(atom, _total(name)))
             case (
-                AtHead()
-                | DrawOnD()
-                | Unsettled()
-                | ListLength()
-                | PublicFunction()
-                | DifferingIndex()
-                | Which()
-                | Direction()
-                | Total()
-                | Prefix()
-                | RecordIs()
-                | RecordField()
-                | Extremum()
-                | ExtremalIndex()
-                | AttainedAt()
-                | SelectedIndex()
-                | Size()
-                | IsSelected()
-                | Ranked()
-                | Below()
-                | SumForm()
-                | BoundIndex()
-                | Copy()
+                labels.AtHead()
+                | labels.DrawOnD()
+                | labels.Unsettled()
+                | labels.ListLength()
+                | labels.PublicFunction()
+                | labels.DifferingIndex()
+                | labels.Which()
+                | labels.Direction()
+                | labels.Total()
+                | labels.Prefix()
+                | labels.RecordIs()
+                | labels.RecordField()
+                | labels.Extremum()
+                | labels.ExtremalIndex()
+                | labels.AttainedAt()
+                | labels.SelectedIndex()
+                | labels.Size()
+                | labels.IsSelected()
+                | labels.Ranked()
+                | labels.Below()
+                | labels.SumForm()
+                | labels.BoundIndex()
+                | labels.Copy()
             ):
                 return ()
 
@@ -506,7 +481,7 @@ class Theory:
             found += [implies(here, le(ZERO, d) if sign > 0 else le(d, ZERO)) for here, sign in signed]
         return tuple(found)
 
-    def _at(self, group: Queries, way: Way, name: str, index: Term | None) -> Term:
+    def _at(self, group: Queries, way: labels.Way, name: str, index: Term | None) -> Term:
         which, where = self._place(group, way)
         here = eq(which, const(group.names.index(name)))
         return and_((here, eq(where, index))) if index is not None else here
@@ -543,7 +518,7 @@ class Theory:
 
     def pairwise(self, found: list[App]) -> list[Term]:
         """Facts about two indices at once: prefix sums grow with the index."""
-        sums = [a for a in found if isinstance(a.label, Prefix)]
+        sums = [a for a in found if isinstance(a.label, labels.Prefix)]
         return [
             implies(le(a.args[0], b.args[0]), le(a, b))
             for a in sums
@@ -553,21 +528,21 @@ class Theory:
 
 
 def _order_flag(name: str, op: str) -> Sym:
-    return Sym(Order(name, op), TermSort.BOOL, Nature.GHOST)
+    return Sym(labels.Order(name, op), TermSort.BOOL, Nature.GHOST)
 
 
 def _total(name: str) -> Sym:
-    return Sym(Total(name), TermSort.REAL, Nature.GHOST)
+    return Sym(labels.Total(name), TermSort.REAL, Nature.GHOST)
 
 
 def count_of(tag: str | None) -> Sym:
     """How many records the output has, of a tag or in all."""
-    return Sym(RecordCount(tag), TermSort.INT, Nature.OMEGA)
+    return Sym(labels.RecordCount(tag), TermSort.INT, Nature.OMEGA)
 
 
 def prefix(name: str, index: Term) -> Term:
     """The sum of |q'[j] - q[j]| over j < index."""
-    return App(Prefix(name), (index,), TermSort.REAL, Nature.GHOST)
+    return App(labels.Prefix(name), (index,), TermSort.REAL, Nature.GHOST)
 
 
 def seen(place: Term, index: Term) -> Term:

@@ -5,21 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aligncheck.language.internal import InternalError
-from aligncheck.search.relational.ir import (
-    ONE,
-    ZERO,
-    App,
-    Nature,
-    Term,
-    TermSort,
-    add,
-    atoms,
-    eq,
-    implies,
-    le,
-    same,
-    sort_of,
-)
+from aligncheck.search.relational import ir
 from aligncheck.search.relational.labels import Ledger, RecordField, RecordIs
 from aligncheck.search.relational.paths import Analysis, Assumed, Cut, Segment
 
@@ -63,7 +49,7 @@ def with_first_record(analysis: Analysis) -> Analysis:
     reached: set[int] = set()
     queue: list[int] = [0]
     tags: set[str | None] = set()
-    fields: set[tuple[tuple[str, Term], ...]] = set()
+    fields: set[tuple[tuple[str, ir.Term], ...]] = set()
     while queue:
         here = queue.pop()
         if here in reached:
@@ -82,13 +68,13 @@ def with_first_record(analysis: Analysis) -> Analysis:
     tag = next(iter(tags)) if len(tags) == 1 else None
     if tag is None or RecordIs(tag) not in analysis.omega:
         return analysis
-    facts = [Assumed(App(RecordIs(tag), (ZERO,), TermSort.BOOL, Nature.OMEGA))]
+    facts = [Assumed(ir.App(RecordIs(tag), (ir.ZERO,), ir.TermSort.BOOL, ir.Nature.OMEGA))]
     if len(fields) == 1:
         facts += [
-            Assumed(eq(App(RecordField(name), (ZERO,), TermSort.REAL, Nature.OMEGA), value))
+            Assumed(ir.eq(ir.App(RecordField(name), (ir.ZERO,), ir.TermSort.REAL, ir.Nature.OMEGA), value))
             for name, value in next(iter(fields))
-            if RecordField(name) in analysis.omega and sort_of(value) is not TermSort.BOOL
-            if all(a.kind in (Nature.OMEGA, Nature.PARAMETER) for a in atoms((value,)))
+            if RecordField(name) in analysis.omega and ir.sort_of(value) is not ir.TermSort.BOOL
+            if all(a.kind in (ir.Nature.OMEGA, ir.Nature.PARAMETER) for a in ir.atoms((value,)))
         ]
     return replace(analysis, paths=tuple(replace(p, events=(*facts, *p.events)) for p in analysis.paths))
 
@@ -103,7 +89,7 @@ def _indexed_fields(analysis: Analysis, cut: Cut) -> dict[str, set[str]]:
     strange: set[str] = set()
     for path in analysis.paths:
         for e in path.emissions():
-            carried = {name for name, pair, _ in e.fields if pair == same(cut.counter)}
+            carried = {name for name, pair, _ in e.fields if pair == ir.same(cut.counter)}
             if path.origin != cut.number:
                 strange.add(e.tag)
             found[e.tag] = found.get(e.tag, carried) & carried
@@ -120,9 +106,12 @@ def _informed(path: Segment, cut: Cut, fields: dict[str, set[str]]) -> Segment:
         raise InternalError("a loop without a counter")
     facts = tuple(
         Assumed(
-            implies(
-                App(RecordIs(tag), (place,), TermSort.BOOL, Nature.OMEGA),
-                le(add(cut.counter, ONE), App(RecordField(f), (place,), TermSort.REAL, Nature.OMEGA)),
+            ir.implies(
+                ir.App(RecordIs(tag), (place,), ir.TermSort.BOOL, ir.Nature.OMEGA),
+                ir.le(
+                    ir.add(cut.counter, ir.ONE),
+                    ir.App(RecordField(f), (place,), ir.TermSort.REAL, ir.Nature.OMEGA),
+                ),
             )
         )
         for tag, names in fields.items()

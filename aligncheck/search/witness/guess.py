@@ -17,62 +17,7 @@ from aligncheck.language.syntax.walk import (
     with_part,
 )
 from aligncheck.search.discharge import choose
-from aligncheck.search.relational.ir import (
-    Add,
-    And,
-    App,
-    Cmp,
-    Const,
-    Div,
-    Fn,
-    IsInt,
-    Ite,
-    Mul,
-    Nature,
-    Not,
-    Or,
-    Sym,
-    Term,
-    Truth,
-    atoms,
-)
-from aligncheck.search.relational.labels import (
-    Apart,
-    AtHead,
-    Below,
-    BoundIndex,
-    CallRelease,
-    Copy,
-    Counted,
-    DifferingIndex,
-    Direction,
-    DrawOnD,
-    ExtremalIndex,
-    Extremum,
-    IsSelected,
-    Key,
-    Label,
-    Latest,
-    Ledger,
-    ListLength,
-    Order,
-    Prefix,
-    PublicFunction,
-    Ranked,
-    RecordCount,
-    RecordField,
-    RecordIs,
-    SelectedIndex,
-    Side,
-    Size,
-    SumForm,
-    Total,
-    Unsettled,
-    Which,
-)
-from aligncheck.search.relational.labels import (
-    AttainedAt as TakenAt,
-)
+from aligncheck.search.relational import ir, labels
 from aligncheck.search.witness import needed
 from aligncheck.search.witness.line_costs import resolved
 
@@ -92,164 +37,164 @@ class Wording:
     """
 
     cut: int
-    gathers: Mapping[Label, n.Gather] = field(default_factory=dict)
+    gathers: Mapping[labels.Label, n.Gather] = field(default_factory=dict)
     released: Mapping[str, n.OutField] = field(default_factory=dict)
 
-    def expression(self, term: Term) -> n.Expr:
+    def expression(self, term: ir.Term) -> n.Expr:
         """The term as an expression. Raises UntranslatableError."""
         match term:
-            case Const(value=v):
+            case ir.Const(value=v):
                 return n.Number(v)
-            case Truth(value=b):
+            case ir.Truth(value=b):
                 return n.Boolean(b)
-            case Sym():
+            case ir.Sym():
                 return self._symbol(term)
-            case App(args=(index,)):
+            case ir.App(args=(index,)):
                 return self._at(term, self.expression(index))
-            case App():
+            case ir.App():
                 raise UntranslatableError
-            case Add(parts=parts, constant=c):
+            case ir.Add(parts=parts, constant=c):
                 terms = [self._scaled(t, k) for t, k in parts] + ([n.Number(c)] if c else [])
                 return _joined("+", terms)
-            case Mul(args=args):
+            case ir.Mul(args=args):
                 return _joined("*", [self.expression(a) for a in args])
-            case Div(left=x, right=y):
+            case ir.Div(left=x, right=y):
                 return n.Binary("/", self.expression(x), self.expression(y))
-            case Fn(name="mod", args=(x, y)):
+            case ir.Fn(name="mod", args=(x, y)):
                 return n.Binary("%", self.expression(x), self.expression(y))
-            case Fn(name=f, args=args):
+            case ir.Fn(name=f, args=args):
                 return n.Call(f, tuple(self.expression(a) for a in args))
-            case Ite(test=t, then=x, otherwise=y):
+            case ir.Ite(test=t, then=x, otherwise=y):
                 return n.Conditional(self.expression(t), self.expression(x), self.expression(y))
-            case Cmp(op=op, left=x, right=y):
+            case ir.Cmp(op=op, left=x, right=y):
                 return n.Compare(op, self.expression(x), self.expression(y))
-            case Not(arg=x):
+            case ir.Not(arg=x):
                 return n.Unary("not", self.expression(x))
-            case And(args=args):
+            case ir.And(args=args):
                 return n.Logic("and", tuple(self.expression(a) for a in args))
-            case Or(args=args):
+            case ir.Or(args=args):
                 return n.Logic("or", tuple(self.expression(a) for a in args))
-            case IsInt():
+            case ir.IsInt():
                 raise UntranslatableError
 
-    def _scaled(self, term: Term, factor: Fraction) -> n.Expr:
+    def _scaled(self, term: ir.Term, factor: Fraction) -> n.Expr:
         e = self.expression(term)
         return e if factor == 1 else n.Binary("*", n.Number(factor), e)
 
-    def _symbol(self, sym: Sym) -> n.Expr:
+    def _symbol(self, sym: ir.Sym) -> n.Expr:
         match sym.label:
             case str() as name:
                 return n.Name(name)
-            case DrawOnD(name):
+            case labels.DrawOnD(name):
                 return n.Name(name)
-            case AtHead(key, loop, side):
+            case labels.AtHead(key, loop, side):
                 return self._kept(key, loop, side)
-            case Apart(q):
+            case labels.Apart(q):
                 return n.Binary("-", n.Name(q, True), n.Name(q))
-            case ListLength(name) | Size(name):
+            case labels.ListLength(name) | labels.Size(name):
                 return n.Call("len", (n.Name(name),))
-            case Order(q, op):
+            case labels.Order(q, op):
                 return n.Compare(op, n.Name(q), n.Name(q, True))
-            case DifferingIndex(way, (q,)):
+            case labels.DifferingIndex(way, (q,)):
                 return n.Name(f"${way.mark}_{q}")
-            case Extremum(str() as name, primed):
+            case labels.Extremum(str() as name, primed):
                 return n.Name(name, primed)
-            case SelectedIndex(name):
+            case labels.SelectedIndex(name):
                 return self.released.get(name, n.Name(name))
-            case (Extremum() | ExtremalIndex()) as label if label in self.gathers:
+            case (labels.Extremum() | labels.ExtremalIndex()) as label if label in self.gathers:
                 return self.gathers[label]
-            case TakenAt(Extremum() as label) if label in self.gathers:
+            case labels.AttainedAt(labels.Extremum() as label) if label in self.gathers:
                 gather = self.gathers[label]
                 return replace(gather, function=f"arg{gather.function}")
             case (
-                DifferingIndex()
-                | Extremum()
-                | TakenAt()
-                | Unsettled()
-                | PublicFunction()
-                | Which()
-                | Direction()
-                | Total()
-                | Prefix()
-                | RecordIs()
-                | RecordField()
-                | RecordCount()
-                | ExtremalIndex()
-                | IsSelected()
-                | Ranked()
-                | Below()
-                | CallRelease()
-                | SumForm()
-                | BoundIndex()
-                | Copy()
+                labels.DifferingIndex()
+                | labels.Extremum()
+                | labels.AttainedAt()
+                | labels.Unsettled()
+                | labels.PublicFunction()
+                | labels.Which()
+                | labels.Direction()
+                | labels.Total()
+                | labels.Prefix()
+                | labels.RecordIs()
+                | labels.RecordField()
+                | labels.RecordCount()
+                | labels.ExtremalIndex()
+                | labels.IsSelected()
+                | labels.Ranked()
+                | labels.Below()
+                | labels.CallRelease()
+                | labels.SumForm()
+                | labels.BoundIndex()
+                | labels.Copy()
             ):
                 raise UntranslatableError
 
-    def _kept(self, key: Key, loop: int, side: Side) -> n.Expr:
+    def _kept(self, key: labels.Key, loop: int, side: labels.Side) -> n.Expr:
         """What the environment keeps at the head of a loop: of this one, or of one around it, which it
         remembers.
         """
         then = "" if loop == self.cut else f"$head_{loop - 1}_"
         match key, side:
-            case str(), Side.APART if not then:
+            case str(), labels.Side.APART if not then:
                 return n.Binary("-", n.Name(key, True), n.Name(key))
-            case str(), Side.ON_D:
+            case str(), labels.Side.ON_D:
                 return n.Name(then + key)
-            case str(), Side.ON_D_PRIME if not then:
+            case str(), labels.Side.ON_D_PRIME if not then:
                 return n.Name(key, True)
-            case Ledger.COST, Side.ON_D:
+            case labels.Ledger.COST, labels.Side.ON_D:
                 return n.Name(f"{then}alignment_cost")
-            case Ledger.RECORDS, Side.ON_D:
+            case labels.Ledger.RECORDS, labels.Side.ON_D:
                 return n.Name(f"{then or '$'}records")
-            case Ledger.ROUND, Side.ON_D:
+            case labels.Ledger.ROUND, labels.Side.ON_D:
                 return n.Name(f"$round_{self.cut - 1}")
-            case Counted(tag), Side.ON_D:
+            case labels.Counted(tag), labels.Side.ON_D:
                 return n.Name(f"{then or '$'}count_{tag}")
-            case Latest(name), Side.ON_D:
+            case labels.Latest(name), labels.Side.ON_D:
                 return n.Binary("-", n.Name(f"{then or '$'}drawn_{name}"), n.Number(Fraction(1)))
             case _:
                 raise UntranslatableError
 
-    def _at(self, app: App, index: n.Expr) -> n.Expr:
+    def _at(self, app: ir.App, index: n.Expr) -> n.Expr:
         match app.label:
             case str() as name:
                 return n.Index(name, index)
-            case DrawOnD(name):
+            case labels.DrawOnD(name):
                 return n.Index(name, index)
-            case Apart(q):
+            case labels.Apart(q):
                 return n.Binary("-", n.Index(q, index, True), n.Index(q, index))
-            case Prefix(q):
+            case labels.Prefix(q):
                 return n.Index(f"$moved_{q}", index)
-            case Below(selection):
+            case labels.Below(selection):
                 return n.Index(f"$below_{selection}", index)
-            case IsSelected(selection):
+            case labels.IsSelected(selection):
                 return n.Member(index, selection)
-            case Ranked(selection):
+            case labels.Ranked(selection):
                 return n.Index(selection, index)
-            case RecordIs(tag):
+            case labels.RecordIs(tag):
                 return n.OutIs(index, tag)
-            case RecordField(field):
+            case labels.RecordField(field):
                 return n.OutField(index, field)
             case (
-                AtHead()
-                | ListLength()
-                | Size()
-                | Order()
-                | DifferingIndex()
-                | Extremum()
-                | SelectedIndex()
-                | TakenAt()
-                | Unsettled()
-                | PublicFunction()
-                | Which()
-                | Direction()
-                | Total()
-                | RecordCount()
-                | ExtremalIndex()
-                | CallRelease()
-                | SumForm()
-                | BoundIndex()
-                | Copy()
+                labels.AtHead()
+                | labels.ListLength()
+                | labels.Size()
+                | labels.Order()
+                | labels.DifferingIndex()
+                | labels.Extremum()
+                | labels.SelectedIndex()
+                | labels.AttainedAt()
+                | labels.Unsettled()
+                | labels.PublicFunction()
+                | labels.Which()
+                | labels.Direction()
+                | labels.Total()
+                | labels.RecordCount()
+                | labels.ExtremalIndex()
+                | labels.CallRelease()
+                | labels.SumForm()
+                | labels.BoundIndex()
+                | labels.Copy()
             ):
                 raise UntranslatableError
 
@@ -262,24 +207,26 @@ def _joined(op: str, parts: list[n.Expr]) -> n.Expr:
 
 
 _OF_EVERY_RUN = {
-    Nature.PARAMETER,
-    Nature.DATA,
-    Nature.NOISE,
-    Nature.STATE,
-    Nature.COUNTER,
+    ir.Nature.PARAMETER,
+    ir.Nature.DATA,
+    ir.Nature.NOISE,
+    ir.Nature.STATE,
+    ir.Nature.COUNTER,
 }
 
 
-def _early(term: Term) -> bool:
+def _early(term: ir.Term) -> bool:
     """Whether a term speaks of the run on D alone, and of nothing that only complete runs have."""
-    return all(a.kind in _OF_EVERY_RUN or _is_counted(a.label) for a in atoms((term,)))
+    return all(a.kind in _OF_EVERY_RUN or _is_counted(a.label) for a in ir.atoms((term,)))
 
 
-def _is_counted(label: Label) -> bool:
+def _is_counted(label: labels.Label) -> bool:
     """Whether it is an input's place, or what is counted in every run."""
-    kept = label.key if isinstance(label, AtHead) else None
-    counted = kept in (Ledger.RECORDS, Ledger.ROUND) or isinstance(kept, Counted | Latest)
-    return counted or isinstance(label, DifferingIndex)
+    kept = label.key if isinstance(label, labels.AtHead) else None
+    counted = kept in (labels.Ledger.RECORDS, labels.Ledger.ROUND) or isinstance(
+        kept, labels.Counted | labels.Latest
+    )
+    return counted or isinstance(label, labels.DifferingIndex)
 
 
 # --- the first guess --------------------------------------------------------------------------------------
@@ -302,9 +249,9 @@ def guessed(spec: n.Mechanism, chosen: choose.Chosen | None) -> Witness:
     return Witness(made, Witness().route, _sample(spec), _indices(spec), _promises(spec))
 
 
-def _gathers(chosen: choose.Chosen) -> dict[Label, n.Gather]:
+def _gathers(chosen: choose.Chosen) -> dict[labels.Label, n.Gather]:
     """The maxima without a name, and those that a variable holds throughout, in the spec's words."""
-    named = ((Extremum(name, False), g) for name, g in chosen.theory.gathers.items())
+    named = ((labels.Extremum(name, False), g) for name, g in chosen.theory.gathers.items())
     spoken = ((symbol.label, g) for symbol, g in chosen.theory.registry.spoken.items())
     return dict((*named, *spoken))
 
@@ -356,12 +303,14 @@ def _reads_output(spec: n.Mechanism) -> bool:
     return any(isinstance(e, n.OutField | n.OutIs) for e in inside)
 
 
-def _of_cost(term: Term) -> bool:
-    return any(isinstance(a.label, AtHead) and a.label.key is Ledger.COST for a in atoms((term,)))
+def _of_cost(term: ir.Term) -> bool:
+    return any(
+        isinstance(a.label, labels.AtHead) and a.label.key is labels.Ledger.COST for a in ir.atoms((term,))
+    )
 
 
 def _loop(
-    spec: n.Mechanism, stmt: n.For | n.While, words: Wording, terms: Iterable[Term], shared: Container[str]
+    spec: n.Mechanism, stmt: n.For | n.While, words: Wording, terms: Iterable[ir.Term], shared: Container[str]
 ) -> LoopWitness:
     """`shared` are variables with one value in both runs."""
     early: list[n.Expr] = []
