@@ -15,6 +15,7 @@ from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.decide import decide
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
+from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.contract import Contract, FieldBound, contract_of, with_contract
 from aligncheck.language.syntax.nodes import Mechanism, Use
@@ -37,7 +38,7 @@ def judge(
     would pass instead. Without `search` for a violation, what is not verified is UNKNOWN.
 
     Raises SpecError for contradictory `where` clauses (rule 2), for programs with too many paths, and for
-    calls of what is not VERIFIED.
+    calls of what is not VERIFIED; InternalError where the kernel accepts what a run violates.
     """
     return Judge(deadline, explain, search).verdict(mechanism, source)
 
@@ -67,7 +68,9 @@ class Judge:
     def _judged(
         self, mechanism: Mechanism, source: Source, callees: Mapping[str, Witness], called: bool
     ) -> Verdict:
-        tried = attempt(mechanism, source, self.deadline)
+        tried = attempt(mechanism, source, self.deadline, self.search and not called, self.explain)
+        if tried.shown is not None and not self.explain:
+            return tried.refuted(tried.shown)
         witness = guess(mechanism, tried.chosen, callees, called)
         try:
             answer = decide(mechanism, witness, self._in_time)
@@ -79,6 +82,8 @@ class Judge:
         except OutOfTimeError:
             return _not_decided(mechanism)
         match answer:
+            case Accepted() if tried.shown is not None:
+                raise InternalError("the kernel accepts what a run violates")
             case Accepted():
                 return Verified(mechanism, witness, answer)
             case Rejected():

@@ -18,7 +18,7 @@ from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.nodes import NOWHERE, Mechanism, Queries
 from aligncheck.language.syntax.walk import has_densities
-from aligncheck.search.discharge.choose import Chosen, choose
+from aligncheck.search.discharge.choose import Chosen, choose, paths_of
 from aligncheck.search.discharge.contradiction import contradiction, senseless
 from aligncheck.search.relational.ir import Cmp, Nature, Term, atoms
 from aligncheck.search.relational.labels import AtHead, Ledger
@@ -43,8 +43,11 @@ SEARCH_SECONDS = 5.0
 """How long to look for a concrete violation, in time of the processor."""
 
 
-def attempt(mechanism: Mechanism, source: Source, deadline: float) -> Attempt:
-    """What a search chooses for a proof.
+def attempt(
+    mechanism: Mechanism, source: Source, deadline: float, runs: bool = False, explain: bool = True
+) -> Attempt:
+    """What a search chooses for a proof. With `runs` a few runs are looked at first: after one that fails
+    choices serve only to `explain`.
 
     Raises SpecError for contradictory `where` clauses (rule 2) and for programs with too many paths.
     """
@@ -55,18 +58,27 @@ def attempt(mechanism: Mechanism, source: Source, deadline: float) -> Attempt:
     if has_densities(mechanism.body):
         return Attempt(mechanism, source, deadline, None)
     try:
-        return Attempt(mechanism, source, deadline, choose(mechanism, deadline))
+        paths = paths_of(mechanism)
+        shown = _shown(paths.theory.mechanism, deadline) if runs else None
+        chosen = choose(paths, deadline) if explain or shown is None else None
+        return Attempt(mechanism, source, deadline, chosen, shown=shown)
     except TooManyPathsError as error:
         raise SpecError(source, _too_many_paths(mechanism, error)) from None
     except UnsupportedError as error:
         return Attempt(mechanism, source, deadline, None, error.advice or _OWN_ASSIGNMENT)
 
 
+def _shown(mechanism: Mechanism, deadline: float) -> FailingRun | None:
+    from aligncheck.search.discharge.counterexamples import shown_by_runs
+
+    return shown_by_runs(mechanism, SEARCH_SECONDS, deadline)
+
+
 @dataclass(frozen=True)
 class Attempt:
     """What the search found for one mechanism: `chosen` is None for one that draws by densities, which needs
     no choices, and for one that the search has no terms for. The kernel may have; `unsupported` says what
-    would help.
+    would help. `shown` is a run that leaves nothing for the kernel to accept.
     """
 
     mechanism: Mechanism
@@ -74,6 +86,7 @@ class Attempt:
     deadline: float
     chosen: Chosen | None
     unsupported: str | None = None
+    shown: FailingRun | None = None
 
     def failing(
         self, answer: Rejected, search: bool, verified: Callable[[Mechanism, float], bool] | None
@@ -95,17 +108,26 @@ class Attempt:
         from aligncheck.search.discharge.counterexamples import find_violation
         from aligncheck.search.discharge.exceeding import find_exceeding
 
-        first = condition_named(answer.condition)
+        first = self.shown.condition if self.shown is not None else condition_named(answer.condition)
         if self.chosen is None:
             until = min(self.deadline, time.monotonic() + SEARCH_SECONDS)
             return find_exceeding(self.mechanism, first, until)
         named = self.chosen.theory.mechanism  # with a name for each selection
-        return find_violation(named, first, SEARCH_SECONDS, self.deadline)
+        found = find_violation(named, first, SEARCH_SECONDS, self.deadline)
+        return found if self.shown is None or (found and found.condition is first) else self.shown
+
+    def refuted(self, shown: FailingRun) -> Verdict:
+        """The verdict on what a run `shown` violates, without more.
+
+        Raises SpecError for clauses of the inputs that make no sense.
+        """
+        _refuse_bad_clause(self.mechanism, self.source)
+        return self._fails(shown, None, None)
 
     def _fails(
         self,
         found: FailingRun | Exceeding,
-        answer: Rejected,
+        answer: Rejected | None,
         verified: Callable[[Mechanism, float], bool] | None,
     ) -> AlignmentFails:
         from aligncheck.search.advice import Failure, advice_for
@@ -113,8 +135,10 @@ class Attempt:
 
         times: Fraction | None = None
         if isinstance(found, Exceeding):
-            failing, message, at = found.example.scenario, _TOO_DIFFERENT[found.condition], answer.place
-            if condition_named(answer.condition) is not found.condition or at == NOWHERE:
+            failing, message, at = found.example.scenario, _TOO_DIFFERENT[found.condition], NOWHERE
+            if answer is not None and condition_named(answer.condition) is found.condition:
+                at = answer.place
+            if at == NOWHERE:
                 at = self.mechanism.privacy.span
         else:
             failing, message, at = found.counterexample.scenario, found.message, found.span
@@ -290,16 +314,21 @@ _TOO_DIFFERENT = {
 # --- what became of it ------------------------------------------------------------------------------------
 
 
-def _reports(answer: Rejected, failed: Condition | None, at: Span) -> tuple[ConditionReport, ...]:
-    """What the kernel did not show; and which condition a run violates: what the kernel had to show is that
-    only where it stands `at` the place of the violation.
+def _reports(answer: Rejected | None, failed: Condition | None, at: Span) -> tuple[ConditionReport, ...]:
+    """What the kernel did not show, if it was asked; and which condition a run violates: what the kernel had
+    to show is that only where it stands `at` the place of the violation.
     """
-    stopped = condition_named(answer.condition)
-    met = failed is stopped and answer.place.start < at.end and at.start < answer.place.end
+    stopped = condition_named(answer.condition) if answer is not None else None
+    met = (
+        answer is not None
+        and failed is stopped
+        and answer.place.start < at.end
+        and at.start < answer.place.end
+    )
     reports = []
     if failed is not None and not met:
         reports.append(ConditionReport(failed, Status.FAILED, "a run violates it"))
-    if stopped is not None and (met or failed is not stopped):
+    if answer is not None and stopped is not None and (met or failed is not stopped):
         status = Status.FAILED if met else Status.UNKNOWN
         text = answer.reason.removeprefix("not shown: ")
         one = ObligationReport(stopped, text, answer.place, status, "not shown by the kernel")

@@ -50,13 +50,18 @@ class Chosen:
         return _within(self.analysis, self.smt, self.invariants, claim, most, given)
 
 
-def choose(mechanism: Mechanism, deadline: float | None = None) -> Chosen:
-    """The choices for a checked mechanism; `deadline` is a `time.monotonic()` value. Raises
-    TooManyPathsError, UnsupportedError.
+def paths_of(mechanism: Mechanism) -> Analysis:
+    """The paths of a checked mechanism. Raises TooManyPathsError, UnsupportedError."""
+    return analyse(Theory(hoisted(mechanism)))
+
+
+def choose(paths: Analysis, deadline: float | None = None) -> Chosen:
+    """The choices for a mechanism with such paths; `deadline` is a `time.monotonic()` value. Raises
+    UnsupportedError.
     """
-    theory = Theory(hoisted(mechanism))
+    theory = paths.theory
     smt = Smt(theory, deadline=deadline)
-    analysis = with_first_record(with_later_records(analyse(theory)))
+    analysis = with_first_record(with_later_records(paths))
     _measure_costs(analysis, smt)
 
     def enough(found: Invariants) -> bool:

@@ -115,6 +115,15 @@ the lemma, so that runs that violate these tell something only where it stopped 
 """
 _ROUNDS, _TRIES = 4, 40
 """How often all lengths are tried, and how many runs each time."""
+_BEYOND_PROOF = {Condition.SUPPORT, Condition.OUTPUT, Condition.COST}
+"""What holds of all runs where the kernel accepts; what else the lemma asks for it may do without."""
+_SMALL: dict[nodes.Sort, tuple[Ground, ...]] = {
+    nodes.Sort.BOOL: (True, False),
+    nodes.Sort.INT: (Fraction(1), Fraction(1), Fraction(2), Fraction(3), Fraction(0)),
+    nodes.Sort.REAL: (Fraction(1), Fraction(1), Fraction(2), Fraction(1, 2), Fraction(4)),
+}
+_RUNS, _DRAWN, _STEPS = 20, 60, 200
+"""So many legal runs are looked at before anything is proved, among so many drawn, each of so many steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +172,45 @@ def find_violation(
         found = _tried(mechanism, conditions, budget.part(_TRYING))
     if found is None:
         found = _asked(mechanism, tuple(c for c in _OTHERS if c not in conditions), budget)
+    return found
+
+
+def shown_by_runs(mechanism: Mechanism, seconds: float, deadline: float) -> FailingRun | None:
+    """What a few runs on small inputs violate, if it is one thing, and one that no proof gets around: what
+    they cost, release, or need of the support. Nothing else is asked then, but whether it is rather the draws
+    that differ.
+    """
+    found = _violations(mechanism)
+    if len(found) != 1 or not found.keys() <= _BEYOND_PROOF:
+        return None
+    ((condition, shown),) = found.items()
+    if condition is Condition.OUTPUT:
+        budget = TimeLimit(time.process_time() + seconds, deadline)
+        if _asked(mechanism, (Condition.DRAWS,), budget.part(_FIRST), few=1) is not None:
+            return None
+    return shown
+
+
+def _violations(mechanism: Mechanism) -> dict[Condition, FailingRun]:
+    """The first run that violates each condition, among a few at random, the same each time."""
+    random, found, legal = Random(0), dict[Condition, FailingRun](), 0
+    theory = Theory(mechanism)
+    lists = [name for name in theory.inputs if theory.is_vector(name)]
+    parameters = [item for item in mechanism.inputs if isinstance(item, Parameter)]
+    for number in range(_DRAWN):
+        values = {item.name: random.choice(_SMALL[item.sort]) for item in parameters}
+        lengths = dict.fromkeys(lists, _LENGTHS[number % 3])
+        scenario = next(scenarios(mechanism, values, lengths, random))
+        try:
+            replayed = replay(mechanism, scenario, _STEPS)
+        except (ScenarioError, Undecided):
+            continue
+        shown = Counterexample(scenario, replayed)
+        for v in replayed.violations:
+            found.setdefault(v.condition, FailingRun(v.condition, v.span, v.message, shown))
+        legal += 1
+        if legal == _RUNS:
+            break
     return found
 
 

@@ -22,6 +22,7 @@ from aligncheck.meaning.exact_density import Weighed, weigh
 from aligncheck.meaning.interpreter import EmittedRecord, Input, RunScope, Stopped, number_of
 from aligncheck.meaning.scenario import Scenario, check_scenario
 from aligncheck.search.discharge.counterexamples import INTEGERS, groundings
+from aligncheck.search.discharge.sample import rational
 from aligncheck.search.relational.theory import Theory
 from aligncheck.verdict import DensityExample
 
@@ -202,16 +203,9 @@ def _ends(group: nodes.Queries, public: Named, index: int) -> tuple[Fraction, Fr
     """The ends of the declared range, for adjacency `any`."""
     if group.sensitivity is not None or group.range is None:
         return None
-    low, high = (_rational(bound, public, index) for bound in group.range)
+    low, high = (rational(bound, public, index) for bound in group.range)
     return low, high
 
 
 def _sensitivity(group: nodes.Queries, public: Named, index: int) -> Fraction:
-    return Fraction(0) if group.sensitivity is None else _rational(group.sensitivity, public, index)
-
-
-def _rational(expr: nodes.Expr, public: Named, index: int) -> Fraction:
-    """A value at an index; 0 for an irrational one, which no small database has."""
-    place: Named = {} if "i" in public else {"i": Fraction(index)}
-    value = number_of(expr, RunScope({**public, **place}))
-    return value if isinstance(value, Fraction) else Fraction(0)
+    return Fraction(0) if group.sensitivity is None else rational(group.sensitivity, public, index)

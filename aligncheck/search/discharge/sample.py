@@ -6,50 +6,123 @@ what it violates, is for `replay` to say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from random import Random
 
+from aligncheck.language.adjacencies import Adjacency
 from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
-from aligncheck.language.syntax.walk import statements_in
-from aligncheck.meaning.exact import Value
-from aligncheck.meaning.interpreter import CallKey, Inputs, NoiseKey
+from aligncheck.language.syntax.walk import names_in, statements_in
+from aligncheck.meaning.exact import Undecided, Value
+from aligncheck.meaning.interpreter import (
+    CallKey,
+    Input,
+    Inputs,
+    NoiseKey,
+    RunScope,
+    Stopped,
+    number_of,
+)
 from aligncheck.meaning.scenario import CallNoise, Scenario
 from aligncheck.search.relational.theory import Ground
 
 _VALUES = (0, 0, 1, -1, 2, -2)
-_MOVES = (-1, 0, 1)
+_TRIES = 8
 
 
 def scenarios(
-    mechanism: nodes.Mechanism, parameters: dict[str, Ground], lengths: dict[str, int], random: Random
+    mechanism: nodes.Mechanism, parameters: Mapping[str, Ground], lengths: Mapping[str, int], random: Random
 ) -> Iterator[Scenario]:
-    """Without end: small answers that move by at most 1, small noise. Many are no legal pairs."""
+    """Without end: small answers that move by as much as they may, small noise. Not all are legal pairs."""
     while True:
-        public: list[tuple[str, Value | tuple[Value, ...]]] = []
-        data: list[tuple[str, Value | tuple[Value, ...]]] = []
-        prime: list[tuple[str, Value | tuple[Value, ...]]] = []
+        public: dict[str, Input] = {}
+        data: dict[str, Input] = {}
+        prime: dict[str, Input] = {}
         for item in mechanism.inputs:
             match item:
                 case nodes.Parameter():
-                    public.append((item.name, parameters[item.name]))
+                    public[item.name] = parameters[item.name]
                 case nodes.PublicVector():
-                    public.append((item.name, _public(item, lengths[item.name], random)))
+                    public[item.name] = _public(item, lengths[item.name], random)
                 case nodes.Queries():
-                    moves = random.choice(((-1,), (1,), (-1, 1), _MOVES, (0, 0, 0, random.choice(_MOVES))))
-                    for name in item.names:
-                        size = lengths[name] if item.vector else 1
-                        left = [Fraction(random.choice(_VALUES)) for _ in range(size)]
-                        right = [value + random.choice(moves) for value in left]
-                        data.append((name, tuple(left) if item.vector else left[0]))
-                        prime.append((name, tuple(right) if item.vector else right[0]))
+                    pass
+        for item in mechanism.inputs:
+            if isinstance(item, nodes.Queries):
+                left, right = _answers(item, public, lengths, random)
+                data |= left
+                prime |= right
         length = max(lengths.values(), default=0)
-        noise, calls = _noise(mechanism, length, random), _calls(mechanism, length, random)
-        yield Scenario(tuple(public), tuple(data), tuple(prime), noise, calls)
+        noise, calls = _noise(mechanism, public, length, random), _calls(mechanism, public, length, random)
+        yield Scenario(tuple(public.items()), tuple(data.items()), tuple(prime.items()), noise, calls)
+
+
+def _answers(
+    item: nodes.Queries, public: Mapping[str, Input], lengths: Mapping[str, int], random: Random
+) -> tuple[dict[str, Input], dict[str, Input]]:
+    """The answers of one group on D and on D'."""
+    places = [(name, i) for name in item.names for i in range(lengths[name] if item.vector else 1)]
+    signs = _signs(item.adjacency, len(places), random)
+    pairs = [_answer_pair(item, public, i, s, random) for (_, i), s in zip(places, signs, strict=True)]
+    sides: list[dict[str, Input]] = []
+    for side in (0, 1):
+        values: dict[str, list[Value]] = {name: [] for name in item.names}
+        for (name, _), pair in zip(places, pairs, strict=True):
+            values[name].append(pair[side])
+        sides.append({name: tuple(v) if item.vector else v[0] for name, v in values.items()})
+    return sides[0], sides[1]
+
+
+def _signs(adjacency: Adjacency, count: int, random: Random) -> list[int]:
+    """Which answers go up (1) or down (-1), as the adjacency allows: one of them, all one way, any."""
+    for _ in range(_TRIES):
+        way = random.choice((1, -1))
+        kind = random.randrange(4)
+        if kind == 0:
+            moved = random.randrange(count) if count else 0
+            signs = [way if place == moved else 0 for place in range(count)]
+        elif kind == 1:
+            signs = [way] * count
+        else:
+            signs = [random.choice((1, -1, 0) if kind == 2 else (1, -1)) for _ in range(count)]
+        if adjacency.free or adjacency.allows(signs.count(1), signs.count(-1)):
+            return signs
+    return [0] * count
+
+
+def _answer_pair(
+    item: nodes.Queries, public: Mapping[str, Input], index: int, sign: int, random: Random
+) -> tuple[Value, Value]:
+    """One answer on D and on D'."""
+    if item.sort is nodes.Sort.BOOL:
+        return (sign < 0, sign > 0) if sign else (random.random() < 1 / 2,) * 2
+    ends = None if item.range is None else [rational(end, public, index) for end in item.range]
+    if ends is not None and item.adjacency.free:
+        return random.choice(ends), random.choice(ends)
+    step = Fraction(item.sort is nodes.Sort.INT)
+    if item.lattice is not None:
+        step = rational(item.lattice, public, index)
+    left = random.choice(_VALUES) * (step or Fraction(1))
+    if ends is not None:
+        left = random.choice((ends[0], ends[1], max(ends[0], min(ends[1], left))))
+    size = Fraction(0) if item.sensitivity is None else rational(item.sensitivity, public, index)
+    right = left + sign * (size // step * step if step else size)
+    return left, right if ends is None else max(ends[0], min(ends[1], right))
+
+
+def rational(expr: nodes.Expr, public: Mapping[str, Input], index: int) -> Fraction:
+    """What an expression over the public inputs is at an index; 0 for an irrational number, which no small
+    database has, and for what is not known yet.
+    """
+    place: dict[str, Input] = {} if "i" in public else {"i": Fraction(index)}
+    try:
+        value = number_of(expr, RunScope({**public, **place}))
+    except (Stopped, Undecided):
+        return Fraction(0)
+    return value if isinstance(value, Fraction) else Fraction(0)
 
 
 def simpler_scenarios(scenario: Scenario) -> Iterator[Callable[[Scenario], Scenario]]:
@@ -110,22 +183,36 @@ def _public(item: nodes.PublicVector, size: int, random: Random) -> tuple[Value,
     return tuple(Fraction(random.choice((1, 1, 2, 0))) for _ in range(size))
 
 
-def _noise(mechanism: nodes.Mechanism, length: int, random: Random) -> tuple[tuple[NoiseKey, Value], ...]:
+def _noise(
+    mechanism: nodes.Mechanism, public: Mapping[str, Input], length: int, random: Random
+) -> tuple[tuple[NoiseKey, Value], ...]:
     found: dict[NoiseKey, Value] = {}
     for draw in statements_in(mechanism.body):
         if isinstance(draw, nodes.Sample):
+            step = _step(draw, public)
             for index in (None,) if draw.index is None else range(length + 1):
-                value = random.choice(_VALUES)
-                found[draw.name, index] = Fraction(abs(value) if draw.family.one_sided else value)
+                value = random.choice(_VALUES) * step
+                found[draw.name, index] = abs(value) if draw.family.one_sided else value
     return tuple(found.items())
 
 
-def _calls(mechanism: nodes.Mechanism, length: int, random: Random) -> tuple[tuple[CallKey, CallNoise], ...]:
+def _step(draw: nodes.Sample, public: Mapping[str, Input]) -> Fraction:
+    """The step of noise on a lattice, where the inputs alone say it."""
+    known = draw.family.stepped and names_in(draw.args[1]) <= public.keys()
+    return (rational(draw.args[1], public, 0) if known else Fraction(0)) or Fraction(1)
+
+
+def _calls(
+    mechanism: nodes.Mechanism, public: Mapping[str, Input], length: int, random: Random
+) -> tuple[tuple[CallKey, CallNoise], ...]:
     """Noise of what is called, in each of as many executions as a loop over the answers may make."""
     callees = {use.name: contract_of(use).mechanism for use in mechanism.uses}
     calls = [s for s in statements_in(mechanism.body) if isinstance(s, nodes.Invoke)]
     return tuple(
-        ((call.name, number), CallNoise(_noise(callee, length, random), (), _calls(callee, length, random)))
+        (
+            (call.name, number),
+            CallNoise(_noise(callee, {}, length, random), (), _calls(callee, {}, length, random)),
+        )
         for call in calls
         for callee in (callees[call.mechanism],)
         for number in range(length + 1)
