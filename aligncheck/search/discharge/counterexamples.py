@@ -122,7 +122,7 @@ _SMALL: dict[nodes.Sort, tuple[Ground, ...]] = {
     nodes.Sort.INT: (Fraction(1), Fraction(1), Fraction(2), Fraction(3), Fraction(0)),
     nodes.Sort.REAL: (Fraction(1), Fraction(1), Fraction(2), Fraction(1, 2), Fraction(4)),
 }
-_RUNS, _DRAWN, _STEPS = 20, 60, 200
+_RUNS, _DRAWN, _STEPS = 20, 100, 200
 """So many legal runs are looked at before anything is proved, among so many drawn, each of so many steps."""
 
 
@@ -199,7 +199,7 @@ def _violations(mechanism: Mechanism) -> dict[Condition, FailingRun]:
     parameters = [item for item in mechanism.inputs if isinstance(item, Parameter)]
     for number in range(_DRAWN):
         values = {item.name: random.choice(_SMALL[item.sort]) for item in parameters}
-        lengths = dict.fromkeys(lists, _LENGTHS[number % 3])
+        lengths = dict.fromkeys(lists, (3, 2, 1)[number % 3])
         scenario = next(scenarios(mechanism, values, lengths, random))
         try:
             replayed = replay(mechanism, scenario, _STEPS)
