@@ -59,6 +59,19 @@ program
     emit {}(u = 0)
 """
 
+IN_ALL = """mechanism c
+input
+  y : queries, sensitivity 1, adjacency l1
+  d : real where d > 0
+privacy d
+program
+  for i, v in y:
+    eta[i] ~ Lap(1/d)
+    emit w(v = v + eta[i])
+align
+  eta[i] += y[i] - y'[i]
+"""
+
 MANY = """mechanism c
 input
   y : queries, sensitivity 1, adjacency all
@@ -596,6 +609,18 @@ PAIRS: tuple[Pair, ...] = (
         "x",
         "2*x",
         ("calls",),
+    ),
+    Pair(
+        "arguments_too_far_in_all",
+        8,
+        spec(
+            "a = c(y = p, d = eps)", "emit done", more="  p : queries, sensitivity {}, adjacency l1\n"
+        ).replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n'),
+        "1",
+        "3/2",
+        ("calls",),
+        Witness(callees={"c": Witness((drawn("eta", "alignment_cost == d*$moved_y[i]"),))}),
+        IN_ALL,
     ),
     Pair("an_argument_not_covered", 8, _calling("c(y = x, k = {}, d = eps)"), "1", "0", ("calls",)),
     Pair("a_call_that_costs", 8, _calling("c(y = x, k = 1, d = {}*eps)"), "1", "2", ("cost",)),

@@ -225,10 +225,10 @@ class Calling(Runner):
         place = z3.Var(0, self.symbols.INT)
         for name, e in zip(item.names, given, strict=True):
             theirs, ours = f"$moved_{name}", f"$moved_{e.ident}" if isinstance(e, n.Name) else ""
-            if theirs in callee.inner.moved and ours in self.moved:
-                pair = (callee.inner.moved[theirs], self.moved[ours](place))
-                actual.functions.append(pair)
-                actual.other_functions.append(pair)
+            if theirs in callee.inner.moved:  # which nothing is, of D and D
+                actual.functions.append((callee.inner.moved[theirs], self.symbols.none))
+                if ours in self.moved:
+                    actual.other_functions.append((callee.inner.moved[theirs], self.moved[ours](place)))
 
     def _pass_steps(self, callee: Callee, actual: Actual) -> None:
         """How many steps of the callee's lattice an answer counts: a guess; what it must be is shown."""
