@@ -15,13 +15,16 @@ from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.sets import Sets
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Drawn, Held, Told
-from aligncheck.kernel.terms import Term, absolute, both, either, implies, is_symbol, real
+from aligncheck.kernel.terms import Term, absolute, anatomy, both, either, implies, real, same
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import shifts_in, statements_in
 
 Rate: TypeAlias = tuple[Term, Term]
 """How fast a density falls, as a quotient: ln f(x)/f(y) <= |x - y| * above / below."""
+
+
+CONNECTIVES = (z3.Z3_OP_AND, z3.Z3_OP_OR, z3.Z3_OP_NOT, z3.Z3_OP_IMPLIES, z3.Z3_OP_ITE)
 
 
 class Aligner(Sets):
@@ -43,7 +46,7 @@ class Aligner(Sets):
         if scope.mode is Mode.PROGRAM and run == 0:
             goal = implies(scope.guard, drawn)
             self.prove(path, "defined", e.span, f"{x} is read after it was drawn", goal, (Kind.RUN,))
-        elif scope.mode is Mode.ALIGN and not looks and not z3.is_true(drawn):
+        elif scope.mode is Mode.ALIGN and not looks and not same(drawn, self.symbols.true):
             # In the general route what is read of the image must be drawn: it is the twin's image, too.
             shared = run == 0 or scope.computed or not self.general
             early = self.first_level(x, at, path, scope) if shared else self.symbols.false
@@ -54,7 +57,7 @@ class Aligner(Sets):
     def is_drawn(self, path: Path, x: str, at: Term) -> Term:
         """That a draw was made before this place, on both runs: they draw the same indices."""
         made = [index for name, index, *_ in path.made if name == x]
-        if any(z3.eq(at, index) for index in made):
+        if any(same(at, index) for index in made):
             return self.symbols.true
         upto, dense = path.ghosts[f"$drawn_{x}"], path.ghosts[f"$dense_{x}"]
         return either(both(dense, at >= 0, at < upto), *(at == index for index in made))
@@ -152,7 +155,8 @@ class Aligner(Sets):
 
     def total(self, moves: list[tuple[Term, Term]]) -> Term:
         """What the lines that are on add up to."""
-        parts = [value if z3.is_true(on) else z3.If(on, value, self.symbols.none) for on, value in moves]
+        true, none = self.symbols.true, self.symbols.none
+        parts = [value if same(on, true) else z3.If(on, value, none) for on, value in moves]
         return z3.Sum(*parts) if len(parts) > 1 else parts[0] if parts else self.symbols.none
 
     # --- cost ---------------------------------------------------------------------------------------------
@@ -206,7 +210,7 @@ class Aligner(Sets):
             for leaf, role in self.symbols.leaves(term):
                 if isinstance(role, Drawn | Held) and not (z3.is_int(leaf) or z3.is_bool(leaf)):
                     raise Reject("countable", place, "a released number and noise in one test")
-        elif is_symbol(term):
+        elif anatomy(term).symbol:
             raise Reject("countable", place, "the value of a shift contains a released number")
         else:
             for part in term.children():
@@ -308,17 +312,18 @@ class Aligner(Sets):
 
     def steps(self, term: Term, step: Term) -> Term:
         """A guess of the whole number m with term == step*m, which the solver is asked to confirm."""
-        parts = term.children()
-        if z3.is_add(term) or z3.is_sub(term):
-            inner = [self.steps(p, step) for p in parts]
-            return z3.Sum(*inner) if z3.is_add(term) else inner[0] - z3.Sum(*inner[1:])
-        if z3.is_app_of(term, z3.Z3_OP_UMINUS):
+        kind, parts = anatomy(term).kind, term.children()
+        if kind in (z3.Z3_OP_ADD, z3.Z3_OP_SUB):
+            first, *others = (self.steps(p, step) for p in parts)
+            return z3.Sum(first, *others) if kind == z3.Z3_OP_ADD else first - z3.Sum(*others)
+        if kind == z3.Z3_OP_UMINUS:
             return -self.steps(parts[0], step)
-        if z3.is_app_of(term, z3.Z3_OP_ITE):
+        if kind == z3.Z3_OP_ITE:
             return z3.If(parts[0], self.steps(parts[1], step), self.steps(parts[2], step))
-        if is_symbol(term) and (symbol := term.decl().get_id()) in self.whole:
+        symbol = term.decl().get_id()
+        if symbol in self.whole:
             counted, own = self.whole[symbol](*parts), self.lattice.get(symbol, step)
-            return counted if z3.eq(own, step) else _whole(z3.simplify(_over(own, step))) * counted
+            return counted if same(own, step) else _whole(z3.simplify(_over(own, step))) * counted
         return _whole(z3.simplify(_over(term, step)))
 
 
@@ -326,11 +331,11 @@ def _over(x: Term, y: Term) -> Term:
     """x / y without the factors that both have."""
     left, below = _factors(x), []
     for factor in _factors(y):
-        same = next((at for at, f in enumerate(left) if z3.eq(f, factor)), None)
-        if same is None:
+        found = next((at for at, f in enumerate(left) if same(f, factor)), None)
+        if found is None:
             below.append(inverse(factor))
         else:
-            del left[same]
+            del left[found]
     return z3.Product(z3.RealVal(1, x.ctx), *left, *below)
 
 
@@ -377,11 +382,5 @@ def _whole(term: Term) -> Term:
 
 def _connective(term: Term) -> bool:
     """Whether a formula is made of formulas: its truth is told by theirs."""
-    return bool(
-        z3.is_and(term)
-        or z3.is_or(term)
-        or z3.is_not(term)
-        or z3.is_implies(term)
-        or z3.is_app_of(term, z3.Z3_OP_ITE)
-        or ((z3.is_eq(term) or z3.is_distinct(term)) and z3.is_bool(term.arg(0)))
-    )
+    kind, equal = anatomy(term).kind, (z3.Z3_OP_EQ, z3.Z3_OP_DISTINCT)
+    return kind in CONNECTIVES or bool(kind in equal and z3.is_bool(term.arg(0)))

@@ -19,7 +19,7 @@ from aligncheck.kernel.run import Runner
 from aligncheck.kernel.sorts import fields_of
 from aligncheck.kernel.state import Called, Path, Scope
 from aligncheck.kernel.symbols import Held
-from aligncheck.kernel.terms import Term, both, either, implies, real
+from aligncheck.kernel.terms import Term, both, either, implies, real, same
 from aligncheck.kernel.witness import Witness
 from aligncheck.kernel.world import World
 from aligncheck.language.adjacencies import Way
@@ -151,7 +151,7 @@ class Calling(Runner):
         on_d, on_other, _ = callee.inner.lists[name]
         actual.functions.append((on_d, bodies[0]))
         actual.other_functions.append((on_d, bodies[0]))
-        if not z3.eq(on_d(0), on_other(0)):
+        if not same(on_d(0), on_other(0)):
             actual.functions.append((on_other, bodies[0]))
             actual.other_functions.append((on_other, bodies[1]))
 

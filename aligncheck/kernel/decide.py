@@ -16,7 +16,7 @@ from aligncheck.kernel.logic import Confirm, Decider, Fact, Kind
 from aligncheck.kernel.run import Exits
 from aligncheck.kernel.sorts import Sorting
 from aligncheck.kernel.state import Mode, Path, Scope
-from aligncheck.kernel.symbols import Defined
+from aligncheck.kernel.symbols import Defined, Symbols
 from aligncheck.kernel.terms import Term, real
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
@@ -30,13 +30,15 @@ def decide(spec: n.Mechanism, witness: Witness, confirm: Confirm | None = None) 
     `spec` may be any value at all: what is no spec is rejected. The witness says where to look; nothing in it
     is believed. `confirm` is asked about every answer of Z3 on which the decision rests.
     """
+    symbols = Symbols()
     try:
-        kernel = Kernel(well_formed(spec), well_formed_witness(witness), Decider(confirm))
-        return kernel.judged()
+        return Kernel(well_formed(spec), well_formed_witness(witness), Decider(confirm), symbols).judged()
     except Reject as refusal:
         return refusal.answer
     except (z3.Z3Exception, RecursionError) as error:
         return Rejected("form", n.NOWHERE, f"the solver takes no such formula ({type(error).__name__})")
+    finally:
+        symbols.ctx.nodes.clear()  # which hold the context, as it holds them
 
 
 class Kernel(Inputs):
@@ -111,9 +113,9 @@ class Kernel(Inputs):
         facts: list[Fact] = path.facts
         values += [self.lengths[x] >= 1 for x in self.lists]
         bounded = {self.rules[f].get_id() for f in (EXP, LN, LOG2)}
-        for fact in facts:
-            if any(t.decl().get_id() in bounded for t, _ in self.symbols.leaves(fact.formula)):
-                raise Reject("hypotheses", self.spec.span, "exp, ln and log2 are known by bounds only")
+        known = self.symbols.leaves(*(fact.formula for fact in facts))
+        if any(t.decl().get_id() in bounded for t, _ in known):
+            raise Reject("hypotheses", self.spec.span, "exp, ln and log2 are known by bounds only")
         if not self.decider.satisfiable(facts, values, self.symbols.ctx):
             raise Reject("hypotheses", self.spec.span, "no inputs were found that satisfy the declarations")
         self.decided("hypotheses", self.spec.span, "inputs that satisfy the declarations were found")

@@ -62,7 +62,7 @@ class Choosing(Selecting):
         if run == 0:
             self.summed[id(g)] = one
         elif id(g) in self.summed:
-            self._compare_sums(self.summed[id(g)], one, path)
+            self._set_apart(self.summed[id(g)], one, path)
         return one
 
     def _log_sum_over(self, within: Term, body: Term) -> LogSum:
@@ -74,22 +74,19 @@ class Choosing(Selecting):
             self.log_sums[key] = LogSum(value, self.index("place"), within, body)
         return self.log_sums[key]
 
-    def _compare_sums(self, one: LogSum, two: LogSum, path: Path) -> None:
-        """What is known of two sums."""
-        self._set_apart(one, two, path)
-        self._set_apart(two, one, path)
-
     def _set_apart(self, one: LogSum, two: LogSum, path: Path) -> None:
         """Let A = ln Σ exp(a_j) over S, which is not empty, and B = ln Σ exp(b_j) over T. Some j of S is not
         in T, or has a_j - b_j >= A - B. (If none has, exp(a_j) < exp(A - B) exp(b_j) for all j of S, all of
         which are in T; so their sum exp(A) is less than exp(A - B) exp(B).)
         """
-        j, names = self.generic(0), (one.value.get_id(), two.value.get_id())
-        if names not in self.compared:
-            self.compared[names] = self.index("apart")
-        apart = both(one.within, either(z3.Not(two.within), one.body - two.body >= one.value - two.value))
-        some = z3.substitute(one.within, (j, one.place))
-        path.fact(Kind.RUN, implies(some, z3.substitute(apart, (j, self.compared[names]))))
+        j = self.generic(0)
+        for a, b in ((one, two), (two, one)):
+            names = (a.value.get_id(), b.value.get_id())
+            if names not in self.compared:
+                self.compared[names] = self.index("apart")
+            apart = both(a.within, either(z3.Not(b.within), a.body - b.body >= a.value - b.value))
+            some = z3.substitute(a.within, (j, a.place))
+            path.fact(Kind.RUN, implies(some, z3.substitute(apart, (j, self.compared[names]))))
 
     # --- draws --------------------------------------------------------------------------------------------
 
@@ -120,7 +117,7 @@ class Choosing(Selecting):
             some = both(within, z3.substitute(others[run].within, (j, others[run].place)))
             path.fact(Kind.RUN, implies(some, chance == weight - total.value))
             costs.append(weight - total.value)
-        self._compare_sums(others[0], others[1], path)
+        self._set_apart(others[0], others[1], path)
         self._drawn(stmt, chosen, costs[0] - costs[1], path)
 
     def logistic(self, stmt: n.Logistic, path: Path) -> None:

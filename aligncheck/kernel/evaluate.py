@@ -16,7 +16,7 @@ from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Called, Mode, Path, Scope
 from aligncheck.kernel.symbols import Given, Rule
-from aligncheck.kernel.terms import Term, absolute, both, either, implies, real
+from aligncheck.kernel.terms import Term, absolute, both, either, implies, real, same
 from aligncheck.kernel.world import Out, Selection, World
 from aligncheck.language.syntax import nodes as n
 
@@ -165,7 +165,7 @@ class Evaluator(World):
             raise Reject("form", e.span, "a number or a truth value, not both")
         if one.sort() != other.sort():
             one, other = real(one), real(other)
-        return one if z3.eq(one, other) else z3.If(test, one, other)
+        return one if same(one, other) else z3.If(test, one, other)
 
     def _logic(self, op: str, args: tuple[n.Expr, ...], path: Path, run: int, scope: Scope) -> Term:
         """Each operand is evaluated only where those before it have not decided."""
@@ -429,11 +429,8 @@ class Evaluator(World):
                 return value
             case "exp", [x]:
                 value = self.rules[EXP](real(x))
-                for side, sign in (
-                    (x > 0, value > 1),
-                    (x == 0, value == 1),
-                    (x < 0, both(value > 0, value < 1)),
-                ):
+                small = both(value > 0, value < 1)
+                for side, sign in ((x > 0, value > 1), (x == 0, value == 1), (x < 0, small)):
                     self._always(path, scope, implies(side, sign))
                 return value
             case _:
@@ -473,9 +470,9 @@ class Evaluator(World):
             if id(e) not in self.applied:
                 raise Reject("calls", e.span, f"`{f}` is applied on D' alone")
             guard, on_d = self.applied.pop(id(e))
-            same = [one == other for one, other in zip(on_d, given, strict=True) if not z3.eq(one, other)]
-            if same or not z3.eq(guard, scope.guard):
-                goal = both(guard == scope.guard, implies(guard, both(self.symbols.true, *same)))
+            apart = [one == other for one, other in zip(on_d, given, strict=True) if not same(one, other)]
+            if apart or not same(guard, scope.guard):
+                goal = both(guard == scope.guard, implies(guard, both(self.symbols.true, *apart)))
                 path.oblige("calls", e.span, f"`{f}` is given the same on D'", goal)
 
     def as_sort(self, e: n.Node, term: Term, sort: n.Sort) -> Term:

@@ -11,7 +11,6 @@ import types
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -52,46 +51,23 @@ def well_formed(spec: object) -> n.Mechanism:
 
 def well_formed_witness(witness: object) -> Witness:
     """The same witness, if it is made as its classes say."""
-    if type(witness) is not Witness:
+    _check(witness, Witness, 0)
+    if not isinstance(witness, Witness):
         raise _ill(witness, Witness)
-    for loop in _tuple(witness.loops):
-        if type(loop) is not LoopWitness or type(loop.chance) not in (type(None), Chance):
-            raise _ill(loop, LoopWitness)
-        for e in (*_tuple(loop.early), *_tuple(loop.invariants), *_tuple(loop.later)):
-            _check(e, n.Expr, 0)
-        for part in (loop.measure, *((loop.chance.threshold, loop.chance.scale) if loop.chance else ())):
-            _check(part, n.Expr | None, 0)
-        _check(loop.chance.noise if loop.chance else "", str, 0)
-    for e in (*_tuple(witness.indices), *_tuple(witness.promises)):
-        _check(e, n.Expr, 0)
-    for cost in _tuple(witness.costs):
-        _check(cost, n.Expr | None, 0)
-    for entry in _tuple(witness.sample):
-        _check(entry, tuple[str, Fraction], 0)
-    for entry in _tuple(witness.within):
-        _check(entry, tuple[str, n.Expr | None, n.Expr | None], 0)
-    _check(witness.length, n.Expr | None, 0)
-    if not isinstance(witness.callees, Mapping):
-        raise _ill(witness.callees, Mapping)
     return witness
 
 
-def _tuple(value: object) -> tuple[Any, ...]:
-    if not isinstance(value, tuple):
-        raise _ill(value, tuple)
-    return value
-
-
 @cache
-def _types(name: str) -> dict[str, Any]:
-    """The types that a class of the tree states for its fields."""
-    return typing.get_type_hints(vars(n)[name], {**vars(n), "Contract": contract.Contract, "Span": Span})
+def _types(kind: Any) -> dict[str, Any]:
+    """The types that a class of the tree, or of a witness, states for its fields."""
+    return typing.get_type_hints(kind, None, {"Contract": contract.Contract, "Span": Span})
 
 
 def _check(value: object, wanted: Any, level: int) -> None:
     """That a value has a type, all the way down."""
     if level > LEVELS:
         raise Reject("form", n.NOWHERE, "the tree is too deep")
+    kind: Any = wanted
     origin = typing.get_origin(wanted)
     if origin in (typing.Union, types.UnionType):
         choices = typing.get_args(wanted)
@@ -102,10 +78,16 @@ def _check(value: object, wanted: Any, level: int) -> None:
         _check(value, (exact or tuples)[0], level)
     elif origin is tuple:
         _check_tuple(value, typing.get_args(wanted), level)
+    elif origin is Mapping:  # of witnesses: each is looked at where its callee is
+        if not isinstance(value, Mapping):
+            raise _ill(value, Mapping)
     elif type(value) is not wanted:
         raise _ill(value, wanted)
     elif isinstance(value, n.Node):
-        _check_node(value, level)
+        _check_node(value, _types(kind), level)
+    elif isinstance(value, Chance | LoopWitness | Witness):
+        for name, hint in _types(kind).items():
+            _check(getattr(value, name), hint, level)
     elif isinstance(value, Span) and not (type(value.start) is int and type(value.end) is int):
         raise _ill(value, wanted)
 
@@ -120,8 +102,7 @@ def _check_tuple(value: object, parts: tuple[Any, ...], level: int) -> None:
         _check(one, kind, level + 1)
 
 
-def _check_node(node: n.Node, level: int) -> None:
-    hints = _types(type(node).__name__)
+def _check_node(node: n.Node, hints: dict[str, Any], level: int) -> None:
     for each in fields(node):
         value = getattr(node, each.name)
         if each.name == "contract":

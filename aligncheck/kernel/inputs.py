@@ -13,7 +13,7 @@ from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.loops import Looping
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Given
-from aligncheck.kernel.terms import Term, absolute, both, either, implies, real
+from aligncheck.kernel.terms import Term, absolute, both, either, implies, real, same
 from aligncheck.language.adjacencies import Way
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import lists_per_answer
@@ -68,7 +68,7 @@ class Inputs(Looping):
         inside = both(*(both(i >= 0, i < self.lengths[x]) for x in names))
         scope = scope.binding(INDEX, i, True).under(inside)
         clause = self.truth(item.where, path, run, scope)
-        if any(z3.eq(t, i) for t, _ in self.symbols.leaves(clause)):
+        if any(same(t, i) for t, _ in self.symbols.leaves(clause)):
             path.fact(Kind.RUN, implies(inside, clause), (i,))
         else:
             path.fact(Kind.RUN, clause)

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 import z3
 
-from aligncheck.kernel.terms import Term, is_symbol, subterms
+from aligncheck.kernel.terms import Anatomy, Term, anatomy, same, subterms
 
 
 class Kind(Enum):
@@ -33,9 +33,9 @@ class Kind(Enum):
     TWIN = "twin"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Fact:
-    """A formula; it holds for all whole numbers in the place of `variables`."""
+    """A formula; it holds for all whole numbers in the place of `variables`. It is equal to itself only."""
 
     kind: Kind
     formula: Term
@@ -57,26 +57,45 @@ FEW = ANEW[:1]
 """For what may well not follow."""
 
 
+OPTIONS = {
+    "mbqi": False,
+    "auto_config": False,
+    "random_seed": 0,
+    "arith.nl.grobner": False,  # whose work Z3 does not count
+    "arith.nl.horner_frequency": 1,
+}
+
+
 class Stack:
-    """A solver with facts one upon the other; those that two questions have in common stay."""
+    """A solver with facts one upon the other; those that two questions have in common stay. Facts that came
+    together go together.
+    """
 
     def __init__(self, ctx: Any) -> None:
         self.solver = _solver(z3.SimpleSolver, ctx, *AT_ONCE)
-        self.facts: list[Fact] = []
+        self.levels: list[list[Fact]] = []
 
-    def hold(self, facts: list[Fact], terms: list[Term]) -> Any:
+    def hold(self, facts: Sequence[Fact], term: Callable[[Fact], Term]) -> Any:
         """The solver, with just these facts."""
-        same = 0
-        for one, other in zip(self.facts, facts, strict=False):
-            if one is not other:
+        kept = at = 0
+        for level in self.levels:
+            if facts[at : at + len(level)] != level:
                 break
-            same += 1
-        self.solver.pop(len(self.facts) - same)
-        for term in terms[same:]:
+            kept, at = kept + 1, at + len(level)
+        if kept < len(self.levels):
+            self.solver.pop(len(self.levels) - kept)
+            del self.levels[kept:]
+        if at < len(facts):
             self.solver.push()
-            self.solver.add(term)
-        self.facts = facts
+            _assert(self.solver, map(term, facts[at:]))
+            self.levels.append(list(facts[at:]))
         return self.solver
+
+
+def _assert(solver: Any, formulas: Iterable[Term]) -> None:
+    """Adds formulas. (What the library does besides, to make formulas of all sorts of things, takes long.)"""
+    for formula in formulas:
+        z3.Z3_solver_assert(solver.ctx.ref(), solver.solver, formula.ast)
 
 
 def _solver(kind: Any, ctx: Any, rounds: int, limit: int) -> Any:
@@ -87,10 +106,8 @@ def _solver(kind: Any, ctx: Any, rounds: int, limit: int) -> Any:
     for name in ("smt.qi.eager_threshold", "smt.qi.lazy_threshold"):
         z3.set_param(name, float(rounds))
     solver = kind(ctx=ctx)
-    solver.set("mbqi", False)
-    solver.set("auto_config", False)
-    solver.set("random_seed", 0)
-    solver.set("rlimit", limit)
+    for option, value in {**OPTIONS, "rlimit": limit}.items():
+        solver.set(option, value)
     return solver
 
 
@@ -110,8 +127,9 @@ class Decider:
     confirm: Confirm | None = None
     asked: int = 0
     steps: int = 0
-    _stacks: dict[bool, Stack] = field(default_factory=dict)
-    _general: dict[int, tuple[Fact, Term]] = field(default_factory=dict)
+    _stacks: dict[tuple[bool, bool], Stack] = field(default_factory=dict)
+    _general: dict[Fact, Term] = field(default_factory=dict)
+    _shown: dict[Anatomy, list[set[Fact]]] = field(default_factory=dict)
 
     def follows(
         self,
@@ -122,33 +140,50 @@ class Decider:
     ) -> int | None:
         """The steps of a proof of the goal from the facts; None where none was found. `about` says in words
         what is asked. `anew` is tried where the solver that knows the facts fails: `ANEW`, if not given.
+
+        Nothing is asked where the goal is one of the facts, or followed from some of them before.
         """
-        not_so = z3.Not(goal)
-        if z3.is_true(z3.simplify(goal)) and self._confirmed([not_so], False, about):
+        known, shown = set(facts), self._shown.setdefault(anatomy(goal), [])
+        if any(before <= known for before in shown) or any(same(f.formula, goal) for f in facts):
             return 0
+        not_so = z3.Not(goal)
+        spent: int | None = 0
+        if not z3.is_true(z3.simplify(goal)):
+            spent = self._searched(facts, not_so, ANEW if anew is None else anew)
+            needed = [*map(self._term, facts), not_so] if self.confirm is not None else []
+        else:
+            needed = [not_so]
+        if spent is None or not self._confirmed(needed, False, about):
+            return None
+        shown.append(known)
+        return spent
+
+    def _searched(self, facts: Sequence[Fact], not_so: Term, anew: Sequence[tuple[int, int]]) -> int | None:
+        """The steps it took to show that facts contradict a formula."""
         self.asked += 1
-        early = all(f.kind is Kind.RUN for f in facts)
-        if early not in self._stacks:
-            self._stacks[early] = Stack(goal.ctx)
-        # What most questions have in common comes first.
-        ordered = [f for late in (False, True) for f in facts if (f.kind is Kind.PRIME) is late]
-        terms = [self._term(f) for f in ordered]
-        solver = self._stacks[early].hold(ordered, terms)
+        kinds = {f.kind for f in facts}
+        layer = (kinds <= {Kind.RUN}, kinds.isdisjoint({Kind.PRIME, Kind.TWIN}))
+        if layer not in self._stacks:
+            self._stacks[layer] = Stack(not_so.ctx)
+        solver = self._stacks[layer].hold(facts, self._term)
         solver.push()
         proved, spent = self._ask(solver, [not_so])
         solver.pop()
-        for rounds, limit in ANEW if anew is None else anew:
+        for rounds, limit in anew:
             if proved or (proved is False and rounds <= AT_ONCE[0]):
                 continue  # so few rounds would find no more
-            proved, steps = self._ask(_solver(z3.Solver, goal.ctx, rounds, limit), [*terms, not_so])
+            formulas = [*map(self._term, facts), not_so]
+            proved, steps = self._ask(_solver(z3.Solver, not_so.ctx, rounds, limit), formulas)
             spent += steps
-        return spent if proved and self._confirmed([*terms, not_so], False, about) else None
+        return spent if proved else None
 
     def _ask(self, solver: Any, formulas: list[Term]) -> tuple[bool | None, int]:
         """Whether the formulas contradict each other; None if Z3 gave up before it was through."""
-        solver.add(*formulas)
+        _assert(solver, formulas)
         answer = solver.check()
-        through = answer == z3.sat or solver.reason_unknown() == "(incomplete quantifiers)"
+        through = answer == z3.sat or (
+            answer == z3.unknown and solver.reason_unknown() == "(incomplete quantifiers)"
+        )
         proved = True if answer == z3.unsat else False if through else None
         counts = solver.statistics()  # of which the one that is wanted is among the last
         total = next(int(v) for k, v in map(counts.__getitem__, reversed(range(len(counts)))) if k == COUNT)
@@ -171,36 +206,34 @@ class Decider:
         """A fact as a formula for Z3: a general one with its triggers."""
         if not fact.variables:
             return fact.formula
-        known = self._general.get(id(fact))
+        known = self._general.get(fact)
         if known is None:
-            named = {v.get_id(): v for t in subterms(fact.formula) if is_symbol(t) for v in t.children()}
-            loose = [v for v in fact.variables if v.get_id() not in named]
-            bound = [v for v in fact.variables if v.get_id() in named]
+            named = {part for each in subterms(fact.formula) if each.symbol for part in each.parts}
+            loose = [v for v in fact.variables if anatomy(v) not in named]
+            bound = [v for v in fact.variables if anatomy(v) in named]
             parts = [_triggered(bound, each) for each in _at_equals(fact.formula, loose)]
-            term = parts[0] if len(parts) == 1 else z3.And(z3.BoolVal(True, fact.formula.ctx), *parts)
-            known = self._general[id(fact)] = (fact, term)
-        return known[1]
+            known = parts[0] if len(parts) == 1 else z3.And(z3.BoolVal(True, fact.formula.ctx), *parts)
+            self._general[fact] = known
+        return known
 
 
 def _triggered(variables: list[Term], formula: Term) -> Term:
-    """A formula for all values of variables, each of which a symbol in it is applied to."""
+    """A formula for all values of variables, each of which a symbol in it is applied to. (Z3 takes no choice
+    and no formula in a trigger.)
+    """
     if not variables:
         return formula
-    uses = [t for t in subterms(formula) if is_symbol(t) and not _chooses(t)]
-    triggers = [[t for t in uses if any(z3.eq(v, a) for a in t.children())] for v in variables]
-    together = {frozenset(t.get_id() for t in each): each for each in product(*triggers)}
-    return z3.ForAll(variables, formula, patterns=[z3.MultiPattern(*each) for each in together.values()])
-
-
-def _chooses(term: Term) -> bool:
-    """Whether a term contains a choice (`if`) or a formula, which Z3 takes in no trigger."""
-    return any(z3.is_app_of(t, z3.Z3_OP_ITE) or (z3.is_bool(t) and not is_symbol(t)) for t in subterms(term))
+    uses = [t for t in subterms(formula) if t.symbol and not t.choice]
+    triggers = [[t for t in uses if anatomy(v) in t.parts] for v in variables]
+    together = {frozenset(each): each for each in product(*triggers)}
+    patterns = [z3.MultiPattern(*(t.term for t in each)) for each in together.values()]
+    return z3.ForAll(variables, formula, patterns=patterns)
 
 
 def _at_equals(formula: Term, variables: list[Term]) -> list[Term]:
     """Instances of "for all i: if i == E": for that E."""
     if not variables:
         return [formula]
-    sides = [p.children() for p in subterms(formula) if z3.is_eq(p)]
-    choices = [[b for a, b in sides if z3.eq(a, v)] for v in variables]
+    sides = [[part.term for part in t.parts] for t in subterms(formula) if t.kind == z3.Z3_OP_EQ]
+    choices = [[b for a, b in sides if same(a, v)] for v in variables]
     return [z3.substitute(formula, *zip(variables, each, strict=True)) for each in product(*choices)]

@@ -14,7 +14,7 @@ from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Defined, Given, Held, Rule, Told
-from aligncheck.kernel.terms import Term, both, either, implies
+from aligncheck.kernel.terms import Term, both, either, implies, same
 from aligncheck.kernel.world import Selection
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import align_expressions, names_in, shifts_in, statements_in
@@ -250,7 +250,7 @@ class Selecting(Aligner):
             return False
         own, role = draws[0]
         noise = self.noise[role.noise]
-        if role.run != 0 or noise.family.discrete or not z3.eq(own, noise.symbols[0](j)):
+        if role.run != 0 or noise.family.discrete or not same(own, noise.symbols[0](j)):
             return False
         rest = z3.substitute(body, (own, self.symbols.none))
         if not all(

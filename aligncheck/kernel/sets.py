@@ -19,7 +19,7 @@ from aligncheck.kernel.evaluate import Evaluator
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Defined
-from aligncheck.kernel.terms import Term, both, either, implies, real, subterms
+from aligncheck.kernel.terms import Term, anatomy, both, either, implies, real, same, subterms
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in
 
@@ -38,7 +38,7 @@ class Sets(Evaluator):
         self.late_places: dict[str, tuple[Term, ...]] = {}
         self.pool: list[Term] = []
         self.made_sets: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-        self.totals: list[tuple[tuple[int, ...], tuple[Term, ...], Term, Callable[[Term], Term]]] = []
+        self.totals: list[tuple[tuple[Any, ...], Term, Callable[[Term], Term]]] = []
 
     def generic(self, depth: int) -> Term:
         """An arbitrary whole number: the index of a set with `depth` indices around it. No fact is ever
@@ -48,10 +48,9 @@ class Sets(Evaluator):
             self.pool.append(self.index("j"))
         return self.pool[depth]
 
-    def another(self, scope: Scope) -> Term:
+    def another(self, taken: tuple[Term, ...]) -> Term:
         """An arbitrary whole number that is none of those around a place."""
-        taken = {g.get_id() for g in scope.generic}
-        return next(g for g in map(self.generic, count()) if g.get_id() not in taken)
+        return next(g for g in map(self.generic, count()) if not any(same(g, x) for x in taken))
 
     def ends(self, over: n.Indices | n.OverRange, path: Path, run: int, scope: Scope) -> tuple[Term, Term]:
         """The first index of a range, and the one after the last."""
@@ -109,20 +108,19 @@ class Sets(Evaluator):
     def gathered(self, g: n.Gather, path: Path, run: int, scope: Scope) -> Term:
         """The value of a set expression."""
         if scope.mode is Mode.LEVEL:
-            j = self.another(scope)
+            j = self.another(scope.generic)
             within, body, _, _ = self.opened(g, j, path, run, scope)
             if g.function in EXTREMA:  # its terms tell what it depends on
                 value, place = self._extremum_symbols(g.function, within, body, j)
                 return place if g.function in PLACES else value
-            sort = self.symbols.INT if g.function in PLACES else self.symbols.REAL
-            return self.held(g.function, sort)
+            return self.held(g.function, self.symbols.REAL)
         if g.function == n.LOG_SUM:
             return self.log_sum(g, path, run, scope)
         if g.function not in (*EXTREMA, "sum") or g.count is not None:
             raise Reject(
                 "language", g.span, f"`{g.function}` stands alone on the right of `=`, at the top level"
             )
-        j = self.another(scope)
+        j = self.another(scope.generic)
         places = replace(scope, testing=scope.testing or g.function in PLACES)
         within, body, low, high = self.opened(g, j, path, run, places)
         if g.function == "sum":
@@ -167,23 +165,22 @@ class Sets(Evaluator):
         to be arbitrary or whoever asks makes them so: its symbol is a function of these. All else in the
         terms is fixed on a path, and has another symbol where it may be another thing.
         """
-        inside = {t.get_id() for term in terms for t in subterms(term)} - {j.get_id()}
-        return tuple(g for at, g in self.indices.items() if at in inside)
+        inside = {t for term in terms for t in subterms(term)} - {anatomy(j)}
+        return tuple(g for g in self.indices if anatomy(g) in inside)
 
     def _extremum_symbols(self, function: str, within: Term, body: Term, j: Term) -> tuple[Term, Term]:
         """The symbols of one set: the same for the same set, since its terms say all about it."""
         s, around = self.symbols, self.around(j, within, body)
         family = "greatest" if function in GREATEST else "least"
         # The index of the set, under one name wherever the set stands; none of the indices around it has it.
-        taken = {a.get_id() for a in around}
-        own = next(o for o in map(self.generic, range(len(around) + 1)) if o.get_id() not in taken)
+        own = self.another(around)
         within, body = (z3.substitute(term, (j, own)) for term in (within, body))
-        key = (family, within.get_id(), body.get_id(), *(a.get_id() for a in around))
+        key = (family, *map(anatomy, (within, body, *around)))
         if key not in self.made_sets:
             domain, role = tuple(s.INT for _ in around), Defined((within, body))
             value, place = s.function(family, domain, s.REAL, role), s.function("place", domain, s.INT, role)
-            self.made_sets[key] = (value, place, within, body, around)
-        value, place, *_ = self.made_sets[key]
+            self.made_sets[key] = (value, place)
+        value, place = self.made_sets[key]
         return value(*around), place(*around)
 
     def define_extremum(
@@ -217,41 +214,22 @@ class Sets(Evaluator):
         """
         s, term = self.symbols, z3.If(within, body, self.symbols.none)
         around = self.around(j, term, low, high)
-        ids = (low.get_id(), high.get_id(), *(a.get_id() for a in around))
-        key = ("sum", term.get_id(), *ids)
+        key = ("sum", *map(anatomy, (term, low, high, *around)))
         if key not in self.made_sets:
             up_to = s.function("sum", (*(s.INT for _ in around), s.INT), s.REAL, Defined((term, low, high)))
-            self.made_sets[key] = (up_to, term, low, high, around)
+            self.made_sets[key] = (up_to,)
         up_to = self.made_sets[key][0]
         variables = scope.generic
         path.fact(Kind.RUN, up_to(*around, low) == 0, variables)
         step = up_to(*around, j + 1) == up_to(*around, j) + term
         path.fact(Kind.RUN, implies(both(low <= j, j < high), step), (*variables, j))
         value = up_to(*around, z3.If(high < low, low, high))
-        self._equal_terms_equal_sums(ids, term, value, low, high, j, path, scope)
-        return value
-
-    def _equal_terms_equal_sums(
-        self,
-        ids: tuple[int, ...],
-        term: Term,
-        value: Term,
-        low: Term,
-        high: Term,
-        j: Term,
-        path: Path,
-        scope: Scope,
-    ) -> None:
-        around = self.around(j, term, low, high)
-        for other_ids, _, other, term_at in self.totals:
-            if other_ids == ids and not z3.eq(other, value):
+        for others, other, term_at in self.totals:
+            if others == key[2:] and not same(other, value):
                 role = Defined((term, term_at(j)))
-                differs = self.symbols.function(
-                    "differs", tuple(self.symbols.INT for _ in around), self.symbols.INT, role
-                )
-                at = differs(*around)
+                at = s.function("differs", tuple(s.INT for _ in around), s.INT, role)(*around)
                 apart = both(low <= at, at < high, z3.substitute(term, (j, at)) != term_at(at))
-                path.fact(Kind.RUN, either(value == other, apart), scope.generic)
-        if all(not z3.eq(other, value) for _, _, other, _ in self.totals):
-            keep = (term, low, high, *around)
-            self.totals.append((ids, keep, value, lambda at: z3.substitute(term, (j, at))))
+                path.fact(Kind.RUN, either(value == other, apart), variables)
+        if not any(same(other, value) for _, other, _ in self.totals):
+            self.totals.append((key[2:], value, lambda at: z3.substitute(term, (j, at))))
+        return value

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import TypeAlias
 
 from aligncheck.kernel.answer import Line
 from aligncheck.kernel.logic import Fact, Kind
-from aligncheck.kernel.terms import Term, both, subterms
+from aligncheck.kernel.terms import Anatomy, Term, anatomy, both, subterms
 from aligncheck.language.source import Span
 
 Owed: TypeAlias = tuple[Term, Span, Line]
@@ -88,6 +89,7 @@ class Path:
     twin run); `made` are the draws since the last loop head (name, index, scale, step); the ghosts
     `$drawn_X` and `$dense_X` sum up all draws. `twins` says of noise variables where the twin run's draw is
     taken to, for all indices in the place of one. `owed` was taken for granted at loop heads on the way.
+    Before the fact number `settled` nothing is pending.
     """
 
     values: dict[str, tuple[Term, ...]] = field(default_factory=dict)
@@ -97,35 +99,24 @@ class Path:
     made: list[tuple[str, Term, Term, Term | None]] = field(default_factory=list)
     selected: set[str] = field(default_factory=set)
     calls: dict[str, Called] = field(default_factory=dict)
-    known: set[tuple[Kind, int]] = field(default_factory=set)
+    known: set[tuple[Kind, Anatomy]] = field(default_factory=set)
     looked_ahead: bool = False
     twins: list[tuple[str, Term, Term]] = field(default_factory=list)
+    settled: int = 0
     owed: list[Owed] = field(default_factory=list)
 
     def copy(self) -> Path:
         """The same place, to go on in another way."""
-        return Path(
-            dict(self.values),
-            dict(self.ghosts),
-            list(self.facts),
-            list(self.pending),
-            list(self.made),
-            set(self.selected),
-            dict(self.calls),
-            set(self.known),
-            self.looked_ahead,
-            list(self.twins),
-            list(self.owed),
-        )
+        return Path(**{f.name: copy(getattr(self, f.name)) for f in fields(self)})
 
     def fact(self, kind: Kind, formula: Term, variables: tuple[Term, ...] = ()) -> None:
         """Adds a fact, once."""
-        key = (kind, formula.get_id())
+        key = (kind, anatomy(formula))
         if key not in self.known:
             self.known.add(key)
             if variables:  # those that do not occur mean nothing
-                inside = {t.get_id() for t in subterms(formula)}
-                variables = tuple(v for v in variables if v.get_id() in inside)
+                inside = set(subterms(formula))
+                variables = tuple(v for v in variables if anatomy(v) in inside)
             self.facts.append(Fact(kind, formula, variables))
 
     def oblige(

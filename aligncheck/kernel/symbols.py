@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import z3
 
-from aligncheck.kernel.terms import Term, is_symbol, subterms
+from aligncheck.kernel.terms import Anatomy, Context, Term, anatomy, subterms
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +64,10 @@ class Symbols:
     No two symbols have one name: each carries its number after a `!`, which no name in a spec can contain.
     """
 
-    ctx: Any = field(default_factory=z3.Context)
+    ctx: Context = field(default_factory=Context)
     _number: Iterator[int] = field(default_factory=count)
     _roles: dict[int, tuple[Any, Role]] = field(default_factory=dict)
-    _leaves: dict[int, tuple[Term, tuple[tuple[Term, Role], ...]]] = field(default_factory=dict)
+    _leaves: dict[Anatomy, tuple[tuple[Term, Role], ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.INT, self.REAL, self.BOOL = z3.IntSort(self.ctx), z3.RealSort(self.ctx), z3.BoolSort(self.ctx)
@@ -99,19 +99,19 @@ class Symbols:
         return tuple(leaf for term in terms for leaf in self._of_one(term))
 
     def _of_one(self, term: Term) -> tuple[tuple[Term, Role], ...]:
-        known = self._leaves.get(term.get_id())
+        known = self._leaves.get(anatomy(term))
         if known is None:
-            found: dict[int, tuple[Term, Role]] = {}
+            found: dict[Anatomy, tuple[Term, Role]] = {}
             stack = [term]
             while stack:
                 for one in subterms(stack.pop()):
-                    if is_symbol(one) and one.get_id() not in found:
-                        role = self.role(one)
-                        found[one.get_id()] = (one, role)
+                    if one.symbol and one not in found:
+                        role = self.role(one.term)
+                        found[one] = (one.term, role)
                         if isinstance(role, Defined):
                             stack.extend(role.parts)
-            known = self._leaves[term.get_id()] = (term, tuple(found.values()))
-        return known[1]
+            known = self._leaves[anatomy(term)] = tuple(found.values())
+        return known
 
     def noise_free(self, *terms: Term) -> bool:
         """Whether terms are made of inputs and of what is released: no draw is in them, or hidden."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import z3
@@ -11,25 +12,90 @@ Term: TypeAlias = Any
 """A Z3 term; the library has no types of its own."""
 
 
+class Context(z3.Context):  # type: ignore[misc]
+    """Where the terms of one decision are. It knows what each term is made of that was looked at: to ask Z3
+    takes a hundred times as long. The table holds its terms, so that no other term gets the address of one.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.nodes: dict[int, Anatomy] = {}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Anatomy:
+    """A term: which operation it is (`kind`, as Z3 numbers them), of what; whether it is a `symbol`, that is
+    a constant or an application that no theory interprets; whether it contains a choice (`if`) or a formula.
+    """
+
+    term: Term
+    kind: int
+    parts: tuple[Anatomy, ...]
+    symbol: bool
+    choice: bool
+
+
+def anatomy(term: Term) -> Anatomy:
+    """What a term is made of. Equal terms have one address as long as one of them is held."""
+    known: Anatomy | None = term.ctx.nodes.get(term.ast.value)
+    return known if known is not None else _looked_at(term)
+
+
+def _looked_at(term: Term) -> Anatomy:
+    ctx, ref, ast = term.ctx, term.ctx.ref(), term.ast
+    kind, parts = z3.Z3_OP_INTERNAL, []
+    if z3.is_app(term):
+        kind = z3.Z3_get_decl_kind(ref, z3.Z3_get_app_decl(ref, ast))
+        for at in range(z3.Z3_get_app_num_args(ref, ast)):
+            known = ctx.nodes.get(z3.Z3_get_app_arg(ref, ast, at).value)
+            parts.append(_looked_at(term.arg(at)) if known is None else known)
+    symbol = kind == z3.Z3_OP_UNINTERPRETED
+    choice = kind == z3.Z3_OP_ITE or (z3.is_bool(term) and not symbol) or any(p.choice for p in parts)
+    found = ctx.nodes[ast.value] = Anatomy(term, kind, tuple(parts), symbol, choice)
+    return found
+
+
+def subterms(term: Term) -> Iterator[Anatomy]:
+    """A term and all that it is made of, each once."""
+    seen: set[Anatomy] = set()
+    stack = [anatomy(term)]
+    while stack:
+        one = stack.pop()
+        if one not in seen:
+            seen.add(one)
+            yield one
+            stack.extend(one.parts)
+
+
+def same(one: Term, other: Term) -> bool:
+    """Whether two terms are one."""
+    return bool(one.ast.value == other.ast.value)
+
+
 def both(*parts: Term) -> Term:
     """The conjunction of one or more formulas."""
-    kept = [p for p in parts if not z3.is_true(p)]
-    if not kept:
-        return parts[0]
-    return kept[0] if len(kept) == 1 else z3.And(*kept)
+    return _joined(z3.Z3_mk_and, z3.Z3_OP_TRUE, parts)
 
 
 def either(*parts: Term) -> Term:
     """The disjunction of one or more formulas."""
-    kept = [p for p in parts if not z3.is_false(p)]
-    if not kept:
-        return parts[0]
-    return kept[0] if len(kept) == 1 else z3.Or(*kept)
+    return _joined(z3.Z3_mk_or, z3.Z3_OP_FALSE, parts)
+
+
+def _joined(maker: Any, neutral: int, parts: tuple[Term, ...]) -> Term:
+    kept = [p for p in parts if anatomy(p).kind != neutral]
+    if len(kept) < 2:
+        return kept[0] if kept else parts[0]
+    ctx = parts[0].ctx
+    return z3.BoolRef(maker(ctx.ref(), len(kept), (z3.Ast * len(kept))(*(p.ast for p in kept))), ctx)
 
 
 def implies(condition: Term, conclusion: Term) -> Term:
     """`conclusion` where `condition` holds."""
-    return conclusion if z3.is_true(condition) else z3.Implies(condition, conclusion)
+    if anatomy(condition).kind == z3.Z3_OP_TRUE:
+        return conclusion
+    ctx = condition.ctx
+    return z3.BoolRef(z3.Z3_mk_implies(ctx.ref(), condition.ast, conclusion.ast), ctx)
 
 
 def real(term: Term) -> Term:
@@ -42,20 +108,3 @@ def real(term: Term) -> Term:
 def absolute(term: Term) -> Term:
     """The size of a number."""
     return z3.If(term >= 0, term, -term)
-
-
-def subterms(term: Term) -> Iterator[Term]:
-    """A term and all that it is made of, each once."""
-    seen: set[int] = set()
-    stack = [term]
-    while stack:
-        one = stack.pop()
-        if one.get_id() not in seen:
-            seen.add(one.get_id())
-            yield one
-            stack.extend(one.children())
-
-
-def is_symbol(term: Term) -> bool:
-    """Whether a term is a constant or an application that no theory interprets."""
-    return bool(z3.is_app(term)) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED

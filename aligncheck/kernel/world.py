@@ -96,7 +96,7 @@ class World:
     sorts: dict[str, n.Sort] = field(default_factory=dict)
     settled: frozenset[str] = frozenset()
     rules: dict[str, Any] = field(default_factory=dict)
-    indices: dict[int, Term] = field(default_factory=dict)
+    indices: list[Term] = field(default_factory=list)
     runs: tuple[int, ...] = (0, 1)
 
     # --- decisions ----------------------------------------------------------------------------------------
@@ -124,15 +124,19 @@ class World:
 
     def discharge(self, path: Path) -> None:
         """Decides all that is pending. Raises Reject."""
+        # What most questions have in common comes first: what was known the last time, in any order.
+        late = {Kind.PRIME: 1, Kind.TWIN: 2}
+        facts = list(enumerate(path.facts))
+        facts[path.settled :] = sorted(facts[path.settled :], key=lambda each: late.get(each[1].kind, 0))
         for o in path.pending:
             twin = o.condition == "injective"
             known = [
                 f
-                for at, f in enumerate(path.facts)
+                for at, f in facts
                 if (f.kind is not Kind.PRIME or at < o.position) and (f.kind is not Kind.TWIN or twin)
             ]
             self._decide(known, o.condition, o.place, o.sentence, o.goal, o.line)
-        path.pending = []
+        path.pending, path.settled = [], len(path.facts)
 
     def _decide(
         self, facts: list[Fact], condition: str, place: Span, sentence: str, goal: Term, line: Line | None
@@ -161,7 +165,7 @@ class World:
     def index(self, name: str) -> Term:
         """An arbitrary whole number."""
         index = self.symbols.constant(name, self.symbols.INT, Given())
-        self.indices[index.get_id()] = index
+        self.indices.append(index)
         return index
 
     def held(self, name: str, sort: Any) -> Term:
