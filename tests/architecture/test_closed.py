@@ -175,7 +175,7 @@ def test_an_error_code_is_a_name_and_some_test_asks_for_it() -> None:
     assert len(codes) > 100
     assert not [code for code in codes if not CODE.fullmatch(code)]
     tests = [path for folder in ("tests", "specs") for path in (PROJECT / folder).rglob("*.*")]
-    texts = (path.read_text("utf-8") for path in tests if path.suffix in (".py", ".dp"))
+    texts = (path.read_text("utf-8") for path in tests if path.suffix in (".py", ".dp", ".toml"))
     assert codes <= {word for text in texts for word in CODE.findall(text)}
 
 

@@ -93,6 +93,7 @@ class _Calls:
                 "missing-argument",
                 f"`{call.mechanism}` needs {listed(name for name in declared if name in missing)}, too",
                 call.span,
+                help=f"add {', '.join(f'`{name} = …`' for name in declared if name in missing)}",
             )
 
     def public(self, value: n.Expr, what: str) -> None:

@@ -22,6 +22,8 @@ _NAMES = re.compile(
     "(unknown|bad|unexpected)-.*|noise-index|duplicate-name|reserved-name|assigned-.*|not-public|scope"
 )
 """Codes of faults in a text that can be read, of which each stands for itself."""
+_WHOLE = re.compile("too-.*|.*-section|section-order|empty-file")
+"""Codes of faults of a text as a whole, after which no line can be looked at by itself."""
 _WORD = re.compile(r"\w+")
 _CLOSING = re.compile(r"[)\]]")
 _OPENING = re.compile(r"[(\[]")
@@ -30,7 +32,7 @@ _OPENING = re.compile(r"[(\[]")
 def further(error: SpecError) -> tuple[Diagnostic, ...]:
     """The faults beside the first one of a spec, in the order of their places."""
     text, told, gone, taken = error.source.text, [error.diagnostic], set[str](), set[int | str]()
-    while len(told) < MOST and len(text) <= _LARGEST and not error.diagnostic.code.startswith("too-"):
+    while len(told) < MOST and len(text) <= _LARGEST and not _WHOLE.fullmatch(error.diagnostic.code):
         span = error.diagnostic.primary.span
         line, word = error.source.position(span.start)[0], error.source.text_of(span)
         if error.diagnostic.code == "unknown-name" and word.isidentifier() and word not in taken:
@@ -49,7 +51,8 @@ def further(error: SpecError) -> tuple[Diagnostic, ...]:
             break
         error, readable = found
         words = set(_WORD.findall(error.source.text_of(error.diagnostic.primary.span)))
-        if not words & gone and (not readable or _NAMES.fullmatch(error.diagnostic.code)):
+        whole = _WHOLE.fullmatch(error.diagnostic.code)
+        if not whole and not words & gone and (not readable or _NAMES.fullmatch(error.diagnostic.code)):
             told.append(error.diagnostic)
     return tuple(sorted(told[1:], key=lambda one: one.primary.span.start))
 

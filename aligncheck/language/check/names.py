@@ -23,6 +23,8 @@ from aligncheck.language.syntax.refused import CALLS, scope_fault
 from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import names_in
 
+_OWN = "a function of one's own is declared above the inputs: `fun {}(real) : real`"
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -222,6 +224,9 @@ class Reader:
                 f"`{name}` is private: only public inputs may stand {place.where}",
                 span,
                 related=(Label(self.symbols.inputs[name].span, "declared here"),),
+                help=f"declare a public bound as an input of its own, or speak of `len({name})`"
+                if self.symbols.is_list(name)
+                else "declare a public bound as an input of its own",
             )
         if primed and public:
             self._fail_prime(f"`{name}` is public, the same on D and D'", name, span)
@@ -477,8 +482,9 @@ class Reader:
                 f"unknown function `{name}`",
                 span,
                 help=IDIOMS.get(name)
-                or nearest(name, (*n.FUNCTIONS, *n.GATHERS, *self.symbols.functions, *self.symbols.uses)),
-                notes=(f"a function of one's own is declared above the inputs: `fun {name}(real) : real`",),
+                or nearest(name, (*n.FUNCTIONS, *n.GATHERS, *self.symbols.functions, *self.symbols.uses))
+                or _OWN.format(name),
+                notes=(_OWN.format(name),) if IDIOMS.get(name) else (),
             )
         low, high = n.FUNCTIONS[name]
         if not low <= len(call.args) <= high:
@@ -488,7 +494,7 @@ class Reader:
             first = call.args[0] if call.args else None
             if name in n.GATHERS and isinstance(first, n.Name) and self.symbols.is_list(first.ident):
                 self._no_set(call, span)
-            self.fail("bad-arguments", message, call.span)
+            self.fail("bad-arguments", message, call.span, help="leave out, or add, what it takes")
 
     def _no_set(self, call: n.Call, span: Span) -> Never:
         """`argmax(q)`: what is chosen from is written out."""

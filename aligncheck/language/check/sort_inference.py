@@ -359,7 +359,8 @@ class _Checker:
     def _number(self, expr: n.Expr, scope: _Scope, what: str) -> Sort:
         found = self._check(expr, scope)
         if found is Sort.BOOL:
-            self._fail("mismatched-sorts", f"{what} must be a number, and this is a truth value", expr.span)
+            message = f"{what} must be a number, and this is a truth value"
+            self._fail("mismatched-sorts", message, expr.span, help="write `1 if CONDITION else 0`")
         return found
 
     def _int(self, expr: n.Expr, scope: _Scope, what: str) -> None:
@@ -368,16 +369,21 @@ class _Checker:
                 "mismatched-sorts",
                 f"{what} must be a whole number, and this may not be one",
                 expr.span,
-                help=self._item_for_index(expr) or "write `floor(…)`, or declare the parameter as `int`",
+                help=self._item_for_index(expr, scope)
+                or "write `floor(…)`, or declare the parameter as `int`",
             )
 
-    def _item_for_index(self, expr: n.Expr) -> str | None:
+    def _item_for_index(self, expr: n.Expr, scope: _Scope) -> str | None:
         """Help for who takes the entries of a list for its indices."""
         for stmt in statements_in(self._body):
             if isinstance(stmt, n.For) and isinstance(stmt.over, n.OverQueries) and isinstance(expr, n.Name):
                 item, base = stmt.over.item, stmt.over.base
                 if expr.ident == item and stmt.index is None:
                     return f"`{item}` is an entry of `{base}`: for its index write `for {item}, x in {base}:`"
+                if expr.ident == item:
+                    return f"the index is the first of two names: write `for {item}, {stmt.index} in {base}:`"
+        if isinstance(expr, n.Name) and expr.ident in scope.binders:
+            return "the index is the first of two names: write `for j, x in q`"
         return None
 
     def _test(self, expr: n.Expr, scope: _Scope, what: str) -> None:
@@ -532,7 +538,12 @@ class _Checker:
             or arg.ident in self._symbols.calls
         ):
             return
-        self._fail("not-a-list", "`len` takes a list: of queries, a public one, or a selection", arg.span)
+        self._fail(
+            "not-a-list",
+            "`len` takes a list: of queries, a public one, or a selection",
+            arg.span,
+            help="write the name of a list, as in `len(q)`",
+        )
 
     def _comparison(self, expr: n.Compare, scope: _Scope) -> None:
         left, right = expr.left, expr.right

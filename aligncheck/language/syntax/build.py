@@ -575,7 +575,10 @@ class Builder:
                 )
             name = argument.name.text if argument.name else "value"
             if name in {each.name for each in fields}:
-                raise self._fault("duplicate-field", f"the record has two fields `{name}`", argument.span)
+                advice = "give each field a name of its own"
+                raise self._fault(
+                    "duplicate-field", f"the record has two fields `{name}`", argument.span, help=advice
+                )
             fields.append(n.EmitField(name, argument.value, span=argument.span))
         return n.Emit(tag.text, tuple(fields), span=_over(c))
 

@@ -491,7 +491,7 @@ def _augmented(stop: _Stop) -> SpecError | None:
 def _prime(stop: _Stop) -> SpecError | None:
     if stop.got.type != "PRIME":
         return None
-    advice = None
+    advice = "a prime stands behind a name, where both runs are spoken of; there are no texts in a program"
     if stop.previous is not None and stop.previous.type == "RSQB":
         advice = "the prime stands before the index: `q'[i]`"
     elif stop.place == 1:
@@ -771,6 +771,9 @@ def _two_operands(stop: _Stop) -> SpecError | None:
         return stop.fault("missing-colon", f"there is no `{other}`", help=f"write `{_OPENERS[stop.first]}`")
     if other in _WORDED:
         return stop.fault("missing-operator", f"`{other}` is no operator", help=_WORDED[other])
+    if previous.type == stop.got.type == "NUMBER":
+        message = f"nothing joins `{stop.written(previous)}` and `{other}`"
+        return stop.fault("missing-operator", message, help="write one number")
     if previous.type in ("NAME", "NUMBER"):
         one = stop.written(previous)
         numbers = "NUMBER" in (previous.type, stop.got.type)

@@ -1,0 +1,146 @@
+"""What is said of slips: the fault, its place, and what to write instead; `docs/mistakes.md` shows it."""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from aligncheck.judge import judge
+from aligncheck.language.check import check
+from aligncheck.language.check.further import MOST, further
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.parse import parse
+from aligncheck.verdict import AlignmentFails
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "mistakes.md"
+SLIPS = [
+    (base, *row)
+    for base, rows in tomllib.loads((ROOT / "tests" / "data" / "mistakes.toml").read_text("utf-8")).items()
+    for row in rows
+]
+HEAD = """\
+# Mistakes and what is said of them
+
+One slip at a time in a spec of `specs/`: what is written instead of what stood there (⏎ ends a line), and
+what `verify` says first. Who reads this without having written it rates each message: **fix** (it leads
+straight to the right text), **place** (the place is right, and the reader has to think), **misleads**. The
+table is made by `pytest tests/unit/test_mistakes.py --update-golden`, which keeps ratings.
+
+| spec | written | instead of | said | help | rating |
+|---|---|---|---|---|---|
+"""
+
+
+@dataclass(frozen=True)
+class Said:
+    code: str
+    at: str
+    message: str
+    help: str
+
+
+@cache
+def said(base: str, old: str, new: str) -> Said:
+    path = ROOT / "specs" / f"{base}.dp"
+    text = path.read_text("utf-8")
+    assert old in text
+    source = Source(str(path), text.replace(old, new, 1))
+    try:
+        verdict = judge(check(source, parse(source)), source, time.monotonic() + 30)
+    except SpecError as error:
+        one = error.diagnostic
+        return Said(one.code, source.text_of(one.primary.span), one.message, one.help or "")
+    assert isinstance(verdict, AlignmentFails)
+    advice = "; ".join(verdict.advice) or verdict.help or ""
+    at = source.text_of(verdict.primary.span)
+    return Said(f"fails at {verdict.condition.id}", at, verdict.message, advice)
+
+
+@pytest.mark.parametrize(
+    ("base", "old", "new", "code", "at", "named"), SLIPS, ids=[f"{row[0]}-{row[2].strip()}" for row in SLIPS]
+)
+def test_what_is_said(base: str, old: str, new: str, code: str, at: str, named: str) -> None:
+    found = said(base, old, new)
+    assert found.code == code
+    assert found.at.strip().startswith(at)
+    assert named in found.help
+    assert named
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _code(text: str) -> str:
+    return f"`` {_cell(text.strip().replace(chr(10), ' ⏎ '))} ``" if text.strip() else "(nothing)"
+
+
+def _row(base: str, old: str, new: str) -> str:
+    found = said(base, old, new)
+    cells = (base, _code(new), _code(old), f"`{found.code}` {_cell(found.message)}", _cell(found.help))
+    return f"| {' | '.join(cells)} |"
+
+
+def test_the_page_shows_what_is_said(update_golden: bool) -> None:
+    there = PAGE.read_text("utf-8") if PAGE.exists() else ""
+    rated = dict(line.rsplit(" | ", 1) for line in there.splitlines() if line.count(" | ") >= 5)
+    rows = [_row(base, old, new) for base, old, new, *_ in SLIPS]
+    lines = [f"{row[:-2]} | {rated.get(row[:-2], '|')}" for row in rows]
+    page = HEAD + "\n".join(lines) + "\n"
+    if update_golden:
+        PAGE.write_text(page, "utf-8")
+    assert page == PAGE.read_text("utf-8")
+
+
+MANY = """\
+mechanism many
+
+input
+  q : queries, sensitivity=1
+  k int where k > 0
+  eps : real where eps > 0
+
+privacy epsilon
+
+program
+  eta ~ Lap(2/eps)
+  count = 0
+  for i, x in q
+    xi[i] ~ Lap(4*k/eps)
+    if x + xi[i] > thresh:
+      emit (x)
+      count++
+    else if x > 2:
+      emit below
+    z = np.log(x) + treshold
+    if count => k: break
+
+align
+  eta += 1
+  xi[i] += 1 + q[i] - q'[j] when out[i] is top
+  zeta += 2
+"""
+
+
+def test_all_faults_of_a_text_are_told_and_none_that_follows_from_another() -> None:
+    source = Source("many.dp", MANY)
+    with pytest.raises(SpecError) as caught:
+        check(source, parse(source))
+    first, others = caught.value.diagnostic, further(caught.value)
+    told = sorted(source.position(one.primary.span.start)[0] for one in (first, *others))
+    assert told == [4, 5, 8, 13, 15, 16, 17, 18, 21, 26]
+    assert len(told) == MOST
+
+
+def test_one_fault_is_one() -> None:
+    source = Source("one.dp", MANY.partition("privacy")[0].replace("=1", " 1").replace("k int", "k : int"))
+    with pytest.raises(SpecError) as caught:
+        check(source, parse(source))
+    assert further(caught.value) == ()
