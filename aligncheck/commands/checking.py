@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any
 
 from aligncheck.commands import CommandError
 from aligncheck.commands.telling import tell
@@ -242,8 +242,6 @@ def why_lost(outcome: Lost, work: str) -> tuple[str, str]:
         case Died(how=how):
             message = f"internal error: the process that {work}ed this file died: {how} ({BUG})"
             return message, "please report it together with the spec"
-        case _:
-            assert_never(outcome)
 
 
 def _with_progress_bar(finished: Iterator[Any], total: int) -> list[Any]:

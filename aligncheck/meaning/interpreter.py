@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cmp_to_key
 from itertools import count, pairwise
 from types import MappingProxyType
-from typing import NoReturn, TypeAlias, TypeVar, assert_never
+from typing import NoReturn, TypeAlias, TypeVar
 
 from aligncheck.language.conditions import Condition
 from aligncheck.language.families import Family, Lattice, Slope
@@ -402,8 +402,6 @@ def evaluate(expr: nodes.Expr, scope: RunScope) -> Value:
             indices = _selection(expr, name, scope)
             scope.leaves.append((nodes.Name(name), indices))
             return integer_of(index, scope, "an index") in indices
-        case _:
-            assert_never(expr)
 
 
 def state_of(expr: nodes.Expr, scope: RunScope) -> State:
@@ -598,8 +596,6 @@ def _indices(over: nodes.Indices | nodes.OverRange, scope: RunScope) -> range:
             return range(len(entries))
         case nodes.OverRange(low=low, high=high):
             return range(*(integer_of(bound, scope, "a bound of `range`") for bound in (low, high)))
-        case _:
-            assert_never(over)
 
 
 def _selection(node: nodes.Node, name: str, scope: RunScope) -> Selected:
@@ -720,8 +716,6 @@ def released(site: CallSite, done: Run) -> tuple[EmittedRecord, ...]:
             raise Stopped(done.ended)
         case Fault(reason=reason):
             raise Stopped(Fault(Condition.CALLS, site.span, f"`{site.contract.mechanism.name}`: {reason}"))
-        case _:
-            assert_never(done.ended)
 
 
 def run(
@@ -871,8 +865,6 @@ class Machine:
                 return True
             case nodes.Pass():
                 pass
-            case _:
-                assert_never(statement)
         return False
 
     def _invoke(self, statement: nodes.Invoke) -> None:
@@ -961,8 +953,6 @@ class Machine:
                 start = integer_of(low, self.scope, "a bound of `range`")
                 for number in range(start, integer_of(high, self.scope, "a bound of `range`")):
                     yield Fraction(number), Fraction(number)
-            case _:
-                assert_never(over)
 
     def _emit(self, statement: nodes.Emit) -> None:
         fields = tuple((part.name, self._value(part.value)) for part in statement.fields)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias, assert_never
+from typing import Any, TypeAlias
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -72,8 +72,6 @@ def _lines(canvas: Canvas, refutation: Refutation) -> Iterator[Text]:
             yield from canvas.hanging(Text("note: ", style="bold"), prose(message))
         case Diagnostic():
             yield from diagnostic_lines(canvas, source, outcome)
-        case _:
-            assert_never(outcome)
     yield Text()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import assert_never
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -67,8 +66,6 @@ def _result(canvas: Canvas, result: FileResult, source: Source | None, verbose: 
             yield from _fails(canvas, source, fails, verbose)
         case Unknown() as unknown:
             yield from _unknown(canvas, source, unknown, verbose)
-        case _:
-            assert_never(result.verdict)
     yield Text()
 
 
@@ -150,8 +147,6 @@ def _range(declared: nodes.Input) -> str:
             if where is not None:
                 said.append(f"where `{unparse_expr(where)}`")
             return " ".join(said)
-        case _:
-            assert_never(declared)
 
 
 def _conditions(canvas: Canvas, conditions: Sequence[ConditionReport], *, by_lemma: bool) -> Iterator[Text]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import assert_never
 
 from aligncheck.compiler.emit.formatting import Brackets, quoted
 from aligncheck.compiler.emit.gathers import Scalars, choice, gathered
@@ -155,8 +154,6 @@ class Writer:
                 return Text(read.format(f"{self.names[of]}[{self.index(index)}]"), Precedence.ATOM)
             case nodes.Name() | nodes.Index() | nodes.OutIs() | nodes.OutField():
                 raise ValueError("the run on D' and the records have no place in a program")
-            case _:
-                assert_never(expr)
 
     def _is_tag(self, index: nodes.Expr, tag: str, of: str) -> Text:
         """That the record is there, with this tag."""

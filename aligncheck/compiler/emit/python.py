@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import assert_never
 
 from aligncheck import __version__
 from aligncheck.compiler.emit import describe
@@ -317,8 +316,6 @@ class _ModuleWriter:
                     queries += [
                         call("QueryInfo", [*self._info(name, sort, None), *differs]) for name in names
                     ]
-                case _:
-                    assert_never(item)
         self.used.update(({"ParameterInfo"} if parameters else set()) | ({"QueryInfo"} if queries else set()))
         arguments: list[Item] = [
             f"name={quoted(self.mechanism.name)}",
@@ -603,8 +600,6 @@ def _idents(mechanism: nodes.Mechanism) -> Iterator[str]:
                 yield name
             case nodes.Queries(names=names):
                 yield from names
-            case _:
-                assert_never(item)
     yield from (function.name for function in mechanism.functions)
     for statement in statements_in(mechanism.body):
         match statement:

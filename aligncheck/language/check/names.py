@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Never, assert_never
+from typing import Any, Never
 
 from aligncheck.language.check.symbol_table import (
     ALIGNMENT_COST,
@@ -88,8 +88,6 @@ class Reader:
                 for bound in interval or ():
                     self.read(bound, Place("in `range`", public=True, binders=binders))
                 self._optional(where, Place("in `where` of queries", binders=binders))
-            case _:
-                assert_never(item)
 
     def _optional(self, expr: n.Expr | None, place: Place) -> None:
         if expr is not None:
@@ -180,8 +178,6 @@ class Reader:
                 self._output(expr, place)
                 if tag is not None:
                     self._tag(tag, expr.span)
-            case _:
-                assert_never(expr)
 
     def _plain(self, name: n.Name, place: Place) -> None:
         self._known(name.ident, name.span, place, primed=name.primed)
@@ -346,8 +342,6 @@ class Reader:
             case n.OverRange(low, high):
                 self.read(low, place)
                 self.read(high, place)
-            case _:
-                assert_never(gather.over)
         self._about_entries(gather)
         self.read(gather.body, inside)
         if gather.where is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Never, assert_never
+from typing import Any, Never
 
 from aligncheck.language.check.symbol_table import ALIGNMENT_COST, ANSWER_INDEX, SymbolTable, symbols_of
 from aligncheck.language.diagnostics import Label, fault
@@ -112,8 +112,6 @@ class _Table:
                             self.fields[each.name] = joined
                 case n.If() | n.While() | n.Empty():
                     pass
-                case _:
-                    assert_never(statement)
         return before != (self.names, self.fields)
 
     def _meet(self, name: str, sort: Sort | None) -> None:
@@ -166,8 +164,6 @@ class _Table:
                 return self.fields.get(name)
             case n.OutCount():
                 return Sort.INT
-            case _:
-                assert_never(expr)
 
     def _all(self, exprs: tuple[n.Expr, ...], indices: frozenset[str]) -> Sort | None:
         joined: Sort | None = None
@@ -223,8 +219,6 @@ class _Checker:
                 if item.sort is Sort.INT and item.lattice is not None:
                     self._int(item.lattice, indexed, "the lattice of integer answers")
                 self._optional_test(where, _Scope({ANSWER_INDEX: Sort.INT}, compares_lists=True))
-            case _:
-                assert_never(item)
 
     def _optional_test(self, where: n.Expr | None, scope: _Scope) -> None:
         if where is not None:
@@ -263,8 +257,6 @@ class _Checker:
                 self._invariants(invariants)
             case n.Break() | n.Pass():
                 pass
-            case _:
-                assert_never(statement)
 
     def _arguments(self, call: n.Invoke) -> None:
         """Whether each argument is of the kind of its input (`check_calls` has matched them)."""
@@ -340,8 +332,6 @@ class _Checker:
                         self._test(case.test, _Scope(compares_lists=True), "a case")
                         self._alignment(case.items)
                     self._alignment(otherwise)
-                case _:
-                    assert_never(item)
 
     def _shift(self, shift: n.Shift) -> None:
         binders: dict[str, Sort] = {}
@@ -460,8 +450,6 @@ class _Checker:
                 return Sort.BOOL
             case n.Gather():
                 return self._gather(expr, scope)
-            case _:
-                assert_never(expr)
 
     def _applied(self, call: n.Call, declared: n.Function, scope: _Scope) -> Sort:
         """A public function of the spec: its arguments have the sorts that it declares."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Never, assert_never
+from typing import Any, Never
 
 from aligncheck.language.diagnostics import Label, fault
 from aligncheck.language.source import Source, Span
@@ -177,8 +177,6 @@ class _Collector:
                 self._record(statement)
             case n.If() | n.While() | n.Empty():
                 pass
-            case _:
-                assert_never(statement)
 
     def _assign(self, assign: n.Assign) -> None:
         name = assign.name
