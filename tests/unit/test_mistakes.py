@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import tomllib
 from dataclasses import dataclass
@@ -60,7 +61,9 @@ def said(base: str, old: str, new: str) -> Said:
     assert isinstance(verdict, AlignmentFails)
     advice = "; ".join(verdict.advice) or verdict.help or ""
     at = source.text_of(verdict.primary.span)
-    return Said(f"fails at {verdict.condition.id}", at, verdict.message, advice)
+    # Which run is found, and so its numbers, may change with every change of the search.
+    message = re.sub(r"-?\d+(/\d+)?|true|false", "…", verdict.message)
+    return Said(f"fails at {verdict.condition.id}", at, message, advice)
 
 
 @pytest.mark.parametrize(
