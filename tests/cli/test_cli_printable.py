@@ -11,9 +11,11 @@ from aligncheck.cli import main
 from aligncheck.language.printable import printable
 
 EVIL = "\x1b[2J\x1b]0;x\x07\u202e\u2028\x9b1m\u200b"
+STRANGE = "\u200b[2J\xad]0;x\u2060"
+"""What may stand in comments and titles: it has no width, and neither breaks a line nor turns it round."""
 SPEC = f"""\
-mechanism noisy_answer   # {EVIL}
-  "Releases {EVIL} one answer."
+mechanism noisy_answer   # {STRANGE}
+  "Releases {STRANGE} one answer."
 
 input
   q : query, sensitivity 1
@@ -22,7 +24,7 @@ input
 privacy eps
 
 program
-  eta ~ Lap(1/eps)  # {EVIL}
+  eta ~ Lap(1/eps)  # {STRANGE}
   emit answer(q + eta)
 
 align
@@ -87,6 +89,15 @@ def test_no_name_of_a_file_becomes_code(tmp_path: Path, monkeypatch: pytest.Monk
     assert not [line for line in Path("out.py").read_text().splitlines() if line.startswith("raise")]
     assert main(["check", "out.py"]) == 0
     assert main(["run", "out.py", "--set", "q=1", "--set", "eps=1"]) == 0
+
+
+@pytest.mark.parametrize("character", sorted(commands_in(EVIL) - {"\u200b"}))
+def test_a_text_is_shown_as_it_is_read(spec: str, capsys: pytest.CaptureFixture[str], character: str) -> None:
+    """No comment or title breaks a line, or turns it round, for editors and terminals only."""
+    for place in ("noisy_answer   # ", "Releases ", "eta ~ Lap(1/eps)  # "):
+        Path(spec).write_text(SPEC.replace(place, f"{place}x{character}  eta ~ Lap(5)"), newline="")
+        status, text = printed(capsys, "verify", spec)
+        assert (status, "invisible" in text) == (2, True)
 
 
 def test_what_a_caret_stands_under(spec: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -107,6 +107,9 @@ _LEXEME = re.compile(
     rf"|(?P<operator>{_any_of(_OPERATORS)})"
 )
 
+_HIDING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What breaks a line, or puts it in another order, where a text is shown and not where it is read."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lexeme:
@@ -211,6 +214,8 @@ class _Scanner:
                 self.line += 1
                 self.line_start = offset
                 continue
+            if kind in ("comment", "string") and (hiding := _HIDING.search(match.group())):
+                raise self._stray(match.start() + hiding.start())
             if kind == "comment":
                 alone = not text[self.line_start : match.start()].strip()
                 self.comments.append(Comment(match.group()[1:].strip(), self.line, alone))
