@@ -622,6 +622,16 @@ PAIRS: tuple[Pair, ...] = (
         Witness(callees={"c": Witness((drawn("eta", "alignment_cost == d*$moved_y[i]"),))}),
         IN_ALL,
     ),
+    Pair(
+        "places_as_arguments",
+        8,
+        _calling("c(y = list(j{} for j in q), d = eps)"),
+        "*1",
+        "/2",
+        ("form",),
+        callee="mechanism c\ninput\n  y : int queries, lattice 1, sensitivity 1\n  d : real where d > 0\n"
+        "privacy d\nprogram\n  emit w(v = 0)\n",
+    ),
     Pair("an_argument_not_covered", 8, _calling("c(y = x, k = {}, d = eps)"), "1", "0", ("calls",)),
     Pair("a_call_that_costs", 8, _calling("c(y = x, k = 1, d = {}*eps)"), "1", "2", ("cost",)),
     Pair(

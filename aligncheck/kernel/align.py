@@ -320,8 +320,7 @@ class Aligner(Sets):
             return -self.steps(parts[0], step)
         if kind == z3.Z3_OP_ITE:
             return z3.If(parts[0], self.steps(parts[1], step), self.steps(parts[2], step))
-        symbol = term.decl().get_id()
-        if symbol in self.whole:
+        if anatomy(term).symbol and (symbol := term.decl().get_id()) in self.whole:
             counted, own = self.whole[symbol](*parts), self.lattice.get(symbol, step)
             return counted if same(own, step) else _whole(z3.simplify(_over(own, step))) * counted
         return _whole(z3.simplify(_over(term, step)))
