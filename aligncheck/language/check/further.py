@@ -11,7 +11,7 @@ import re
 
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import Diagnostic, SpecError
-from aligncheck.language.source import Source
+from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.parse import parse
 
 MOST = 10
@@ -31,14 +31,15 @@ _OPENING = re.compile(r"[(\[]")
 
 def further(error: SpecError) -> tuple[Diagnostic, ...]:
     """The faults beside the first one of a spec, in the order of their places."""
-    text, told, gone, taken = error.source.text, [error.diagnostic], set[str](), set[int | str]()
+    text, told, gone, taken = error.source.text, [error.diagnostic], set[str](), set[int | Span]()
     while len(told) < MOST and len(text) <= _LARGEST and not _WHOLE.fullmatch(error.diagnostic.code):
         span = error.diagnostic.primary.span
         line, word = error.source.position(span.start)[0], error.source.text_of(span)
-        if error.diagnostic.code == "unknown-name" and word.isidentifier() and word not in taken:
+        plain = word.isidentifier() and text[span.end : span.end + 1] not in ("[", "'", "′")
+        if error.diagnostic.code == "unknown-name" and plain and span not in taken:
             gone.add(word)
-            taken.add(word)
-            text = re.sub(rf"\b{word}\b(?![\['′])", "1".ljust(len(word)), text)
+            taken.add(span)
+            text = text[: span.start] + "1".ljust(len(word)) + text[span.end :]
         else:
             left = None if line in taken else _without(text, line)
             if left is None:
