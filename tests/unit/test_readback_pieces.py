@@ -9,12 +9,16 @@ from itertools import product
 from typing import Any
 
 import pytest
+from small_specs import mechanism
 
 from aligncheck.compiler.readback.normal import conjuncts, normal, normal_body, occurrences
 from aligncheck.compiler.readback.number_kinds import Given, NumberKind, constant, kind_of, kinds_of
 from aligncheck.compiler.readback.python_expressions import Expressions, is_total
 from aligncheck.compiler.readback.python_patterns import ReadError, match, text, without_docstring
+from aligncheck.compiler.readback.shown import refuse_labels
+from aligncheck.compiler.readback.statements import RecordLabel, RecordType, Statements
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import statements_in
 from aligncheck.meaning.interpreter import RunScope, Stopped, evaluate
 from aligncheck.runtime import clip
 
@@ -215,3 +219,112 @@ def test_statements_are_never_dropped_or_put_in_another_order() -> None:
     assert normal_body((one, two)) != normal_body((two,))
     drawn = tuple(n.Sample("eta", None, n.Family.LAPLACE, (n.Number(Fraction(k)),)) for k in (1, 2))
     assert normal_body(drawn) != normal_body(drawn[::-1])
+
+
+def block(code: str) -> tuple[n.Stmt, ...]:
+    names = ("a", "b", "x", "s", "i", "eta")
+    scope = Expressions({name: name for name in names}, exact=True)
+    statements = Statements(
+        scope,
+        lattice=False,
+        noisy=True,
+        passes_step=False,
+        records={"Noisy": RecordType("noisy", (("value", "value"),))},
+        callees={},
+        streams=False,
+        variables=frozenset(("s", "i", "eta")),
+    )
+    return statements.block(ast.parse(code).body)
+
+
+def test_statements_are_read_in_order() -> None:
+    code = """
+eta = noise.laplace(a / x)
+if eta > b:
+    s = 1
+elif a > b:
+    s = 2
+else:
+    release.emit(Noisy(value=eta + x))
+for i in range(a):
+    while s < b:
+        s = s + i
+        break
+"""
+    read_, (eta, a, b, s, x) = block(code), map(n.Name, ("eta", "a", "b", "s", "x"))
+    one, two, i = n.Number(Fraction(1)), n.Number(Fraction(2)), n.Name("i")
+    add = n.Assign("s", n.Binary("+", s, i))
+    emit = n.Emit("noisy", (n.EmitField("value", n.Binary("+", eta, x)),))
+    tests = n.Compare(">", eta, b), n.Compare(">", a, b)
+    arms = tuple(n.Branch(t, (n.Assign("s", v),)) for t, v in zip(tests, (one, two), strict=True))
+    assert read_ == (
+        n.Sample("eta", None, n.Family.LAPLACE, (n.Binary("/", a, x),)),
+        n.If(arms, (emit,)),
+        n.For("i", n.OverRange(n.Number(Fraction(0)), a), (n.While(n.Compare("<", s, b), (add, n.Break())),)),
+    )
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "s += 1",
+        "s = t = 1",
+        "a = 1",
+        "unknown = 1",
+        "return s",
+        "del s",
+        "import os",
+        "global s",
+        "pass; continue",
+        "eta = noise.laplace(a, b)",
+        "eta = noise.gauss(a)",
+        "eta = noise.laplace(a, scale=b)",
+        "eta = other.laplace(a)",
+        "s = noise.laplace(a) + 1",
+        "release.emit(Noisy(value=1, other=2))",
+        "release.emit(Other(value=1))",
+        "release.emit(Noisy(1))",
+        "release.emit(Noisy(value=1), 2)",
+        "print(a)",
+        "for i in range(a):\n    pass\nelse:\n    pass",
+        "while s < b:\n    pass\nelse:\n    pass",
+        "for i in [a, b]:\n    pass",
+        "with a:\n    pass",
+        "try:\n    pass\nfinally:\n    pass",
+        "def f():\n    pass",
+    ],
+)
+def test_what_is_no_statement_of_the_language_is_refused(code: str) -> None:
+    with pytest.raises(ReadError):
+        block(code)
+
+
+EACH = "for i, x in q:\n  eta[i] ~ Lap(1/eps)\n  "
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        (EACH + "emit a(v = x + eta[i])", True),
+        (EACH + "emit a(i = i, v = x + eta[i])", True),
+        (EACH + "if eta[i] > 0:\n    emit a(v = x + eta[i])", False),
+        (EACH + "if eta[i] > 0:\n    emit a(i = i, v = x + eta[i])", True),
+        (EACH + "if eta[i] > 0:\n    emit b\n  emit a(v = x)", False),
+        (
+            "for i, x in q:\n  eta[i] ~ Lap(1/eps)\n  if eta[i] > 0:\n    emit b\n  else:\n    emit a(v = x)",
+            True,
+        ),
+        (EACH + "emit a(v = x)\n  if eta[i] > 0:\n    break", True),
+        ("eta ~ Lap(1/eps)\nif eta > 0:\n  emit b\nfor i, x in q:\n  emit a(v = x)", False),
+    ],
+)
+def test_which_answer_a_record_is_about_follows_from_the_records(program: str, told: bool) -> None:
+    """Where another run with the same records could be about another answer, nothing may be said of it."""
+    tree = mechanism(program)
+    emit = next(s for s in statements_in(tree.body) if isinstance(s, n.Emit) and s.tag == "a")
+    labels = [RecordLabel("q", n.Name("i"), emit, 1)]
+    if told:
+        refuse_labels(labels, {"q"}, tree)
+    else:
+        with pytest.raises(ReadError):
+            refuse_labels(labels, {"q"}, tree)
