@@ -1728,4 +1728,78 @@ PAIRS: tuple[Pair, ...] = (
         ("language",),
         Witness((loop(),)),
     ),
+    Pair(
+        "calls_in_rounds",
+        8,
+        spec("for i in range(0, {}):", "  a = c(y = x, k = 1, d = eps)", "emit done").replace(
+            "mechanism m\n", 'mechanism m\nuse c from "c.dp"\n'
+        ),
+        "1",
+        "2",
+        ("cost",),
+        Witness((loop("alignment_cost <= i*eps"),)),
+    ),
+    Pair(
+        "a_chance_of_an_earlier_draw",
+        6,
+        spec("r[0] ~ Lap(1)", "b = 0*eps", "k = 1", "while b <= 5:", "  {}", "emit done"),
+        "r[k] ~ Lap(1)\n    b = r[k]\n    k = k + 1",
+        "b = r[0]",
+        ("terminates",),
+        Witness(
+            (
+                loop(
+                    "b' == b",
+                    "k' == k",
+                    "alignment_cost == 0",
+                    early="k >= 1;$drawn_r == k",
+                    chance=("r", "5", "1"),
+                ),
+            )
+        ),
+    ),
+    Pair(
+        "a_function_in_the_test_of_a_loop",
+        8,
+        spec("while {} > 5 and h(1) > 0 and eps < 0:", "  pass", "emit done").replace(
+            "mechanism m\n", "mechanism m\nfun h(real) : real\n"
+        ),
+        "eps",
+        "x",
+        ("calls",),
+        Witness((loop(measure="0"),)),
+    ),
+    Pair(
+        "a_loop_that_one_run_leaves",
+        5,
+        spec("eta ~ Lap(1/eps)", "while x + eta > 0:", "  emit w", "  break", "emit done", align="eta += {}"),
+        "x - x'",
+        "1",
+        ("output",),
+        Witness((loop(measure="0"),)),
+    ),
+    Pair(
+        "an_arm_of_its_own",
+        1,
+        spec("y = {}", "z = 0", "if eps > 5:", "  y = 0", "elif eps > 3:", "  z = y", "emit done(v = z)"),
+        "1",
+        "x",
+        ("output",),
+    ),
+    Pair(
+        "a_last_arm",
+        1,
+        spec("y = {}", "z = 0", "if eps > 5:", "  y = 0", "else:", "  z = y", "emit done(v = z)"),
+        "1",
+        "x",
+        ("output",),
+    ),
+    Pair(
+        "an_arm_within_an_arm",
+        1,
+        spec("y = 0", "if eps > 5:", "  if eps > 7:", "    y = {}", "emit done(v = y)"),
+        "1",
+        "x",
+        ("output",),
+    ),
 )

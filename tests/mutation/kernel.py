@@ -6,9 +6,9 @@ A mutant changes one place of one file of `aligncheck/kernel/`. It is killed by 
 (`kernel_pairs.py`, and those of `specs/rules`), or by a spec whose witness is kept, if it accepts what must
 be rejected, or rejects what must be accepted, or by what the unit tests of the kernel ask it, if it has
 another answer; only the cases that run the changed line are tried, the quick ones first, up to the first that
-kills it. Prints the survivors that `kernel_survivors.toml` does not list; changes that it argues for at every
-place, or in a whole function, are not run. `--results FILE` keeps what was found, so that what was killed
-before is not tried again.
+kills it. Prints the survivors that `kernel_survivors.toml` has no argument for; what it argues for (mutants,
+changes at every place, all that is in a function) is not run. `--results FILE` keeps what was found, and none
+of it is tried again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pickle
 import signal
 import sys
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -445,26 +445,31 @@ def _judge(mutant: Mutant, tried: list[tuple[Case, float]], write: int) -> None:
 
 @dataclass(frozen=True)
 class Arguments:
-    """What `kernel_survivors.toml` argues for: changes at every place, all that is in a function, mutants."""
+    """What `kernel_survivors.toml` argues for: changes at every place, and those that start so; all that is
+    in a function; mutants.
+    """
 
+    starting: tuple[str, ...]
     changes: frozenset[str]
     functions: frozenset[str]
     mutants: frozenset[str]
 
     def argued(self, mutant: Mutant) -> bool:
         """Whether it need not be run."""
-        return mutant.change in self.changes or f"{mutant.file}: {mutant.function}" in self.functions
+        place = f"{mutant.file}: {mutant.function}"
+        everywhere = mutant.change in self.changes or mutant.change.startswith(self.starting)
+        return everywhere or place in self.functions or mutant.name in self.mutants
 
     @staticmethod
     def read() -> Arguments:
         path = Path(__file__).parent / "kernel_survivors.toml"
         entries = tomllib.loads(path.read_text("utf-8"))["survivors"]
-        return Arguments(
-            *(
-                frozenset(x for e in entries for x in e.get(key, ()))
-                for key in ("changes", "functions", "mutants")
-            )
-        )
+        found = {
+            key: [x for e in entries for x in e.get(key, ())]
+            for key in ("starting", "changes", "functions", "mutants")
+        }
+        starting, *rest = found.values()
+        return Arguments(tuple(starting), *map(frozenset, rest))
 
 
 class Survey:
@@ -475,6 +480,7 @@ class Survey:
         that keeps what the cases run.
         """
         self.seconds = seconds
+        self.killers: defaultdict[str, set[str]] = defaultdict(set)
         kernel_now, tests_now = (
             sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
             for paths in (sorted(FOLDER.glob("*.py")), (UNIT,))
@@ -495,14 +501,17 @@ class Survey:
         self.known = sorted((each for each in known if each[1]), key=lambda each: each[2])
 
     def tried(self, mutant: Mutant) -> list[tuple[Case, float]]:
-        """The cases for one mutant. If it drops a check, or knows too much, those that must be rejected come
-        first: that one of them is accepted tells more than any other way to be killed.
+        """The cases for one mutant: first those that have killed another one of its function, or of its file,
+        then the quick ones. If it drops a check, or knows too much, those that must be rejected come first:
+        that one of them is accepted tells more than any other way to be killed.
         """
         here = [
             (case, spent)
             for case, ran, spent in self.known
             if not mutant.function or any((mutant.file, line) in ran for line in mutant.lines)
         ]
+        near, far = self.killers[f"{mutant.file} {mutant.function}"], self.killers[mutant.file]
+        here.sort(key=lambda each: 2 - (each[0].name in near) - (each[0].name in far))
         chosen: list[tuple[Case, float]] = []
         total = 0.0
         for case, spent in here:
@@ -510,6 +519,13 @@ class Survey:
             if total < self.seconds or len(chosen) < 4:
                 chosen.append((case, spent))
         return chosen if mutant.kind == "other" else sorted(chosen, key=lambda each: each[0].accepted)
+
+    def learn(self, mutant: Mutant, answer: str) -> None:
+        """Remembers which case kills a mutant."""
+        sort, _, name = answer.partition(" ")
+        if sort not in ("survives", "runs", "argued"):
+            self.killers[f"{mutant.file} {mutant.function}"].add(name)
+            self.killers[mutant.file].add(name)
 
     def outcome(self, mutant: Mutant) -> str:
         tried = self.tried(mutant)
@@ -524,6 +540,7 @@ def main() -> int:
     )
     parser.add_argument("--every", type=int, default=1, help="only one of so many mutants")
     parser.add_argument("--results", type=Path, help="a file that keeps what was found")
+    parser.add_argument("--again", action="store_true", help="try the survivors among them again")
     parser.add_argument("--seconds", type=float, default=1, help="processor time for one mutant")
     parser.add_argument("--verbose", action="store_true", help="say what kills each mutant")
     given = parser.parse_args()
@@ -536,22 +553,22 @@ def main() -> int:
     counted: Counter[tuple[str, str, str]] = Counter()
     wanted = [m for f in given.files.split(",") for m in mutants(f) if m.kind in given.kinds.split(",")]
     numbered: Counter[str] = Counter()
-    for at, mutant in enumerate(wanted):
+    keyed = []
+    for mutant in wanted:
         numbered[mutant.key] += 1  # the same change may be possible at several places
-        key = f"{mutant.key} | {numbered[mutant.key]}"
-        if at % given.every:
-            continue
+        keyed.append((mutant, f"{mutant.key} | {numbered[mutant.key]}"))
+        survey.learn(mutant, before.get(keyed[-1][1], "survives"))
+    for mutant, key in keyed[:: given.every]:
         answer = before.get(key, "")
         if arguments.argued(mutant):
             answer = "argued"
-        elif not answer or answer.split()[0] in ("survives", "runs"):
+        elif not answer or (given.again and answer.split()[0] in ("survives", "runs")):
             answer = survey.outcome(mutant)
+            survey.learn(mutant, answer)
             if given.results:
                 with given.results.open("a", encoding="utf-8") as kept:
                     kept.write(json.dumps([key, answer]) + "\n")
         alive = answer.split()[0] in ("survives", "runs")
-        if alive and mutant.name in arguments.mutants:
-            answer, alive = "argued", False
         counted[mutant.file, mutant.kind, "open" if alive else answer.split()[0]] += 1
         if given.verbose or alive:
             print(
