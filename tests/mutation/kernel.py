@@ -158,25 +158,25 @@ def _texts(file: str) -> dict[str, str]:
 
 
 @cache
-def _surroundings(file: str) -> dict[int, tuple[str, int]]:
-    """For each node of a file: the function of a module or class that it is in, and where its statement
+def _surroundings(file: str) -> dict[int, tuple[str, int, ast.AST]]:
+    """For each node of a file: the function of a module or class that it is in, its statement, and where this
     starts.
     """
-    found: dict[int, tuple[str, int]] = {}
+    found: dict[int, tuple[str, int, ast.AST]] = {}
 
-    def visit(node: ast.AST, function: str, prefix: str, line: int) -> None:
-        if isinstance(node, ast.stmt):
-            line = node.lineno
-        found[id(node)] = function, line
+    def visit(node: ast.AST, function: str, prefix: str, statement: ast.AST) -> None:
+        if isinstance(node, ast.stmt | ast.match_case):
+            statement = node
+        found[id(node)] = function, getattr(statement, "lineno", 0), statement
         for child in ast.iter_child_nodes(node):
             here, inner = function, prefix
             if isinstance(node, ast.ClassDef) and not function:
                 inner = f"{prefix}{node.name}."
             if isinstance(node, ast.FunctionDef) and not function and child in node.body:
                 here = f"{prefix}{node.name}"
-            visit(child, here, inner, line)
+            visit(child, here, inner, statement)
 
-    visit(parsed(file), "", "", 0)
+    visit(parsed(file), "", "", parsed(file))
     return found
 
 
@@ -204,12 +204,18 @@ def mutants(file: str) -> Iterator[Mutant]:
             continue  # changed with its name
         shown = ""
         for number, (kind, what, _) in enumerate(_changes(node)):
-            shown = shown or ast.unparse(node).splitlines()[0][:110]
-            function, start = around[id(node)]
+            function, start, statement = around[id(node)]
+            shown = shown or _shown(node) + (
+                f" in {_shown(statement)}" if isinstance(node, ast.Constant) else ""
+            )
             line: int = getattr(node, "lineno", start)
             yield Mutant(
                 file, line, kind, f"{what} | {shown}", function, frozenset((line, start)), place, number
             )
+
+
+def _shown(node: ast.AST) -> str:
+    return ast.unparse(node).splitlines()[0][:110]
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, str, Any]]:
@@ -458,7 +464,8 @@ class Arguments:
         """Whether it need not be run."""
         place = f"{mutant.file}: {mutant.function}"
         everywhere = mutant.change in self.changes or mutant.change.startswith(self.starting)
-        return everywhere or place in self.functions or mutant.name in self.mutants
+        here = {mutant.name, f"{place}: {mutant.change}"} & self.mutants
+        return everywhere or place in self.functions or bool(here)
 
     @staticmethod
     def read() -> Arguments:
