@@ -186,6 +186,102 @@ LATER = spec(
     align="mu += 0*(best' - best)",
 )
 
+DECLARED: tuple[tuple[str, str, str, str, str], ...] = (
+    ("up_by_all_that_is_allowed", "", "", "x' - x <= 1", "x' - x < 1"),
+    ("down_by_all_that_is_allowed", "", "", "x - x' <= 1", "x - x' < 1"),
+    ("at_the_lower_end", "z : query, sensitivity 1, range [0, 2]", "", "z >= 0", "z > 0"),
+    ("at_the_upper_end", "z : query, sensitivity 1, range [0, 2]", "", "z <= 2", "z < 2"),
+    ("the_neighbour_at_the_lower_end", "z : query, sensitivity 1, range [0, 2]", "", "z' >= 0", "z' > 0"),
+    ("the_neighbour_at_the_upper_end", "z : query, sensitivity 1, range [0, 2]", "", "z' <= 2", "z' < 2"),
+    (
+        "some_stay_and_some_rise",
+        "b : queries, sensitivity 1, adjacency monotone",
+        " and len(b) == 2",
+        "b[0] <= b'[0] and b[1] <= b'[1] or b[0] >= b'[0] and b[1] >= b'[1]",
+        "b[0] < b'[0] and b[1] <= b'[1] or b[0] >= b'[0] and b[1] >= b'[1]",
+    ),
+    (
+        "some_stay_and_some_fall",
+        "b : queries, sensitivity 1, adjacency monotone",
+        " and len(b) == 2",
+        "b[0] <= b'[0] and b[1] <= b'[1] or b[0] >= b'[0] and b[1] >= b'[1]",
+        "b[0] <= b'[0] and b[1] <= b'[1] or b[0] > b'[0] and b[1] >= b'[1]",
+    ),
+    (
+        "one_that_rises_or_falls",
+        "b : queries, sensitivity 1, adjacency one",
+        " and len(b) == 2",
+        "b[0] == b'[0] or b[1] == b'[1]",
+        "b[0] >= b'[0]",
+    ),
+    (
+        "one_of_two_lists",
+        "b, c : queries, sensitivity 1, adjacency one",
+        " and len(b) == 2 and len(c) == 2",
+        "b[0] == b'[0] or c[0] == c'[0]",
+        "b[0] == b'[0]",
+    ),
+    (
+        "one_of_two_lists_moves",
+        "b, c : queries, sensitivity 1, adjacency one",
+        " and len(b) == 2 and len(c) == 2",
+        "b[0] == b'[0] or c[1] == c'[1]",
+        "c[0] == c'[0]",
+    ),
+    (
+        "one_goes_up",
+        "b : queries, sensitivity 1, adjacency moved",
+        " and len(b) == 3",
+        "b[0] >= b'[0] or b[1] >= b'[1]",
+        "b[0] >= b'[0]",
+    ),
+    (
+        "one_goes_down",
+        "b : queries, sensitivity 1, adjacency moved",
+        " and len(b) == 3",
+        "b[0] <= b'[0] or b[1] <= b'[1]",
+        "b[0] <= b'[0]",
+    ),
+    (
+        "moves_add_up",
+        "b : queries, sensitivity 1, adjacency l1",
+        " and len(b) == 1",
+        "abs(b[0] - b'[0]) <= 1",
+        "abs(b[0] - b'[0]) < 1",
+    ),
+    (
+        "no_move_at_all",
+        "b : queries, sensitivity 1, adjacency l1",
+        " and len(b) == 1",
+        "true",
+        "b[0] != b'[0]",
+    ),
+    ("some_move", "b : queries, sensitivity 1, adjacency l1", " and len(b) == 1", "true", "b[0] == b'[0]"),
+    (
+        "a_bound_for_each_answer",
+        "t : vector where t[i] >= 0\n  b : queries, sensitivity t[i]",
+        "",
+        "len(t) >= len(b)",
+        "len(t) > len(b)",
+    ),
+    ("a_list_may_be_empty", "t : vector", "", "len(t) >= 0", "len(t) > 0"),
+    ("lists_of_one_length", "b, c : queries, sensitivity 1", "", "len(b) >= 0", "len(b) == len(c)"),
+)
+"""What is declared besides, and where, says just this much: what is true of all neighbours, and what is not
+(names, inputs, clauses, true, false). A draw is moved only where that is so, and must be moved always.
+"""
+
+
+def _declared(name: str, more: str, where: str, right: str, wrong: str) -> Pair:
+    text = spec(
+        *("eta ~ Lap(1/eps)", "emit done(v = x + eta)"),
+        align="eta += x - x'   when {}",
+        more=f"  {more}\n" if more else "",
+        where=where,
+    )
+    return Pair(name, 4, text, right, wrong, ("output",))
+
+
 PAIRS: tuple[Pair, ...] = (
     Pair(
         "no_whole_number_in_a_range",
@@ -1977,5 +2073,44 @@ PAIRS: tuple[Pair, ...] = (
         ("calls",),
         Witness(callees={"c": EACH}),
         MANY,
+    ),
+    *(_declared(*each) for each in DECLARED),
+    Pair(
+        "some_rise_and_some_fall",
+        4,
+        spec(
+            "eta ~ Lap(1/eps)",
+            "emit done(v = x + eta)",
+            align="eta += x - x'   when b[0] <= b'[0] and b[1] <= b'[1] or b[0] >= b'[0] and b[1] >= b'[1]",
+            more="  b : queries, sensitivity 1, adjacency {}\n",
+            where=" and len(b) == 2",
+        ),
+        "monotone",
+        "all",
+        ("output",),
+    ),
+    Pair(
+        "a_private_range",
+        4,
+        spec("emit done", more="  b : query, sensitivity 1, range [0, {}]\n"),
+        "1",
+        "x*x",
+        ("hypotheses",),
+    ),
+    Pair(
+        "a_private_lattice",
+        4,
+        spec("emit done", more="  b : query, sensitivity 1, lattice {}\n"),
+        "1",
+        "(1 + x*x)",
+        ("hypotheses",),
+    ),
+    Pair(
+        "a_step_of_0",
+        4,
+        spec("emit done", more="  d : real where d >= 0\n  b : query, sensitivity 1, lattice {}\n"),
+        "(d + 1)",
+        "d",
+        ("hypotheses",),
     ),
 )
