@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from aligncheck.language.syntax.nodes import Mechanism
     from aligncheck.meaning.exact import Number
     from aligncheck.meaning.exact_density import Weighed
-    from aligncheck.meaning.replay import Replay, Scenario
+    from aligncheck.meaning.replay import Replay
+    from aligncheck.meaning.scenario import Scenario
 
 
 class Status(Enum):

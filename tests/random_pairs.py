@@ -27,8 +27,8 @@ from aligncheck.meaning.interpreter import (
     at_each_index,
     released,
 )
-from aligncheck.meaning.replay import Replay, Scenario, check_scenario, replay
-from aligncheck.meaning.scenario import CallNoise, simplest
+from aligncheck.meaning.replay import Replay, replay
+from aligncheck.meaning.scenario import CallNoise, Scenario, check_scenario, simplest
 
 F = Fraction
 PAIRS, TRIES, LIMIT = 12, 400, 400

@@ -22,13 +22,10 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.meaning import exact
 from aligncheck.meaning.alignment import Alignment, BrokenCondition, draw_cost, not_covered, run_on_d
-from aligncheck.meaning.exact import ZERO, Irrational, Number, Undecided, Value
+from aligncheck.meaning.exact import ZERO, Number, Undecided, Value
 from aligncheck.meaning.interpreter import (
     STEP_LIMIT,
-    Assigned,
-    Compared,
     Draw,
-    DrawSite,
     Emitted,
     EmittedRecord,
     Fault,
@@ -37,45 +34,13 @@ from aligncheck.meaning.interpreter import (
     NoiseKey,
     Run,
     Step,
-    StepLimit,
     Stopped,
     TakenTest,
     outside_support,
-    run,
     value_text,
     variable_text,
 )
-from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
-
-__all__ = [
-    "Assigned",
-    "BrokenCondition",
-    "Compared",
-    "Draw",
-    "DrawSite",
-    "Emitted",
-    "EmittedRecord",
-    "Fault",
-    "Finished",
-    "Irrational",
-    "PairedStep",
-    "Replay",
-    "Run",
-    "Scenario",
-    "ScenarioError",
-    "StepLimit",
-    "TakenTest",
-    "Undecided",
-    "Value",
-    "aligned",
-    "check_scenario",
-    "draw_count",
-    "image",
-    "replay",
-    "run",
-    "same_output",
-    "side_by_side",
-]
+from aligncheck.meaning.scenario import Scenario
 
 T = TypeVar("T")
 

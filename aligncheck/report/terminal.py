@@ -15,9 +15,10 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import has_densities
-from aligncheck.meaning.exact import absolute, decimal, subtract
+from aligncheck.meaning.exact import Undecided, absolute, decimal, subtract
 from aligncheck.meaning.exact_density import Weighed
-from aligncheck.meaning.replay import Replay, ScenarioError, Undecided, replay, side_by_side
+from aligncheck.meaning.replay import Replay, replay, side_by_side
+from aligncheck.meaning.scenario import ScenarioError
 from aligncheck.report.cost import EXACT, CostPart, cost_parts, invariants_of
 from aligncheck.report.frame import Frame, frame_lines
 from aligncheck.report.lines import Canvas, Lines, columns, prose

@@ -28,7 +28,7 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.interpreter import RunScope
 from aligncheck.meaning.interpreter import number_of as value_of
-from aligncheck.meaning.replay import Scenario, check_scenario
+from aligncheck.meaning.scenario import Scenario, check_scenario
 from aligncheck.runtime.decimals import LARGEST, as_read, step_below
 from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise
 from aligncheck.runtime.rounding import steps_below

@@ -22,8 +22,10 @@ from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
+from aligncheck.meaning.exact import Undecided
 from aligncheck.meaning.interpreter import Input
-from aligncheck.meaning.replay import ScenarioError, Undecided, replay
+from aligncheck.meaning.replay import replay
+from aligncheck.meaning.scenario import ScenarioError
 from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.probability import shapes
 from aligncheck.refutation.refuter import Aim, refute

@@ -21,7 +21,8 @@ from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Undecided, Value
 from aligncheck.meaning.interpreter import Draw, Finished, NoiseKey
-from aligncheck.meaning.replay import Replay, Scenario, ScenarioError, aligned, replay
+from aligncheck.meaning.replay import Replay, aligned, replay
+from aligncheck.meaning.scenario import Scenario, ScenarioError
 
 Noise: TypeAlias = tuple[tuple[NoiseKey, Fraction], ...]
 """All draws of a run, in order."""

@@ -18,8 +18,8 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.interpreter import Invoked, StepLimit, run
-from aligncheck.meaning.replay import Replay, Scenario, ScenarioError, check_scenario, replay
-from aligncheck.meaning.scenario import CallNoise, numbers_of
+from aligncheck.meaning.replay import Replay, replay
+from aligncheck.meaning.scenario import CallNoise, Scenario, ScenarioError, check_scenario, numbers_of
 from aligncheck.pipeline import Options, verify_file, verify_source
 from aligncheck.verdict import AlignmentFails, Unknown, Verdict, Verified
 

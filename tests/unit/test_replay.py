@@ -13,28 +13,22 @@ from aligncheck.language.conditions import Condition
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
-from aligncheck.meaning.exact import Number, Value
-from aligncheck.meaning.interpreter import Input, NoiseKey
-from aligncheck.meaning.replay import (
+from aligncheck.meaning.exact import Number, Undecided, Value
+from aligncheck.meaning.interpreter import (
     Draw,
     DrawSite,
     Emitted,
     Fault,
     Finished,
-    Replay,
+    Input,
+    NoiseKey,
     Run,
-    Scenario,
-    ScenarioError,
     StepLimit,
     TakenTest,
-    Undecided,
-    check_scenario,
-    draw_count,
-    image,
-    replay,
     run,
-    same_output,
 )
+from aligncheck.meaning.replay import Replay, draw_count, image, replay, same_output
+from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
 
 F = Fraction
 

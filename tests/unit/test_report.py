@@ -20,7 +20,8 @@ from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
-from aligncheck.meaning.replay import Scenario, replay
+from aligncheck.meaning.replay import replay
+from aligncheck.meaning.scenario import Scenario
 from aligncheck.report.listing import render_spec
 from aligncheck.report.terminal import render_diagnostic, render_result
 from aligncheck.verdict import (

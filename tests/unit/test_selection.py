@@ -29,7 +29,8 @@ from aligncheck.meaning.interpreter import (
     StepLimit,
     run,
 )
-from aligncheck.meaning.replay import Replay, Scenario, check_scenario, replay
+from aligncheck.meaning.replay import Replay, replay
+from aligncheck.meaning.scenario import Scenario, check_scenario
 from aligncheck.report.lines import Canvas
 from aligncheck.report.sidebyside import RunsTable, table_lines
 

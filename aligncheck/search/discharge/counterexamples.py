@@ -19,18 +19,10 @@ from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Mechanism, Parameter, PublicVector, Queries
 from aligncheck.meaning.choices import allowed, constants_of
-from aligncheck.meaning.interpreter import Invoked
-from aligncheck.meaning.replay import (
-    Replay,
-    Run,
-    Scenario,
-    ScenarioError,
-    Undecided,
-    aligned,
-    draw_count,
-    replay,
-    same_output,
-)
+from aligncheck.meaning.exact import Undecided
+from aligncheck.meaning.interpreter import Invoked, Run
+from aligncheck.meaning.replay import Replay, aligned, draw_count, replay, same_output
+from aligncheck.meaning.scenario import Scenario, ScenarioError
 from aligncheck.search.discharge.algebra import canonical
 from aligncheck.search.discharge.realise import Unrealised, realised, wishes
 from aligncheck.search.discharge.sample import scenarios, simpler_scenarios
