@@ -20,26 +20,9 @@ from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
-from aligncheck.meaning import exact
+from aligncheck.meaning import exact, interpreter
 from aligncheck.meaning.alignment import Alignment, BrokenCondition, draw_cost, not_covered, run_on_d
 from aligncheck.meaning.exact import ZERO, Number, Undecided, Value
-from aligncheck.meaning.interpreter import (
-    STEP_LIMIT,
-    Draw,
-    Emitted,
-    EmittedRecord,
-    Fault,
-    Finished,
-    Invoked,
-    NoiseKey,
-    Run,
-    Step,
-    Stopped,
-    TakenTest,
-    outside_support,
-    value_text,
-    variable_text,
-)
 from aligncheck.meaning.scenario import Scenario
 
 T = TypeVar("T")
@@ -55,8 +38,8 @@ class PairedStep:
     `unmoved` says why a line with a guard does not move it.
     """
 
-    on_d: Step | None
-    on_d_prime: Step | None
+    on_d: interpreter.Step | None
+    on_d_prime: interpreter.Step | None
     shift: Number | None = None
     cost: Number | None = None
     unmoved: str = ""
@@ -79,14 +62,14 @@ class Replay:
     """
 
     scenario: Scenario
-    run_d: Run
-    run_d_prime: Run
+    run_d: interpreter.Run
+    run_d_prime: interpreter.Run
     steps: tuple[PairedStep, ...]
     cost: Number
     claim: Number | None
     parted: int | None
     violations: tuple[BrokenCondition, ...]
-    cycle: tuple[NoiseKey, ...] = ()
+    cycle: tuple[interpreter.NoiseKey, ...] = ()
     most: Number | None = None
 
     def violates(self, condition: Condition) -> bool:
@@ -97,7 +80,7 @@ class Replay:
 # --- the replay -------------------------------------------------------------------------------------------
 
 
-def replay(mechanism: nodes.Mechanism, scenario: Scenario, limit: int = STEP_LIMIT) -> Replay:
+def replay(mechanism: nodes.Mechanism, scenario: Scenario, limit: int = interpreter.STEP_LIMIT) -> Replay:
     """Run D, then D' with the aligned noise, and list what this pair of runs violates.
 
     Where a selection has a tie to break, only those conditions count that noise beside it violates, too: with
@@ -120,11 +103,11 @@ def replay(mechanism: nodes.Mechanism, scenario: Scenario, limit: int = STEP_LIM
 _TRIES, _NEAR = 6, Fraction(1, 10**6)
 
 
-def _beside(scenario: Scenario, run_d: Run) -> Iterator[Scenario]:
+def _beside(scenario: Scenario, run_d: interpreter.Run) -> Iterator[Scenario]:
     """Scenarios with slightly other noise wherever noise is continuous: a few directions, always the same."""
     chance = Random(0)
     for _ in range(_TRIES):
-        noise: dict[NoiseKey, Value] = dict(scenario.noise)
+        noise: dict[interpreter.NoiseKey, Value] = dict(scenario.noise)
         for draw in run_d.draws:
             if not draw.family.discrete:
                 least = 1 if draw.family.one_sided else -1000
@@ -139,8 +122,8 @@ def _replayed(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tup
     run_d_prime = alignment.run()
     steps = side_by_side(run_d, run_d_prime, alignment.shifts, alignment.unmoved)
     cost = next((step.cost for step in reversed(steps) if step.cost is not None), ZERO)
-    claim = _value(alignment.claim) if isinstance(run_d.ended, Finished) else None
-    most = _value(alignment.most) if isinstance(run_d.ended, Finished) else None
+    claim = _value(alignment.claim) if isinstance(run_d.ended, interpreter.Finished) else None
+    most = _value(alignment.most) if isinstance(run_d.ended, interpreter.Finished) else None
     parted = _parting(steps)
     pair = _Pair(mechanism, run_d, run_d_prime, steps, parted)
     # Invariants relate two runs that go the same way: past the step where they part, these say nothing.
@@ -165,17 +148,17 @@ def _replayed(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tup
 def _value(of_output: Callable[[], T]) -> T | BrokenCondition:
     try:
         return of_output()
-    except Stopped as stopped:
-        if not isinstance(stopped.ended, Fault):
+    except interpreter.Stopped as stopped:
+        if not isinstance(stopped.ended, interpreter.Fault):
             raise
         return BrokenCondition(Condition.DEFINED, stopped.ended.span, stopped.ended.reason)
 
 
 def side_by_side(
-    run_d: Run,
-    run_d_prime: Run,
-    shifts: Mapping[NoiseKey, Number] = MappingProxyType({}),
-    unmoved: Mapping[NoiseKey, str] = MappingProxyType({}),
+    run_d: interpreter.Run,
+    run_d_prime: interpreter.Run,
+    shifts: Mapping[interpreter.NoiseKey, Number] = MappingProxyType({}),
+    unmoved: Mapping[interpreter.NoiseKey, str] = MappingProxyType({}),
 ) -> tuple[PairedStep, ...]:
     """Match the steps of two runs in order: the same draw, or the same statement in the same round.
 
@@ -186,7 +169,7 @@ def side_by_side(
     places: dict[object, list[int]] = {}
     for number, step in enumerate(others):
         places.setdefault(_place(step), []).append(number)
-    pairs: list[tuple[Step | None, Step | None]] = []
+    pairs: list[tuple[interpreter.Step | None, interpreter.Step | None]] = []
     reached = 0
     for step in run_d.steps:
         numbers = places.get(_place(step), [])
@@ -201,23 +184,23 @@ def side_by_side(
     return tuple(_with_costs(pairs, run_d, shifts, unmoved))
 
 
-def _place(step: Step) -> object:
-    return step.key if isinstance(step, Draw) else (type(step), step.span, step.loop)
+def _place(step: interpreter.Step) -> object:
+    return step.key if isinstance(step, interpreter.Draw) else (type(step), step.span, step.loop)
 
 
 def _with_costs(
-    pairs: list[tuple[Step | None, Step | None]],
-    run_d: Run,
-    shifts: Mapping[NoiseKey, Number],
-    unmoved: Mapping[NoiseKey, str],
+    pairs: list[tuple[interpreter.Step | None, interpreter.Step | None]],
+    run_d: interpreter.Run,
+    shifts: Mapping[interpreter.NoiseKey, Number],
+    unmoved: Mapping[interpreter.NoiseKey, str],
 ) -> Iterator[PairedStep]:
     on_d = {draw.key: draw for draw in run_d.draws}
     cost: Number = ZERO
     for left, right in pairs:
-        if isinstance(left, Invoked) and isinstance(right, Invoked):
+        if isinstance(left, interpreter.Invoked) and isinstance(right, interpreter.Invoked):
             cost = exact.add(cost, left.spent)
             yield PairedStep(left, right, None, cost)
-        elif isinstance(right, Draw) and right.key in shifts:
+        elif isinstance(right, interpreter.Draw) and right.key in shifts:
             shift = shifts[right.key]
             cost = exact.add(cost, draw_cost(on_d[right.key], shift))
             yield PairedStep(left, right, shift, cost, unmoved.get(right.key, ""))
@@ -228,7 +211,7 @@ def _with_costs(
 def _parting(steps: tuple[PairedStep, ...]) -> int | None:
     for number, step in enumerate(steps):
         match step.on_d, step.on_d_prime:
-            case TakenTest(holds=left), TakenTest(holds=right) if left is not right:
+            case interpreter.TakenTest(holds=left), interpreter.TakenTest(holds=right) if left is not right:
                 return number
             case (None, _) | (_, None):
                 return number
@@ -243,25 +226,25 @@ def _parting(steps: tuple[PairedStep, ...]) -> int | None:
 @dataclass(frozen=True, slots=True)
 class _Pair:
     mechanism: nodes.Mechanism
-    run_d: Run
-    run_d_prime: Run
+    run_d: interpreter.Run
+    run_d_prime: interpreter.Run
     steps: tuple[PairedStep, ...]
     parted: int | None
 
     @property
-    def parting_test(self) -> TakenTest | None:
+    def parting_test(self) -> interpreter.TakenTest | None:
         """The test that holds on one run only, if that is how the runs part."""
         step = None if self.parted is None else self.steps[self.parted].on_d
-        return step if isinstance(step, TakenTest) else None
+        return step if isinstance(step, interpreter.TakenTest) else None
 
 
 def _violations(
     pair: _Pair, cost: Number, claim: Number | BrokenCondition | None
 ) -> Iterator[BrokenCondition]:
     for one, which in ((pair.run_d, "D"), (pair.run_d_prime, "D'")):
-        if isinstance(one.ended, Fault):
+        if isinstance(one.ended, interpreter.Fault):
             yield BrokenCondition(one.ended.condition, one.ended.span, f"on {which}: {one.ended.reason}")
-    if not isinstance(pair.run_d.ended, Finished):
+    if not isinstance(pair.run_d.ended, interpreter.Finished):
         return
     yield from _call_violations(pair)
     difference = _output_violation(pair)
@@ -296,7 +279,7 @@ def _call_violations(pair: _Pair) -> Iterator[BrokenCondition]:
     """Calls that do not get on D' what the called mechanism's theorem asks for."""
     for step in pair.steps if pair.parted is None else pair.steps[: pair.parted]:
         left, right = step.on_d, step.on_d_prime
-        if not isinstance(left, Invoked) or not isinstance(right, Invoked):
+        if not isinstance(left, interpreter.Invoked) or not isinstance(right, interpreter.Invoked):
             continue
         use = next(use for use in pair.mechanism.uses if use.name == left.mechanism)
         reason = not_covered(left, right, contract_of(use).mechanism)
@@ -313,23 +296,23 @@ def _draw_violations(pair: _Pair, together: bool) -> Iterator[BrokenCondition]:
     on_d = {draw.key: draw for draw in pair.run_d.draws}
     for step in pair.steps if together or pair.parted is None else pair.steps[: pair.parted]:
         right = step.on_d_prime
-        if not isinstance(right, Draw) or right.key not in on_d:
+        if not isinstance(right, interpreter.Draw) or right.key not in on_d:
             continue
-        variable, left = variable_text(right.key), on_d[right.key]
+        variable, left = interpreter.variable_text(right.key), on_d[right.key]
         if not _same_distribution(left, right):
             message = f"`{variable}` is {_distribution(left)} on D and {_distribution(right)} on D'"
             yield BrokenCondition(Condition.SCALES, right.span, message)
-        elif (reason := outside_support(right.family, right.args, right.value)) is not None:
+        elif (reason := interpreter.outside_support(right.family, right.args, right.value)) is not None:
             yield BrokenCondition(Condition.SUPPORT, right.span, f"the aligned `{variable}`: {reason}")
 
 
-def _same_distribution(left: Draw, right: Draw) -> bool:
+def _same_distribution(left: interpreter.Draw, right: interpreter.Draw) -> bool:
     return left.family is right.family and all(
         exact.same(before, after) for before, after in zip(left.args, right.args, strict=True)
     )
 
 
-def _distribution(draw: Draw) -> str:
+def _distribution(draw: interpreter.Draw) -> str:
     return f"{draw.family.value}({', '.join(str(value) for value in draw.args)})"
 
 
@@ -350,7 +333,7 @@ def _output_violation(pair: _Pair) -> BrokenCondition | None:
     if difference is None:
         return None
     test = pair.parting_test
-    emitted_before = sum(isinstance(step.on_d, Emitted) for step in pair.steps[: pair.parted])
+    emitted_before = sum(isinstance(step.on_d, interpreter.Emitted) for step in pair.steps[: pair.parted])
     if test is None or emitted_before > difference.record:
         return BrokenCondition(Condition.OUTPUT, difference.span, difference.message)
     sides = "true on D, false on D'" if test.holds else "false on D, true on D'"
@@ -364,7 +347,7 @@ class _Difference:
     record: int
 
 
-def _first_difference(run_d: Run, run_d_prime: Run) -> _Difference | None:
+def _first_difference(run_d: interpreter.Run, run_d_prime: interpreter.Run) -> _Difference | None:
     """Where the outputs differ, or None.
 
     A run that was cut off, or stopped at a fault, might have emitted more: that it is shorter says nothing.
@@ -375,7 +358,7 @@ def _first_difference(run_d: Run, run_d_prime: Run) -> _Difference | None:
             return _Difference(span, f"record {number}: {message}", number)
     short, long = sorted((run_d, run_d_prime), key=lambda one: len(one.output))
     number = len(short.output)
-    if number == len(long.output) or not isinstance(short.ended, Finished):
+    if number == len(long.output) or not isinstance(short.ended, interpreter.Finished):
         return None
     extra = long.output[number]
     which, other = ("D", "D'") if long is run_d else ("D'", "D")
@@ -383,44 +366,49 @@ def _first_difference(run_d: Run, run_d_prime: Run) -> _Difference | None:
     return _Difference(extra.statement.span, message, number)
 
 
-def _record_difference(left: EmittedRecord, right: EmittedRecord) -> tuple[Span, str] | None:
+def _record_difference(
+    left: interpreter.EmittedRecord, right: interpreter.EmittedRecord
+) -> tuple[Span, str] | None:
     if left.tag != right.tag:
         return left.statement.span, f"`{left.tag}` on D, `{right.tag}` on D'"
     if [name for name, _ in left.fields] != [name for name, _ in right.fields]:
         return left.statement.span, "its fields on D are not its fields on D'"
     for part, (name, value), (_, other) in zip(left.statement.fields, left.fields, right.fields, strict=True):
         if not exact.same(value, other):
-            return part.span, f"`{name}` is {value_text(value)} on D, {value_text(other)} on D'"
+            return (
+                part.span,
+                f"`{name}` is {interpreter.value_text(value)} on D, {interpreter.value_text(other)} on D'",
+            )
     return None
 
 
 # --- what others confirm with runs ------------------------------------------------------------------------
 
 
-def same_output(run_a: Run, run_b: Run) -> bool:
+def same_output(run_a: interpreter.Run, run_b: interpreter.Run) -> bool:
     """Whether both runs finished with the same records, in tags, fields and values. Raises `Undecided`."""
     return (
-        isinstance(run_a.ended, Finished)
-        and isinstance(run_b.ended, Finished)
+        isinstance(run_a.ended, interpreter.Finished)
+        and isinstance(run_b.ended, interpreter.Finished)
         and _first_difference(run_a, run_b) is None
     )
 
 
-def draw_count(run: Run) -> int:
+def draw_count(run: interpreter.Run) -> int:
     """How many random variables the run used."""
     return len(run.draws)
 
 
-def aligned(replayed: Replay) -> tuple[tuple[NoiseKey, Number], ...]:
+def aligned(replayed: Replay) -> tuple[tuple[interpreter.NoiseKey, Number], ...]:
     """The aligned noise of a replay: every draw of the run on D', in the order in which D' draws.
 
     Raises `Undecided` where that run stops before its end: its later noise may be anything.
     """
-    if not isinstance(replayed.run_d_prime.ended, Finished):
+    if not isinstance(replayed.run_d_prime.ended, interpreter.Finished):
         raise Undecided("the run on D' does not come to its end")
     return tuple((draw.key, draw.value) for draw in replayed.run_d_prime.draws)
 
 
-def image(mechanism: nodes.Mechanism, scenario: Scenario) -> tuple[tuple[NoiseKey, Number], ...]:
+def image(mechanism: nodes.Mechanism, scenario: Scenario) -> tuple[tuple[interpreter.NoiseKey, Number], ...]:
     """The noise to which the alignment takes the noise of `scenario`; raises as `replay` does."""
     return aligned(replay(mechanism, scenario))

@@ -16,17 +16,9 @@ from typing import Any, TypeAlias
 
 from flint import fmpq
 
+from aligncheck.refutation import piecewise
 from aligncheck.refutation.cells import Cells, TooMany
 from aligncheck.refutation.irrationals import Real, ceiling
-from aligncheck.refutation.piecewise import (
-    Calculus,
-    Coefficient,
-    Diverges,
-    Piece,
-    Piecewise,
-    shifted,
-    tidied,
-)
 
 Form: TypeAlias = tuple[tuple[int, Any], ...]
 """Variables, rising, with their coefficients (int or fmpq, not 0). The first coefficient is 1; but of a form
@@ -83,17 +75,19 @@ WORK = 4_000
 class Elimination:
     """One integral. `factors` are the functions that are left, `scale` the product of what is done."""
 
-    def __init__(self, calculus: Calculus, check: Check, windows: dict[Any, Any] | None = None) -> None:
+    def __init__(
+        self, calculus: piecewise.Calculus, check: Check, windows: dict[Any, Any] | None = None
+    ) -> None:
         self._calculus = calculus
         self._check = check
         self._windows: dict[Any, Any] = {} if windows is None else windows
-        self._factors: dict[Form, list[Piecewise]] = {}
+        self._factors: dict[Form, list[piecewise.Piecewise]] = {}
         self._continuous: dict[int, bool] = {}
-        self._scale: Coefficient = 1
+        self._scale: piecewise.Coefficient = 1
 
     def integral(
-        self, factors: list[tuple[Form, Piecewise]], continuous: dict[int, bool]
-    ) -> Coefficient | None:
+        self, factors: list[tuple[Form, piecewise.Piecewise]], continuous: dict[int, bool]
+    ) -> piecewise.Coefficient | None:
         """The integral over all variables; None where it is 0 because no point is left.
 
         `continuous` says of each variable whether it is one, or an integer. Raises `Tangled`.
@@ -112,8 +106,8 @@ class Elimination:
         return self._scale
 
     def marginal(
-        self, factors: list[tuple[Form, Piecewise]], continuous: dict[int, bool], form: Form
-    ) -> Piecewise:
+        self, factors: list[tuple[Form, piecewise.Piecewise]], continuous: dict[int, bool], form: Form
+    ) -> piecewise.Piecewise:
         """The density (the masses) of a form, as a function of it. Raises `Tangled`."""
         self._continuous = dict(continuous)
         for other, function in factors:
@@ -130,12 +124,12 @@ class Elimination:
             self._next(kept)
         whole = self._calculus.product(self._factors[((kept, 1),)])
         pieces = tuple(
-            None if p is None else Piece(p.anchor, {k: c * self._scale for k, c in p.terms.items()})
+            None if p is None else piecewise.Piece(p.anchor, {k: c * self._scale for k, c in p.terms.items()})
             for p in whole.pieces
         )
-        return Piecewise(whole.cuts, pieces, whole.continuous)
+        return piecewise.Piecewise(whole.cuts, pieces, whole.continuous)
 
-    def _add(self, form: Form, function: Piecewise) -> None:
+    def _add(self, form: Form, function: piecewise.Piecewise) -> None:
         self._factors.setdefault(form, []).append(function)
 
     # --- the order ------------------------------------------------------------------------------------------
@@ -165,7 +159,7 @@ class Elimination:
         cells = Cells(self._calculus, len(variables), kinds.pop(), self._check)
         try:
             found = cells.integral(factors)
-        except (TooMany, Diverges):
+        except (TooMany, piecewise.Diverges):
             raise Tangled("the constraints tie too many noise variables together") from None
         self._continuous = {}
         self._factors = {}
@@ -209,7 +203,7 @@ class Elimination:
         for form in here:
             del self._factors[form]
         continuous = self._continuous.pop(variable)
-        groups: dict[Any, list[Piecewise]] = {}
+        groups: dict[Any, list[piecewise.Piecewise]] = {}
         for form, held in here.items():
             coefficients = dict(form)
             a, b = coefficients[variable], coefficients.get(other, 0) if other is not None else 0
@@ -224,18 +218,18 @@ class Elimination:
                 if not self._continuous[other] and message.continuous:
                     message = on_integers(message)
                 self._add(((other, 1),), message)
-        except Diverges:
+        except piecewise.Diverges:
             raise Tangled("an integral over noise without bound") from None
 
-    def _stretched(self, function: Piecewise, factor: Any, continuous: bool) -> Piecewise:
+    def _stretched(self, function: piecewise.Piecewise, factor: Any, continuous: bool) -> piecewise.Piecewise:
         if not continuous and factor not in (1, -1):
             raise Tangled("lattice noise with coefficients other than 1")
         return self._calculus.stretched(function, factor)
 
-    def _product(self, held: list[Piecewise]) -> Piecewise:
+    def _product(self, held: list[piecewise.Piecewise]) -> piecewise.Piecewise:
         return self._calculus.product(held)
 
-    def _message(self, functions: dict[Any, Piecewise]) -> Piecewise:
+    def _message(self, functions: dict[Any, piecewise.Piecewise]) -> piecewise.Piecewise:
         moving = [slope for slope in functions if slope != 0]
         if len(moving) == 1 and 0 in functions and functions[moving[0]].is_plain:
             slope, plain, density = moving[0], functions[moving[0]], functions[0]
@@ -247,7 +241,7 @@ class Elimination:
             raise Tangled("too many pieces")
         return self._calculus.swept(list(functions.items()))
 
-    def _window(self, density: Piecewise, plain: Piecewise) -> Piecewise:
+    def _window(self, density: piecewise.Piecewise, plain: piecewise.Piecewise) -> piecewise.Piecewise:
         """The window function of a density, which is kept: windows of one width are shifts of each other."""
         if plain.pieces[0] is not None:
             low, high = None, plain.cuts[0] if plain.cuts else None
@@ -261,7 +255,7 @@ class Elimination:
             start = None if low is None else low - by
             stop = None if high is None else high - by
             found = self._windows[key] = density, self._calculus.window(density, start, stop)
-        return shifted(found[1], by)
+        return piecewise.shifted(found[1], by)
 
     # --- other variables ------------------------------------------------------------------------------------
 
@@ -326,7 +320,7 @@ def _substituted(form: dict[int, Any], pivot: dict[int, Any], variable: int) -> 
     return result
 
 
-def on_integers(function: Piecewise) -> Piecewise:
+def on_integers(function: piecewise.Piecewise) -> piecewise.Piecewise:
     """A continuous function of a real variable, looked at on the integers only."""
     cuts: list[Real] = []
     pieces = [function.pieces[0]]
@@ -337,4 +331,4 @@ def on_integers(function: Piecewise) -> Piecewise:
         else:
             cuts.append(here)
             pieces.append(piece)
-    return tidied(cuts, pieces, continuous=False)
+    return piecewise.tidied(cuts, pieces, continuous=False)

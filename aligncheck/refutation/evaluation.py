@@ -12,20 +12,9 @@ from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes
 from aligncheck.meaning import exact
 from aligncheck.meaning.interpreter import Function
-from aligncheck.refutation import irrationals
+from aligncheck.refutation import irrationals, states
 from aligncheck.refutation.irrationals import Real, sign
 from aligncheck.refutation.selections import differ, first_of, selection_of, value_at
-from aligncheck.refutation.states import (
-    Faulted,
-    Fork,
-    Needed,
-    PartialPath,
-    Pick,
-    SelectionLength,
-    compared,
-    decide,
-    equal,
-)
 from aligncheck.refutation.symbolic import (
     OPAQUE,
     Affine,
@@ -56,7 +45,7 @@ class Evaluation:
     """
 
     def __init__(
-        self, state: PartialPath, functions: Mapping[str, Function] | None, step: Callable[[], None]
+        self, state: states.PartialPath, functions: Mapping[str, Function] | None, step: Callable[[], None]
     ) -> None:
         self.state = state
         self.frame = state.frame
@@ -69,7 +58,7 @@ class Evaluation:
         self._lenient = True
         try:
             return self.value(expr)
-        except Needed:
+        except states.Needed:
             pass
         finally:
             self._lenient = False
@@ -83,13 +72,13 @@ class Evaluation:
             if node.ident in held:
                 value = held[node.ident]
                 if isinstance(value, SymbolicSelection | SymbolicRelease):
-                    raise Faulted
+                    raise states.Faulted
                 return value
         if (node.ident, None) in frame.draws:
             return frame.draws[node.ident, None]
         found = frame.inputs.get(node.ident)
         if found is None or isinstance(found, tuple) or node.primed:
-            raise Faulted
+            raise states.Faulted
         return found
 
     def _entry(self, node: nodes.Index) -> Scalar:
@@ -98,18 +87,18 @@ class Evaluation:
             place = self.integer(node.index)
             length = self.length(held)
             if not 0 <= place < length:
-                raise Faulted
+                raise states.Faulted
             return self._rank(held, place)
         index = self.integer(node.index)
         entries = self.frame.inputs.get(node.base)
         if isinstance(entries, tuple):
             if not 0 <= index < len(entries):
-                raise Faulted
+                raise states.Faulted
             return entries[index]
         try:
             return self.frame.draws[node.base, index]
         except KeyError:
-            raise Faulted from None
+            raise states.Faulted from None
 
     def _rank(self, selection: SymbolicSelection, place: int) -> Scalar:
         entries = self.state.pick_of(selection).entries
@@ -123,7 +112,7 @@ class Evaluation:
             return selection.limit
         found = self.state.pick_of(selection).length
         if found is None:
-            raise Fork([SelectionLength(selection, n) for n in range(selection.limit + 1)])
+            raise states.Fork([states.SelectionLength(selection, n) for n in range(selection.limit + 1)])
         return found
 
     def resolved(self, rank: Rank) -> int:
@@ -131,7 +120,7 @@ class Evaluation:
         entries = self.state.pick_of(rank.selection).entries
         if rank.place < len(entries):
             return entries[rank.place]
-        raise Fork([Pick(rank.selection, index) for index in self._next(rank.selection)])
+        raise states.Fork([states.Pick(rank.selection, index) for index in self._next(rank.selection)])
 
     def _next(self, selection: SymbolicSelection) -> list[int]:
         """The indices that may come next: of those whose values differ by a constant only the first."""
@@ -161,7 +150,7 @@ class Evaluation:
             return True
         if len(entries) >= length or all(c.index != index for c in selection.candidates):
             return False
-        raise Fork([Pick(selection, other) for other in self._next(selection)])
+        raise states.Fork([states.Pick(selection, other) for other in self._next(selection)])
 
     def forced(self, value: Scalar) -> Scalar:
         """A value that is decided: bool, number, affine or shaped. Raises `Fork`."""
@@ -191,7 +180,7 @@ class Evaluation:
         """A number, forced."""
         value = self.forced(self.value(expr))
         if isinstance(value, bool):
-            raise Faulted
+            raise states.Faulted
         return value
 
     def linear(self, expr: nodes.Expr) -> Linear:
@@ -213,19 +202,19 @@ class Evaluation:
         value = self.constant(expr, "an index or a count")
         whole = irrationals.floor(value)
         if sign(value - whole) != 0:
-            raise Faulted
+            raise states.Faulted
         return whole
 
     def _told(self, value: Scalar) -> Scalar:
         if isinstance(value, Opaque):
-            raise Needed
+            raise states.Needed
         return value
 
     def truth(self, expr: nodes.Expr) -> bool:
         """A test."""
         value = self.forced(self.value(expr))
         if not isinstance(value, bool):
-            raise Faulted
+            raise states.Faulted
         return value
 
     # --- expressions ----------------------------------------------------------------------------------------
@@ -263,7 +252,7 @@ class Evaluation:
                 record = self._record(expr, index)
                 fields = dict(record.fields) if record is not None else {}
                 if name not in fields:
-                    raise Faulted
+                    raise states.Faulted
                 return fields[name]
             case nodes.OutCount(tag=tag):
                 records = self._records(expr)
@@ -276,13 +265,13 @@ class Evaluation:
     def _selection(self, name: str) -> SymbolicSelection:
         found = self.frame.variables.get(name)
         if not isinstance(found, SymbolicSelection):
-            raise Faulted
+            raise states.Faulted
         return found
 
     def _records(self, expr: nodes.OutIs | nodes.OutField | nodes.OutCount) -> tuple[ReturnedRecord, ...]:
         found = self.frame.variables.get(expr.of)
         if not isinstance(found, SymbolicRelease):
-            raise Faulted
+            raise states.Faulted
         return found.records
 
     def _record(self, expr: nodes.OutIs | nodes.OutField, index: nodes.Expr) -> ReturnedRecord | None:
@@ -307,7 +296,7 @@ class Evaluation:
         if isinstance(left, Opaque) or isinstance(right, Opaque):
             if expr.op in "+-*":
                 return OPAQUE
-            raise Needed
+            raise states.Needed
         match expr.op:
             case "+" | "-":
                 if expr.op == "-":
@@ -325,7 +314,7 @@ class Evaluation:
                 if noisy_right:
                     return self._quotient(expr, left, right, noisy_left)
                 if sign(right) == 0:
-                    raise Faulted
+                    raise states.Faulted
                 return self._scaled(expr, left, 1 / right)
             case "**":
                 exponent = self.integer(expr.right)
@@ -340,20 +329,20 @@ class Evaluation:
                 if noisy_left or noisy_right:
                     never(expr, "a remainder of noise")
                 if sign(right) == 0:
-                    raise Faulted
+                    raise states.Faulted
                 return left - right * irrationals.floor(left / right)
 
     def _square(self, value: Affine) -> Scalar:
-        return Shaped("square", value if decide(self.state, value, ">=") else times(value, -1))
+        return Shaped("square", value if states.decide(self.state, value, ">=") else times(value, -1))
 
     def _quotient(self, expr: nodes.Binary, left: Any, right: Any, noisy_left: bool) -> Scalar:
         if isinstance(left, Shaped) or isinstance(right, Shaped):
             never(expr, "a quotient of noise that went through a function that is not linear")
-        if equal(self.state, right):
-            raise Faulted
+        if states.equal(self.state, right):
+            raise states.Faulted
         if not noisy_left and sign(left) == 0:
             return fmpq(0)
-        positive = decide(self.state, right, ">")
+        positive = states.decide(self.state, right, ">")
         if noisy_left:
             above, below = (left, right) if positive else (times(left, -1), times(right, -1))
             return Shaped("quotient", above, below=below)
@@ -374,17 +363,17 @@ class Evaluation:
         op = expr.op
         if isinstance(left, bool) or isinstance(right, bool):
             if op not in ("==", "!="):
-                raise Faulted
+                raise states.Faulted
             same = isinstance(left, bool) and isinstance(right, bool) and left == right
             return same is (op == "==")
         if isinstance(left, Shaped) or isinstance(right, Shaped):
             return self._shaped_order(expr, left, right)
         difference = minus(left, right)
         if op == "==":
-            return equal(self.state, difference)
+            return states.equal(self.state, difference)
         if op == "!=":
-            return not equal(self.state, difference)
-        return decide(self.state, difference, op)
+            return not states.equal(self.state, difference)
+        return states.decide(self.state, difference, op)
 
     def _shaped_order(self, expr: nodes.Compare, left: Any, right: Any) -> bool:
         op = expr.op
@@ -394,9 +383,11 @@ class Evaluation:
         if isinstance(right, Affine | Shaped):
             never(expr, "noise goes through a function that is not linear, and is compared with noise")
         if op in ("==", "!="):
-            same = compared(self.state, left, ">=", right) and compared(self.state, left, "<=", right)
+            same = states.compared(self.state, left, ">=", right) and states.compared(
+                self.state, left, "<=", right
+            )
             return same is (op == "==")
-        return compared(self.state, left, op, right)
+        return states.compared(self.state, left, op, right)
 
     # --- functions ------------------------------------------------------------------------------------------
 
@@ -404,7 +395,7 @@ class Evaluation:
         if expr.function == "len":
             (argument,) = expr.args
             if not isinstance(argument, nodes.Name):
-                raise Faulted
+                raise states.Faulted
             entries = self.frame.inputs.get(argument.ident)
             if isinstance(entries, tuple):
                 return fmpq(len(entries))
@@ -413,14 +404,14 @@ class Evaluation:
                 return fmpq(self.length(held))
             if isinstance(held, SymbolicRelease):
                 return fmpq(len(held.records))
-            raise Faulted
+            raise states.Faulted
         if expr.function not in nodes.FUNCTIONS:
             return self._public(expr)
         values = [self.number(argument) for argument in expr.args]
         if any(isinstance(value, Opaque) for value in values):
             if expr.function in ("min", "max", "clip", "abs", "exp"):
                 return OPAQUE  # they have a value wherever their arguments have one
-            raise Needed
+            raise states.Needed
         if not any(isinstance(value, Affine | Shaped) for value in values):
             return _of_constants(expr.function, values)
         match expr.function, values:
@@ -446,10 +437,10 @@ class Evaluation:
     def _shaped(self, expr: nodes.Call, x: Any) -> Scalar:
         state = self.state
         match expr.function:
-            case "sqrt" if not compared(state, x, ">=", fmpq(0)):
-                raise Faulted
-            case "ln" | "log2" if not compared(state, x, ">", fmpq(0)):
-                raise Faulted
+            case "sqrt" if not states.compared(state, x, ">=", fmpq(0)):
+                raise states.Faulted
+            case "ln" | "log2" if not states.compared(state, x, ">", fmpq(0)):
+                raise states.Faulted
             case "log2":
                 return Shaped("ln", x, 1 / irrationals.apply("ln", fmpq(2)))
             case "floor" if isinstance(x, Affine) and _whole(x, state.known):
@@ -462,13 +453,13 @@ class Evaluation:
         if self._functions is None:
             declared = next((f for f in self.frame.mechanism.functions if f.name == expr.function), None)
             if declared is None:
-                raise Faulted
+                raise states.Faulted
             for argument in expr.args:
                 self.value(argument)
             return False if declared.result is nodes.Sort.BOOL else fmpq(0)
         function = self._functions.get(expr.function)
         if function is None:
-            raise Faulted
+            raise states.Faulted
         given = []
         for argument in expr.args:
             value = self._told(self.forced(self.value(argument)))
@@ -485,7 +476,7 @@ class Evaluation:
             case nodes.Indices(base=base):
                 entries = self.frame.inputs.get(base)
                 if not isinstance(entries, tuple):
-                    raise Faulted
+                    raise states.Faulted
                 return range(len(entries))
             case nodes.OverRange(low=low, high=high):
                 return range(self.integer(low), self.integer(high))
@@ -526,7 +517,7 @@ class Evaluation:
 
     def _gather(self, expr: nodes.Gather) -> Scalar:
         if expr.function in nodes.SELECTING:
-            raise Faulted
+            raise states.Faulted
         found = self._linear_members(expr)
         if expr.function == "sum":
             total: Linear = fmpq(0)
@@ -534,7 +525,7 @@ class Evaluation:
                 total = plus(total, value)
             return total
         if not found:
-            raise Faulted
+            raise states.Faulted
         if expr.function == nodes.LOG_SUM:
             if any(isinstance(value, Affine) for _, value in found):
                 never(expr, "the logarithm of a sum of exponentials of noise")
@@ -558,14 +549,14 @@ class Evaluation:
             raise InternalError("a selection without a count")
         wanted = self.integer(expr.count)
         if wanted < 0:
-            raise Faulted
+            raise states.Faulted
         selection = self._above(expr, wanted)
         if selection is None:
             selection = selection_of(self._linear_members(expr), wanted, 1)
         elif expr.function == "top" and self.length(selection) < wanted:
-            raise Faulted
+            raise states.Faulted
         if expr.function == "top" and len(selection.candidates) < wanted:
-            raise Faulted
+            raise states.Faulted
         return selection
 
     def _above(self, expr: nodes.Gather, wanted: int) -> SymbolicSelection | None:
@@ -581,7 +572,7 @@ class Evaluation:
         for index in self.bindings(expr):
             try:
                 left, right, value = map(self.number, (expr.where.left, expr.where.right, expr.body))
-            except Faulted:
+            except states.Faulted:
                 return None  # of an index that does not pass, the value is not needed
             if any(isinstance(each, Shaped | bool) for each in (left, right, value)):
                 return None
@@ -608,7 +599,7 @@ def _shaped_sum(expr: nodes.Binary, left: Any, right: Any) -> Scalar:
 def _power(value: Real, exponent: int) -> Real:
     if exponent < 0:
         if sign(value) == 0:
-            raise Faulted
+            raise states.Faulted
         return 1 / _power(value, -exponent)
     if exponent > 1_000:
         raise exact.Undecided("a power is too large")
@@ -634,7 +625,7 @@ def _of_constants(function: str, values: list[Real]) -> Real:
             case _:
                 return irrationals.apply(function, values[0])
     except exact.Undefined:
-        raise Faulted from None
+        raise states.Faulted from None
 
 
 def _whole(value: Affine, known: Known) -> bool:

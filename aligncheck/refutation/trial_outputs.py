@@ -15,24 +15,9 @@ from random import Random
 from aligncheck.language.families import Lattice
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import statements_in
-from aligncheck.meaning import exact
+from aligncheck.meaning import exact, interpreter
 from aligncheck.meaning.exact import Irrational, Number, Undecided, Undefined, Value
 from aligncheck.meaning.exact_density import log_weights
-from aligncheck.meaning.interpreter import (
-    ByDensity,
-    DrawSite,
-    EmittedRecord,
-    Fault,
-    Finished,
-    Function,
-    Input,
-    Machine,
-    Run,
-    RunScope,
-    StepLimit,
-    Stopped,
-    number_of,
-)
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.events import Between, CompleteOutput, Event, Exactly, Raises, RecordPattern
 
@@ -50,7 +35,7 @@ class Seen:
     `raised`: the run stopped at something undefined, and has no output.
     """
 
-    records: tuple[EmittedRecord, ...]
+    records: tuple[interpreter.EmittedRecord, ...]
     continuous: frozenset[tuple[int, str]]
     raised: bool = False
 
@@ -157,32 +142,38 @@ class _Endless(Exception):  # noqa: N818 - it is an answer
 
 
 def _seen(
-    mechanism: nodes.Mechanism, inputs: dict[str, Input], functions: dict[str, Function], random: Random
+    mechanism: nodes.Mechanism,
+    inputs: dict[str, interpreter.Input],
+    functions: dict[str, interpreter.Function],
+    random: Random,
 ) -> Iterator[Seen]:
     drawn = _Noise(random)
     try:
         run = _run(mechanism, inputs, functions, drawn)
-        if isinstance(run.ended, Fault):
+        if isinstance(run.ended, interpreter.Fault):
             yield Seen((), frozenset(), raised=True)
-        if isinstance(run.ended, StepLimit):
+        if isinstance(run.ended, interpreter.StepLimit):
             raise _Endless
-        if not isinstance(run.ended, Finished):
+        if not isinstance(run.ended, interpreter.Finished):
             return
         again = _run(mechanism, inputs, functions, drawn.moved())
-    except (Stopped, Undecided, Undefined):
+    except (interpreter.Stopped, Undecided, Undefined):
         return
     yield Seen(run.output, frozenset(_moved_fields(run, again)))
 
 
 def _run(
-    mechanism: nodes.Mechanism, inputs: dict[str, Input], functions: dict[str, Function], noise: _Noise
-) -> Run:
-    return Machine(
+    mechanism: nodes.Mechanism,
+    inputs: dict[str, interpreter.Input],
+    functions: dict[str, interpreter.Function],
+    noise: _Noise,
+) -> interpreter.Run:
+    return interpreter.Machine(
         mechanism, inputs, noise.draw, _STEPS, functions=functions, densities=noise.draw_by_density
     ).run()
 
 
-def _moved_fields(run: Run, again: Run) -> Iterator[tuple[int, str]]:
+def _moved_fields(run: interpreter.Run, again: interpreter.Run) -> Iterator[tuple[int, str]]:
     for place, (record, other) in enumerate(zip(run.output, again.output, strict=False)):
         if record.tag != other.tag:
             return
@@ -205,11 +196,13 @@ class _Noise:
     def moved(self) -> _Noise:
         return _Noise(self._random, tuple(self._made))
 
-    def draw(self, site: DrawSite) -> Number:
+    def draw(self, site: interpreter.DrawSite) -> Number:
         """A `Noise`."""
         return self._next(not site.family.discrete, lambda: self._fresh(site))
 
-    def draw_by_density(self, statement: nodes.Choose | nodes.Logistic, scope: RunScope) -> Number:
+    def draw_by_density(
+        self, statement: nodes.Choose | nodes.Logistic, scope: interpreter.RunScope
+    ) -> Number:
         """A `DensitySource`."""
         return self._next(isinstance(statement, nodes.Logistic), lambda: self._by_density(statement, scope))
 
@@ -229,7 +222,7 @@ class _Noise:
             return 0
         return self._random.choice(_SIZES) * self._loud
 
-    def _fresh(self, site: DrawSite) -> Number:
+    def _fresh(self, site: interpreter.DrawSite) -> Number:
         size = Fraction(self._size())
         if not site.family.discrete:
             size += Fraction(self._random.randint(1, _JITTER), 4 * _JITTER)
@@ -243,13 +236,13 @@ class _Noise:
             case Lattice.STEP:
                 return exact.multiply(size, site.args[1])
 
-    def _by_density(self, statement: ByDensity, scope: RunScope) -> Number:
+    def _by_density(self, statement: interpreter.ByDensity, scope: interpreter.RunScope) -> Number:
         if isinstance(statement, nodes.Choose):
             indices = [index for index, _ in log_weights(statement.weights, scope)]
             return Fraction(self._random.choice(indices))
         size = self._size() + Fraction(self._random.randint(1, _JITTER), 4 * _JITTER)
         if statement.low is None:
-            location = number_of(statement.location, scope)
+            location = interpreter.number_of(statement.location, scope)
             return exact.add(location if isinstance(location, Fraction) else _rounded(location), size)
-        low = number_of(statement.low, scope)
+        low = interpreter.number_of(statement.low, scope)
         return exact.add(low if isinstance(low, Fraction) else _rounded(low), abs(size))

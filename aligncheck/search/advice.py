@@ -40,20 +40,7 @@ from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
 from aligncheck.search.discharge.algebra import canonical
 from aligncheck.search.discharge.choose import Chosen
 from aligncheck.search.discharge.smt import Smt
-from aligncheck.search.relational.ir import (
-    Cmp,
-    Fn,
-    Nature,
-    Sym,
-    Term,
-    TermSort,
-    atoms,
-    compare,
-    const,
-    scaled,
-    substitute,
-    subterms,
-)
+from aligncheck.search.relational import ir
 from aligncheck.search.relational.labels import Ledger
 from aligncheck.search.relational.spell import spell
 from aligncheck.search.relational.theory import Theory
@@ -281,11 +268,11 @@ def _other_claims(
         if (
             chosen is not None
             and isinstance(parameter, Parameter)
-            and parameter.sort.value != TermSort.BOOL.value
+            and parameter.sort.value != ir.TermSort.BOOL.value
         ):
             value = theory.parameter(parameter.name)
             for op, end in ((">=", 1), (">=", 2), ("<=", 1), ("<=", 2)):
-                given = compare(op, value, const(end))
+                given = ir.compare(op, value, ir.const(end))
                 shown = chosen.smt.satisfiable((given,), 500).model and chosen.keeps(
                     theory.claim, theory.most, (given,)
                 )
@@ -300,17 +287,17 @@ def _restricted(mechanism: Mechanism, parameter: Parameter, op: str, bound: int)
     return replace(mechanism, inputs=tuple(narrower if i is parameter else i for i in mechanism.inputs))
 
 
-def _expression(term: Term) -> Expr:
+def _expression(term: ir.Term) -> Expr:
     return expression(_text(term))
 
 
-def _text(claim: Term) -> str:
+def _text(claim: ir.Term) -> str:
     return spell(canonical(claim))
 
 
 def _larger_claims(
     theory: Theory, chosen: Chosen | None, times: Fraction | None
-) -> Iterator[tuple[Fraction | None, Term, Term | None]]:
+) -> Iterator[tuple[Fraction | None, ir.Term, ir.Term | None]]:
     """Claims to try instead, the least ones first, each with its bound where the spec gives one, and with how
     many times the claim it is. None is less than what a run was found to cost, so many `times` the claim.
     """
@@ -319,17 +306,17 @@ def _larger_claims(
     if times is not None and times.denominator <= _MOST_PARTS:
         factors = sorted({times, *factors})
     if chosen is None:  # nothing tells beforehand what holds, and the kernel may think about it for long
-        yield None, scaled(claim, Fraction(2)), None if most is None else scaled(most, Fraction(2))
+        yield None, ir.scaled(claim, Fraction(2)), None if most is None else ir.scaled(most, Fraction(2))
     elif most is None:
-        yield from ((factor, scaled(claim, factor), None) for factor in factors)
+        yield from ((factor, ir.scaled(claim, factor), None) for factor in factors)
         yield from ((None, bound, None) for bound in _bounds_found(chosen))
     else:
         if times is None:
-            yield from ((None, claim, scaled(most, factor)) for factor in factors)
-        yield from ((factor, scaled(claim, factor), scaled(most, factor)) for factor in factors)
+            yield from ((None, claim, ir.scaled(most, factor)) for factor in factors)
+        yield from ((factor, ir.scaled(claim, factor), ir.scaled(most, factor)) for factor in factors)
 
 
-def _bounds_found(chosen: Chosen) -> Iterator[Term]:
+def _bounds_found(chosen: Chosen) -> Iterator[ir.Term]:
     """Claims that the invariants suggest: a bound on the cost by counters, each counter at its own greatest
     value.
     """
@@ -337,26 +324,28 @@ def _bounds_found(chosen: Chosen) -> Iterator[Term]:
         if Ledger.COST not in cut.fresh:
             continue
         terms = chosen.invariants[cut.number]
-        greatest: dict[Term, Term] = {
+        greatest: dict[ir.Term, ir.Term] = {
             t.left: t.right
             for t in terms
-            if isinstance(t, Cmp) and t.op == "<=" and isinstance(t.left, Sym) and _is_public(t.right)
+            if isinstance(t, ir.Cmp) and t.op == "<=" and isinstance(t.left, ir.Sym) and _is_public(t.right)
         }
         for t in terms:
-            if isinstance(t, Cmp) and t.op == "<=" and t.left == cut.fresh[Ledger.COST].left:
-                bound = canonical(_signed(substitute(t.right, greatest), chosen.smt))
+            if isinstance(t, ir.Cmp) and t.op == "<=" and t.left == cut.fresh[Ledger.COST].left:
+                bound = canonical(_signed(ir.substitute(t.right, greatest), chosen.smt))
                 if _is_public(bound):
                     yield bound
 
 
-def _signed(term: Term, smt: Smt) -> Term:
+def _signed(term: ir.Term, smt: Smt) -> ir.Term:
     """The term without sizes of what the declared ranges decide the sign of."""
-    sizes = [t for t in subterms((term,)) if isinstance(t, Fn) and t.name == "abs"]
-    return substitute(term, {t: scaled(t.args[0], sign) for t in sizes if (sign := smt.sign(t.args[0]))})
+    sizes = [t for t in ir.subterms((term,)) if isinstance(t, ir.Fn) and t.name == "abs"]
+    return ir.substitute(
+        term, {t: ir.scaled(t.args[0], sign) for t in sizes if (sign := smt.sign(t.args[0]))}
+    )
 
 
-def _is_public(term: Term) -> bool:
-    return all(isinstance(a, Sym) and a.kind is Nature.PARAMETER for a in atoms((term,)))
+def _is_public(term: ir.Term) -> bool:
+    return all(isinstance(a, ir.Sym) and a.kind is ir.Nature.PARAMETER for a in ir.atoms((term,)))
 
 
 def _other_adjacencies(mechanism: Mechanism) -> Iterator[tuple[Adjacency, Mechanism]]:

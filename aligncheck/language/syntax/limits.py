@@ -11,13 +11,7 @@ from math import comb
 from aligncheck.language.diagnostics import fault
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import (
-    align_expressions,
-    own_expressions,
-    parts_of,
-    shifts_in,
-    statements_in,
-)
+from aligncheck.language.syntax import walk
 
 MAX_STATEMENTS = 500
 MAX_LINES = 200
@@ -38,8 +32,8 @@ _CHAINS = ({"+", "-"}, {"*", "/", "%"})
 
 def check_limits(source: Source, mechanism: n.Mechanism) -> None:
     """Raises SpecError where something is larger or deeper than this module's limits."""
-    statements = list(statements_in(mechanism.body))
-    shifts = list(shifts_in(mechanism.align))
+    statements = list(walk.statements_in(mechanism.body))
+    shifts = list(walk.shifts_in(mechanism.align))
     counts: list[tuple[list[n.Node], int, str]] = [
         (list(statements), MAX_STATEMENTS, "statements"),
         (list(shifts), MAX_LINES, "lines in `align`"),
@@ -70,8 +64,8 @@ def _expressions(mechanism: n.Mechanism, statements: list[n.Stmt]) -> Iterator[n
     if mechanism.most is not None:
         yield mechanism.most
     for statement in statements:
-        yield from own_expressions(statement)
-    yield from align_expressions(mechanism.align)
+        yield from walk.own_expressions(statement)
+    yield from walk.align_expressions(mechanism.align)
 
 
 def _check_shape(source: Source, expr: n.Expr) -> None:
@@ -90,7 +84,7 @@ def _check_shape(source: Source, expr: n.Expr) -> None:
                 f"sets of indices are nested more than {MAX_SETS} deep",
                 node.span,
             )
-        parts = parts_of(node)
+        parts = walk.parts_of(node)
         if terms > MAX_TERMS or (isinstance(node, n.Logic | n.Call) and len(parts) > MAX_TERMS):
             raise fault(
                 source,
@@ -130,19 +124,19 @@ def _check_growth(source: Source, body: tuple[n.Stmt, ...], sizes: dict[str, _Si
             case n.Assign(name, value):
                 sizes = {**sizes, name: _size_of(source, value, sizes)}
             case n.If(branches, otherwise):
-                for expr in own_expressions(statement):
+                for expr in walk.own_expressions(statement):
                     _size_of(source, expr, sizes)
                 bodies = [*(branch.body for branch in branches), otherwise]
                 ends = [_check_growth(source, each, sizes) for each in bodies]
                 sizes = {name: max(end.get(name, _ATOM) for end in ends) for end in ends for name in end}
             case n.For(body=inner) | n.While(body=inner):
-                changed = {each.name for each in statements_in(inner) if isinstance(each, n.Assign)}
+                changed = {each.name for each in walk.statements_in(inner) if isinstance(each, n.Assign)}
                 sizes = {name: size for name, size in sizes.items() if name not in changed}
-                for expr in own_expressions(statement):
+                for expr in walk.own_expressions(statement):
                     _size_of(source, expr, sizes)
                 _check_growth(source, inner, sizes)
             case n.Invoke() | n.Sampling() | n.Emit() | n.Empty():
-                for expr in own_expressions(statement):
+                for expr in walk.own_expressions(statement):
                     _size_of(source, expr, sizes)
     return sizes
 
@@ -153,7 +147,7 @@ def _size_of(source: Source, expr: n.Expr, sizes: dict[str, _Size]) -> _Size:
     pending: list[tuple[n.Expr, bool]] = [(expr, False)]
     while pending:
         node, ready = pending.pop()
-        parts = parts_of(node)
+        parts = walk.parts_of(node)
         if not ready:
             pending.append((node, True))
             pending.extend((part, False) for part in reversed(parts))

@@ -17,16 +17,8 @@ from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.walk import names_in, statements_in
+from aligncheck.meaning import interpreter
 from aligncheck.meaning.exact import Undecided, Value
-from aligncheck.meaning.interpreter import (
-    CallKey,
-    Input,
-    Inputs,
-    NoiseKey,
-    RunScope,
-    Stopped,
-    number_of,
-)
 from aligncheck.meaning.scenario import CallNoise, Scenario
 from aligncheck.search.relational.theory import Ground
 
@@ -39,9 +31,9 @@ def scenarios(
 ) -> Iterator[Scenario]:
     """Without end: small answers that move by as much as they may, small noise. Not all are legal pairs."""
     while True:
-        public: dict[str, Input] = {}
-        data: dict[str, Input] = {}
-        prime: dict[str, Input] = {}
+        public: dict[str, interpreter.Input] = {}
+        data: dict[str, interpreter.Input] = {}
+        prime: dict[str, interpreter.Input] = {}
         for item in mechanism.inputs:
             match item:
                 case nodes.Parameter():
@@ -61,13 +53,13 @@ def scenarios(
 
 
 def _answers(
-    item: nodes.Queries, public: Mapping[str, Input], lengths: Mapping[str, int], random: Random
-) -> tuple[dict[str, Input], dict[str, Input]]:
+    item: nodes.Queries, public: Mapping[str, interpreter.Input], lengths: Mapping[str, int], random: Random
+) -> tuple[dict[str, interpreter.Input], dict[str, interpreter.Input]]:
     """The answers of one group on D and on D'."""
     places = [(name, i) for name in item.names for i in range(lengths[name] if item.vector else 1)]
     signs = _signs(item.adjacency, len(places), random)
     pairs = [_answer_pair(item, public, i, s, random) for (_, i), s in zip(places, signs, strict=True)]
-    sides: list[dict[str, Input]] = []
+    sides: list[dict[str, interpreter.Input]] = []
     for side in (0, 1):
         values: dict[str, list[Value]] = {name: [] for name in item.names}
         for (name, _), pair in zip(places, pairs, strict=True):
@@ -94,7 +86,7 @@ def _signs(adjacency: Adjacency, count: int, random: Random) -> list[int]:
 
 
 def _answer_pair(
-    item: nodes.Queries, public: Mapping[str, Input], index: int, sign: int, random: Random
+    item: nodes.Queries, public: Mapping[str, interpreter.Input], index: int, sign: int, random: Random
 ) -> tuple[Value, Value]:
     """One answer on D and on D'."""
     if item.sort is nodes.Sort.BOOL:
@@ -113,14 +105,14 @@ def _answer_pair(
     return left, right if ends is None else max(ends[0], min(ends[1], right))
 
 
-def rational(expr: nodes.Expr, public: Mapping[str, Input], index: int) -> Fraction:
+def rational(expr: nodes.Expr, public: Mapping[str, interpreter.Input], index: int) -> Fraction:
     """What an expression over the public inputs is at an index; 0 for an irrational number, which no small
     database has, and for what is not known yet.
     """
-    place: dict[str, Input] = {} if "i" in public else {"i": Fraction(index)}
+    place: dict[str, interpreter.Input] = {} if "i" in public else {"i": Fraction(index)}
     try:
-        value = number_of(expr, RunScope({**public, **place}))
-    except (Stopped, Undecided):
+        value = interpreter.number_of(expr, interpreter.RunScope({**public, **place}))
+    except (interpreter.Stopped, Undecided):
         return Fraction(0)
     return value if isinstance(value, Fraction) else Fraction(0)
 
@@ -139,11 +131,11 @@ def simpler_scenarios(scenario: Scenario) -> Iterator[Callable[[Scenario], Scena
             yield partial(_from_zero, place=place, index=index)
 
 
-def _without(scenario: Scenario, key: NoiseKey) -> Scenario:
+def _without(scenario: Scenario, key: interpreter.NoiseKey) -> Scenario:
     return replace(scenario, noise=tuple(n for n in scenario.noise if n[0] != key))
 
 
-def _quiet(scenario: Scenario, call: CallKey) -> Scenario:
+def _quiet(scenario: Scenario, call: interpreter.CallKey) -> Scenario:
     return replace(scenario, calls=tuple(c for c in scenario.calls if c[0] != call))
 
 
@@ -163,7 +155,7 @@ def _from_zero(scenario: Scenario, place: int, index: int) -> Scenario:
     )
 
 
-def _answer(inputs: Inputs, place: int, index: int) -> Fraction:
+def _answer(inputs: interpreter.Inputs, place: int, index: int) -> Fraction:
     values = inputs[place][1]
     value = values[index] if isinstance(values, tuple) else values
     if not isinstance(value, Fraction):
@@ -171,7 +163,7 @@ def _answer(inputs: Inputs, place: int, index: int) -> Fraction:
     return value
 
 
-def _put(inputs: Inputs, place: int, index: int, value: Fraction) -> Inputs:
+def _put(inputs: interpreter.Inputs, place: int, index: int, value: Fraction) -> interpreter.Inputs:
     name, values = inputs[place]
     new = (*values[:index], value, *values[index + 1 :]) if isinstance(values, tuple) else value
     return (*inputs[:place], (name, new), *inputs[place + 1 :])
@@ -184,9 +176,9 @@ def _public(item: nodes.PublicVector, size: int, random: Random) -> tuple[Value,
 
 
 def _noise(
-    mechanism: nodes.Mechanism, public: Mapping[str, Input], length: int, random: Random
-) -> tuple[tuple[NoiseKey, Value], ...]:
-    found: dict[NoiseKey, Value] = {}
+    mechanism: nodes.Mechanism, public: Mapping[str, interpreter.Input], length: int, random: Random
+) -> tuple[tuple[interpreter.NoiseKey, Value], ...]:
+    found: dict[interpreter.NoiseKey, Value] = {}
     for draw in statements_in(mechanism.body):
         if isinstance(draw, nodes.Sample):
             step = _step(draw, public)
@@ -196,15 +188,15 @@ def _noise(
     return tuple(found.items())
 
 
-def _step(draw: nodes.Sample, public: Mapping[str, Input]) -> Fraction:
+def _step(draw: nodes.Sample, public: Mapping[str, interpreter.Input]) -> Fraction:
     """The step of noise on a lattice, where the inputs alone say it."""
     known = draw.family.stepped and names_in(draw.args[1]) <= public.keys()
     return (rational(draw.args[1], public, 0) if known else Fraction(0)) or Fraction(1)
 
 
 def _calls(
-    mechanism: nodes.Mechanism, public: Mapping[str, Input], length: int, random: Random
-) -> tuple[tuple[CallKey, CallNoise], ...]:
+    mechanism: nodes.Mechanism, public: Mapping[str, interpreter.Input], length: int, random: Random
+) -> tuple[tuple[interpreter.CallKey, CallNoise], ...]:
     """Noise of what is called, in each of as many executions as a loop over the answers may make."""
     callees = {use.name: contract_of(use).mechanism for use in mechanism.uses}
     calls = [s for s in statements_in(mechanism.body) if isinstance(s, nodes.Invoke)]

@@ -14,16 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from aligncheck.language.internal import InternalError
-from aligncheck.search.discharge import z3build
-from aligncheck.search.discharge.algebra import (
-    Quotient,
-    as_fraction,
-    canonical,
-    parameter_content,
-    polynomial_term,
-    quotient,
-    split_monomials,
-)
+from aligncheck.search.discharge import algebra, z3build
 from aligncheck.search.relational import ir
 
 Signs = Callable[[ir.Term], int]
@@ -86,7 +77,7 @@ class Translator:
             case ir.Cmp():
                 return self._comparison(term)
             case ir.IsInt(arg) if self.whole:
-                return self.build.is_integer(self._cleared(quotient(arg)))
+                return self.build.is_integer(self._cleared(algebra.quotient(arg)))
             case ir.Sym() | ir.App():
                 return self.variable(term)
             case ir.Const() | ir.Add() | ir.Mul() | ir.Div() | ir.Fn() | ir.IsInt():
@@ -124,32 +115,32 @@ class Translator:
                 self.build.product([self.build.number(factor), self._number(part)]) for part, factor in parts
             ]
             return self.build.total([*terms, self.build.number(constant)] if constant or not terms else terms)
-        return self._signed(quotient(term))
+        return self._signed(algebra.quotient(term))
 
-    def _signed(self, form: Quotient) -> Any:
+    def _signed(self, form: algebra.Quotient) -> Any:
         """A number with the sign of the quotient, without factors over parameters whose sign is known."""
         form, negative = self._reduced(form)
         value = self._abstracted(form) if self.linear else self._cleared(form)
         return self.build.product([self.build.number(Fraction(-1)), value]) if negative else value
 
-    def _reduced(self, form: Quotient) -> tuple[Quotient, bool]:
+    def _reduced(self, form: algebra.Quotient) -> tuple[algebra.Quotient, bool]:
         """The form over its common factor (over parameters), and whether that is negative; as it is where its
         sign is not known.
         """
-        content = parameter_content(form, _is_parameter)
+        content = algebra.parameter_content(form, _is_parameter)
         if content is None:
             return form, False
-        known = self.signs(polynomial_term(content, form.atoms))
+        known = self.signs(algebra.polynomial_term(content, form.atoms))
         if known == 0:
             return form, False
-        return Quotient(form.atoms, form.numerator / content, form.denominator), known < 0
+        return algebra.Quotient(form.atoms, form.numerator / content, form.denominator), known < 0
 
     # --- linear -------------------------------------------------------------------------------------------
 
-    def _abstracted(self, form: Quotient) -> Any:
+    def _abstracted(self, form: algebra.Quotient) -> Any:
         """Σ c·v, each v a symbol or a variable that stands for a product, for a coefficient, or for both."""
         total: list[Any] = []
-        for factor, coefficient, product in split_monomials(form, _is_parameter):
+        for factor, coefficient, product in algebra.split_monomials(form, _is_parameter):
             unknown = self._opaque(coefficient, product)
             number = self.build.number(factor)
             total.append(number if unknown is None else self.build.product([number, unknown]))
@@ -176,7 +167,7 @@ class Translator:
 
     # --- full ---------------------------------------------------------------------------------------------
 
-    def _cleared(self, form: Quotient) -> Any:
+    def _cleared(self, form: algebra.Quotient) -> Any:
         """The quotient with its denominator multiplied out where its sign is known from the parameters'
         ranges.
         """
@@ -184,18 +175,20 @@ class Translator:
         if form.denominator == 1:
             return top
         unit, factors = form.denominator.factor()
-        sign = -1 if as_fraction(unit) < 0 else 1
+        sign = -1 if algebra.as_fraction(unit) < 0 else 1
         for factor, power in factors:
-            known = self.signs(polynomial_term(factor, form.atoms))
+            known = self.signs(algebra.polynomial_term(factor, form.atoms))
             if known == 0:
                 return self.build.product([top, self._inverse(form)])
             sign *= known if int(power) % 2 else 1
         return top if sign == 1 else self.build.product([self.build.number(Fraction(-1)), top])
 
-    def _inverse(self, form: Quotient) -> Any:
+    def _inverse(self, form: algebra.Quotient) -> Any:
         """A variable r with `denominator * r = 1` wherever the denominator is not 0."""
         bottom = self._polynomial(form.denominator, form.atoms)
-        r = self._auxiliary(self._inverses, canonical(polynomial_term(form.denominator, form.atoms)))
+        r = self._auxiliary(
+            self._inverses, algebra.canonical(algebra.polynomial_term(form.denominator, form.atoms))
+        )
         build = self.build
         one = build.number(Fraction(1))
         inverse = build.equal(build.product([bottom, r]), one)
@@ -208,7 +201,7 @@ class Translator:
             factors = [
                 self._number(atom) for atom, e in zip(atoms, exponents, strict=True) for _ in range(int(e))
             ]
-            total.append(self.build.product([self.build.number(as_fraction(coefficient)), *factors]))
+            total.append(self.build.product([self.build.number(algebra.as_fraction(coefficient)), *factors]))
         return self.build.total(total)
 
     def _number(self, atom: ir.Term) -> Any:

@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax import nodes, walk
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import (
-    align_expressions,
-    expressions_in,
-    names_in,
-    own_expressions,
-    parts_of,
-    statements_in,
-    subexpressions,
-    with_part,
-)
 from aligncheck.search.relational.labels import Key, Ledger, Omega, RecordCount, RecordField, RecordIs
 
 
@@ -35,8 +25,8 @@ def read_later(mechanism: nodes.Mechanism) -> frozenset[str]:
         for stmt in body:
             read = {
                 (e.base, e.index)
-                for top in own_expressions(stmt)
-                for e in subexpressions(top)
+                for top in walk.own_expressions(stmt)
+                for e in walk.subexpressions(top)
                 if isinstance(e, n.Index)
             }
             later.update(base for base, _ in read - drawn if base not in complete)
@@ -44,25 +34,25 @@ def read_later(mechanism: nodes.Mechanism) -> frozenset[str]:
                 case n.Sample(name=name, index=index):
                     drawn.add((name, index))
                 case n.Assign(name=name):
-                    moved = {d for d in drawn if d[1] is not None and name in names_in(d[1])}
+                    moved = {d for d in drawn if d[1] is not None and name in walk.names_in(d[1])}
                     drawn -= moved
                 case n.If(branches=branches, otherwise=otherwise):
                     for arm in (*(b.body for b in branches), otherwise):
                         visit(arm, set(drawn))
                     changed, _, _ = changed_in((stmt,))
-                    drawn -= {d for d in drawn if d[1] is not None and changed & names_in(d[1])}
+                    drawn -= {d for d in drawn if d[1] is not None and changed & walk.names_in(d[1])}
                 case n.For(body=inner) | n.While(body=inner):
                     visit(inner, set())
                     complete.update(_drawn_in_every_round(stmt))
                     changed, _, _ = changed_in((stmt,))
-                    drawn -= {d for d in drawn if d[1] is not None and changed & names_in(d[1])}
+                    drawn -= {d for d in drawn if d[1] is not None and changed & walk.names_in(d[1])}
                 case n.Invoke() | n.Choose() | n.Logistic() | n.Emit() | n.Empty():
                     pass
 
     visit(mechanism.body, set())
-    for expr in align_expressions(mechanism.align):
+    for expr in walk.align_expressions(mechanism.align):
         later.update(
-            e.base for e in subexpressions(expr) if isinstance(e, n.Index) and e.base not in complete
+            e.base for e in walk.subexpressions(expr) if isinstance(e, n.Index) and e.base not in complete
         )
     return frozenset(later)
 
@@ -88,7 +78,7 @@ def is_visible(body: Iterable[n.Stmt]) -> bool:
     """Whether a block does more than assign."""
     return any(
         isinstance(s, n.Emit | n.Sample | n.Invoke | n.Break | n.For | n.While)
-        for s in statements_in(tuple(body))
+        for s in walk.statements_in(tuple(body))
     )
 
 
@@ -97,7 +87,7 @@ def changed_in(body: tuple[n.Stmt, ...]) -> tuple[frozenset[str], frozenset[str]
     assigned: set[str] = set()
     drawn: set[str] = set()
     emits = False
-    for stmt in statements_in(body):
+    for stmt in walk.statements_in(body):
         match stmt:
             case n.Assign(name=name):
                 assigned.add(name)
@@ -120,7 +110,9 @@ def branched(stmt: n.Assign) -> n.If | None:
     found = next((e for e in _always_evaluated(stmt.value) if isinstance(e, nodes.Conditional)), None)
     if found is None:
         return None
-    arms = [replace(stmt, value=with_part(stmt.value, found, part)) for part in (found.then, found.otherwise)]
+    arms = [
+        replace(stmt, value=walk.with_part(stmt.value, found, part)) for part in (found.then, found.otherwise)
+    ]
     return n.If((nodes.Branch(found.test, (arms[0],), span=found.span),), (arms[1],), span=stmt.span)
 
 
@@ -155,7 +147,7 @@ def _evaluated_with(expr: n.Expr) -> tuple[n.Expr, ...]:
             | n.OutCount()
             | nodes.Member()
         ):
-            return tuple(parts_of(expr))
+            return tuple(walk.parts_of(expr))
 
 
 def index_of(stmt: n.For | n.While) -> Key:
@@ -165,7 +157,7 @@ def index_of(stmt: n.For | n.While) -> Key:
 def omega_of(mechanism: nodes.Mechanism) -> set[Omega]:
     """The parts of the output that the alignment mentions."""
     found: set[Omega] = set()
-    for expr in expressions_in(mechanism):
+    for expr in walk.expressions_in(mechanism):
         match expr:
             case n.OutIs(of=of) | n.OutField(of=of) | n.OutCount(of=of) if of != "out":
                 pass
@@ -196,5 +188,5 @@ def omega_of(mechanism: nodes.Mechanism) -> set[Omega]:
 
 def tags_with(mechanism: nodes.Mechanism, field_name: str) -> list[str]:
     """The tags whose records have a field of this name."""
-    emits = [s for s in statements_in(mechanism.body) if isinstance(s, n.Emit)]
+    emits = [s for s in walk.statements_in(mechanism.body) if isinstance(s, n.Emit)]
     return sorted({e.tag for e in emits if any(f.name == field_name for f in e.fields)})

@@ -6,19 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-from aligncheck.search.relational import ir
+from aligncheck.search.relational import ir, simplify
 from aligncheck.search.relational.labels import Key, Ledger
 from aligncheck.search.relational.loop import Loop
 from aligncheck.search.relational.paths import Segment
-from aligncheck.search.relational.simplify import (
-    OF_NOISE,
-    decided,
-    distinct,
-    fixed_by,
-    flag_sum,
-    simplified,
-    sizes,
-)
 from aligncheck.search.relational.theory import prefix
 
 
@@ -33,11 +24,11 @@ class Distances:
         found: list[ir.Term] = []
         for name, d in self.loop.private():
             found += [ir.eq(d, form) for form in (ir.ZERO, *self._closed_forms(name))]
-        return distinct(found)
+        return simplify.distinct(found)
 
     def bounded_distances(self, kept: list[ir.Term]) -> list[ir.Term]:
         """Third stage: what else may be said of the distances that no kept equality fixes."""
-        fixed = fixed_by(kept)
+        fixed = simplify.fixed_by(kept)
         found: list[ir.Term] = []
         for name, d in self.loop.private():
             if d not in fixed:
@@ -46,12 +37,12 @@ class Distances:
         for size in range(2, len(apart) + 1):
             for together in combinations(apart, size):
                 found += self._walked_sizes(ir.add(*(ir.fn("abs", d) for d in together)))
-        return distinct(found)
+        return simplify.distinct(found)
 
     def _distance_bounds(self, name: Key, d: ir.Term) -> list[ir.Term]:
         forms = self._closed_forms(name)
         found = [ir.implies(t, ir.eq(d, form)) for t in self.loop.guards for form in (ir.ZERO, *forms)]
-        bounds = distinct([*self.loop.bounds, *(size for f in forms for size in sizes(f))])
+        bounds = simplify.distinct([*self.loop.bounds, *(size for f in forms for size in simplify.sizes(f))])
         for b in bounds:
             found += [ir.le(d, b), ir.le(ir.neg(b), d)]
         for guard in self._phases:
@@ -87,7 +78,7 @@ class Distances:
             form = self._restated(path.env[name].distance, path)
             if form is not None and form != ir.ZERO:
                 found.append(form)
-        return distinct(found)[:6]
+        return simplify.distinct(found)[:6]
 
     def _restated(self, term: ir.Term, path: Segment) -> ir.Term | None:
         """A term at the end of a path in terms of the loop head's symbols, or None.
@@ -99,15 +90,18 @@ class Distances:
             for (_, symbol), step in zip(self.loop.numbers(), self.loop.growth(path), strict=True):
                 if step is not None and step != ir.ZERO:
                     table[symbol] = ir.sub(symbol, step)
-        known = decided(path)
-        restated = simplified(ir.substitute(ir.substitute(term, known), table))
+        known = simplify.decided(path)
+        restated = simplify.simplified(ir.substitute(ir.substitute(term, known), table))
         return restated if self._speakable(restated) else None
 
     def _speakable(self, term: ir.Term) -> bool:
         own = {s for pair in self.loop.cut.fresh.values() for s in ir.atoms((pair.left,))}
         return all(
             a in own
-            or (a not in self.loop.changing and a.kind not in (*OF_NOISE, ir.Nature.EXTREMUM, ir.Nature.DATA))
+            or (
+                a not in self.loop.changing
+                and a.kind not in (*simplify.OF_NOISE, ir.Nature.EXTREMUM, ir.Nature.DATA)
+            )
             for a in ir.atoms((term,))
         )
 
@@ -149,7 +143,7 @@ class Distances:
         for group, q, t in self.loop.groups():
             if group.adjacency.ways:
                 passed = [ir.lt(place, t) for place in self.loop.analysis.theory.place(q)]
-                found += [ir.le(size, flag_sum(passed, b)) for b in self.loop.bounds]
+                found += [ir.le(size, simplify.flag_sum(passed, b)) for b in self.loop.bounds]
             elif group.adjacency.in_all:
                 found.append(ir.le(size, prefix(q, t)))
         sums = [prefix(q, t) for g, q, t in self.loop.groups() if g.adjacency.in_all]

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.walk import (
-    expressions_in,
-    names_in,
-    own_expressions,
-    parts_of,
-    statements_in,
-    with_part,
-)
+from aligncheck.language.syntax import nodes, walk
 
 
 def hoisted(mechanism: nodes.Mechanism) -> nodes.Mechanism:
@@ -22,8 +14,10 @@ def hoisted(mechanism: nodes.Mechanism) -> nodes.Mechanism:
     conditionals, whose parts are not always evaluated, and statements inside of blocks.
     """
     body: list[nodes.Stmt] = []
-    taken = {name for e in expressions_in(mechanism) for name in names_in(e)}
-    taken |= {s.name for s in statements_in(mechanism.body) if isinstance(s, nodes.Assign | nodes.Sample)}
+    taken = {name for e in walk.expressions_in(mechanism) for name in walk.names_in(e)}
+    taken |= {
+        s.name for s in walk.statements_in(mechanism.body) if isinstance(s, nodes.Assign | nodes.Sample)
+    }
     for stmt in mechanism.body:
         before, changed = _one(stmt, taken)
         body += [*before, changed]
@@ -36,7 +30,7 @@ def _one(stmt: nodes.Stmt, taken: set[str]) -> tuple[list[nodes.Stmt], nodes.Stm
         return before, stmt
     if isinstance(stmt, nodes.Assign) and isinstance(stmt.value, nodes.Gather):
         return before, stmt
-    first = own_expressions(stmt)[:1] if isinstance(stmt, nodes.If) else own_expressions(stmt)
+    first = walk.own_expressions(stmt)[:1] if isinstance(stmt, nodes.If) else walk.own_expressions(stmt)
     for found in [g for e in first for g in _always_selected(e)]:
         name = next(n for k in range(1, len(taken) + 2) if (n := f"{found.function}{k}") not in taken)
         taken.add(name)
@@ -63,7 +57,7 @@ def _always_selected(expr: nodes.Expr) -> list[nodes.Gather]:
             | nodes.Member()
             | nodes.OfOutput()
         ):
-            return [g for part in parts_of(expr) for g in _always_selected(part)]
+            return [g for part in walk.parts_of(expr) for g in _always_selected(part)]
 
 
 def _replaced(
@@ -71,17 +65,17 @@ def _replaced(
 ) -> nodes.Assign | nodes.Emit | nodes.Sample | nodes.If:
     match stmt:
         case nodes.Assign(value=value):
-            return replace(stmt, value=with_part(value, part, other))
+            return replace(stmt, value=walk.with_part(value, part, other))
         case nodes.Emit(fields=fields):
             return replace(
-                stmt, fields=tuple(replace(f, value=with_part(f.value, part, other)) for f in fields)
+                stmt, fields=tuple(replace(f, value=walk.with_part(f.value, part, other)) for f in fields)
             )
         case nodes.Sample(index=index, args=args):
             return replace(
                 stmt,
-                index=None if index is None else with_part(index, part, other),
-                args=tuple(with_part(a, part, other) for a in args),
+                index=None if index is None else walk.with_part(index, part, other),
+                args=tuple(walk.with_part(a, part, other) for a in args),
             )
         case nodes.If(branches=branches):
-            first = replace(branches[0], test=with_part(branches[0].test, part, other))
+            first = replace(branches[0], test=walk.with_part(branches[0].test, part, other))
             return replace(stmt, branches=(first, *branches[1:]))

@@ -8,19 +8,10 @@ from functools import cached_property
 
 from aligncheck.language.syntax.nodes import Expr, If, Index, Name, Queries, Sample, While
 from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
-from aligncheck.search.relational import ir
+from aligncheck.search.relational import ir, simplify
 from aligncheck.search.relational.labels import Apart, Key, LastDraw, Latest, Ledger
 from aligncheck.search.relational.paths import Analysis, Cut, Drawing, Segment
 from aligncheck.search.relational.scopes import ProgramScope
-from aligncheck.search.relational.simplify import (
-    OF_NOISE,
-    decided,
-    distinct,
-    mentions_generic,
-    noisy,
-    parts_of,
-    simplified,
-)
 from aligncheck.search.relational.to_terms import TermEvaluator
 
 
@@ -110,19 +101,19 @@ class Loop:
     def bounds(self) -> list[ir.Term]:
         """Public numbers that may bound a distance."""
         theory = self.analysis.theory
-        found = [s for s in theory.sizes if not mentions_generic(s)]
+        found = [s for s in theory.sizes if not simplify.mentions_generic(s)]
         paid = [
             ir.div(theory.claim, d.left.inverse_alpha)
             for p in self.analysis.paths
             for d in p.drawings()
             if d.lines
         ]
-        paid = [b for b in distinct(paid) if self.stable(b) and not noisy(b)][:4]
+        paid = [b for b in simplify.distinct(paid) if self.stable(b) and not simplify.noisy(b)][:4]
         steps = [
             s for steps in self.steps.values() for s in steps if isinstance(s, ir.Const) and s != ir.ZERO
         ]
         own = [ir.fn("abs", s) for s in steps if self.private()]
-        return distinct([*found, *(ir.scaled(s, 2) for s in found), *paid, *own[:2]])
+        return simplify.distinct([*found, *(ir.scaled(s, 2) for s in found), *paid, *own[:2]])
 
     def private(self) -> list[tuple[Key, ir.Term]]:
         """Numeric variables with a distance of their own."""
@@ -136,14 +127,14 @@ class Loop:
     def named_rounds(self) -> list[ir.Term]:
         """The indices with which an alignment's guard compares the loop's own."""
         at = self.cut.counter
-        return distinct(
+        return simplify.distinct(
             side
             for p in self.rounds
             for d in p.drawings()
             for t in ir.subterms((d.shift,))
             if isinstance(t, ir.Cmp) and t.op == "==" and at in (t.left, t.right)
             for side in (t.left, t.right)
-            if side != at and self.stable(side) and not noisy(side)
+            if side != at and self.stable(side) and not simplify.noisy(side)
         )[:2]
 
     @cached_property
@@ -156,7 +147,7 @@ class Loop:
     def growth(self, path: Segment) -> list[ir.Term | None]:
         place = self.rounds.index(path)
         steps = [self.steps[name][place] for name, _ in self.numbers()]
-        return [s if self.stable(s) and not noisy(s) else None for s in steps]
+        return [s if self.stable(s) and not simplify.noisy(s) else None for s in steps]
 
     @cached_property
     def guards(self) -> list[ir.Term]:
@@ -171,15 +162,15 @@ class Loop:
                 continue
             if isinstance(test, ir.Truth) or any(self.is_noise(a) for a in ir.atoms((test,))):
                 continue
-            for part in (test, *parts_of(test)):
+            for part in (test, *simplify.parts_of(test)):
                 found += [part, ir.not_(part)]
-        return distinct(found)[:24]
+        return simplify.distinct(found)[:24]
 
     def is_noise(self, atom: ir.Sym | ir.App) -> bool:
         """Whether noise enters a symbol, other than by what the loop head keeps."""
         if isinstance(atom, ir.Sym) and atom.kind is ir.Nature.EXTREMUM:
             return self.analysis.theory.registry.is_noisy(atom)
-        return atom.kind in OF_NOISE
+        return atom.kind in simplify.OF_NOISE
 
     def _spoken_tests(self) -> Iterable[Expr]:
         noise = {s.name for s in statements_in(self.analysis.theory.mechanism.body) if isinstance(s, Sample)}
@@ -197,14 +188,17 @@ class Loop:
     def limit_tests(self) -> list[ir.Cmp]:
         """The parts of tests that hold a variable below a number that the loop does not change."""
         counters = {symbol for _, symbol in self.numbers()}
-        parts = distinct(
-            part for p in self.rounds for d in p.decisions() for part in (d.test.left, *parts_of(d.test.left))
+        parts = simplify.distinct(
+            part
+            for p in self.rounds
+            for d in p.decisions()
+            for part in (d.test.left, *simplify.parts_of(d.test.left))
         )
         return [
             part
             for part in parts
             if isinstance(part, ir.Cmp) and part.op in ("<", "<=")
-            if part.left in counters and self.stable(part.right) and not noisy(part.right)
+            if part.left in counters and self.stable(part.right) and not simplify.noisy(part.right)
         ]
 
     @cached_property
@@ -242,7 +236,7 @@ class Loop:
         """What a path decides about ω and its tests, also said with the loop's own index."""
         known = self._truths_of.get(id(path))
         if known is None:
-            known = decided(path)
+            known = simplify.decided(path)
             out = self.cut.fresh.get(Ledger.RECORDS)
             if out is not None:
                 for clock in self.record_clocks:
@@ -258,7 +252,7 @@ class Loop:
     def resolved(self, shift: ir.Term, path: Segment) -> ir.Term:
         """A shift with the tests decided that its path decides."""
         truths = self.truths(path)
-        return simplified(ir.substitute(simplified(ir.substitute(shift, truths)), truths))
+        return simplify.simplified(ir.substitute(simplify.simplified(ir.substitute(shift, truths)), truths))
 
 
 def terms_of(path: Segment) -> list[ir.Term]:

@@ -10,20 +10,9 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import For, Gather, OutCount, OutField, OutIs, Sample, While
 from aligncheck.language.syntax.walk import names_in, statements_in
-from aligncheck.search.relational import family_facts, ir, labels
+from aligncheck.search.relational import family_facts, ir, labels, maxima
 from aligncheck.search.relational.blocks import tags_with
 from aligncheck.search.relational.callees import Records, sorts_released
-from aligncheck.search.relational.maxima import (
-    Gathered,
-    UnsupportedError,
-    chosen,
-    concrete_extremum,
-    concrete_ranks,
-    extremum,
-    member,
-    pick,
-    size_of,
-)
 from aligncheck.search.relational.paths import Env
 from aligncheck.search.relational.sums import concrete_sum
 from aligncheck.search.relational.theory import Theory, count_of
@@ -51,7 +40,7 @@ class ProgramScope:
     def entry(self, base: str, index: ir.Term, primed: bool, span: Span) -> tuple[ir.Term, ir.Term]:
         right = primed or self.side
         if base in self.theory.gathers:
-            return pick(base, index), ir.and_((ir.le(ir.ZERO, index), ir.lt(index, self.length(base))))
+            return maxima.pick(base, index), ir.and_((ir.le(ir.ZERO, index), ir.lt(index, self.length(base))))
         if base not in self.theory.inputs:
             cell = self.env.get(labels.DrawAt(base, ir.order_key(index), self.side))
             if cell is None:
@@ -60,7 +49,7 @@ class ProgramScope:
                     return several
                 # A draw of an earlier round: only the last one is remembered.
                 if labels.LastDraw(base) not in self.env:
-                    raise UnsupportedError(span, f"a draw of `{base}` that was made elsewhere")
+                    raise maxima.UnsupportedError(span, f"a draw of `{base}` that was made elsewhere")
                 place = self.env[labels.Latest(base)].left
                 drawn = self.env[labels.LastDraw(base)]
                 return (drawn.right if right else drawn.left), ir.and_(
@@ -109,22 +98,22 @@ class ProgramScope:
             return self._released(OutCount(None, base), None)[0]
         if base not in self.theory.gathers:
             return self.theory.length(base)
-        return self.env[base].left if base in self.env else size_of(base)
+        return self.env[base].left if base in self.env else maxima.size_of(base)
 
     def member(self, selection: str, index: ir.Term) -> ir.Term:
-        return member(selection, index)
+        return maxima.member(selection, index)
 
     def applied(self, function: str, args: list[ir.Term]) -> ir.Term:
         return self.theory.applied(function, args)
 
-    def gathered(self, expr: Gather, meaning: Gathered) -> tuple[ir.Term, ir.Term]:
+    def gathered(self, expr: Gather, meaning: maxima.Gathered) -> tuple[ir.Term, ir.Term]:
         if expr.function == "sum":
             whole = isinstance(meaning.low, ir.Const) and isinstance(meaning.high, ir.Const)
             return (concrete_sum(meaning) if whole else self.theory.sums.symbol(meaning)), ir.TRUE
         if expr.function not in ("max", "min"):
             return self._index_gathered(expr, meaning)
         if self.theory.is_concrete:
-            return concrete_extremum(meaning)
+            return maxima.concrete_extremum(meaning)
         meaning = self.theory.with_candidates(meaning)
         return self.theory.registry.anonymous(meaning, expr), meaning.enough()
 
@@ -182,8 +171,10 @@ class ProgramScope:
             case OutCount(tag=tag):
                 return count_of(tag), ir.TRUE
 
-    def _index_gathered(self, expr: Gather, meaning: Gathered) -> tuple[ir.Term, ir.Term]:
-        raise UnsupportedError(expr.span, f"`{expr.function}` elsewhere than in an assignment of its own")
+    def _index_gathered(self, expr: Gather, meaning: maxima.Gathered) -> tuple[ir.Term, ir.Term]:
+        raise maxima.UnsupportedError(
+            expr.span, f"`{expr.function}` elsewhere than in an assignment of its own"
+        )
 
 
 def at_head(theory: Theory, loop: For | While, env: Env, counter: ir.Term | None) -> ProgramScope:
@@ -227,12 +218,12 @@ class DrawScope(ProgramScope):
             return drawn if drawn is not None else (self._later(base, index, primed, span), ir.TRUE)
         return super().entry(base, index, primed, span)
 
-    def _index_gathered(self, expr: Gather, meaning: Gathered) -> tuple[ir.Term, ir.Term]:
+    def _index_gathered(self, expr: Gather, meaning: maxima.Gathered) -> tuple[ir.Term, ir.Term]:
         """An index at which a maximum is taken, in an alignment: it depends on noise."""
         if expr.function == "top":
-            raise UnsupportedError(expr.span, "`top` in an alignment")
+            raise maxima.UnsupportedError(expr.span, "`top` in an alignment")
         if self.theory.is_concrete:
-            ranks, some = concrete_ranks(meaning, 1)
+            ranks, some = maxima.concrete_ranks(meaning, 1)
             return ranks[0], some
         meaning = self.theory.with_candidates(meaning)
         return self.theory.registry.anonymous_index(meaning, expr), meaning.enough()
@@ -240,8 +231,8 @@ class DrawScope(ProgramScope):
     def _foreseen(self, name: str, expr: Gather, primed: bool) -> ir.Term:
         """What a variable will hold later in the complete run: a part of ω, or a maximum over noise."""
         if expr.function not in ("max", "min"):
-            return chosen(name)
-        return extremum(name, primed)
+            return maxima.chosen(name)
+        return maxima.extremum(name, primed)
 
     def _later(self, name: str, index: ir.Term | None, primed: bool, span: Span) -> ir.Term:
         """A draw that has not happened yet: the `acyclic` obligation must find an order in which it comes
@@ -256,10 +247,10 @@ class DrawScope(ProgramScope):
             if isinstance(s, Sample) and s.name == name
         }
         if len(ways) != 1:
-            raise UnsupportedError(span, f"a later draw of `{name}`, which is drawn in several ways")
+            raise maxima.UnsupportedError(span, f"a later draw of `{name}`, which is drawn in several ways")
         ((family, steps),) = ways
         if any(not names_in(step) <= self.theory.inputs.keys() for step in steps):
-            raise UnsupportedError(span, f"a later draw of `{name}`, whose step the program computes")
+            raise maxima.UnsupportedError(span, f"a later draw of `{name}`, whose step the program computes")
         args = (ir.ONE, *(self.theory.input_term(step, None) for step in steps))
         value = family_facts.draw(family, name, index, args).value
         return ir.add(value, _unsettled(name, index)) if primed else value

@@ -13,19 +13,9 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import Emit, Expr, Gather, Indices, Invoke, Sample
 from aligncheck.language.syntax.walk import align_expressions, names_in, shifts_in
-from aligncheck.search.relational import family_facts, ir, labels
+from aligncheck.search.relational import family_facts, ir, labels, maxima
 from aligncheck.search.relational.applied import applied_in
 from aligncheck.search.relational.callees import AlignedCall, GivenScope, Listed, made, shifted, size_between
-from aligncheck.search.relational.maxima import (
-    Gathered,
-    chosen,
-    concrete_count,
-    concrete_extremum,
-    concrete_facts,
-    concrete_ranks,
-    extremum,
-    size_of,
-)
 from aligncheck.search.relational.path_state import State
 from aligncheck.search.relational.paths import Assumed, Drawing, Emission, Required, Selected
 from aligncheck.search.relational.scopes import DrawScope, ProgramScope
@@ -174,7 +164,7 @@ class Single:
     def gather(self, name: str, expr: Gather, state: State) -> list[State]:
         """A maximum or a selection that has a name: in both runs, with what must be defined."""
 
-        def meant(evaluator: TermEvaluator) -> Gathered:
+        def meant(evaluator: TermEvaluator) -> maxima.Gathered:
             meaning = self.theory.with_candidates(evaluator.gathered(expr))
             if meaning.enough() != ir.TRUE:
                 evaluator.partial.append(Partial(meaning.enough(), expr.span, ENOUGH))
@@ -189,38 +179,40 @@ class Single:
             self._select(name, sides[0], sides[1], expr.span, state)
         return [state]
 
-    def _extremum(self, name: str, left: Gathered, right: Gathered, state: State) -> None:
-        symbols = [extremum(name, primed) for primed in (False, True)]
+    def _extremum(self, name: str, left: maxima.Gathered, right: maxima.Gathered, state: State) -> None:
+        symbols = [maxima.extremum(name, primed) for primed in (False, True)]
         for symbol, meaning in zip(symbols, (left, right), strict=True):
             if self.theory.is_concrete:
-                value, some = concrete_extremum(meaning)
+                value, some = maxima.concrete_extremum(meaning)
                 state.events.append(Assumed(ir.implies(some, ir.eq(symbol, value))))
             else:
                 self.theory.registry.define_extremum(symbol, meaning)
         state.env[name] = ir.Pair(symbols[0], symbols[1])
         state.made = state.made.then(*(SettledSymbol(symbol) for symbol in symbols))
 
-    def _select(self, name: str, left: Gathered, right: Gathered, span: Span, state: State) -> None:
+    def _select(
+        self, name: str, left: maxima.Gathered, right: maxima.Gathered, span: Span, state: State
+    ) -> None:
         """Both runs select alike (an obligation), so that what is selected becomes a part of ω."""
         self.theory.registry.define_selection(name, left)
         state.events.append(Selected(name, left, right, span))
-        state.env[name] = ir.same(chosen(name) if left.count is None else size_of(name))
+        state.env[name] = ir.same(maxima.chosen(name) if left.count is None else maxima.size_of(name))
 
     def _select_concretely(
-        self, name: str, left: Gathered, right: Gathered, span: Span, state: State
+        self, name: str, left: maxima.Gathered, right: maxima.Gathered, span: Span, state: State
     ) -> list[State]:
         """The same in a concrete run; it forks over how many indices D selects, if that is open."""
-        count = concrete_count(left)
-        ones, _ = concrete_ranks(left, count)
-        others, _ = concrete_ranks(right, count)
+        count = maxima.concrete_count(left)
+        ones, _ = maxima.concrete_ranks(left, count)
+        others, _ = maxima.concrete_ranks(right, count)
         picks = tuple(ir.Pair(a, b) for a, b in zip(ones, others, strict=True))
         sizes = range(count + 1) if left.partial else (count,)
         done: list[State] = []
         for size in sizes:
             each = state.fork() if left.partial else state
-            each.events += [Assumed(f) for f in concrete_facts(name, left, ones, size)]
+            each.events += [Assumed(f) for f in maxima.concrete_facts(name, left, ones, size)]
             each.events.append(Selected(name, left, right, span, picks))
-            each.env[name] = ir.same(chosen(name) if left.count is None else ir.const(size))
+            each.env[name] = ir.same(maxima.chosen(name) if left.count is None else ir.const(size))
             done.append(each)
         return done
 

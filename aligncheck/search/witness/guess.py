@@ -9,13 +9,7 @@ from fractions import Fraction
 
 from aligncheck.kernel.witness import Chance, LoopWitness, Witness
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import (
-    align_expressions,
-    names_in,
-    statements_in,
-    subexpressions,
-    with_part,
-)
+from aligncheck.language.syntax import walk
 from aligncheck.search.discharge import choose
 from aligncheck.search.relational import ir, labels
 from aligncheck.search.witness import needed
@@ -234,7 +228,7 @@ def _is_counted(label: labels.Label) -> bool:
 
 def guessed(spec: n.Mechanism, chosen: choose.Chosen | None) -> Witness:
     """Everything that the prover found, in the kernel's words, and what its habits suggest."""
-    loops = [s for s in statements_in(spec.body) if isinstance(s, n.For | n.While)]
+    loops = [s for s in walk.statements_in(spec.body) if isinstance(s, n.For | n.While)]
     found = chosen.invariants if chosen is not None else {}
     shared = {
         k: {x for x, pair in cut.fresh.items() if isinstance(x, str) and pair.left is pair.right}
@@ -258,7 +252,7 @@ def _gathers(chosen: choose.Chosen) -> dict[labels.Label, n.Gather]:
 
 def _released(spec: n.Mechanism, chosen: choose.Chosen) -> dict[str, n.OutField]:
     """Where the only record holds a selection that has a name in the search alone."""
-    emits = [s for s in statements_in(spec.body) if isinstance(s, n.Emit)]
+    emits = [s for s in walk.statements_in(spec.body) if isinstance(s, n.Emit)]
     fields = emits[0].fields if len(emits) == 1 and spec.body[-1] is emits[0] else ()
     return {
         name: n.OutField(n.Number(Fraction(0)), f.name)
@@ -270,7 +264,7 @@ def _released(spec: n.Mechanism, chosen: choose.Chosen) -> dict[str, n.OutField]
 
 def _indices(spec: n.Mechanism) -> tuple[n.Expr, ...]:
     """The first index of each selection whose members a set in the alignment is made of."""
-    read = [e for top in align_expressions(spec.align) for e in subexpressions(top)]
+    read = [e for top in walk.align_expressions(spec.align) for e in walk.subexpressions(top)]
     sets = [e.where for e in read if isinstance(e, n.Gather) and isinstance(e.where, n.Member)]
     names = dict.fromkeys(where.selection for where in sets)
     return tuple(n.Index(name, n.Number(Fraction(0))) for name in names)
@@ -281,10 +275,10 @@ def _promises(spec: n.Mechanism) -> tuple[n.Expr, ...]:
     that it holds what the program selected.
     """
     last = spec.body[-1] if spec.body else None
-    emits = [s for s in statements_in(spec.body) if isinstance(s, n.Emit)]
+    emits = [s for s in walk.statements_in(spec.body) if isinstance(s, n.Emit)]
     if isinstance(last, n.Emit) and len(emits) == 1 and _reads_output(spec):
         first = n.Number(Fraction(0))
-        given = Counter(s.name for s in statements_in(spec.body) if isinstance(s, n.Assign))
+        given = Counter(s.name for s in walk.statements_in(spec.body) if isinstance(s, n.Assign))
         chosen = {
             s.name
             for s in spec.body
@@ -299,7 +293,7 @@ def _promises(spec: n.Mechanism) -> tuple[n.Expr, ...]:
 
 def _reads_output(spec: n.Mechanism) -> bool:
     """Whether the alignment looks at records."""
-    inside = (e for top in align_expressions(spec.align) for e in subexpressions(top))
+    inside = (e for top in walk.align_expressions(spec.align) for e in walk.subexpressions(top))
     return any(isinstance(e, n.OutField | n.OutIs) for e in inside)
 
 
@@ -315,7 +309,7 @@ def _loop(
     """`shared` are variables with one value in both runs."""
     early: list[n.Expr] = []
     both: list[n.Expr] = []
-    inside = list(statements_in(stmt.body))
+    inside = list(walk.statements_in(stmt.body))
     assigned = dict.fromkeys(s.name for s in inside if isinstance(s, n.Assign))
     best = needed.strongest(needed.by_records(list(terms)))
     bounds = needed.costs([t for t in best if _of_cost(t)], needed.counters(best))
@@ -345,7 +339,7 @@ def _later(spec: n.Mechanism, stmt: n.For | n.While) -> Iterator[n.Expr]:
     if not isinstance(stmt, n.For) or stmt.index is None or not _reads_output(spec):
         return
     index, following = n.Name(stmt.index), n.Name("$records")
-    fields = [f for s in statements_in(stmt.body) if isinstance(s, n.Emit) for f in s.fields]
+    fields = [f for s in walk.statements_in(stmt.body) if isinstance(s, n.Emit) for f in s.fields]
     for name in dict.fromkeys(f.name for f in fields if f.value == index):
         none = n.Compare("<=", n.OutCount(None), following)
         yield n.Logic("or", (none, n.Compare(">=", n.OutField(following, name), index)))
@@ -363,7 +357,7 @@ def measures(stmt: n.While) -> list[n.Expr]:
             found.append(n.Binary("-", part.right, part.left))
         if isinstance(part, n.Compare) and part.op in (">", ">="):
             found.append(n.Binary("-", part.left, part.right))
-    found.sort(key=lambda e: not names_in(e) & always)
+    found.sort(key=lambda e: not walk.names_in(e) & always)
     return [*found, _joined("+", found)] if len(found) > 1 else found
 
 
@@ -371,9 +365,9 @@ def _chance(stmt: n.While) -> Chance | None:
     """A test of `… + x` against something, with a draw x of the round: x beyond what the rest leaves. What
     the round itself gives a value is looked through: the kernel asks what is known where the loop is reached.
     """
-    draws = {s.name: s for s in statements_in(stmt.body) if isinstance(s, n.Sample)}
+    draws = {s.name: s for s in walk.statements_in(stmt.body) if isinstance(s, n.Sample)}
     given: dict[str, n.Expr] = {}
-    for s in statements_in(stmt.body):
+    for s in walk.statements_in(stmt.body):
         if isinstance(s, n.Assign):
             given[s.name] = resolved(s.value, given)
         tests = [b.test for b in s.branches] if isinstance(s, n.If) else []
@@ -381,10 +375,10 @@ def _chance(stmt: n.While) -> Chance | None:
             if not isinstance(test, n.Compare) or test.op in ("==", "!="):
                 continue
             for side, other in ((test.left, test.right), (test.right, test.left)):
-                for part in subexpressions(side):
+                for part in walk.subexpressions(side):
                     name = part.base if isinstance(part, n.Index) else getattr(part, "ident", "")
                     if name in draws and isinstance(part, n.Index | n.Name):
-                        rest = with_part(side, part, n.Number(Fraction(0)))
+                        rest = walk.with_part(side, part, n.Number(Fraction(0)))
                         scale = resolved(draws[name].args[0], given)
                         return Chance(name, n.Binary("-", other, rest), scale)
     return None

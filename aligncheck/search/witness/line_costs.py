@@ -9,14 +9,7 @@ from fractions import Fraction
 
 from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import (
-    gathered_in_full,
-    names_in,
-    parts_of,
-    shifts_in,
-    statements_in,
-    with_parts,
-)
+from aligncheck.language.syntax import walk
 
 ONE = n.Number(Fraction(1))
 
@@ -25,10 +18,10 @@ def costs_of(spec: n.Mechanism, cautious: bool = False) -> tuple[n.Expr | None, 
     """A guess for each line; if `cautious`, of what a line adds to a difference of answers nothing is
     expected to cancel.
     """
-    drawn = {s.name: s for s in statements_in(spec.body) if isinstance(s, n.Sample)}
+    drawn = {s.name: s for s in walk.statements_in(spec.body) if isinstance(s, n.Sample)}
     defined = _definitions(spec)
     drawn = {x: replace(s, args=tuple(resolved(a, defined) for a in s.args)) for x, s in drawn.items()}
-    return tuple(_cost(spec, line, drawn.get(line.name), cautious) for line in shifts_in(spec.align))
+    return tuple(_cost(spec, line, drawn.get(line.name), cautious) for line in walk.shifts_in(spec.align))
 
 
 def _cost(spec: n.Mechanism, line: n.Shift, draw: n.Sample | None, cautious: bool) -> n.Expr | None:
@@ -44,12 +37,12 @@ def _cost(spec: n.Mechanism, line: n.Shift, draw: n.Sample | None, cautious: boo
 def _definitions(spec: n.Mechanism) -> dict[str, n.Expr]:
     """The variables that stand for an expression of public inputs throughout, in these inputs."""
     public = {i.name for i in spec.inputs if isinstance(i, n.Parameter)}
-    given = Counter(s.name for s in statements_in(spec.body) if isinstance(s, n.Assign))
+    given = Counter(s.name for s in walk.statements_in(spec.body) if isinstance(s, n.Assign))
     found: dict[str, n.Expr] = {}
     for s in spec.body:
         if isinstance(s, n.Assign) and given[s.name] == 1 and not isinstance(s.value, n.Gather):
             value = resolved(s.value, found)
-            if names_in(value) <= public:
+            if walk.names_in(value) <= public:
                 found[s.name] = value
     return found
 
@@ -58,7 +51,7 @@ def resolved(e: n.Expr, defined: Mapping[str, n.Expr]) -> n.Expr:
     """The expression with what variables are defined as."""
     if isinstance(e, n.Name) and e.ident in defined:
         return defined[e.ident]
-    return with_parts(e, tuple(resolved(p, defined) for p in parts_of(e)))
+    return walk.with_parts(e, tuple(resolved(p, defined) for p in walk.parts_of(e)))
 
 
 def _rate(draw: n.Sample) -> n.Expr | None:
@@ -179,7 +172,7 @@ def _size(spec: n.Mechanism, value: n.Expr, cautious: bool) -> n.Expr | None:
 
 
 def _reach(spec: n.Mechanism, value: n.Expr, sign: int) -> _Reach | None:
-    gathers = gathered_in_full(spec.body)
+    gathers = walk.gathered_in_full(spec.body)
     left, reach = list(_terms(value, sign)), _Reach()
     while left:
         own, term = left.pop()
@@ -226,14 +219,14 @@ def _shape(e: n.Expr, gathers: Mapping[str, n.Gather]) -> n.Expr:
             body=_at(e.body, e.index, n.Name("$")),
             where=None if e.where is None else _at(e.where, e.index, n.Name("$")),
         )
-    return _bare(with_parts(e, tuple(_shape(p, gathers) for p in parts_of(e))))
+    return _bare(walk.with_parts(e, tuple(_shape(p, gathers) for p in walk.parts_of(e))))
 
 
 def _at(e: n.Expr, name: str, other: n.Name) -> n.Expr:
     """The expression with another name in the place of one."""
     if isinstance(e, n.Name) and e.ident == name:
         return other
-    return with_parts(e, tuple(_at(p, name, other) for p in parts_of(e)))
+    return walk.with_parts(e, tuple(_at(p, name, other) for p in walk.parts_of(e)))
 
 
 def _primes(e: n.Expr) -> bool:
@@ -268,21 +261,21 @@ def _terms(e: n.Expr, sign: int) -> Iterator[tuple[int, n.Expr]]:
 
 def _bare(e: n.Expr, primes: bool = False) -> n.Expr:
     """The expression without its places and, unless they are kept, its primes."""
-    bare = with_parts(e, tuple(_bare(p, primes) for p in parts_of(e)))
+    bare = walk.with_parts(e, tuple(_bare(p, primes) for p in walk.parts_of(e)))
     bare = replace(bare, span=n.NOWHERE)
     return replace(bare, primed=False) if isinstance(bare, n.Name | n.Index) and not primes else bare
 
 
 def _parts(e: n.Expr) -> Iterator[n.Expr]:
     yield e
-    for part in parts_of(e):
+    for part in walk.parts_of(e):
         yield from _parts(part)
 
 
 def _group(spec: n.Mechanism, e: n.Expr) -> n.Queries | None:
     """The answers that an expression reads first, or that a variable in it is made of."""
     groups = {name: item for item in spec.inputs if isinstance(item, n.Queries) for name in item.names}
-    assigned = {s.name for s in statements_in(spec.body) if isinstance(s, n.Assign)}
+    assigned = {s.name for s in walk.statements_in(spec.body) if isinstance(s, n.Assign)}
     for part in _parts(e):
         name = part.ident if isinstance(part, n.Name) else part.base if isinstance(part, n.Index) else None
         if name in groups:
