@@ -191,7 +191,9 @@ PAGES: dict[Condition, Page] = {
         failure="e1 = eps / k          # k : int",
         what_fails="`k` may be 0.",
         fix="k : int where k >= 1",
-        advice="Declare the range of a parameter with `where`, or test before dividing.",
+        advice="Declare the range of a parameter with `where`, or test before dividing. An `argmax` or a "
+        "`max` of a list needs an entry: `q : queries, sensitivity 1 where len(q) >= 1`; `top(k, …)` needs "
+        "`len(q) >= k`.",
     ),
     Condition.HYPOTHESES: Page(
         says="The declared ranges and the adjacency can be satisfied.",
