@@ -15,6 +15,7 @@ from aligncheck.statistical.output_events import (
     Average,
     Condition,
     Count,
+    Difference,
     Distance,
     Entry,
     Feature,
@@ -49,6 +50,7 @@ _UNEVEN = 1e6
 """How many times as far apart as usual the outermost ends may lie for such a table."""
 
 _MOST_PLACES = 64
+_MOST_DIFFERENCES = 8
 _MOST_CATEGORIES = 24
 _MOST_OUTPUTS = 200
 
@@ -93,7 +95,7 @@ def columns_of(first: Outputs, second: Outputs) -> list[Column]:
     numeric = list(_numeric_features(both))
     entries = sum(isinstance(feature, Entry) for feature in numeric)
     for feature in numeric:
-        columns += _column(feature, both, crossed=entries <= 4 or not isinstance(feature, Entry))
+        columns += _column(feature, both, crossed=entries <= 4 or not isinstance(feature, Entry | Difference))
     return columns
 
 
@@ -193,12 +195,13 @@ def _rounded(value: float, width: float) -> float:
 
 
 def _numeric_features(both: tuple[Outputs, Outputs]) -> Iterator[Feature]:
-    """Case 3: each entry, and the average, least, greatest and last of several."""
+    """Case 3: each entry, differences of neighbours, and the average, least, greatest and last of several."""
     if all(outputs.numbers is None for outputs in both):
         return
     width = min(max(outputs.width for outputs in both), _MOST_PLACES)
     places = [place for place in range(width) if any(_has_number(outputs, place) for outputs in both)]
     yield from (Entry(place) for place in places)
+    yield from (Difference(place) for place in places[:_MOST_DIFFERENCES] if place + 1 in places)
     if len(places) > 1:
         if max(_numbers_of_one_run(outputs) for outputs in both) > 1:
             yield from (Average(), Least(), Greatest())

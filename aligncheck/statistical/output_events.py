@@ -25,6 +25,13 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """The number at a place less the one at the next: what noise that both share does not hide."""
+
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
 class Last:
     """The number that stands last among the numbers."""
 
@@ -66,7 +73,7 @@ class Distance:
     reference: tuple[str | None, ...]
 
 
-Feature: TypeAlias = Entry | Last | Average | Least | Greatest | Length | Count | Distance
+Feature: TypeAlias = Entry | Difference | Last | Average | Least | Greatest | Length | Count | Distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +104,8 @@ def feature_values(feature: Feature, outputs: Outputs) -> Numbers:
         case Entry(place=place):
             found = outputs.numbers
             return _none(outputs) if found is None or place >= outputs.width else found[:, place]
+        case Difference(place=place):
+            return feature_values(Entry(place), outputs) - feature_values(Entry(place + 1), outputs)
         case Last():
             return _last(outputs)
         case Average():
@@ -240,6 +249,8 @@ def _named(feature: Feature, listed: bool) -> str:
     match feature:
         case Entry(place=place):
             return f"output[{place}]" if listed else "output"
+        case Difference(place=place):
+            return f"output[{place}] - output[{place + 1}]"
         case Last():
             return "last number"
         case Average():

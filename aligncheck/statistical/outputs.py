@@ -27,6 +27,18 @@ ABSENT, NUMBER = -1, -2
 LONGEST = 2_000
 """Entries of one output, at most."""
 
+
+class Raised:
+    """What a run comes to that raises: an outcome as any other, told by the kind of the exception."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.kind = type(error).__name__
+
+    def __repr__(self) -> str:
+        return f"{_RAISES}{self.kind}"
+
+
+_RAISES = "raises "
 _MOST_CATEGORIES = 30_000
 _LARGEST = 1e300
 _NUMERIC = frozenset({float, int, np.float64, np.float32, np.int64, np.int32})
@@ -54,6 +66,11 @@ class Outputs:
     codes: Codes | None
     labels: tuple[str, ...]
     listed: bool
+
+    @property
+    def only_raises(self) -> bool:
+        """Whether no run returned anything."""
+        return bool(self.labels) and self.numbers is None and all(x.startswith(_RAISES) for x in self.labels)
 
     @property
     def width(self) -> int:
@@ -123,7 +140,8 @@ def joined(parts: Sequence[Outputs], name: str) -> Outputs:
     """The runs of all parts, in order. Raises CannotTest where lists stand beside single values."""
     if len(parts) == 1:
         return parts[0]
-    _check_kinds({part.listed for part in parts}, name)
+    listed = {part.listed for part in parts if not part.only_raises} or {False}
+    _check_kinds(listed, name)
     runs = sum(part.runs for part in parts)
     width = max(part.width for part in parts)
     labels = tuple(dict.fromkeys(chain.from_iterable(part.labels for part in parts)))
@@ -133,7 +151,7 @@ def joined(parts: Sequence[Outputs], name: str) -> Outputs:
     found = None
     if any(part.numbers is not None for part in parts):
         found = np.concatenate([_widened(part, width) for part in parts])
-    return Outputs(runs, found, codes, labels, parts[0].listed)
+    return Outputs(runs, found, codes, labels, listed == {True})
 
 
 def _recoded(part: Outputs, labels: tuple[str, ...], width: int) -> Codes:
@@ -171,9 +189,10 @@ def _entries_of_each(values: Sequence[Any], name: str) -> tuple[list[Sequence[An
     if len(shapes) > 1:
         shown = ", ".join(map(str, sorted(shapes)[:3]))
         raise CannotTest(f"`{name}` returned arrays of different shapes: {shown}")
-    _check_kinds({_is_listed(value) for value in values}, name)
+    listed = {_is_listed(value) for value in values if not isinstance(value, Raised)} or {False}
+    _check_kinds(listed, name)
     try:
-        return [list(_entries(value, name)) for value in values], _is_listed(values[0])
+        return [list(_entries(value, name)) for value in values], listed == {True}
     except RecursionError:
         raise CannotTest(f"`{name}` returned lists within lists without end") from None
 
@@ -202,7 +221,7 @@ def _entries(value: Any, name: str) -> Iterator[Any]:
     match value:
         case np.ndarray():
             yield from value.ravel().tolist()
-        case str() | None | bool() | float() | int() | Decimal() | enum.Enum() | np.generic():
+        case Raised() | str() | None | bool() | float() | int() | Decimal() | enum.Enum() | np.generic():
             yield value
         case numbers.Real():
             yield value

@@ -14,7 +14,7 @@ from aligncheck.statistical.outputs import Outputs, joined
 from aligncheck.statistical.patience import TookTooLong, patience
 from aligncheck.statistical.plan import Plan, SeedStream, seed_of, setup_of
 from aligncheck.statistical.results import Randomness
-from aligncheck.statistical.target import Target, target
+from aligncheck.statistical.target import Target, run_strictly, target
 from aligncheck.statistical.work import outcome_value, quiet
 from aligncheck.workers import Supervision, TimedOut
 
@@ -112,7 +112,9 @@ def _first_runs_here(plan: Plan) -> _FirstRuns:
         for index, pair in enumerate(plan.pairs)
         for side, database in enumerate((pair.first, pair.second))
     ]
-    joined([sample, *everywhere], plan.setup.reference.name)  # all of one shape
+    whole = joined([sample, *everywhere], plan.setup.reference.name)  # all of one shape
+    if whole.only_raises:
+        run_strictly(tested, first.first, seed_of(plan, SeedStream.PROBING, 1))
     found = Probe(tested.how, tested.batched, seconds, tested.claim(first.first), by_paths, "seeded")
     return _FirstRuns(found, sample, repeats)
 

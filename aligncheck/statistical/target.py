@@ -8,7 +8,7 @@ import os
 import random
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from typing import Any, Protocol
@@ -18,7 +18,7 @@ import numpy as np
 from aligncheck.runtime import Mechanism
 from aligncheck.statistical.cannot_test import CannotTest, one_line
 from aligncheck.statistical.compiled import compiled
-from aligncheck.statistical.outputs import Outputs, joined, outputs_of, outputs_of_batch
+from aligncheck.statistical.outputs import Outputs, Raised, joined, outputs_of, outputs_of_batch
 from aligncheck.statistical.patience import TookTooLong, patience
 from aligncheck.statistical.reference import load
 from aligncheck.statistical.setup import Setup, value_of
@@ -84,7 +84,9 @@ def target(setup: Setup) -> Target:
 
 @dataclass(frozen=True)
 class _Function:
-    """A plain function; `generator` makes the argument that seeds it, under the name `takes`."""
+    """A plain function; `generator` makes the argument that seeds it, under the name `takes`. That a single
+    run raises is what it comes to, unless `strict`.
+    """
 
     name: str
     call: Callable[..., Any]
@@ -95,6 +97,7 @@ class _Function:
     takes: str | None
     array: bool
     patience: float
+    strict: bool = False
 
     @property
     def how(self) -> str:
@@ -154,6 +157,8 @@ class _Function:
                 return self.call(given, **arguments)
             return self.call(**{self.database: given}, **arguments)
         except (Exception, SystemExit, KeyboardInterrupt) as error:
+            if isinstance(error, Exception) and not self.batched and not self.strict:
+                return Raised(error)
             raise CannotTest(f"`{self.name}` raised {one_line(error)}", f"on the input {database}") from None
         finally:
             if os.getpid() != here:  # a process that the function made and let return
@@ -164,6 +169,11 @@ class _Function:
         if isinstance(database, list) and all(type(entry) in (float, int) for entry in database):
             return np.array(database) if self.array or self.batched else database.copy()
         return copy.deepcopy(database)
+
+
+def run_strictly(tested: Target, database: Any, seed: np.random.SeedSequence) -> None:
+    """One run. Raises CannotTest with all that is known of an exception."""
+    (replace(tested, strict=True) if isinstance(tested, _Function) else tested).run(database, 1, seed)
 
 
 def _function(call: Callable[..., Any], setup: Setup) -> _Function:

@@ -83,6 +83,12 @@ def raises(queries, eps): raise ValueError("no\\nway")
 def raises_at_times(queries, eps):
     if random.random() < 0.01: raise KeyError("rare")
     return random.random()
+def raises_by_data(queries, eps):
+    if queries[0] > 0.5 and random.random() < 0.5: raise KeyError("rare")
+    return [random.random()]
+def one_noise_for_two(queries, eps):
+    noise = random.expovariate(eps / 2) - random.expovariate(eps / 2)
+    return [queries[0] + noise, queries[1] + noise]
 def exits(queries, eps): raise SystemExit(5)
 def dies(queries, eps): os._exit(3)
 def hangs(queries, eps):
@@ -275,6 +281,20 @@ def test_what_a_function_prints_is_kept_off_the_report(run: Run) -> None:
     assert json.loads(out)["finding"] == "no evidence"
 
 
+def test_what_a_run_raises_is_what_it_comes_to(run: Run) -> None:
+    status, out, _ = run("raises_by_data", "--eps", "1", "--seed", "1", "--json")
+    assert status == 1
+    found = json.loads(out)
+    assert found["finding"] == "evidence"
+    assert "raises KeyError" in found["claimed"]["event"]
+
+
+def test_noise_that_two_numbers_share_hides_no_difference(run: Run) -> None:
+    status, out, _ = run("one_noise_for_two", "--eps", "1", "--seed", "1", "--json")
+    assert status == 1
+    assert "output[0] - output[1]" in json.loads(out)["claimed"]["event"]
+
+
 # --- what cannot be tested ----------------------------------------------------------------------------------
 
 
@@ -284,7 +304,6 @@ def test_what_a_function_prints_is_kept_off_the_report(run: Run) -> None:
         ("deterministic", "`deterministic` is deterministic: all of 2,000 runs on one input gave one output"),
         ("nan", "`nan` returned NaN, which no event can hold"),
         ("raises", "`raises` raised ValueError: no way\non the input [1.0, 1.0, 1.0]"),
-        ("raises_at_times", "`raises_at_times` raised KeyError: 'rare'"),
         ("exits", "`exits` raised SystemExit: 5"),
         (
             "shapes",

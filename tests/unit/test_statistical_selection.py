@@ -14,6 +14,7 @@ from aligncheck.statistical.event_choice import choose
 from aligncheck.statistical.output_events import (
     Average,
     Count,
+    Difference,
     Distance,
     Entry,
     Event,
@@ -41,6 +42,7 @@ def test_features() -> None:
     cases: list[tuple[Feature, list[float]]] = [
         (Entry(1), [nan, 1.5, nan, nan, nan]),
         (Entry(9), [nan] * 5),
+        (Difference(1), [nan, 3.5, nan, nan, nan]),
         (Last(), [2.5, -2.0, nan, nan, 4.0]),
         (Average(), [2.5, -0.25, nan, nan, 4.0]),
         (Least(), [2.5, -2.0, nan, nan, 4.0]),
