@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from aligncheck.language.syntax import nodes, walk
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax import walk
 from aligncheck.search.relational.labels import Key, Ledger, Omega, RecordCount, RecordField, RecordIs
 
 
-def read_later(mechanism: nodes.Mechanism) -> frozenset[str]:
+def read_later(mechanism: n.Mechanism) -> frozenset[str]:
     """The indexed noise that some place may read after the round that draws it; the rest need not be carried
     from round to round.
 
@@ -61,8 +61,8 @@ def _drawn_in_every_round(loop: n.For | n.While) -> set[str]:
     """What a loop that no `break` leaves draws in each round at its own index."""
     if not isinstance(loop, n.For) or any(isinstance(s, n.Break) for s in _of_one_loop(loop.body)):
         return set()
-    at = [s for s in loop.body if isinstance(s, n.Sample) and isinstance(s.index, nodes.Name)]
-    return {s.name for s in at if s.index == nodes.Name(loop.index or "")}
+    at = [s for s in loop.body if isinstance(s, n.Sample) and isinstance(s.index, n.Name)]
+    return {s.name for s in at if s.index == n.Name(loop.index or "")}
 
 
 def _of_one_loop(body: tuple[n.Stmt, ...]) -> Iterator[n.Stmt]:
@@ -107,13 +107,13 @@ def branched(stmt: n.Assign) -> n.If | None:
     """`x = f(a if c else b)` as `if c: x = f(a) else: x = f(b)`, so that both ways of writing it are proved
     alike.
     """
-    found = next((e for e in _always_evaluated(stmt.value) if isinstance(e, nodes.Conditional)), None)
+    found = next((e for e in _always_evaluated(stmt.value) if isinstance(e, n.Conditional)), None)
     if found is None:
         return None
     arms = [
         replace(stmt, value=walk.with_part(stmt.value, found, part)) for part in (found.then, found.otherwise)
     ]
-    return n.If((nodes.Branch(found.test, (arms[0],), span=found.span),), (arms[1],), span=stmt.span)
+    return n.If((n.Branch(found.test, (arms[0],), span=found.span),), (arms[1],), span=stmt.span)
 
 
 def _always_evaluated(expr: n.Expr) -> Iterator[n.Expr]:
@@ -129,23 +129,20 @@ def _evaluated_with(expr: n.Expr) -> tuple[n.Expr, ...]:
     match expr:
         case n.Gather():
             return ()
-        case nodes.Conditional(test=test):
+        case n.Conditional(test=test):
             return (test,)
-        case nodes.Logic(args=args):
+        case n.Logic(args=args):
             return args[:1]
         case (
-            nodes.Number()
-            | nodes.Boolean()
-            | nodes.Name()
+            n.Literal()
+            | n.Name()
             | n.Index()
-            | nodes.Call()
-            | nodes.Unary()
-            | nodes.Binary()
-            | nodes.Compare()
-            | n.OutIs()
-            | n.OutField()
-            | n.OutCount()
-            | nodes.Member()
+            | n.Call()
+            | n.Unary()
+            | n.Binary()
+            | n.Compare()
+            | n.Member()
+            | n.OfOutput()
         ):
             return tuple(walk.parts_of(expr))
 
@@ -154,7 +151,7 @@ def index_of(stmt: n.For | n.While) -> Key:
     return stmt.index if isinstance(stmt, n.For) and stmt.index is not None else Ledger.ROUND
 
 
-def omega_of(mechanism: nodes.Mechanism) -> set[Omega]:
+def omega_of(mechanism: n.Mechanism) -> set[Omega]:
     """The parts of the output that the alignment mentions."""
     found: set[Omega] = set()
     for expr in walk.expressions_in(mechanism):
@@ -168,25 +165,12 @@ def omega_of(mechanism: nodes.Mechanism) -> set[Omega]:
                 found |= {RecordIs(tag) for tag in tags_with(mechanism, name)}
             case n.OutCount(tag=tag):
                 found.add(RecordCount(tag))
-            case (
-                nodes.Number()
-                | nodes.Boolean()
-                | nodes.Name()
-                | n.Index()
-                | nodes.Call()
-                | nodes.Unary()
-                | nodes.Binary()
-                | nodes.Compare()
-                | nodes.Logic()
-                | nodes.Conditional()
-                | n.Gather()
-                | nodes.Member()
-            ):
+            case n.Literal() | n.Name() | n.Index() | n.Call() | n.Operator() | n.Gather() | n.Member():
                 pass
     return found | ({RecordCount(None)} if found else set())
 
 
-def tags_with(mechanism: nodes.Mechanism, field_name: str) -> list[str]:
+def tags_with(mechanism: n.Mechanism, field_name: str) -> list[str]:
     """The tags whose records have a field of this name."""
     emits = [s for s in walk.statements_in(mechanism.body) if isinstance(s, n.Emit)]
     return sorted({e.tag for e in emits if any(f.name == field_name for f in e.fields)})
