@@ -282,6 +282,116 @@ def _declared(name: str, more: str, where: str, right: str, wrong: str) -> Pair:
     return Pair(name, 4, text, right, wrong, ("output",))
 
 
+TRUTHS: tuple[tuple[str, str], ...] = (
+    ("abs(m) == m or m < 0", "abs(m) == m or m < 0 - 1"),
+    ("abs(m) == 0 - m or m > 0", "abs(m) == 0 - m or m > 1"),
+    ("min(m, k) == m or m > k", "min(m, k) == m or m > k + 1"),
+    ("min(m, k) == k or m < k", "min(m, k) == k or m < k - 1"),
+    ("max(m, k) == m or m < k", "max(m, k) == m or m < k - 1"),
+    ("max(m, k) == k or m > k", "max(m, k) == k or m > k + 1"),
+    ("max(m, k, 3) >= 3 and max(m, k, 3) >= m and max(m, k, 3) >= k", "max(m, k, 3) > 3"),
+    ("min(m, k, 3) <= 3 and min(m, k, 3) <= m and min(m, k, 3) <= k", "min(m, k, 3) < 3"),
+    ("clip(m, 1, 5) == m or m < 1 or m > 5", "clip(m, 1, 5) == m or m < 0 or m > 5"),
+    ("clip(m, 1, 5) == 1 or m > 1", "clip(m, 1, 5) == 1 or m > 2"),
+    ("clip(m, 1, 5) == 5 or m < 5", "clip(m, 1, 5) == 5 or m < 4"),
+    ("floor(eps) <= eps and eps < floor(eps) + 1", "floor(eps) < eps"),
+    ("floor(m) == m", "floor(m) < m"),
+    ("5 % 3 == 2", "5 % 3 == 1"),
+    ("m % 3 < 3 and m % 3 >= 0", "m % 3 < 2"),
+    ("eps**2 == eps*eps", "eps**2 == eps"),
+    ("eps**3 == eps*eps*eps", "eps**3 == eps*eps"),
+    ("eps**1 == eps", "eps**1 == 1"),
+    ("eps**0 == 1", "eps**0 == eps"),
+    ("m + k - k == m", "m + k - k == k"),
+    ("m*k == k*m", "m*k == k + m"),
+    ("0 - m == -m", "m == -m"),
+    ("m < k or m >= k", "m < k or m > k"),
+    ("m > k or m <= k", "m > k or m < k"),
+    ("m == k or m != k", "m == k or m > k"),
+    ("m != k or m <= k and m >= k", "m != k or m < k"),
+    ("not (m > 0 and m <= 0)", "not (m > 0 and m <= 1)"),
+    ("(eps > 1) == (1 < eps)", "(eps > 1) == (1 <= eps)"),
+    ("(eps > 1) != (eps <= 1)", "(eps > 1) != (eps < 1)"),
+    ("(1 if m > 0 else 2) == 2 or m > 0", "(1 if m > 0 else 2) == 2 or m > 1"),
+    ("(1 if m > 0 else 2) == 1 or m <= 0", "(1 if m > 0 else 2) == 1 or m < 0"),
+    ("(1 if m > 0 else 1/2) >= 1/2", "(1 if m > 0 else 1/2) > 1/2"),
+    ("sqrt(eps)*sqrt(eps) == eps", "sqrt(eps) == eps"),
+    ("sqrt(eps) >= 0", "sqrt(eps) >= 1"),
+    ("ln(eps) > 0 or eps <= 1", "ln(eps) > 0 or eps < 1"),
+    ("ln(eps) < 0 or eps >= 1", "ln(eps) < 0 or eps > 1"),
+    ("log2(eps) == 0 or eps != 1", "log2(eps) == 0 or eps <= 1"),
+    ("exp(m) > 1 or m <= 0", "exp(m) > 1 or m < 0"),
+    ("exp(m) < 1 or m >= 0", "exp(m) < 1 or m > 0"),
+    ("exp(m) == 1 or m != 0", "exp(m) == 1 or m > 0"),
+    ("exp(m) > 0", "exp(m) > 1"),
+    ("(m/4)*4 == m", "(m/4)*4 == m + 1"),
+    ("(eps*m)/eps == m", "(eps*m)/eps == eps"),
+    ("1/(1/eps) == eps", "1/(1/eps) == 1/eps"),
+    ("1/(2*eps) == (1/2)*(1/eps)", "1/(2*eps) == 2*(1/eps)"),
+    ("m/(eps*eps) == (m/eps)/eps", "m/(eps*eps) == m/eps"),
+    ("1/len(q) > 0", "1/len(q) > 1"),
+    ("len(q) >= 1", "len(q) > 1"),
+    ("t[2] == 5", "t[2] == 4"),
+    ("sum(1/2 for i in range(0, 2)) == 1", "sum(1/2 for i in range(0, 2)) == 3/2"),
+    ("sum(i for i in range(1, 3)) == 3", "sum(i for i in range(1, 3)) == 6"),
+    ("sum(1 for i in range(3, 1)) == 0", "sum(1 for i in range(3, 1)) == 1"),
+    ("max(t[i] for i in t) >= t[0]", "max(t[i] for i in t) > t[0]"),
+    ("min(t[i] for i in t) <= t[1]", "min(t[i] for i in t) < t[1]"),
+    ("max(t[i] for i in range(0, 3)) >= t[2]", "max(t[i] for i in range(0, 3)) > t[2]"),
+    ("min(t[i] for i in range(0, 3)) <= t[0]", "min(t[i] for i in range(0, 3)) < t[0]"),
+    ("max(t[i] for i in t where i <= 1) <= 4", "max(t[i] for i in t where i <= 1) <= 3"),
+    ("min(t[i] for i in t where i >= 1) >= 4", "min(t[i] for i in t where i >= 1) > 4"),
+    ("t[argmax(t[i] for i in t)] >= t[1]", "t[argmax(t[i] for i in t)] > t[2]"),
+    ("t[argmin(t[i] for i in t)] <= t[1]", "t[argmin(t[i] for i in t)] < t[0]"),
+    ("argmax(u[i] for i in u) <= 0 or u[0] < 1", "argmax(u[i] for i in u) < 0 or u[0] < 1"),
+    ("argmin(u[i] for i in u) <= 0 or u[0] < 1", "argmin(u[i] for i in u) < 0 or u[0] < 1"),
+)
+"""What expressions mean: true for all inputs, and not."""
+
+
+def _true(right: str, wrong: str) -> Pair:
+    more = "  m : int\n  k : int\n  t : vector where t[i] == i + 3\n  u : vector where u[i] == 1\n"
+    text = spec("emit done(v = 0 if {} else x)", more=more, where=" and len(t) == 3 and len(u) == 3")
+    return Pair(f"{right}, and no less", 4, text, right, wrong, ("output",))
+
+
+OUTPUTS: tuple[tuple[str, str], ...] = (
+    ("out[0] is a", "out[0] is b"),
+    ("out[1] is b", "out[1] is a"),
+    ("out[2] is done", "out[3] is done"),
+    ("not (out[0] is b)", "not (out[1] is b)"),
+    ("not (out[3] is done)", "not (out[2] is done)"),
+    ("not (out[0 - 1] is a)", "not (out[0] is a)"),
+    ("out is a", "out is c"),
+    ("len(out) == 3", "len(out) == 2"),
+    ("(out[0].v if out[0] is a else 3) == 3", "(out[0].v if out[0] is a else 3) == 4"),
+    ("out.count(a) == 1", "out.count(a) == 2"),
+    ("out.count(b) + out.count(done) == 2", "out.count(b) == 2"),
+    ("len(w) <= 2", "len(w) < 2"),
+    ("len(w) >= 0", "len(w) >= 1"),
+    ("len(w) == 0 or t[w[0] if len(w) > 0 else 0] >= 4", "len(w) == 0 or t[w[0] if len(w) > 0 else 0] > 4"),
+    (
+        "len(w) < 2 or t[w[0] if len(w) == 2 else 0] >= t[w[1] if len(w) == 2 else 0]",
+        "len(w) < 2 or t[w[0] if len(w) == 2 else 0] > t[2]",
+    ),
+    ("not (0 in w)", "not (2 in w)"),
+    ("k0 == 2 or t[2] < 4", "k0 == 1 or t[2] < 4"),
+    ("k0 >= 0 and k0 < 3", "k0 > 0 and k0 < 2"),
+)
+"""What an alignment may know of the output and of selections: true of every complete run, and not."""
+
+
+def _told(right: str, wrong: str) -> Pair:
+    text = spec(
+        *("eta ~ Lap(1/eps)", "w = upto(2, t[i] for i in t where t[i] >= 4)", "k0 = argmax(t[i] for i in t)"),
+        *("emit a(v = 3)", "emit b", "emit done(v = x + eta)"),
+        align="eta += x - x'   when {}",
+        more="  t : vector where t[i] == i + 3\n",
+        where=" and len(t) == 3",
+    )
+    return Pair(f"{right}, and no less", 4, text, right, wrong, ("output",))
+
+
 PAIRS: tuple[Pair, ...] = (
     Pair(
         "no_whole_number_in_a_range",
@@ -2075,6 +2185,8 @@ PAIRS: tuple[Pair, ...] = (
         MANY,
     ),
     *(_declared(*each) for each in DECLARED),
+    *(_true(*each) for each in TRUTHS),
+    *(_told(*each) for each in OUTPUTS),
     Pair(
         "some_rise_and_some_fall",
         4,
