@@ -15,7 +15,6 @@ from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.decide import decide
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
-from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.contract import Contract, FieldBound, contract_of, with_contract
 from aligncheck.language.syntax.nodes import Mechanism, Use
@@ -32,15 +31,21 @@ class OutOfTimeError(Exception):
 
 
 def judge(
-    mechanism: Mechanism, source: Source, deadline: float, explain: bool = True, search: bool = True
+    mechanism: Mechanism,
+    source: Source,
+    deadline: float,
+    explain: bool = True,
+    search: bool = True,
+    early: bool = False,
 ) -> Verdict:
     """The verdict on a checked mechanism; `deadline` is a `time.monotonic()` value. `explain`: with what
-    would pass instead. Without `search` for a violation, what is not verified is UNKNOWN.
+    would pass instead. Without `search` for a violation, what is not verified is UNKNOWN. `early`: a few runs
+    come first, which is faster where one fails, and slower where all is well.
 
     Raises SpecError for contradictory `where` clauses (rule 2), for programs with too many paths, and for
-    calls of what is not VERIFIED; InternalError where the kernel accepts what a run violates.
+    calls of what is not VERIFIED.
     """
-    return Judge(deadline, explain, search).verdict(mechanism, source)
+    return Judge(deadline, explain, search, early).verdict(mechanism, source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,7 @@ class Judge:
     deadline: float
     explain: bool = True
     search: bool = True
+    early: bool = False
     known: dict[str, JudgedCallee] = field(default_factory=dict)
 
     def verdict(self, mechanism: Mechanism, source: Source) -> Verdict:
@@ -68,8 +74,8 @@ class Judge:
     def _judged(
         self, mechanism: Mechanism, source: Source, callees: Mapping[str, Witness], called: bool
     ) -> Verdict:
-        tried = attempt(mechanism, source, self.deadline, self.search and not called, self.explain)
-        if tried.shown is not None and not self.explain:
+        tried = attempt(mechanism, source, self.deadline, self.early and not called)
+        if tried.shown is not None:
             return tried.refuted(tried.shown)
         witness = guess(mechanism, tried.chosen, callees, called)
         try:
@@ -82,8 +88,6 @@ class Judge:
         except OutOfTimeError:
             return _not_decided(mechanism)
         match answer:
-            case Accepted() if tried.shown is not None:
-                raise InternalError("the kernel accepts what a run violates")
             case Accepted():
                 return Verified(mechanism, witness, answer)
             case Rejected():
@@ -94,7 +98,7 @@ class Judge:
         self, source: Source, callees: Mapping[str, Witness], mechanism: Mechanism, until: float
     ) -> bool:
         """Whether a mechanism that calls the same ones is verified before `until`."""
-        other = replace(self, deadline=min(self.deadline, until), explain=False, search=False)
+        other = replace(self, deadline=min(self.deadline, until), explain=False, search=False, early=False)
         try:
             return isinstance(other._judged(mechanism, source, callees, called=False), Verified)
         except SpecError:

@@ -165,4 +165,10 @@ def verify(mechanism: Mechanism, source: Source, options: Options) -> Verdict:
     """
     from aligncheck.judge import judge
 
-    return judge(mechanism, source, time.monotonic() + options.timeout, options.explain)
+    return judge(
+        mechanism,
+        source,
+        time.monotonic() + options.timeout,
+        options.explain,
+        early=not options.explain,
+    )

@@ -43,11 +43,8 @@ SEARCH_SECONDS = 5.0
 """How long to look for a concrete violation, in time of the processor."""
 
 
-def attempt(
-    mechanism: Mechanism, source: Source, deadline: float, runs: bool = False, explain: bool = True
-) -> Attempt:
-    """What a search chooses for a proof. With `runs` a few runs are looked at first: after one that fails
-    choices serve only to `explain`.
+def attempt(mechanism: Mechanism, source: Source, deadline: float, early: bool = False) -> Attempt:
+    """What a search chooses for a proof; nothing where, `early`, a few runs show that there is none.
 
     Raises SpecError for contradictory `where` clauses (rule 2) and for programs with too many paths.
     """
@@ -59,9 +56,9 @@ def attempt(
         return Attempt(mechanism, source, deadline, None)
     try:
         paths = paths_of(mechanism)
-        shown = _shown(paths.theory.mechanism, deadline) if runs else None
-        chosen = choose(paths, deadline) if explain or shown is None else None
-        return Attempt(mechanism, source, deadline, chosen, shown=shown)
+        shown = _shown(paths.theory.mechanism, deadline) if early else None
+        chosen = choose(paths, deadline) if shown is None else None
+        return Attempt(mechanism, source, deadline, chosen, None, early, shown)
     except TooManyPathsError as error:
         raise SpecError(source, _too_many_paths(mechanism, error)) from None
     except UnsupportedError as error:
@@ -78,7 +75,8 @@ def _shown(mechanism: Mechanism, deadline: float) -> FailingRun | None:
 class Attempt:
     """What the search found for one mechanism: `chosen` is None for one that draws by densities, which needs
     no choices, and for one that the search has no terms for. The kernel may have; `unsupported` says what
-    would help. `shown` is a run that leaves nothing for the kernel to accept.
+    would help. A few runs were looked at if `early`; `shown` is one that leaves nothing for the kernel to
+    accept.
     """
 
     mechanism: Mechanism
@@ -86,6 +84,7 @@ class Attempt:
     deadline: float
     chosen: Chosen | None
     unsupported: str | None = None
+    early: bool = False
     shown: FailingRun | None = None
 
     def failing(
@@ -108,13 +107,15 @@ class Attempt:
         from aligncheck.search.discharge.counterexamples import find_violation
         from aligncheck.search.discharge.exceeding import find_exceeding
 
-        first = self.shown.condition if self.shown is not None else condition_named(answer.condition)
+        first = condition_named(answer.condition)
         if self.chosen is None:
             until = min(self.deadline, time.monotonic() + SEARCH_SECONDS)
             return find_exceeding(self.mechanism, first, until)
         named = self.chosen.theory.mechanism  # with a name for each selection
+        shown = None if self.early else _shown(named, self.deadline)
+        first = first if shown is None else shown.condition
         found = find_violation(named, first, SEARCH_SECONDS, self.deadline)
-        return found if self.shown is None or (found and found.condition is first) else self.shown
+        return found if shown is None or (found is not None and found.condition is first) else shown
 
     def refuted(self, shown: FailingRun) -> Verdict:
         """The verdict on what a run `shown` violates, without more.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from aligncheck.search.relational import ir
-from aligncheck.search.relational.labels import LastDraw, Latest, Ledger
+from aligncheck.search.relational.labels import AtHead, LastDraw, Latest, Ledger
 from aligncheck.search.relational.loop import Loop
 from aligncheck.search.relational.simplify import directions, distinct, noisy
 
@@ -21,7 +21,8 @@ class Values:
         """First stage: the program's own values, which variables both runs share, where noise was
         drawn last.
         """
-        return distinct([*self._equal_truths(), *self._values(), *self._indices()])
+        found = [t for t in self._values() if not any(_of_draws(a) for a in ir.atoms((t,)))]
+        return distinct([*self._equal_truths(), *found, *self._indices()])
 
     def _equal_truths(self) -> list[ir.Term]:
         return [
@@ -120,12 +121,15 @@ class Values:
         return None
 
     def _indices(self) -> list[ir.Term]:
-        """Where noise was drawn last: before a clock, or never."""
-        found: list[ir.Term] = []
-        for name, pair in self.loop.cut.fresh.items():
-            if not isinstance(name, Latest):
-                continue
-            found.append(ir.eq(pair.left, ir.const(-1)))
-            for t in self.loop.clocks:
-                found += [ir.lt(pair.left, t), ir.le(pair.left, t), ir.eq(pair.left, t)]
-        return found
+        """Where noise was drawn last: where a variable says. All else the kernel knows by itself."""
+        return [
+            ir.eq(pair.left, t)
+            for name, pair in self.loop.cut.fresh.items()
+            if isinstance(name, Latest)
+            for t in self.loop.clocks
+        ]
+
+
+def _of_draws(atom: ir.Sym | ir.App) -> bool:
+    """Whether an atom says where noise was drawn last."""
+    return isinstance(atom.label, AtHead) and isinstance(atom.label.key, Latest)
