@@ -25,7 +25,7 @@ NAMES = ["histogram_moved", "prefix_sum", "deviation"]
 
 
 def inferred(analysis: Analysis, given: dict[int, list[Term]] | None = None) -> Invariants:
-    return Houdini(analysis, Smt(analysis.theory)).run(given or {}, lambda found: False)
+    return Houdini(analysis, Smt(analysis.theory)).run(given or {}, lambda found: None)
 
 
 def check_inductive(analysis: Analysis, found: Invariants) -> None:
@@ -113,7 +113,7 @@ def test_too_little_time_keeps_nothing_that_needs_the_solver() -> None:
     late = Smt(analysis.theory, deadline=0.0)
     n, m = symbol(analysis, "n@1"), symbol(analysis, "m@1")
     wanted = le(m, add(n, n))
-    found = Houdini(analysis, late).run({1: [wanted]}, lambda found: False)
+    found = Houdini(analysis, late).run({1: [wanted]}, lambda found: None)
     assert canonical(wanted) not in found[1]
 
 

@@ -5,7 +5,7 @@ Not trusted: the kernel decides with what is made of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from aligncheck.language.syntax.nodes import Mechanism
@@ -64,11 +64,10 @@ def choose(paths: Analysis, deadline: float | None = None) -> Chosen:
     analysis = with_first_record(with_later_records(paths))
     _measure_costs(analysis, smt)
 
-    def enough(found: Invariants) -> bool:
-        return _within(analysis, smt, found, theory.claim, theory.most)
+    def enough(found: Invariants) -> Invariants | None:
+        return _enough(analysis, smt, found)
 
-    found = Houdini(analysis, smt).run(_author_lines(analysis), enough)
-    return Chosen(theory, smt, analysis, _fewer(analysis, smt, found, enough))
+    return Chosen(theory, smt, analysis, Houdini(analysis, smt).run(_author_lines(analysis), enough))
 
 
 def holds(smt: Smt, wanted: Iterable[Sequent], given: tuple[Term, ...] = ()) -> bool:
@@ -92,20 +91,27 @@ def _within(
     return holds(smt, wanted, given)
 
 
-def _fewer(
-    analysis: Analysis, smt: Smt, invariants: Invariants, enough: Callable[[Invariants], bool]
-) -> Invariants:
-    """One bound on the cost, where a program with one loop needs no more: each is one more to be shown."""
+def _enough(analysis: Analysis, smt: Smt, invariants: Invariants) -> Invariants | None:
+    """As many of the invariants as show the claim: of bounds on the cost only one, where a program with one
+    loop needs no more, since each is one more to be shown. None where all of them do not.
+    """
+    theory = analysis.theory
+
+    def suffices(some: Invariants) -> bool:
+        return _within(analysis, smt, some, theory.claim, theory.most)
+
     if len(invariants) != 1:
-        return invariants
+        return invariants if suffices(invariants) else None
     ((number, terms),) = invariants.items()
     bounds = sorted((t for t in terms if any(map(_is_cost, atoms((t,))))), key=lambda t: len(spell(t)))
     rest = tuple(t for t in terms if t not in bounds)
-    for bound in bounds if len(bounds) > 1 else ():
+    for k, bound in enumerate(bounds if len(bounds) > 1 else ()):
+        if k == 1 and not suffices(invariants):
+            return None
         fewer = {number: (*rest, bound)}
-        if enough(fewer) and _preserved(analysis, smt, fewer, bound):
+        if suffices(fewer) and _preserved(analysis, smt, fewer, bound):
             return fewer
-    return invariants
+    return invariants if len(bounds) > 1 or suffices(invariants) else None
 
 
 def _preserved(analysis: Analysis, smt: Smt, invariants: Invariants, term: Term) -> bool:

@@ -31,12 +31,15 @@ class Houdini:
     kept: dict[int, list[Term]] = field(default_factory=dict)
     settled: dict[int, set[Term]] = field(default_factory=dict)
 
-    def run(self, given: Mapping[int, list[Term]], enough: Callable[[Invariants], bool]) -> Invariants:
+    def run(
+        self, given: Mapping[int, list[Term]], enough: Callable[[Invariants], Invariants | None]
+    ) -> Invariants:
         """The inductive subset of the candidates. `given` are the author's invariants, tried like all others,
         in every stage since they may need what a later one finds.
 
         In stages, so that what one equality implies is never tried: values, then equal distances, then bounds
-        on the distances that are left, then costs; if the invariants are not `enough` by then, further costs.
+        on the distances that are left, then costs; further costs where these are not `enough`, which says
+        what of them is.
         """
         loops = [cut.number for cut in self.analysis.cuts if cut.loop is not None]
         pools = {number: Pool(self.analysis, self.analysis.cuts[number]) for number in loops}
@@ -49,14 +52,14 @@ class Houdini:
         ]
         self.kept = {number: [] for number in loops}
         for stage in stages:
-            if stage is stages[-1] and enough(self._found()):
-                break
+            if stage is stages[-1] and (found := enough(self._found())) is not None:
+                return found
             for number in loops:
                 tried = [*given.get(number, []), *stage(number)[:LIMIT]]
                 new = dict.fromkeys(fixed_ones(self.analysis, number, map(canonical, tried)))
                 self.kept[number] = list(dict.fromkeys([*self.kept[number], *new]))
             self._sweep()
-        return self._found()
+        return enough(self._found()) or self._found()
 
     def _found(self) -> Invariants:
         return {number: tuple(terms) for number, terms in self.kept.items()}
