@@ -20,7 +20,7 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Mechanism, Parameter, PublicVector, Queries
 from aligncheck.meaning.choices import allowed, constants_of
 from aligncheck.meaning.exact import Undecided
-from aligncheck.meaning.interpreter import Invoked, Run
+from aligncheck.meaning.interpreter import Invoked, Run, StepLimit
 from aligncheck.meaning.replay import Replay, aligned, draw_count, replay, same_output
 from aligncheck.meaning.scenario import Scenario, ScenarioError
 from aligncheck.search.discharge.algebra import canonical
@@ -114,8 +114,10 @@ _SMALL: dict[nodes.Sort, tuple[Ground, ...]] = {
     nodes.Sort.INT: (Fraction(1), Fraction(1), Fraction(2), Fraction(3), Fraction(0)),
     nodes.Sort.REAL: (Fraction(1), Fraction(1), Fraction(2), Fraction(1, 2), Fraction(4)),
 }
-_RUNS, _DRAWN, _STEPS = 20, 100, 200
+_RUNS, _DRAWN, _STEPS = 20, 100, 500
 """So many legal runs are looked at before anything is proved, among so many drawn, each of so many steps."""
+_ENDLESS = 4
+"""After more runs that do not end nothing is expected of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +187,7 @@ def shown_by_runs(mechanism: Mechanism, seconds: float, deadline: float) -> Fail
 
 def _violations(mechanism: Mechanism) -> dict[Condition, FailingRun]:
     """The first run that violates each condition, among a few at random, the same each time."""
-    random, found, legal = Random(0), dict[Condition, FailingRun](), 0
+    random, found, legal, endless = Random(0), dict[Condition, FailingRun](), 0, 0
     theory = Theory(mechanism)
     lists = [name for name in theory.inputs if theory.is_vector(name)]
     parameters = [item for item in mechanism.inputs if isinstance(item, Parameter)]
@@ -193,15 +195,15 @@ def _violations(mechanism: Mechanism) -> dict[Condition, FailingRun]:
         values = {item.name: random.choice(_SMALL[item.sort]) for item in parameters}
         lengths = dict.fromkeys(lists, (3, 2, 1)[number % 3])
         scenario = next(scenarios(mechanism, values, lengths, random))
-        try:
-            replayed = replay(mechanism, scenario, _STEPS)
-        except (ScenarioError, Undecided):
+        replayed = _replayed(mechanism, scenario)
+        if replayed is None:
             continue
         shown = Counterexample(scenario, replayed)
         for v in replayed.violations:
             found.setdefault(v.condition, FailingRun(v.condition, v.span, v.message, shown))
         legal += 1
-        if legal == _RUNS:
+        endless += isinstance(replayed.run_d.ended, StepLimit)
+        if legal == _RUNS or endless > _ENDLESS:
             break
     return found
 
@@ -243,20 +245,25 @@ def _at(
 
 def _tried(mechanism: Mechanism, conditions: tuple[Condition, ...], budget: TimeLimit) -> FailingRun | None:
     """A violation that turns up among random runs, of these conditions if there is one: of selections among
-    many answers most go wrong somewhere, while their formulas are long.
+    many answers most go wrong somewhere, while their formulas are long. None where runs do not end.
     """
     theory = Theory(mechanism)
     random = Random(0)
     other: FailingRun | None = None
+    endless = 0
     for _ in range(_ROUNDS):
         for lengths in _all_lengths(theory):
             for parameters in islice(groundings(theory, lengths, INTEGERS), 2):
                 for scenario in islice(scenarios(mechanism, parameters, lengths, random), _TRIES):
-                    found = _violation_in(mechanism, scenario, (*conditions, *ORDER))
+                    replayed = _replayed(mechanism, scenario)
+                    if replayed is None:
+                        continue
+                    endless += isinstance(replayed.run_d.ended, StepLimit)
+                    found = _violation_in(replayed, (*conditions, *ORDER))
                     if found is not None and (not conditions or found.condition in conditions):
                         return _simplified(mechanism, found)
                     other = other or found
-                    if budget.is_spent:
+                    if budget.is_spent or endless > _ENDLESS:
                         return other and _simplified(mechanism, other)
     return other and _simplified(mechanism, other)
 
@@ -265,20 +272,23 @@ def _simplified(mechanism: Mechanism, found: FailingRun) -> FailingRun:
     """The same violation with as many zeros and as few moves as one pass over its numbers can bring about."""
     scenario = found.counterexample.scenario
     for simpler in simpler_scenarios(scenario):
-        other = _violation_in(mechanism, simpler(found.counterexample.scenario), (found.condition,))
+        replayed = _replayed(mechanism, simpler(found.counterexample.scenario))
+        other = None if replayed is None else _violation_in(replayed, (found.condition,))
         found = other if other is not None else found
     return found
 
 
-def _violation_in(
-    mechanism: Mechanism, scenario: Scenario, conditions: tuple[Condition, ...]
-) -> FailingRun | None:
-    """What the replay of one scenario shows of the first of these conditions that it violates."""
+def _replayed(mechanism: Mechanism, scenario: Scenario) -> Replay | None:
+    """What a scenario shows within so many steps; None where it is not legal, or too hard."""
     try:
-        replayed = replay(mechanism, scenario)
+        return replay(mechanism, scenario, _STEPS)
     except (ScenarioError, Undecided):
         return None
-    shown = Counterexample(scenario, replayed)
+
+
+def _violation_in(replayed: Replay, conditions: tuple[Condition, ...]) -> FailingRun | None:
+    """What a run shows of the first of these conditions that it violates."""
+    shown = Counterexample(replayed.scenario, replayed)
     known = {
         v.condition: FailingRun(v.condition, v.span, v.message, shown) for v in replayed.violations[::-1]
     }
@@ -559,7 +569,8 @@ class _Search:
             scenario = self._scenario(_Numbers(reply.model), path, {}) if reply.model is not None else None
             if scenario is None:
                 continue
-            found = _violation_in(self.theory.mechanism, scenario, (Condition.ACYCLIC,))
+            replayed = _replayed(self.theory.mechanism, scenario)
+            found = None if replayed is None else _violation_in(replayed, (Condition.ACYCLIC,))
             if found is not None:
                 return found
         return None
