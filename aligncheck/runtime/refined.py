@@ -96,9 +96,10 @@ class RefinedNumber:
     def rounded_down(self, step: Fraction) -> Fraction:
         """The greatest multiple of a positive step that is not above the number."""
         # In steps, times `per`, a unit is `top` and the rational number is `shift`.
-        per = self.unit.denominator * step.numerator * self.bottom
-        top = self.unit.numerator * step.denominator * self.bottom
-        shift = self.top * step.denominator * self.unit.denominator
+        (up, down), (numerator, denominator) = self.unit.as_integer_ratio(), step.as_integer_ratio()
+        per = down * numerator * self.bottom
+        top = up * denominator * self.bottom
+        shift = self.top * down * denominator
         width = self._width() * top
         # With fewer digits it is only known to be in an open interval which is longer than a step, and has a
         # multiple of the step inside.
@@ -108,12 +109,13 @@ class RefinedNumber:
             low = self._least(count) * top + (shift << count)
             steps = low // (per << count)
             if low + width <= (steps + 1) * per << count:
-                return Fraction(steps * step.numerator, step.denominator)
+                return Fraction(steps * numerator, denominator)
         raise NumericError("the digits of noise do not end")
 
     def sign(self) -> int:
         """1 or -1: the number is 0 with probability 0."""
-        top, shift = self.unit.numerator * self.bottom, self.unit.denominator * self.top
+        up, down = self.unit.as_integer_ratio()
+        top, shift = up * self.bottom, down * self.top
         width = self._width() * top
         for count in _MORE:
             low = self._least(count) * top + (shift << count)
@@ -151,7 +153,7 @@ class RefinedNumber:
         if isinstance(other, RefinedNumber):
             return self._plus(other, 1)
         if isinstance(other, int | Fraction):
-            return self._moved(other.numerator, other.denominator)
+            return self._moved(*other.as_integer_ratio())
         return _refused_or_unknown(other)
 
     __radd__ = __add__
