@@ -33,22 +33,24 @@ _AHEAD = 1 << 10
 """Digits of single numbers, asked for in their order, are drawn for so many numbers ahead."""
 
 
-def happenings(event: Event, count: int, bits: Bits) -> NDArray[np.bool_]:
-    """Whether an event happens, `count` times."""
-    drawn = np.frombuffer(bits.draw(count), dtype=np.uint8)
-    happens: NDArray[np.bool_] = drawn < event.byte
-    ties = np.flatnonzero(drawn == event.byte)
+def happenings(events: Sequence[Event], count: int, bits: Bits) -> NDArray[np.bool_]:
+    """Whether events happen, `count` times each: a row for each event."""
+    drawn = np.frombuffer(bits.draw(len(events) * count), dtype=np.uint8).reshape(len(events), count)
+    leading = np.array([event.byte for event in events], dtype=np.uint8)[:, np.newaxis]
+    happens: NDArray[np.bool_] = drawn < leading
+    ties = np.flatnonzero(drawn == leading)
     if len(ties):
-        happens[ties] = _settled(event, len(ties), bits)
+        happens.reshape(-1)[ties] = _settled([events[row] for row in (ties // count).tolist()], bits)
     return happens
 
 
-def _settled(event: Event, count: int, bits: Bits) -> NDArray[np.bool_]:
-    """The same, for those whose first 8 bits decide nothing."""
-    drawn = np.frombuffer(bits.draw(8 * count), dtype="<u8")
-    happens: NDArray[np.bool_] = drawn < np.uint64(event.word)
-    for tie in np.flatnonzero(drawn == np.uint64(event.word)):
-        happens[tie] = event.settled_late(bits)
+def _settled(events: Sequence[Event], bits: Bits) -> NDArray[np.bool_]:
+    """The same, for events whose first 8 bits decide nothing, once each."""
+    drawn = np.frombuffer(bits.draw(8 * len(events)), dtype="<u8")
+    words = np.array([event.word for event in events], dtype=np.uint64)
+    happens: NDArray[np.bool_] = drawn < words
+    for tie in np.flatnonzero(drawn == words).tolist():
+        happens[tie] = events[tie].settled_late(bits)
     return happens
 
 
@@ -126,20 +128,21 @@ def _without_digits(sampler: Geometric, count: int, bits: Bits) -> Integers:
 
 def _quotients(more: Event, count: int, bits: Bits) -> NDArray[np.int64]:
     quotients = np.zeros(count, dtype=np.int64)
-    going = np.flatnonzero(happenings(more, count, bits))
+    going = np.flatnonzero(happenings([more], count, bits))
     while len(going):
         quotients[going] += 1
-        going = going[happenings(more, len(going), bits)]
+        going = going[happenings([more], len(going), bits)[0]]
     return quotients
 
 
 def _low(events: Sequence[Event], count: int, bits: Bits) -> NDArray[np.int64]:
     """Digits as numbers; eight of them are put together as bytes first, which moves less memory."""
+    digits = happenings(events, count, bits).view(np.uint8)
     total = np.zeros(count, dtype=np.int64)
     for start in range(0, len(events), 8):
         byte = np.zeros(count, dtype=np.uint8)
-        for place, event in enumerate(events[start : start + 8]):
-            byte |= happenings(event, count, bits).view(np.uint8) << np.uint8(place)
+        for place, row in enumerate(digits[start : start + 8]):
+            byte |= row << np.uint8(place)
         total |= byte.astype(np.int64) << start
     return total
 

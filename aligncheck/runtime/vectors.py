@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from aligncheck.runtime.digits import FITS, Integers, ManyRests, fitting
+from aligncheck.runtime.digits import FITS, LIMB, Integers, ManyRests, fitting
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.refined import Draw, RefinedNumber, Rests, common_step, refined, sign_of
 
@@ -23,6 +23,7 @@ _LONGEST_DENOMINATOR = 512
 _FIRST_DIGITS = (4, 8, 16, 32)
 """How many digits are looked at for many entries at once."""
 
+_FEW = 4
 _GROUPS = 512
 
 Key: TypeAlias = tuple[Rests, int | None]
@@ -276,8 +277,16 @@ class ExactVector(Sequence[Any]):
         rest = sorted(places[undecided].tolist())
         entries = {place: self[place] for place in rest}
         places[undecided] = sorted(rest, key=entries.__getitem__, reverse=True)
+        self._draw_ahead(places[:count])
         listed: list[int] = places[:count].tolist()
         return listed
+
+    def _draw_ahead(self, places: NDArray[np.intp]) -> None:
+        """Digits down to a unit, and a few more: entries that were chosen are mostly compared or rounded."""
+        for (rests, _), coefficients in self.terms.items():
+            digits = _size(coefficients).bit_length() + _FEW
+            if isinstance(rests, ManyRests) and digits <= LIMB:
+                rests.many(places, digits)
 
     def _without_common_draws(self) -> ExactVector:
         """The same order, without what is added to all entries alike."""

@@ -182,12 +182,12 @@ def test_an_event_compares_bytes_with_its_probability(x: Fraction, odds: bool) -
     event, digits = Event.of(probability), probability.leading(200)
     byte, first, second, third = (digits >> 192, *((digits >> shift) % 2**64 for shift in (128, 64, 0)))
     plain = [one for one in range(256) if one != byte]
-    assert list(happenings(event, 255, ScriptedBits(bytes(plain)))) == [one < byte for one in plain]
+    assert list(happenings([event], 255, ScriptedBits(bytes(plain)))[0]) == [one < byte for one in plain]
     # Where the digits read so far are those of the probability, later ones decide, for each draw on its own.
     words = [word(first - 1), word(first), word(first + 1), word(first)]
     later = [word(second - 1), word(second), word(third + 1)]
     bits = ScriptedBits(bytes([byte] * 4), *words, *later)
-    assert list(happenings(event, 4, bits)) == [True, True, False, False]
+    assert list(happenings([event], 4, bits)[0]) == [True, True, False, False]
     assert not bits.rest
 
 
