@@ -262,7 +262,7 @@ class ExactVector(Sequence[Any]):
         two entries equal, are compared by themselves.
         """
         undecided = np.arange(len(places))
-        for digits in (0, *_FIRST_DIGITS):
+        for digits in _FIRST_DIGITS if self.terms else (0,):
             if not len(undecided):
                 break
             # Lists of places that are not in order yet follow each other: what is in one is above what is in
@@ -270,10 +270,13 @@ class ExactVector(Sequence[Any]):
             low, high = self.bounds_at(places[undecided], digits)
             order = np.argsort(-low, kind="stable")
             places[undecided] = places[undecided][order]
-            highest = np.maximum.accumulate(high[order][::-1])[::-1]
-            starts = np.flatnonzero(np.append(True, highest[1:] <= low[order][:-1]))
+            low, high = low[order], high[order]
+            highest = np.maximum.accumulate(high[::-1])[::-1]
+            starts = np.flatnonzero(np.append(True, highest[1:] <= low[:-1]))
             sizes = np.diff(np.append(starts, len(undecided)))
-            undecided = undecided[np.repeat((sizes > 1) & (undecided[starts] < count), sizes)]
+            among = np.repeat((sizes > 1) & (undecided[starts] < count), sizes)
+            # As many lower bounds as there are places to fill are not below this one.
+            undecided = undecided[among & (high >= low[np.count_nonzero(undecided < count) - 1])]
         rest = sorted(places[undecided].tolist())
         entries = {place: self[place] for place in rest}
         places[undecided] = sorted(rest, key=entries.__getitem__, reverse=True)
