@@ -2,7 +2,8 @@
 
 Importing one, beside `import numpy`, in fresh processes that take turns; cleaning 41,270 answers (as many as
 Kosarak has items) of each form; and adaptive sparse vector on a stream of queries, of which no record is
-kept: seconds and the most memory at a time, for 10,000 to 100,000 queries.
+kept: seconds and the most memory at a time, for 10,000 to 100,000 queries; and noise on each of a list of
+answers, all of which are released. Processor time, but for imports.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ def main() -> None:
     print_imports(rounds)
     print_cleaning(rounds)
     print_streams()
+    print_releases(rounds)
 
 
 def text_of(stem: str, mode: RunMode = RunMode.LATTICE) -> str:
@@ -98,18 +100,16 @@ def print_cleaning(rounds: int) -> None:
 
 
 def _timed(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     work()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def print_streams() -> None:
     print("\n| stream, mode | queries | s | µs each | most memory, kB |\n|---|---|---|---|---|")
     warnings.simplefilter("ignore", UnsafeFloatWarning)
     for mode in RunMode:
-        module = types.ModuleType("adaptive")
-        sys.modules["adaptive"] = module  # where dataclasses look
-        exec(text_of("adaptive_svt", mode), module.__dict__)
+        module = _module("adaptive_svt", mode)
         cls: Any = getattr(module, f"{'Unsafe' if mode is RunMode.FLOAT else ''}AdaptiveSvtWithGap")
         for count in STREAMED:
             seconds = _timed(lambda made=cls, n=count: _drain(made, n))  # type: ignore[misc]
@@ -119,6 +119,28 @@ def print_streams() -> None:
             tracemalloc.stop()
             each = 1e6 * seconds / count
             print(f"| {mode.value} | {count:,} | {seconds:.2f} | {each:.0f} | {peak / 1000:.0f} |")
+
+
+def print_releases(rounds: int) -> None:
+    print(f"\n| Laplace noise on each of {N:,} answers | µs each |\n|---|---|")
+    floats = np.random.default_rng(1).normal(0, 1000, N)
+    real: Any = _module("laplace", RunMode.REFINED)
+    discrete: Any = _module("laplace_discrete", RunMode.LATTICE)
+    works: dict[str, Callable[[], object]] = {
+        "real-valued, on integers": lambda: real.Laplace(Delta=1, eps=1)(floats.astype(np.int64)),
+        "real-valued, on hundredths": lambda: real.Laplace(Delta=1, eps=1)(np.round(floats, 2)),
+        "real-valued, on any floats": lambda: real.Laplace(Delta=1, eps=1)(floats),
+        "discrete, on integers": lambda: discrete.LaplaceDiscrete(Delta=1, eps=1)(floats.astype(np.int64)),
+    }
+    for name, work in works.items():
+        print(f"| {name} | {1e6 / N * min(_timed(work) for _ in range(rounds)):.1f} |")
+
+
+def _module(stem: str, mode: RunMode) -> types.ModuleType:
+    module = types.ModuleType(stem)
+    sys.modules[stem] = module  # where dataclasses look
+    exec(text_of(stem, mode), module.__dict__)
+    return module
 
 
 def _drain(cls: Any, queries: int) -> None:
