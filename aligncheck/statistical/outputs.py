@@ -28,7 +28,7 @@ LONGEST = 2_000
 """Entries of one output, at most."""
 
 
-class Raised:
+class Thrown:
     """What a run comes to that raises: an outcome as any other, told by the kind of the exception."""
 
     def __init__(self, error: BaseException) -> None:
@@ -189,7 +189,7 @@ def _entries_of_each(values: Sequence[Any], name: str) -> tuple[list[Sequence[An
     if len(shapes) > 1:
         shown = ", ".join(map(str, sorted(shapes)[:3]))
         raise CannotTest(f"`{name}` returned arrays of different shapes: {shown}")
-    listed = {_is_listed(value) for value in values if not isinstance(value, Raised)} or {False}
+    listed = {_is_listed(value) for value in values if not isinstance(value, Thrown)} or {False}
     _check_kinds(listed, name)
     try:
         return [list(_entries(value, name)) for value in values], listed == {True}
@@ -221,7 +221,7 @@ def _entries(value: Any, name: str) -> Iterator[Any]:
     match value:
         case np.ndarray():
             yield from value.ravel().tolist()
-        case Raised() | str() | None | bool() | float() | int() | Decimal() | enum.Enum() | np.generic():
+        case Thrown() | str() | None | bool() | float() | int() | Decimal() | enum.Enum() | np.generic():
             yield value
         case numbers.Real():
             yield value

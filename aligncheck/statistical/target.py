@@ -18,7 +18,7 @@ import numpy as np
 from aligncheck.runtime import Mechanism
 from aligncheck.statistical.cannot_test import CannotTest, one_line
 from aligncheck.statistical.compiled import compiled
-from aligncheck.statistical.outputs import Outputs, Raised, joined, outputs_of, outputs_of_batch
+from aligncheck.statistical.outputs import Outputs, Thrown, joined, outputs_of, outputs_of_batch
 from aligncheck.statistical.patience import TookTooLong, patience
 from aligncheck.statistical.reference import load
 from aligncheck.statistical.setup import Setup, value_of
@@ -158,7 +158,7 @@ class _Function:
             return self.call(**{self.database: given}, **arguments)
         except (Exception, SystemExit, KeyboardInterrupt) as error:
             if isinstance(error, Exception) and not self.batched and not self.strict:
-                return Raised(error)
+                return Thrown(error)
             raise CannotTest(f"`{self.name}` raised {one_line(error)}", f"on the input {database}") from None
         finally:
             if os.getpid() != here:  # a process that the function made and let return
