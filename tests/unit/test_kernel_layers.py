@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -12,8 +13,8 @@ import pytest
 import z3
 from small_specs import mechanism
 
-from aligncheck.kernel.answer import Reject
-from aligncheck.kernel.decide import Kernel
+from aligncheck.kernel.answer import Reject, Rejected
+from aligncheck.kernel.decide import Kernel, decide
 from aligncheck.kernel.evaluate import Evaluator, divided
 from aligncheck.kernel.inputs import Inputs
 from aligncheck.kernel.logic import Decider, Fact, Kind
@@ -21,7 +22,7 @@ from aligncheck.kernel.sets import Sets
 from aligncheck.kernel.sorts import Sorting
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Defined, Drawn, Given, Held, Rule, Symbols, Told
-from aligncheck.kernel.terms import absolute, both, either, implies, real, subterms
+from aligncheck.kernel.terms import Context, absolute, both, either, implies, real, subterms
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
@@ -54,7 +55,8 @@ def number(kernel: Kernel, value: object) -> Any:
 
 @pytest.mark.parametrize("values", list(product((False, True), repeat=2)))
 def test_connectives_are_those_of_logic(values: tuple[bool, bool]) -> None:
-    one, two = map(z3.BoolVal, values)
+    ctx = Context()
+    one, two = (z3.BoolVal(value, ctx) for value in values)
     for made, truth in (
         (both(one, two), all(values)),
         (either(one, two), any(values)),
@@ -66,11 +68,13 @@ def test_connectives_are_those_of_logic(values: tuple[bool, bool]) -> None:
 
 
 def test_numbers_stay_the_same() -> None:
+    ctx = Context()
     for value in (-3, 0, 2):
-        assert z3.is_true(z3.simplify(absolute(z3.IntVal(value)) == abs(value)))
-        assert z3.is_true(z3.simplify(real(z3.IntVal(value)) == z3.RealVal(value)))
-    x = z3.Int("x")
-    assert {str(t) for t in subterms(x + 1 + x)} >= {"x", "1"}
+        number = z3.IntVal(value, ctx)
+        assert z3.is_true(z3.simplify(absolute(number) == abs(value)))
+        assert z3.is_true(z3.simplify(real(number) == z3.RealVal(value, ctx)))
+    x = z3.Int("x", ctx)
+    assert {str(part.term) for part in subterms(x + 1 + x)} >= {"x", "1"}
 
 
 @pytest.mark.parametrize(
@@ -292,3 +296,18 @@ def test_sorts_are_the_least_that_all_assignments_allow() -> None:
     wanted = {"s": whole, "t": real_, "u": whole, "w": truth, "eta": real_}
     assert {name: sorts[name] for name in wanted} == wanted
     assert sorts["n of out"] is whole
+
+
+# --- form -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "group", [n.Simple, n.Sampling, n.Empty, n.Repeat, n.Literal, n.Operator, n.OfOutput]
+)
+def test_what_only_groups_nodes_is_no_node(group: type[n.Node]) -> None:
+    spec = mechanism(PROGRAM, "eta += q[0] - q'[0]")
+    nothing: Any = group()
+    for tree in (replace(spec, body=(nothing, *spec.body)), replace(spec, privacy=nothing)):
+        answer = decide(tree, Witness())
+        assert isinstance(answer, Rejected)
+        assert answer.condition == "form"
