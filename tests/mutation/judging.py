@@ -65,7 +65,9 @@ def judgement(task: Task) -> str:
     try:
         with _broken_off(task.seconds + GRACE):
             mechanism = check(source, parse(source))
-            found = Judge(time.monotonic() + task.seconds, False, False, PROVED).verdict(mechanism, source)
+            found = Judge(time.monotonic() + task.seconds, False, False, known=PROVED).verdict(
+                mechanism, source
+            )
             return VERIFIED if isinstance(found, Verified) else OPEN
     except SpecError:
         return REFUSED
@@ -133,7 +135,7 @@ def _prepared(tasks: Sequence[Task]) -> None:
     for text in {task.text for task in tasks if "\nuse " in task.text}:
         source = Source(str(FOLDER / "mutant"), text)
         with suppress(SpecError):  # then its judgement says so
-            Judge(time.monotonic() + CALLEES, False, False, PROVED).with_callees(
+            Judge(time.monotonic() + CALLEES, False, False, known=PROVED).with_callees(
                 check(source, parse(source)), source
             )
 
