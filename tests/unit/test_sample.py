@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import islice
 from random import Random
@@ -59,3 +60,29 @@ def test_steps_make_one_number_simpler_at_a_time() -> None:
         ((2, 1), (3, 1)),
         ((2, 0), (3, 0)),
     ]
+
+
+def test_answers_move_as_far_as_their_declaration_says() -> None:
+    """By the sensitivity at the index, on the lattice, within the range, as many as the adjacency lets."""
+    declared = """
+        q : queries, sensitivity i + 1, adjacency one
+        c : query, sensitivity 3, lattice 2
+        r : query, adjacency any, range [0, 5]
+        eps : real where eps > 0
+    """
+    several = mechanism("emit v(1)", "", declared)
+    some_pairs = list(islice(scenarios(several, {"eps": Fraction(1)}, {"q": 3}, Random(0)), 40))
+    assert not [reason for s in some_pairs for reason in check_scenario(several, s)]
+    moves = {(name, before, after) for s in some_pairs for name, before, after in _numbers(s)}
+    assert {abs(after - before) for name, before, after in moves if name == "c"} == {0, 2}
+    assert {(0, 5), (5, 0)} <= {(before, after) for name, before, after in moves if name == "r"}
+    assert {after - before for name, before, after in moves if name == "q"} == {-3, -2, -1, 0, 1, 2, 3}
+
+
+def _numbers(scenario: Scenario) -> Iterator[tuple[str, Fraction, Fraction]]:
+    for (name, left), (_, right) in zip(scenario.data, scenario.data_prime, strict=True):
+        both = zip(left, right, strict=True) if isinstance(left, tuple) else [(left, right)]  # type: ignore[arg-type]
+        for before, after in both:
+            assert isinstance(before, Fraction)
+            assert isinstance(after, Fraction)
+            yield name, before, after

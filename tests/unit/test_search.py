@@ -6,14 +6,14 @@ import time
 from fractions import Fraction
 
 import pytest
-from small_specs import INPUTS, spec
+from small_specs import INPUTS, mechanism, spec
 
 from aligncheck.language.check import check
 from aligncheck.language.conditions import Condition
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.replay import replay
 from aligncheck.search.discharge import counterexamples
-from aligncheck.search.discharge.counterexamples import FailingRun, find_violation
+from aligncheck.search.discharge.counterexamples import FailingRun, find_violation, shown_by_runs
 
 ONE_ANSWER = "x : query, sensitivity 1\nb : real where b >= 0\neps : real where eps > 0"
 ALL = [c for c in Condition if c not in (Condition.TERMINATES, Condition.HYPOTHESES)]
@@ -153,3 +153,38 @@ def test_runs_are_tried_where_the_solver_has_no_answer(monkeypatch: pytest.Monke
     scenario = violation.counterexample.scenario
     assert all(value != 0 for _, value in scenario.noise), "draws that do not matter are left out"
     assert found(Condition.OUTPUT, CHOSEN + "emit chosen(w)", "eta[i] += 2 when i == w", SOME, 2) is None
+
+
+def shown(program: str, align: str = "", inputs: str = ONE_ANSWER) -> Condition | None:
+    """What a few runs show before anything is proved."""
+    run = shown_by_runs(mechanism(program, align, inputs), 5, time.monotonic() + 20)
+    return None if run is None else run.condition
+
+
+@pytest.mark.parametrize(
+    ("program", "align", "condition"),
+    [
+        ("eta ~ Lap(1/eps)\nemit value(x + eta)", "eta += x - x'", None),
+        ("eta ~ Lap(1/(2*eps))\nemit value(x + eta)", "eta += x - x'", Condition.COST),
+        ("eta ~ Lap(1/eps)\nemit value(x + eta)", "", Condition.OUTPUT),
+        ("eta ~ Exp(1/eps)\nemit value(x + eta)", "eta += x - x'", Condition.SUPPORT),
+    ],
+)
+def test_a_few_runs_show_what_no_proof_gets_around(
+    program: str, align: str, condition: Condition | None
+) -> None:
+    assert shown(program, align) is condition
+
+
+def test_runs_do_not_say_what_the_kernel_may_do_without() -> None:
+    """The literal lemma asks for equal scales and draws, the kernel for less."""
+    assert shown("eta ~ Lap(1 + abs(x))\nemit done", "eta += 0") is None
+    assert shown("if x > 0:\n  eta ~ Lap(1/eps)\nemit done") is None
+
+
+def test_runs_of_two_faults_do_not_say_which_comes_first() -> None:
+    assert shown("eta ~ Lap(1/(2*eps))\nemit value(2*x + eta)", "eta += x - x'") is None
+
+
+def test_runs_that_do_not_end_are_left_alone() -> None:
+    assert shown("n = 1\nwhile n > 0:\n  n = n/2\nemit value(x)") is None
