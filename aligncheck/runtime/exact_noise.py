@@ -29,7 +29,7 @@ _LONG = 64
 _RAISED = 72
 _KEPT = 8
 _SINGLE = 16
-_BLOCK = 1 << 12
+_BLOCK = 1 << 10
 """The first draws with a scale are made singly, then in blocks that grow up to this size."""
 
 
