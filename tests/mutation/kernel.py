@@ -509,16 +509,22 @@ class Survey:
 
     def tried(self, mutant: Mutant) -> list[tuple[Case, float]]:
         """The cases for one mutant: first those that have killed another one of its function, or of its file,
-        then the quick ones. If it drops a check, or knows too much, those that must be rejected come first:
-        that one of them is accepted tells more than any other way to be killed.
+        then the quick ones, those that must be accepted and those that must not in turn. If it drops a check,
+        or knows too much, those that must be rejected come first: that one of them is accepted tells more
+        than any other way to be killed.
         """
         here = [
             (case, spent)
             for case, ran, spent in self.known
             if not mutant.function or any((mutant.file, line) in ran for line in mutant.lines)
         ]
+        turn = {
+            id(c): at
+            for on in (True, False)
+            for at, (c, _) in enumerate(e for e in here if e[0].accepted is on)
+        }
         near, far = self.killers[f"{mutant.file} {mutant.function}"], self.killers[mutant.file]
-        here.sort(key=lambda each: 2 - (each[0].name in near) - (each[0].name in far))
+        here.sort(key=lambda e: (2 - (e[0].name in near) - (e[0].name in far), turn[id(e[0])]))
         chosen: list[tuple[Case, float]] = []
         total = 0.0
         for case, spent in here:
