@@ -1,0 +1,69 @@
+"""Without a rule, the kernel accepts the twin that this rule rejects. `kernel.py` tries all changes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from kernel import FOLDER, KEPT, Case, Mutant, mutants, outcome
+from kernel_pairs import PAIRS
+
+from aligncheck.kernel import logic
+
+RULES = {
+    "takes other arguments": "an_argument_too_many",
+    "how many records there are": "records_that_are_not_as_many",
+    "the claim is within its bound": "a_claim_above_its_bound",
+    "exp, ln and log2 are known by bounds only": "a_power_in_a_declaration",
+    "has the same scale on D'": "a_logistic_scale",
+    "is cut at the same place on D'": "cut_at_another_place",
+    "may be chosen on D'": "chosen_by_one_run",
+    "a prime has no meaning here": "the_other_run_in_the_program",
+    "the output is read in `align` only": "the_output_in_the_program",
+    "is given the same on D'": "a_function_of_private_answers",
+    "is the index of an answer in declarations": "an_input_with_the_name_of_an_index",
+    "records of one tag have the same fields": "records_of_two_shapes",
+    "the sensitivity is not negative": "a_sensitivity_in_all_below_0",
+    "the least scale is positive": "a_least_scale_of_0",
+    "has at least this scale": "a_scale_below_the_least",
+    "a loop brings a name": "a_name_that_an_inner_loop_brings",
+    "the step of ": "a_step_that_grows_from_round_to_round",
+    "an invariant of both runs": "where_a_loop_starts",
+    "the measure speaks of the head": "a_measure_of_one_round",
+    "the loop has the same bounds on D'": "as_many_rounds",
+    "draws by densities in a loop": "choices_in_a_loop",
+    "was not drawn before at this index": "drawn_twice",
+    "moves by whole steps": "between_the_steps",
+    "is not negative', one + shift": "below_0",
+    "depends on noise": "a_later_set_told_by_noise",
+    "has a meaning around this set": "an_index_with_a_meaning",
+}
+"""Words of the statement that asks, and the pair whose wrong twin is accepted where it does not."""
+
+
+@cache
+def dropped() -> tuple[Mutant, ...]:
+    def all_of_them() -> Iterator[Mutant]:
+        for path in sorted(FOLDER.glob("*.py")):
+            if path.stem not in KEPT:
+                yield from (
+                    m for m in mutants(path.stem) if m.change.startswith("dropped | ") and m.kind == "check"
+                )
+
+    return tuple(all_of_them())
+
+
+@pytest.mark.parametrize(("words", "name"), RULES.items(), ids=RULES.values())
+def test_each_rule_is_needed(words: str, name: str) -> None:
+    (mutant,) = (m for m in dropped() if words in m.change)
+    (pair,) = (p for p in PAIRS if p.name == name)
+    wrong = Case(name, pair.spec(pair.wrong), pair.witness, False)
+    with patch.object(logic, "ANEW", ()):
+        assert outcome(mutant, [(wrong, 0.1)]) == f"accepts {name}"
