@@ -70,7 +70,7 @@ def all_is_proved(patch: Patch) -> None:
 
 
 def chooses_nothing(patch: Patch) -> None:
-    def chosen(mechanism: n.Mechanism, source: Source, deadline: float) -> attempt.Attempt:
+    def chosen(mechanism: n.Mechanism, source: Source, deadline: float, early: bool) -> attempt.Attempt:
         return attempt.Attempt(mechanism, source, deadline, None, "nothing was tried")
 
     patch.setattr(judging, "attempt", chosen)
