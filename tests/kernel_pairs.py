@@ -345,6 +345,17 @@ TRUTHS: tuple[tuple[str, str], ...] = (
     ("t[argmin(t[i] for i in t)] <= t[1]", "t[argmin(t[i] for i in t)] < t[0]"),
     ("argmax(u[i] for i in u) <= 0 or u[0] < 1", "argmax(u[i] for i in u) < 0 or u[0] < 1"),
     ("argmin(u[i] for i in u) <= 0 or u[0] < 1", "argmin(u[i] for i in u) < 0 or u[0] < 1"),
+    ("ln(eps) > 0 or eps <= 1", "ln(eps) > 1 or eps <= 1"),
+    ("ln(eps) > 0 or eps <= 1", "ln(eps) > 0"),
+    ("ln(eps) < 0 or eps >= 1", "ln(eps) < 0 - 1 or eps >= 1"),
+    ("ln(eps) < 0 or eps >= 1", "ln(eps) < 0 or eps >= 2"),
+    ("log2(eps) == 0 or eps != 1", "log2(eps) == 1 or eps != 1"),
+    ("log2(eps) == 0 or eps != 1", "log2(eps) == 0 or eps != 2"),
+    ("exp(m) > 1 or m <= 0", "exp(m) > 2 or m <= 0"),
+    ("exp(m) < 1 or m >= 0", "exp(m) > 2 or m >= 0"),
+    ("exp(m) == 1 or m != 0", "exp(m) == 1 or m != 1"),
+    ("exp(m) == 1 or m != 0", "exp(m) == 0 or m != 0"),
+    ("exp(m) > 0 or m >= 0", "exp(m) < 0 or m >= 0"),
 )
 """What expressions mean: true for all inputs, and not."""
 
@@ -352,7 +363,7 @@ TRUTHS: tuple[tuple[str, str], ...] = (
 def _true(right: str, wrong: str) -> Pair:
     more = "  m : int\n  k : int\n  t : vector where t[i] == i + 3\n  u : vector where u[i] == 1\n"
     text = spec("emit done(v = 0 if {} else x)", more=more, where=" and len(t) == 3 and len(u) == 3")
-    return Pair(f"{right}, and no less", 4, text, right, wrong, ("output",))
+    return Pair(f"{right}, not {wrong}", 4, text, right, wrong, ("output",))
 
 
 OUTPUTS: tuple[tuple[str, str], ...] = (
@@ -389,7 +400,7 @@ def _told(right: str, wrong: str) -> Pair:
         more="  t : vector where t[i] == i + 3\n",
         where=" and len(t) == 3",
     )
-    return Pair(f"{right}, and no less", 4, text, right, wrong, ("output",))
+    return Pair(f"{right}, not {wrong}", 4, text, right, wrong, ("output",))
 
 
 PAIRS: tuple[Pair, ...] = (
@@ -2361,5 +2372,77 @@ PAIRS: tuple[Pair, ...] = (
         "2",
         ("injective",),
         Witness(route="injective"),
+    ),
+    Pair(
+        "a_root_of_0",
+        4,
+        spec("y = 1/(sqrt(eps - 1) + {}) if eps >= 1 else 0", "emit done"),
+        "1",
+        "0",
+        ("defined",),
+    ),
+    Pair(
+        "defined_where_the_first_fails",
+        4,
+        spec("if m {} 0 or 1/m > 2:", "  emit a", "emit done", more="  m : real\n"),
+        "==",
+        "!=",
+        ("defined",),
+    ),
+    Pair(
+        "defined_where_the_first_holds",
+        4,
+        spec("if m {} 0 and 1/m > 2:", "  emit a", "emit done", more="  m : real\n"),
+        "!=",
+        "==",
+        ("defined",),
+    ),
+    Pair(
+        "defined_where_a_test_fails",
+        4,
+        spec("y = 2 if m {} 0 else 1/m", "emit done", more="  m : real\n"),
+        "==",
+        "!=",
+        ("defined",),
+    ),
+    Pair(
+        "defined_where_a_test_holds",
+        4,
+        spec("y = 1/m if m {} 0 else 2", "emit done", more="  m : real\n"),
+        "!=",
+        "==",
+        ("defined",),
+    ),
+    Pair(
+        "a_shift_by_what_changes_later",
+        3,
+        spec(
+            "c = 0",
+            "mu ~ Lap(1/eps)",
+            "{}",
+            "for i, y in q:",
+            "  eta[i] ~ Lap(1/eps)",
+            "best = max(eta[i] for i in q)",
+            "emit done",
+            align="mu += 0*(best' - best)\n  eta[i] += 0*c",
+        ),
+        "pass",
+        "c = mu",
+        ("acyclic",),
+        Witness((drawn("eta", "alignment_cost == 0"),)),
+    ),
+    Pair("the_length_of_one_answer", 4, spec("emit done(v = len({}))"), "q", "x", ("form",)),
+    Pair(
+        "two_lists_compared",
+        4,
+        spec(
+            "eta ~ Lap(1/eps)",
+            "emit done(v = x + eta)",
+            align="eta += x - x'   when q <= {} or true",
+            more="  p : queries, sensitivity 1\n",
+        ),
+        "q'",
+        "p'",
+        ("defined",),
     ),
 )

@@ -201,6 +201,15 @@ def test_trees_that_no_text_has_are_rejected(line: str, node: type[n.Node], chan
     assert answer.condition in ("form", "language"), answer
 
 
+@pytest.mark.parametrize(
+    ("line", "accepted"), [("s == 0", True), ("s' == s", False), ("q'[0] == q'[0]", True)]
+)
+def test_an_early_line_speaks_of_one_run_and_of_inputs(line: str, accepted: bool) -> None:
+    tree = parse(Source("s", mechanism("s = 0", "for i, y in q:", "  s = s", "emit done(v = s)")))
+    answer = decide(tree, Witness((LoopWitness((expression(line),), (expression("s' == s"),)),)))
+    assert isinstance(answer, Accepted) is accepted, answer
+
+
 def test_one_loop_stands_in_one_place() -> None:
     tree = parse(Source("s", mechanism("for i, y in q:", "  pass", "emit done")))
     loop = tree.body[0]
