@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -15,7 +16,7 @@ from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.sets import Sets
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Drawn, Held, Told
-from aligncheck.kernel.terms import Term, absolute, anatomy, both, either, implies, real, same
+from aligncheck.kernel.terms import Anatomy, Term, absolute, anatomy, both, either, implies, real, same
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import shifts_in, statements_in
@@ -181,13 +182,24 @@ class Aligner(Sets):
                 scope = self._at(line, at, path, Scope(Mode.RELATION, self.symbols.true, line.span), 0)
                 amount = real(self.number(most, path, 0, scope))
                 text = f"moving {x} by this line costs at most its part"
-                path.oblige("cost", line.span, text, implies(on, self._cost(value, rate) <= amount))
+                for goal in self._at_most(value, rate, amount):
+                    path.oblige("cost", line.span, text, implies(on, goal))
                 self.counted(x, line.span, most)
                 parts.append((on, amount))
         return self.total(parts)
 
     def _part(self, k: int) -> n.Expr | None:
         return self.witness.costs[k] if k < len(self.witness.costs) else None
+
+    def _at_most(self, shift: Term, rate: Rate, amount: Term) -> list[Term]:
+        """What together shows that a shift costs at most this. Where the amount is a number times what a unit
+        costs, the shift is at most that number: of the two factors of a product one is left, which is easier.
+        """
+        unit = divided(*rate)
+        most = z3.simplify(_over(amount, unit))
+        if not z3.is_rational_value(most):
+            return [self._cost(shift, rate) <= amount]
+        return [absolute(shift) <= most, both(unit >= 0, most * unit <= amount)]
 
     def _cost(self, shift: Term, rate: Rate) -> Term:
         """|shift| * above / below: a bound of ln f(x)/f(x + shift)."""
@@ -328,20 +340,22 @@ class Aligner(Sets):
 
 def _over(x: Term, y: Term) -> Term:
     """x / y without the factors that both have."""
-    left, below = _factors(x), []
-    for factor in _factors(y):
-        found = next((at for at, f in enumerate(left) if same(f, factor)), None)
-        if found is None:
-            below.append(inverse(factor))
+    powers: Counter[Anatomy] = Counter()
+    stack = [(x, 1), (y, -1)]
+    while stack:
+        term, power = stack.pop()
+        kind, parts = anatomy(term).kind, term.children()
+        if kind == z3.Z3_OP_TO_REAL and z3.is_mul(parts[0]):
+            kind, parts = z3.Z3_OP_MUL, [real(p) for p in parts[0].children()]
+        if kind == z3.Z3_OP_MUL:
+            stack += [(p, power) for p in reversed(parts)]
+        elif kind == z3.Z3_OP_DIV:
+            stack += [(parts[1], -power), (parts[0], power)]
         else:
-            del left[found]
+            powers[anatomy(term)] += power
+    left = [f.term for f, power in powers.items() for _ in range(power)]
+    below = [inverse(f.term) for f, power in powers.items() for _ in range(-power)]
     return z3.Product(z3.RealVal(1, x.ctx), *left, *below)
-
-
-def _factors(term: Term) -> list[Term]:
-    if z3.is_app_of(term, z3.Z3_OP_TO_REAL) and z3.is_mul(term.arg(0)):
-        return [f for part in term.arg(0).children() for f in _factors(real(part))]
-    return [f for part in term.children() for f in _factors(part)] if z3.is_mul(term) else [term]
 
 
 def _added(line: n.Shift) -> n.Shift:

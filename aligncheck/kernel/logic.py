@@ -47,23 +47,18 @@ Confirm: TypeAlias = Callable[[Sequence[Term], bool, str], bool]
 what is decided. Where it does not agree, nothing is decided: so another solver has its say.
 """
 
-AT_ONCE, MODEL = (2, 250_000), 3_000_000
+AT_ONCE, MODEL = (1, 100_000), 3_000_000
 ANEW = ((1, 1_500_000), (3, 3_000_000))
 """How often instances are made of general facts, from terms of the question and of such instances; and how
 much Z3 may do for one question, in its own count (`rlimit`), the same everywhere. First a question is put to
 a solver that still knows what was asked before, then by itself.
 """
-FEW = ANEW[:1]
+FEW = ((3, 250_000),)
 """For what may well not follow."""
 
 
-OPTIONS = {
-    "mbqi": False,
-    "auto_config": False,
-    "random_seed": 0,
-    "arith.nl.grobner": False,  # whose work Z3 does not count
-    "arith.nl.horner_frequency": 1,
-}
+OPTIONS = {"mbqi": False, "auto_config": False, "random_seed": 0, "arith.nl.horner_frequency": 1}
+OPTIONS["arith.nl.grobner"] = False  # whose work Z3 does not count
 
 
 class Stack:
@@ -72,7 +67,7 @@ class Stack:
     """
 
     def __init__(self, ctx: Any) -> None:
-        self.solver = _solver(z3.SimpleSolver, ctx, *AT_ONCE)
+        self.solver = _solver(ctx, 1, *AT_ONCE)
         self.levels: list[list[Fact]] = []
 
     def hold(self, facts: Sequence[Fact], term: Callable[[Fact], Term]) -> Any:
@@ -82,9 +77,8 @@ class Stack:
             if facts[at : at + len(level)] != level:
                 break
             kept, at = kept + 1, at + len(level)
-        if kept < len(self.levels):
-            self.solver.pop(len(self.levels) - kept)
-            del self.levels[kept:]
+        self.solver.pop(len(self.levels) - kept)
+        del self.levels[kept:]
         if at < len(facts):
             self.solver.push()
             _assert(self.solver, map(term, facts[at:]))
@@ -98,15 +92,16 @@ def _assert(solver: Any, formulas: Iterable[Term]) -> None:
         z3.Z3_solver_assert(solver.ctx.ref(), solver.solver, formula.ast)
 
 
-def _solver(kind: Any, ctx: Any, rounds: int, limit: int) -> Any:
-    """A solver that takes only such instances of general facts as their triggers allow.
+def _solver(ctx: Any, split: int, rounds: int, limit: int) -> Any:
+    """A solver that takes only such instances of general facts as their triggers allow. `split` is the number
+    that Z3 has for a way to choose cases (1: what was in conflict last; 3: what the question needs).
 
     Z3 reads how many rounds of them there may be from its global settings, when a solver is made.
     """
     for name in ("smt.qi.eager_threshold", "smt.qi.lazy_threshold"):
         z3.set_param(name, float(rounds))
-    solver = kind(ctx=ctx)
-    for option, value in {**OPTIONS, "rlimit": limit}.items():
+    solver = z3.SimpleSolver(ctx=ctx)
+    for option, value in {**OPTIONS, "rlimit": limit, "case_split": split}.items():
         solver.set(option, value)
     return solver
 
@@ -148,11 +143,10 @@ class Decider:
             return 0
         not_so = z3.Not(goal)
         spent: int | None = 0
+        needed = [not_so]
         if not z3.is_true(z3.simplify(goal)):
             spent = self._searched(facts, not_so, ANEW if anew is None else anew)
-            needed = [*map(self._term, facts), not_so] if self.confirm is not None else []
-        else:
-            needed = [not_so]
+            needed = [*map(self._term, facts), not_so]
         if spent is None or not self._confirmed(needed, False, about):
             return None
         shown.append(known)
@@ -173,7 +167,7 @@ class Decider:
             if proved or (proved is False and rounds <= AT_ONCE[0]):
                 continue  # so few rounds would find no more
             formulas = [*map(self._term, facts), not_so]
-            proved, steps = self._ask(_solver(z3.Solver, not_so.ctx, rounds, limit), formulas)
+            proved, steps = self._ask(_solver(not_so.ctx, 3, rounds, limit), formulas)
             spent += steps
         return spent if proved else None
 
@@ -181,9 +175,7 @@ class Decider:
         """Whether the formulas contradict each other; None if Z3 gave up before it was through."""
         _assert(solver, formulas)
         answer = solver.check()
-        through = answer == z3.sat or (
-            answer == z3.unknown and solver.reason_unknown() == "(incomplete quantifiers)"
-        )
+        through = answer == z3.sat or solver.reason_unknown() == "(incomplete quantifiers)"
         proved = True if answer == z3.unsat else False if through else None
         counts = solver.statistics()  # of which the one that is wanted is among the last
         total = next(int(v) for k, v in map(counts.__getitem__, reversed(range(len(counts)))) if k == COUNT)

@@ -129,11 +129,9 @@ class World:
         facts = list(enumerate(path.facts))
         facts[path.settled :] = sorted(facts[path.settled :], key=lambda each: late.get(each[1].kind, 0))
         for o in path.pending:
-            twin = o.condition == "injective"
+            off = () if o.condition == "injective" else (Kind.TWIN,)
             known = [
-                f
-                for at, f in facts
-                if (f.kind is not Kind.PRIME or at < o.position) and (f.kind is not Kind.TWIN or twin)
+                f for at, f in facts if f.kind not in off and (at < o.position or f.kind is not Kind.PRIME)
             ]
             self._decide(known, o.condition, o.place, o.sentence, o.goal, o.line)
         path.pending, path.settled = [], len(path.facts)

@@ -401,7 +401,7 @@ def changed(mutant: Mutant) -> Any:
             del sys.modules[module]
     sys.meta_path.insert(0, Mutated(mutant))
     again = import_module("aligncheck.kernel.decide")
-    patch.object(import_module("aligncheck.kernel.logic"), "ANEW", ()).start()
+    patch.object(import_module("aligncheck.kernel.logic"), "ANEW", logic.FEW).start()
     return again
 
 
@@ -557,7 +557,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1, help="processor time for one mutant")
     parser.add_argument("--verbose", action="store_true", help="say what kills each mutant")
     given = parser.parse_args()
-    patch.object(logic, "ANEW", ()).start()  # less work, as in the tests of the pairs
+    patch.object(logic, "ANEW", logic.FEW).start()  # less work, as in the tests of the pairs
     lines = given.results.with_suffix(".lines") if given.results else None
     survey, arguments = Survey(given.seconds, lines), Arguments.read()
     before: dict[str, str] = {}
