@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -150,6 +151,8 @@ def _ask_for_a_report(path: str, contradiction: Refutation, mode: RunMode) -> No
     )
 
 
+_SECONDS = 30.0
+"""How long to find out whether another mode is proved."""
 _REFUSED = {
     RunMode.LATTICE: "not proved on a lattice: ",
     RunMode.REFINED: "its noise cannot be drawn as finely as its decisions need: ",
@@ -161,7 +164,7 @@ _INSTEAD = {
         "  `--mode refined` draws real-valued noise exactly, as finely as each decision needs, and "
         "rounds what is released",
     ),
-    RunMode.REFINED: (RunMode.LATTICE, "  `--mode lattice` (the default) may be proved all the same"),
+    RunMode.REFINED: (RunMode.LATTICE, "  `--mode lattice` (the default) is proved"),
 }
 
 
@@ -170,15 +173,16 @@ def _refusal(mode: RunMode, done: Certification) -> str:
     lines = [f"but {_REFUSED[mode]}{done.problem}"]
     if mode in _INSTEAD:
         other, hint = _INSTEAD[mode]
-        if _has_form(done, other):
+        if _is_proved(done, other):
             lines.append(hint)
         lines.append("  `--mode float` computes in floating point, which no proof covers")
     return "\n".join(lines)
 
 
-def _has_form(done: Certification, mode: RunMode) -> bool:
-    """Whether a verified spec can be brought into the form that runs in a mode, be that proved or not."""
+def _is_proved(done: Certification, mode: RunMode) -> bool:
+    """Whether the form of a verified spec that runs in a mode is proved, too."""
     from aligncheck.compiler.forms import NoFormError, form_of
+    from aligncheck.judge import judge
     from aligncheck.language.diagnostics import SpecError
     from aligncheck.language.source import Source
     from aligncheck.verdict import Verified
@@ -187,10 +191,14 @@ def _has_form(done: Certification, mode: RunMode) -> bool:
     if not isinstance(verdict, Verified):
         return False
     try:
-        form_of(verdict.mechanism, Source(done.result.path, done.result.text), mode)
+        form = form_of(verdict.mechanism, Source(done.result.path, done.result.text), mode)
+        if form.same:
+            return True
+        until = time.monotonic() + _SECONDS
+        proof = judge(form.mechanism, form.source, until, explain=False, search=False)
     except (NoFormError, SpecError):
         return False
-    return True
+    return isinstance(proof, Verified)
 
 
 def _write_questions(folder: str, done: Certification, force: bool) -> None:

@@ -62,7 +62,9 @@ def attempt(mechanism: Mechanism, source: Source, deadline: float, early: bool =
     except TooManyPathsError as error:
         raise SpecError(source, _too_many_paths(mechanism, error)) from None
     except UnsupportedError as error:
-        return Attempt(mechanism, source, deadline, None, error.advice or _OWN_ASSIGNMENT)
+        in_program = any(s.span.start <= error.span.start < s.span.end for s in mechanism.body)
+        advice = error.advice or (_OWN_ASSIGNMENT if in_program else "")
+        return Attempt(mechanism, source, deadline, None, advice)
 
 
 def _shown(mechanism: Mechanism, deadline: float) -> FailingRun | None:
@@ -168,7 +170,8 @@ class Attempt:
 
         condition = condition_named(answer.condition)
         advice: tuple[str, ...] = ()
-        if verified is not None and condition in (Condition.DEFINED, Condition.SCALES):
+        told = (Condition.DEFINED, Condition.SCALES, *((Condition.COST,) if self._by_densities else ()))
+        if verified is not None and condition is not None and condition in told:
             failure = Failure(condition, answer.place)
             advice = advice_for(self.mechanism, self.chosen, failure, verified, self.deadline)
         return Unknown(
@@ -178,13 +181,27 @@ class Attempt:
             Label(answer.place if answer.place != NOWHERE else self.mechanism.span),
             _reports(answer, None, answer.place),
             _invariants(self.chosen),
-            help=advice[0] if advice else self._help(condition),
+            help=advice[0] if advice else self._unknown_help(condition),
         )
 
+    @property
+    def _by_densities(self) -> bool:
+        return has_densities(self.mechanism.body)
+
+    def _unknown_help(self, condition: Condition | None) -> str:
+        """What may help, where nothing is known to be wrong."""
+        if condition is not Condition.COST or self.unsupported or self._by_densities:
+            return self._help(condition)
+        bounds = [line for line in _invariants(self.chosen) if "alignment_cost <= " in line]
+        if not bounds:
+            return "no bound on the cost was found that is made of inputs and counters"
+        loop, _, bound = bounds[0].partition(": ")
+        return f"the bound that was found is `{bound}` at the head of {loop}: the claim has to follow from it"
+
     def _help(self, condition: Condition | None) -> str:
-        if self.unsupported is not None:
+        if self.unsupported:
             return self.unsupported
-        if has_densities(self.mechanism.body):
+        if self._by_densities and condition in (Condition.COST, None):
             return _DENSITY_HELP
         return _help(condition, self.mechanism)
 
