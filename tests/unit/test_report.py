@@ -299,6 +299,24 @@ def test_a_cost_that_adds_up_past_the_claim() -> None:
     )
 
 
+def test_a_draw_that_a_line_does_not_move_says_why() -> None:
+    source, mechanism = read(LATE)
+    run = scenario({"eps": 1}, {"q": [0]}, {"q": [0]}, eta=1)
+    text = result_text(source, failure(source, mechanism, Condition.COST, run, "count > 1"))
+    assert "0  (`out[0]` is `below`: no shift)" in text
+
+
+@pytest.mark.parametrize(
+    "condition", [Condition.TERMINATES, Condition.FRESH, Condition.SCALES, Condition.DEFINED]
+)
+def test_no_other_alignment_is_promised_where_none_would_do(condition: Condition) -> None:
+    source, mechanism = read(LATE)
+    run = scenario({"eps": 1}, {"q": [1, 1]}, {"q": [0, 0]})
+    text = result_text(source, failure(source, mechanism, condition, run, "count > 1"))
+    assert "no other alignment mends it" in text
+    assert "another one" not in text
+
+
 def test_runs_that_part_are_marked_where_they_part() -> None:
     source, mechanism = read(LATE.replace("xi[i] += 1 + q[i] - q'[i] when", "xi[i] += 0 when"))
     run = scenario({"eps": 1}, {"q": [1]}, {"q": [0]}, eta=1)
