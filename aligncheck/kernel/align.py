@@ -182,8 +182,9 @@ class Aligner(Sets):
                 scope = self._at(line, at, path, Scope(Mode.RELATION, self.symbols.true, line.span), 0)
                 amount = real(self.number(most, path, 0, scope))
                 text = f"moving {x} by this line costs at most its part"
-                for goal in self._at_most(value, rate, amount):
-                    path.oblige("cost", line.span, text, implies(on, goal))
+                now, goal = self._at_most(value, rate, amount)
+                self.prove(path, "cost", line.span, text, now, (Kind.RUN,))
+                path.oblige("cost", line.span, text, implies(on, goal))
                 self.counted(x, line.span, most)
                 parts.append((on, amount))
         return self.total(parts)
@@ -191,15 +192,16 @@ class Aligner(Sets):
     def _part(self, k: int) -> n.Expr | None:
         return self.witness.costs[k] if k < len(self.witness.costs) else None
 
-    def _at_most(self, shift: Term, rate: Rate, amount: Term) -> list[Term]:
-        """What together shows that a shift costs at most this. Where the amount is a number times what a unit
-        costs, the shift is at most that number: of the two factors of a product one is left, which is easier.
+    def _at_most(self, shift: Term, rate: Rate, amount: Term) -> tuple[Term, Term]:
+        """What is true of every run, and what is shown of a shift; together: it costs at most this. Where the
+        amount is a number times what a unit costs, and a unit costs nothing negative, the shift is at most
+        that number: |d| <= m and m*r <= a give |d|*r <= a, and of the two factors of a product one is left.
         """
         unit = divided(*rate)
         most = z3.simplify(_over(amount, unit))
         if not z3.is_rational_value(most):
-            return [self._cost(shift, rate) <= amount]
-        return [absolute(shift) <= most, both(unit >= 0, most * unit <= amount)]
+            return self.symbols.true, self._cost(shift, rate) <= amount
+        return both(unit >= 0, most * unit <= amount), absolute(shift) <= most
 
     def _cost(self, shift: Term, rate: Rate) -> Term:
         """|shift| * above / below: a bound of ln f(x)/f(x + shift)."""
