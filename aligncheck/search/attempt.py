@@ -170,8 +170,7 @@ class Attempt:
 
         condition = condition_named(answer.condition)
         advice: tuple[str, ...] = ()
-        told = (Condition.DEFINED, Condition.SCALES, *((Condition.COST,) if self._by_densities else ()))
-        if verified is not None and condition is not None and condition in told:
+        if verified is not None and condition in (Condition.DEFINED, Condition.SCALES):
             failure = Failure(condition, answer.place)
             advice = advice_for(self.mechanism, self.chosen, failure, verified, self.deadline)
         return Unknown(
