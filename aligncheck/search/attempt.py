@@ -170,7 +170,8 @@ class Attempt:
 
         condition = condition_named(answer.condition)
         advice: tuple[str, ...] = ()
-        if verified is not None and condition in (Condition.DEFINED, Condition.SCALES):
+        may_help = condition in (Condition.DEFINED, Condition.SCALES) and not self._by_densities
+        if verified is not None and condition is not None and may_help:
             failure = Failure(condition, answer.place)
             advice = advice_for(self.mechanism, self.chosen, failure, verified, self.deadline)
         return Unknown(
