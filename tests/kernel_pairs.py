@@ -2579,4 +2579,13 @@ PAIRS: tuple[Pair, ...] = (
         ("acyclic",),
         Witness((drawn("eta", "alignment_cost == 0"),)),
     ),
+    Pair(
+        "a_first_promise_that_is_broken",
+        4,
+        spec("{}", "emit done"),
+        "pass",
+        "emit done",
+        ("invariant",),
+        Witness(promises=(expression("len(out) == 1"), expression("len(out) >= 0"))),
+    ),
 )
