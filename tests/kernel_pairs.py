@@ -2588,4 +2588,22 @@ PAIRS: tuple[Pair, ...] = (
         ("invariant",),
         Witness(promises=(expression("len(out) == 1"), expression("len(out) >= 0"))),
     ),
+    Pair(
+        "a_field_that_differs_on_the_general_route",
+        10,
+        spec("emit done(v = {})"),
+        "eps",
+        "x",
+        ("output",),
+        Witness(route="injective"),
+    ),
+    Pair(
+        "a_test_that_differs_on_the_general_route",
+        10,
+        spec("if {} > 0:", "  emit up", "emit done"),
+        "eps - 1",
+        "x",
+        ("output",),
+        Witness(route="injective"),
+    ),
 )
