@@ -15,6 +15,9 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
 from aligncheck.search.witness.witness_json import expression
 
+TABLES = [pair.name for pair in PAIRS if pair.name.startswith(f"{pair.right}, not ")]
+"""What expressions mean, and what the output tells: a third of them is enough for every day."""
+
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch, exhaustive: bool) -> None:
@@ -24,7 +27,11 @@ def _quick(monkeypatch: pytest.MonkeyPatch, exhaustive: bool) -> None:
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
-def test_one_of_two_twins_is_accepted(pair: Pair, capfd: pytest.CaptureFixture[str]) -> None:
+def test_one_of_two_twins_is_accepted(
+    pair: Pair, exhaustive: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    if pair.name in TABLES and TABLES.index(pair.name) % 3 and not exhaustive:
+        pytest.skip("needs --exhaustive")
     answer = decide(pair.spec(pair.right), pair.witness)
     assert isinstance(answer, Accepted), answer
     answer = decide(pair.spec(pair.wrong), pair.witness)
