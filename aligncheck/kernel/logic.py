@@ -57,7 +57,7 @@ FEW = ((3, 250_000),)
 """For what may well not follow."""
 
 
-OPTIONS = {"mbqi": False, "auto_config": False, "random_seed": 0, "arith.nl.horner_frequency": 1}
+OPTIONS = {"mbqi": False, "auto_config": False, "random_seed": 0}
 OPTIONS["arith.nl.grobner"] = False  # whose work Z3 does not count
 
 

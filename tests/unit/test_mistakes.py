@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 import tomllib
@@ -57,7 +58,8 @@ def said(base: str, old: str, new: str) -> Said:
         verdict = judge(check(source, parse(source)), source, time.monotonic() + 30)
     except SpecError as error:
         one = error.diagnostic
-        return Said(one.code, source.text_of(one.primary.span), one.message, one.help or "")
+        message = one.message.replace(f"{ROOT}{os.sep}", "")
+        return Said(one.code, source.text_of(one.primary.span), message, one.help or "")
     assert isinstance(verdict, AlignmentFails)
     advice = "; ".join(verdict.advice) or verdict.help or ""
     at = source.text_of(verdict.primary.span)
