@@ -57,8 +57,8 @@ FEW = ((3, 250_000),)
 """For what may well not follow."""
 
 
-OPTIONS = {"mbqi": False, "auto_config": False, "random_seed": 0}
-OPTIONS["arith.nl.grobner"] = False  # whose work Z3 does not count
+OPTIONS = {"mbqi": False, "auto_config": False, "random_seed": 0, "arith.nl.grobner": False}
+"""The last, because Z3 does not count that work."""
 
 
 class Stack:
@@ -67,7 +67,7 @@ class Stack:
     """
 
     def __init__(self, ctx: Any) -> None:
-        self.solver = _solver(ctx, 1, *AT_ONCE)
+        self.solver = _solver(z3.SimpleSolver, ctx, *AT_ONCE)
         self.levels: list[list[Fact]] = []
 
     def hold(self, facts: Sequence[Fact], term: Callable[[Fact], Term]) -> Any:
@@ -92,18 +92,25 @@ def _assert(solver: Any, formulas: Iterable[Term]) -> None:
         z3.Z3_solver_assert(solver.ctx.ref(), solver.solver, formula.ast)
 
 
-def _solver(ctx: Any, split: int, rounds: int, limit: int) -> Any:
-    """A solver that takes only such instances of general facts as their triggers allow. `split` is the number
-    that Z3 has for a way to choose cases (1: what was in conflict last; 3: what the question needs).
+def _solver(kind: Any, ctx: Any, rounds: int, limit: int, **more: int) -> Any:
+    """A solver that takes only such instances of general facts as their triggers allow.
 
     Z3 reads how many rounds of them there may be from its global settings, when a solver is made.
     """
     for name in ("smt.qi.eager_threshold", "smt.qi.lazy_threshold"):
         z3.set_param(name, float(rounds))
-    solver = z3.SimpleSolver(ctx=ctx)
-    for option, value in {**OPTIONS, "rlimit": limit, "case_split": split}.items():
+    solver = kind(ctx=ctx)
+    for option, value in {**OPTIONS, "rlimit": limit, **more}.items():
         solver.set(option, value)
     return solver
+
+
+def _anew(ctx: Any, rounds: int, limit: int) -> Any:
+    """For one round of instances a solver that simplifies all first; for more, where it would take away terms
+    that instances are made of, one that does not, and chooses cases by what the question needs.
+    """
+    kind, more = (z3.Solver, {}) if rounds <= AT_ONCE[0] else (z3.SimpleSolver, {"case_split": 3})
+    return _solver(kind, ctx, rounds, limit, **more)
 
 
 COUNT = "rlimit count"
@@ -167,7 +174,7 @@ class Decider:
             if proved or (proved is False and rounds <= AT_ONCE[0]):
                 continue  # so few rounds would find no more
             formulas = [*map(self._term, facts), not_so]
-            proved, steps = self._ask(_solver(not_so.ctx, 3, rounds, limit), formulas)
+            proved, steps = self._ask(_anew(not_so.ctx, rounds, limit), formulas)
             spent += steps
         return spent if proved else None
 

@@ -36,7 +36,7 @@ from aligncheck.verdict import Verified
 PARTS = 2
 SPECS = 1_000
 MORE = 40_000
-RUNS = 60
+RUNS = 20
 PARAMETERS: dict[str, Fraction] = {"T": Fraction(0), "eps": Fraction(1)}
 
 

@@ -417,13 +417,14 @@ def _loop_header(stop: _Stop) -> SpecError | None:
         return None
     words = [each.text for each in stop.line]
     advice = "write `for i, x in q:`, `for x in q:` or `for i in range(n):`"
-    if "enumerate" in words or words[1] == "(":
+    if "enumerate" in words or words[1:2] == ["("]:
         names = [
             each.text
             for each in stop.line
             if each.type == "NAME" and each.text not in ("for", "in", "enumerate")
         ]
-        advice = f"write `for {', '.join(names[:-1])} in {names[-1]}:`"
+        if len(names) > 1:
+            advice = f"write `for {', '.join(names[:-1])} in {names[-1]}:`"
     elif words[-3:-2] == [")"] or "len" in words:
         named = words[words.index("len") + 2 :][:1] if "len" in words else []
         advice = f"write `for i in range(len({(named or ['q'])[0]})):`"
