@@ -124,8 +124,9 @@ class ProgramFlow:
     def _draw(self, sample: n.Sample, state: _State) -> _State:
         if sample.index is not None:
             self._read(sample.index, state)
+        own = n.Name(sample.name) if sample.index is None else n.Index(sample.name, sample.index)
         for arg in sample.args:
-            self._read(arg, state)
+            self._reader.read(arg, replace(self._place(state), own=own))
         self.at_draws.setdefault(sample.name, []).append(state.assigned)
         made: frozenset[n.Expr] = frozenset()
         if sample.index is not None:
@@ -217,7 +218,7 @@ class ProgramFlow:
         if base in self._symbols.selections:
             advice: str | None = f"write `for r in range(len({base})):`, and `{base}[r]` in its body"
         else:
-            advice = f"to repeat something, write `for i in range({base}):`" if scalar else None
+            advice = self._reader.repeated(base, "i") if scalar else None
             if isinstance(self._symbols.inputs.get(base), n.Queries):
                 advice = "declare it as `queries` if there are many answers"
         self._reader.fail(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Never
 
@@ -23,7 +24,12 @@ from aligncheck.language.syntax.refused import CALLS, scope_fault
 from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import names_in
 
-_OWN = "a function of one's own is declared above the inputs: `fun {}(real) : real`"
+_OWN = (
+    "a function of one's own takes public or noisy values, and is declared above the inputs: "
+    "`fun {}({}) : real`, with its own sorts in place of `real`"
+)
+
+_OF_ITSELF = "what a draw takes cannot speak of the draw itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +37,13 @@ class Place:
     """Where an expression stands, and what may be read there.
 
     `where` completes the sentence "`x` may have no value …". `public` admits only public inputs. `assigned`
-    are the program's names that have a value on every path to the place (noise with an index: on some path);
-    None where the program's names mean nothing. `drawn` are the draws with an index that every path has made,
-    `local` those whose index tells which round of the innermost loop makes them. `binders` are index names
-    that the place itself brings, `gathered` those of them that sets bring. `drawing` is the noise that loops
-    around the place are still drawing. `primes`, `output` and `cost` admit `x'`, `out` and the alignment's
-    cost. `point` is where the expression is evaluated, if that is not where it stands.
+    are the program's names that have a value on every path to the place (noise with an index: on some
+    path); None where the program's names mean nothing. `drawn` are the draws with an index that every path
+    has made, `local` those whose index tells which round of the innermost loop makes them. `own` is the
+    draw whose arguments are read. `binders` are index names that the place itself brings, `gathered` those
+    of them that sets bring. `drawing` is the noise that loops around the place are still drawing. `primes`,
+    `output` and `cost` admit `x'`, `out` and the alignment's cost. `point` is where the expression is
+    evaluated, if that is not where it stands.
     """
 
     where: str
@@ -44,6 +51,7 @@ class Place:
     assigned: frozenset[str] | None = None
     drawn: frozenset[n.Expr] = frozenset()
     local: frozenset[n.Expr] = frozenset()
+    own: n.Expr | None = None
     drawing: frozenset[str] = frozenset()
     binders: frozenset[str] = frozenset()
     gathered: frozenset[str] = frozenset()
@@ -169,7 +177,7 @@ class Reader:
             case n.OutIs(index, tag):
                 self._output(expr, place)
                 self.read(index, place)
-                self._tag(tag, expr.span)
+                self._tag(tag, expr.span, f"out[{unparse_expr(index)}].{tag}")
             case n.OutField(index, field):
                 self._output(expr, place)
                 self.read(index, place)
@@ -177,7 +185,7 @@ class Reader:
             case n.OutCount(tag):
                 self._output(expr, place)
                 if tag is not None:
-                    self._tag(tag, expr.span)
+                    self._tag(tag, expr.span, f"out[i].{tag}")
 
     def _plain(self, name: n.Name, place: Place) -> None:
         self._known(name.ident, name.span, place, primed=name.primed)
@@ -191,7 +199,9 @@ class Reader:
                 help=f"write `{name.ident}[i]`",
             )
 
-    def _known(self, name: str, span: Span, place: Place, *, primed: bool) -> None:
+    def _known(
+        self, name: str, span: Span, place: Place, *, primed: bool, index: n.Expr | None = None
+    ) -> None:
         if name in place.binders:
             if primed:
                 self._fail_prime(f"`{name}` is an index, the same on D and D'", name, span)
@@ -203,7 +213,7 @@ class Reader:
         elif name in self.symbols.variables or name in self.symbols.noise:
             self._program_name(name, span, place)
         else:
-            self._unknown(name, span, place)
+            self._unknown(name, span, place, self._joined_index(name, index))
         if primed and not place.primes:
             self.fail(
                 "bad-prime",
@@ -242,6 +252,8 @@ class Reader:
             return
         first = self.symbols.variables.get(name) or self.symbols.noise[name][0].span
         advice = f"give `{name}` a value on every path that leads here"
+        if place.own == n.Name(name):
+            advice = _OF_ITSELF
         if name in self.symbols.looping:
             advice = f"`{name}` belongs to its loop: elsewhere write an answer as `q[…]`"
         self.fail(
@@ -252,7 +264,14 @@ class Reader:
             help=advice,
         )
 
-    def _unknown(self, name: str, span: Span, place: Place) -> Never:
+    def _joined_index(self, name: str, index: n.Expr | None) -> str | None:
+        """Help for who draws `eta_i` and reads `eta[i]`."""
+        for drawn in self.symbols.noise:
+            if isinstance(index, n.Name) and drawn in (f"{name}_{index.ident}", name + index.ident):
+                return f"draw `{name}[{index.ident}] ~ …` in place of `{drawn}`"
+        return None
+
+    def _unknown(self, name: str, span: Span, place: Place, advice: str | None) -> Never:
         if name == "out":
             self.fail(
                 "bad-output",
@@ -262,7 +281,7 @@ class Reader:
             )
         if name == ALIGNMENT_COST:
             self.fail("bad-output", "the cost of the alignment has a name in `invariant` lines only", span)
-        advice = WORDS.get(name)
+        advice = advice or WORDS.get(name)
         known: list[str] = [*place.binders, *self.symbols.inputs]
         if place.assigned is not None:
             known += [*self.symbols.variables, *self.symbols.noise]
@@ -289,7 +308,7 @@ class Reader:
 
     def _indexed(self, expr: n.Index, place: Place) -> None:
         base = expr.base
-        self._known(base, self.word_at(expr.span), place, primed=expr.primed)
+        self._known(base, self.word_at(expr.span), place, primed=expr.primed, index=expr.index)
         self.read(expr.index, place)
         if base in place.binders:
             return
@@ -315,7 +334,7 @@ class Reader:
                 f"`{self.source.text_of(expr.span)}` may not have been drawn {place.where}",
                 expr.span,
                 related=(first,),
-                help="draw it on every path that leads here",
+                help=_OF_ITSELF if draw == place.own else "draw it on every path that leads here",
             )
         if base in place.drawing and names_in(expr.index) & place.gathered:
             self.fail(
@@ -388,7 +407,7 @@ class Reader:
         if base in self.symbols.selections:
             advice = f"write `for j in q where j in {base}`"
         elif isinstance(self.symbols.inputs.get(base), n.Parameter):
-            advice = f"write `for j in range({base})`"
+            advice = self.repeated(base, "j")
         self.fail("not-a-list", f"`{base}` is {self.kind_of(base)}, not a list", span, help=advice)
 
     def _about_entries(self, gather: n.Gather) -> None:
@@ -404,6 +423,13 @@ class Reader:
                 body.span,
                 help=f"write `{gather.function}({base}[{index}] for {index} in {base})`",
             )
+
+    def repeated(self, parameter: str, index: str) -> str:
+        """Help for who goes through the entries of one public value."""
+        if self.symbols.inputs[parameter].sort is n.Sort.INT:
+            return f"to repeat something, write `for {index} in range({parameter})`"
+        lists = [name for name in self.symbols.inputs if self.symbols.is_list(name)]
+        return f"the lists here are {listed(lists) or 'none'}"
 
     def kind_of(self, name: str) -> str:
         """What a name that is no list is."""
@@ -471,14 +497,13 @@ class Reader:
             if name in ("Choose", "Logistic"):
                 message = f"`{name}(…)` is a draw, which stands behind `~`"
                 self.fail("draw-in-expression", message, span, help=f"write `winner ~ {name}(…)`")
+            own_sorts = _OWN.format(name, ", ".join("real" for _ in call.args) or "real")
             self.fail(
                 "unknown-function",
                 f"unknown function `{name}`",
                 span,
-                help=IDIOMS.get(name)
-                or nearest(name, (*n.FUNCTIONS, *n.GATHERS, *self.symbols.functions, *self.symbols.uses))
-                or _OWN.format(name),
-                notes=(_OWN.format(name),) if IDIOMS.get(name) else (),
+                help=IDIOMS.get(name) or nearest(name, self._taking(len(call.args))) or own_sorts,
+                notes=(own_sorts,) if IDIOMS.get(name) else (),
             )
         low, high = n.FUNCTIONS[name]
         if not low <= len(call.args) <= high:
@@ -489,6 +514,12 @@ class Reader:
             if name in n.GATHERS and isinstance(first, n.Name) and self.symbols.is_list(first.ident):
                 self._no_set(call, span)
             self.fail("bad-arguments", message, call.span, help="leave out, or add, what it takes")
+
+    def _taking(self, count: int) -> Iterator[str]:
+        """The functions that so many arguments may be meant for."""
+        yield from (name for name, (low, high) in n.FUNCTIONS.items() if low <= count <= high)
+        yield from (*n.GATHERS, *self.symbols.uses)
+        yield from (name for name, each in self.symbols.functions.items() if len(each.args) == count)
 
     def _no_set(self, call: n.Call, span: Span) -> Never:
         """`argmax(q)`: what is chosen from is written out."""
@@ -544,10 +575,12 @@ class Reader:
             advice = nearest(expr.tag, records) or f"the tags are {listed(records) or 'none'}"
             self.fail("unknown-tag", f"no record of `{of}` has the tag `{expr.tag}`", expr.span, help=advice)
 
-    def _tag(self, tag: str, span: Span) -> None:
+    def _tag(self, tag: str, span: Span, value: str) -> None:
         tags = self.symbols.tags
         if tag not in tags:
             advice = nearest(tag, tags) or f"the program emits {listed(tags) or 'nothing'}"
+            if any(each.name == tag for emit in tags.values() for each in emit.fields):
+                advice = f"`{tag}` is a field: its value is `{value}`"
             self.fail("unknown-tag", f"no record has the tag `{tag}`", span, help=advice)
 
     def _field(self, field: str, span: Span) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, Never
 
 from aligncheck.language.check.symbol_table import ALIGNMENT_COST, ANSWER_INDEX, SymbolTable, symbols_of
@@ -18,7 +19,8 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.nodes import (
     Sort,
 )
-from aligncheck.language.syntax.walk import own_expressions, statements_in
+from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.syntax.walk import names_in, own_expressions, statements_in
 
 _WHOLE = ("abs", "min", "max", "clip")
 _NOUN = {Sort.REAL: "a number", Sort.INT: "a whole number", Sort.BOOL: "a truth value"}
@@ -215,7 +217,7 @@ class _Checker:
                 self._optional_test(where, indexed)
             case n.Queries(where=where):
                 for name, value in _attributes(item):
-                    self._number(value, indexed, f"`{name}`")
+                    self._number(value, indexed, f"`{name}`", _alone(name, value))
                 if item.sort is Sort.INT and item.lattice is not None:
                     self._int(item.lattice, indexed, "the lattice of integer answers")
                 self._optional_test(where, _Scope({ANSWER_INDEX: Sort.INT}, compares_lists=True))
@@ -346,11 +348,12 @@ class _Checker:
 
     # --- what is wanted ---
 
-    def _number(self, expr: n.Expr, scope: _Scope, what: str) -> Sort:
+    def _number(self, expr: n.Expr, scope: _Scope, what: str, advice: str | None = None) -> Sort:
         found = self._check(expr, scope)
         if found is Sort.BOOL:
             message = f"{what} must be a number, and this is a truth value"
-            self._fail("mismatched-sorts", message, expr.span, help="write `1 if CONDITION else 0`")
+            advice = advice or "write `1 if CONDITION else 0`"
+            self._fail("mismatched-sorts", message, expr.span, help=advice)
         return found
 
     def _int(self, expr: n.Expr, scope: _Scope, what: str) -> None:
@@ -372,17 +375,22 @@ class _Checker:
                     return f"`{item}` is an entry of `{base}`: for its index write `for {item}, x in {base}:`"
                 if expr.ident == item:
                     return f"the index is the first of two names: write `for {item}, {stmt.index} in {base}:`"
+        if isinstance(expr, n.Index) and isinstance(expr.index, n.Name):
+            written = self._source.text_of(expr.span)
+            if written.isidentifier():  # the second name of a set, which is read as the entry
+                first = expr.index.ident
+                return f"`{written}` is an entry of `{expr.base}`: the index is the first name, `{first}`"
         if isinstance(expr, n.Name) and expr.ident in scope.binders:
             return "the index is the first of two names: write `for j, x in q`"
         return None
 
-    def _test(self, expr: n.Expr, scope: _Scope, what: str) -> None:
+    def _test(self, expr: n.Expr, scope: _Scope, what: str, advice: str | None = None) -> None:
         if self._check(expr, scope) is not Sort.BOOL:
             self._fail(
                 "mismatched-sorts",
                 f"{what} must be true or false, and this is a number",
                 expr.span,
-                help="compare it with something, as in `… == 0`",
+                help=advice or "compare it with something, as in `… == 0`",
             )
 
     # --- expressions ---
@@ -409,7 +417,8 @@ class _Checker:
                     return Sort.INT
                 return Sort.REAL
             case n.Unary("not", operand):
-                self._test(operand, scope, "what `not` negates")
+                zero = unparse_expr(n.Compare("==", operand, n.Number(Fraction(0))))
+                self._test(operand, scope, "what `not` negates", f"write `{zero}` in place of `not …`")
                 return Sort.BOOL
             case n.Unary(_, operand):
                 return self._number(operand, scope, "what `-` negates")
@@ -574,6 +583,16 @@ class _Checker:
             advice = "both sides are numbers, or both are truth values"
             self._fail("mismatched-sorts", message, span, help=advice)
         return Sort.REAL if Sort.REAL in (one, other) else one
+
+
+def _alone(attribute: str, value: n.Expr) -> str | None:
+    """Help for who writes a test, the same one for every answer, where a sensitivity stands."""
+    if attribute != "sensitivity" or ANSWER_INDEX in names_in(value):
+        return None
+    if isinstance(value, n.Compare) and value.op in ("<", "<=", ">", ">="):
+        most = value.right if value.op[0] == "<" else value.left
+        return f"write the largest move alone: `sensitivity {unparse_expr(most)}`"
+    return "write the largest move alone, as in `sensitivity 1`"
 
 
 def _widest(sort: Sort) -> Sort:
