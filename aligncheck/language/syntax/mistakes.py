@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 
 from aligncheck.language.diagnostics import SpecError, fault
 from aligncheck.language.source import Source, Span
@@ -34,6 +35,7 @@ _OPENERS = {
 }
 _STATEMENT_WORDS = ("emit", "break", "pass", "if", "for", "while")
 _SORTS = ("real", "int", "bool", "vector", "query", "queries")
+_QUALIFIERS = ("const", "public", "private", "param", "parameter", "input", "let", "var", "val", "final")
 _ATTRIBUTES = ("sensitivity", "adjacency", "lattice", "range", "where")
 _OPERAND_ENDS = ("NAME", "NUMBER", "RPAR", "RSQB", "PRIME", "TRUE", "FALSE")
 _LINE_ENDS = ("NEWLINE", "DEDENT", "INDENT", "$END")
@@ -519,7 +521,7 @@ def _inputs(stop: _Stop) -> SpecError | None:
         advice = "write `queries`, `int queries`, `vector` or `int vector`"
         return stop.fault("unknown-sort", "a sort is one of a few", help=advice)
     if "COLON" in stop.expected and got.type == "NAME":
-        return stop.fault("missing-colon", "the `:` before the sort is missing", help="write `name : sort`")
+        return _sort_first(stop)
     if got.text in _ATTRIBUTES and got.type == "NAME":
         return stop.fault(
             "missing-comma", f"the `,` before `{got.text}` is missing", help=f"write `, {got.text} …`"
@@ -534,6 +536,24 @@ def _inputs(stop: _Stop) -> SpecError | None:
     if "WHERE" in stop.expected and got.type in ("COMPARE", "IF", "IN", "LSQB"):
         return _missing_where(stop)
     return None
+
+
+def _sort_first(stop: _Stop) -> SpecError:
+    """`real eps` and `const eps : real`, where a name and its `:` should be."""
+    if stop.place == 1 and stop.first in _QUALIFIERS:
+        advice = f"inputs are declared without `{stop.first}`: leave it out"
+        return stop.fault("missing-colon", "a declaration begins with its name", stop.line[0].span, advice)
+    sort = list(takewhile(lambda each: each.text in _SORTS, stop.line))
+    rest = stop.line[len(sort) :]
+    if stop.place == 1 and sort and rest and rest[0].type == "NAME":
+        own = f"{stop.written(rest[0])} : {' '.join(each.text for each in sort)}"
+        if rest[1:]:
+            own += (
+                f" {stop.source.text_of(rest[1].span.to(rest[-1].span))}" if rest[1].text == "where" else " …"
+            )
+        advice = f"the name comes first: `{own}`"
+        return stop.fault("missing-colon", "the `:` before the sort is missing", help=advice)
+    return stop.fault("missing-colon", "the `:` before the sort is missing", help="write `name : sort`")
 
 
 def _missing_where(stop: _Stop) -> SpecError:

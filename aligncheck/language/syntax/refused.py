@@ -63,7 +63,8 @@ REFUSED_STATEMENTS: dict[str, tuple[str, str]] = {
         ("assume", "trust", "assert", "axiom", "require", "requires"),
         (
             "there is no `assume`: parameter ranges and the adjacency are given, everything else is proved",
-            "put a range into `where`, or write `invariant`, which is proved",
+            "declare what is given: `range [low, high]` for private answers, `where` for parameters; an "
+            "`invariant` of a loop is proved",
         ),
     ),
     **dict.fromkeys(

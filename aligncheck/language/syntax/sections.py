@@ -20,6 +20,8 @@ _INDENTED = ("mechanism", "input", "program", "align")
 _ORDER = "the sections are, in this order: " + ", ".join(f"`{name}`" for name in SECTIONS)
 
 
+_HEADS = frozenset(("def", "function", "func", "fn", "algorithm", "procedure", "proc", "class", "module"))
+
 _SECOND = {
     "mechanism": 'one file holds one mechanism; where one calls the other write `use NAME from "FILE"`',
     "privacy": "one mechanism makes one claim",
@@ -34,6 +36,8 @@ def check_sections(source: Source, lexemes: tuple[Lexeme, ...], *, whole: bool) 
     for first, second in lines:
         word = first.text
         if first.type != "NAME" or word not in SECTIONS:
+            if not seen and second.type == "NAME" and word in _HEADS and "mechanism" not in there:
+                raise _other_head(source, first, second)
             raise _no_section(source, first, second, last=next(reversed(seen), None))
         if word in seen and word not in (*REPEATED, TWICE):
             related = (Label(seen[word].span, "first here"),)
@@ -94,6 +98,13 @@ def _none_missing(source: Source, there: set[str], before: str | None, place: Sp
             raise fault(
                 source, "missing-section", f"there is no `{name}`{where}", place, help=f"add `{example}`"
             )
+
+
+def _other_head(source: Source, first: Lexeme, second: Lexeme) -> SpecError:
+    """`def NAME(…):` where `mechanism NAME` should be."""
+    what = "a spec begins with `mechanism NAME`"
+    advice = f"write `mechanism {source.text_of(second.span)}` in its place, alone on the line"
+    return fault(source, "missing-section", what, first.span, help=advice)
 
 
 def _no_section(source: Source, first: Lexeme, second: Lexeme, last: str | None) -> SpecError:
