@@ -16,8 +16,9 @@ from aligncheck.kernel.answer import Rejected
 from aligncheck.language.conditions import Condition, condition_named
 from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.language.source import Source, Span
-from aligncheck.language.syntax.nodes import NOWHERE, Mechanism, Queries
-from aligncheck.language.syntax.walk import has_densities
+from aligncheck.language.syntax.nodes import NOWHERE, Index, Mechanism, OutField, Queries, Sample, Sort
+from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.syntax.walk import expressions_in, has_densities, statements_in
 from aligncheck.search.discharge.choose import Chosen, choose, paths_of
 from aligncheck.search.discharge.contradiction import contradiction, senseless
 from aligncheck.search.relational.ir import Cmp, Nature, Term, atoms
@@ -161,7 +162,7 @@ class Attempt:
             _invariants(self.chosen),
             advice,
             densities=found.example if isinstance(found, Exceeding) else None,
-            help=None if advice else self._help(found.condition),
+            help=None if advice else self._help(found.condition, at),
         )
 
     def _unknown(self, answer: Rejected, verified: Callable[[Mechanism, float], bool] | None) -> Unknown:
@@ -181,29 +182,29 @@ class Attempt:
             Label(answer.place if answer.place != NOWHERE else self.mechanism.span),
             _reports(answer, None, answer.place),
             _invariants(self.chosen),
-            help=advice[0] if advice else self._unknown_help(condition),
+            help=advice[0] if advice else self._unknown_help(condition, answer.place),
         )
 
     @property
     def _by_densities(self) -> bool:
         return has_densities(self.mechanism.body)
 
-    def _unknown_help(self, condition: Condition | None) -> str:
+    def _unknown_help(self, condition: Condition | None, at: Span) -> str:
         """What may help, where nothing is known to be wrong."""
         if condition is not Condition.COST or self.unsupported or self._by_densities:
-            return self._help(condition)
+            return self._help(condition, at)
         bounds = [line for line in _invariants(self.chosen) if "alignment_cost <= " in line]
         if not bounds:
             return "no bound on the cost was found that is made of inputs and counters"
         loop, _, bound = bounds[0].partition(": ")
         return f"the bound that was found is `{bound}` at the head of {loop}: the claim has to follow from it"
 
-    def _help(self, condition: Condition | None) -> str:
+    def _help(self, condition: Condition | None, at: Span) -> str:
         if self.unsupported:
             return self.unsupported
         if self._by_densities and condition in (Condition.COST, None):
             return _DENSITY_HELP
-        return _help(condition, self.mechanism)
+        return _help(condition, self.mechanism, at)
 
 
 # --- refusals ---------------------------------------------------------------------------------------------
@@ -261,7 +262,37 @@ def _too_many_paths(mechanism: Mechanism, error: TooManyPathsError) -> Diagnosti
 # --- not accepted -----------------------------------------------------------------------------------------
 
 
-def _help(condition: Condition | None, mechanism: Mechanism) -> str:
+def _support_help(mechanism: Mechanism) -> str:
+    """What may be done about a moved draw that leaves its support, by the kinds of noise there are."""
+    families = [each.family for each in statements_in(mechanism.body) if isinstance(each, Sample)]
+    lists = [item for item in mechanism.inputs if isinstance(item, Queries)]
+    advice = ["move one-sided noise up only"] if any(each.one_sided for each in families) else []
+    if any(each.discrete for each in families):
+        advice.append("move noise on a lattice by multiples of its step")
+        if any(item.sort is Sort.REAL and item.lattice is None for item in lists):
+            advice.append("declare answers that are such multiples so: `int queries`, or `lattice STEP`")
+    return "; ".join(advice) or "move noise within its support"
+
+
+def _defined_help(mechanism: Mechanism, at: Span) -> str:
+    """How what has no value is excluded, by what stands at the place."""
+    expr = next((each for each in expressions_in(mechanism) if each.span == at), None)
+    match expr:
+        case OutField(index, field, of):
+            part = f"{of}[{unparse_expr(index)}]"
+            first = f"emit a record with `{field}` in every branch, or " if of == "out" else ""
+            return f"{first}test first that such a record is there: `{part} is TAG and …`"
+        case Index():
+            indices = "an index is from 0 up, and less than the number of entries"
+            return f"{indices}: exclude others by a `where` clause, or by an `if` before it"
+        case _:
+            return (
+                "exclude it by `range [low, high]` where private answers are declared, by `where` for "
+                "parameters, or by an `if` before it"
+            )
+
+
+def _help(condition: Condition | None, mechanism: Mechanism, at: Span) -> str:
     match condition:
         case Condition.TERMINATES:
             return (
@@ -289,7 +320,7 @@ def _help(condition: Condition | None, mechanism: Mechanism) -> str:
                 "test needs noise that moves so that it comes out the same, by all that it compares"
             )
         case Condition.SUPPORT:
-            return "move one-sided noise up only, and noise on a lattice by multiples of its step"
+            return _support_help(mechanism)
         case Condition.ACYCLIC | Condition.INJECTIVE:
             return "let shifts and guards read the inputs and what is released, and only draws made earlier"
         case Condition.COUNTABLE:
@@ -297,10 +328,7 @@ def _help(condition: Condition | None, mechanism: Mechanism) -> str:
         case Condition.COST:
             return "give each draw, and each round of a loop, its share of the claim, or claim more"
         case Condition.DEFINED:
-            return (
-                "exclude it by a `where` clause, or by an `if` before it; the indices of a list are from 0 "
-                "to `len(q) - 1`"
-            )
+            return _defined_help(mechanism, at)
         case Condition.HYPOTHESES:
             return "state the declarations more simply"
         case Condition.CALLS:
