@@ -17,15 +17,20 @@ from aligncheck.language.syntax.nodes import (
     Assign,
     Binary,
     Call,
+    Choose,
     Compare,
     Expr,
+    For,
     Gather,
     Indices,
     Input,
+    Invoke,
     Logic,
+    Logistic,
     Mechanism,
     Name,
     Number,
+    OverQueries,
     Parameter,
     Queries,
     Sample,
@@ -33,7 +38,7 @@ from aligncheck.language.syntax.nodes import (
     Stmt,
 )
 from aligncheck.language.syntax.unparse import unparse_expr, unparse_input, unparse_shift
-from aligncheck.language.syntax.walk import expressions_in, names_in, statements_in
+from aligncheck.language.syntax.walk import expressions_in, names_in, own_expressions, statements_in
 from aligncheck.meaning.exact import Undecided
 from aligncheck.meaning.replay import replay
 from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
@@ -231,6 +236,31 @@ def _narrowed(item: Input, test: Compare) -> Input:
 def _weaker(one: Compare, other: Compare) -> bool:
     numbers = isinstance(one.right, Number) and isinstance(other.right, Number)
     return numbers and one.left == other.left and one.op[0] == other.op[0]
+
+
+def output_help(mechanism: Mechanism, place: Span) -> str:
+    """What a released value or a test at `place` lacks: the draws and variables that nothing in the program
+    reads, and that nothing random is read there, or that noise moves in another way than the data. Whatever
+    may come from a draw is random.
+    """
+    body = tuple(statements_in(mechanism.body))
+    used = {name for s in body for e in own_expressions(s) for name in names_in(e)}
+    given = dict.fromkeys(s.name for s in body if isinstance(s, Sample | Assign))
+    said = [f"`{name}` is never used in the program" for name in given if name not in used]
+    private = {name for item in mechanism.inputs if isinstance(item, Queries) for name in item.names}
+    overs = [s.over for s in body if isinstance(s, For)]
+    private |= {over.item for over in overs if isinstance(over, OverQueries) and over.base in private}
+    random = {s.name for s in body if isinstance(s, Sample | Choose | Logistic | Invoke)}
+    read = _read_at(mechanism, place)
+    if read & private and not read & random:
+        made = ", ".join(f"`{name}`" for name in sorted(read & private))
+        said.append(f"what stands here is made from {made} and no noise: add a draw, as in `x + eta`")
+    else:
+        said.append(
+            "what is released needs noise that moves by exactly what the data moves (`eta += x - x'`); a "
+            "test needs noise that moves so that it comes out the same, by all that it compares"
+        )
+    return "; ".join(said)
 
 
 def _read_at(mechanism: Mechanism, place: Span) -> frozenset[str]:

@@ -277,19 +277,17 @@ def _support_help(mechanism: Mechanism) -> str:
 def _defined_help(mechanism: Mechanism, at: Span) -> str:
     """How what has no value is excluded, by what stands at the place."""
     expr = next((each for each in expressions_in(mechanism) if each.span == at), None)
-    match expr:
-        case OutField(index, field, of):
-            part = f"{of}[{unparse_expr(index)}]"
-            first = f"emit a record with `{field}` in every branch, or " if of == "out" else ""
-            return f"{first}test first that such a record is there: `{part} is TAG and …`"
-        case Index():
-            indices = "an index is from 0 up, and less than the number of entries"
-            return f"{indices}: exclude others by a `where` clause, or by an `if` before it"
-        case _:
-            return (
-                "exclude it by `range [low, high]` where private answers are declared, by `where` for "
-                "parameters, or by an `if` before it"
-            )
+    if isinstance(expr, OutField):
+        part = f"{expr.of}[{unparse_expr(expr.index)}] is TAG and …"
+        first = f"emit a record with `{expr.field}` in every branch, or " if expr.of == "out" else ""
+        return f"{first}test first that such a record is there: `{part}`"
+    if isinstance(expr, Index):
+        indices = "an index is from 0 up, and less than the number of entries"
+        return f"{indices}: exclude others by a `where` clause, or by an `if` before it"
+    return (
+        "exclude it by `range [low, high]` where private answers are declared, by `where` for parameters, or "
+        "by an `if` before it"
+    )
 
 
 def _help(condition: Condition | None, mechanism: Mechanism, at: Span) -> str:
@@ -315,10 +313,9 @@ def _help(condition: Condition | None, mechanism: Mechanism, at: Span) -> str:
                 "there is no line in `align`: all noise stays as it is, and what is released has to stay, too"
             )
         case Condition.OUTPUT:
-            return (
-                "what is released needs noise that moves by exactly what the data moves (`eta += x - x'`); a "
-                "test needs noise that moves so that it comes out the same, by all that it compares"
-            )
+            from aligncheck.search.advice import output_help
+
+            return output_help(mechanism, at)
         case Condition.SUPPORT:
             return _support_help(mechanism)
         case Condition.ACYCLIC | Condition.INJECTIVE:
