@@ -334,7 +334,11 @@ class AlignmentNames:
                 what = "is an input"
             elif name in self._symbols.variables:
                 what = "is computed, not drawn"
-            advice = nearest(name, noise) or f"the noise variables are {listed(noise) or 'none'}"
+            advice = (
+                self._reader.joined_index(name, shift.index)
+                or nearest(name, noise)
+                or f"the noise variables are {listed(noise) or 'none'}"
+            )
             self._reader.fail("unknown-noise", f"`{name}` {what}: only noise can be moved", span, help=advice)
         indexed = self._symbols.is_indexed(name)
         if indexed != (shift.index is not None):

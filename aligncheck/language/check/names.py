@@ -213,7 +213,7 @@ class Reader:
         elif name in self.symbols.variables or name in self.symbols.noise:
             self._program_name(name, span, place)
         else:
-            self._unknown(name, span, place, self._joined_index(name, index))
+            self._unknown(name, span, place, self.joined_index(name, index))
         if primed and not place.primes:
             self.fail(
                 "bad-prime",
@@ -264,9 +264,10 @@ class Reader:
             help=advice,
         )
 
-    def _joined_index(self, name: str, index: n.Expr | None) -> str | None:
+    def joined_index(self, name: str, index: n.Expr | None) -> str | None:
         """Help for who draws `eta_i` and reads `eta[i]`."""
-        for drawn in self.symbols.noise:
+        plain = [each for each in self.symbols.noise if not self.symbols.is_indexed(each)]
+        for drawn in plain:
             if isinstance(index, n.Name) and drawn in (f"{name}_{index.ident}", name + index.ident):
                 return f"draw `{name}[{index.ident}] ~ …` in place of `{drawn}`"
         return None
