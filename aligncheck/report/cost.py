@@ -117,5 +117,5 @@ def invariants_of(verified: Verified) -> tuple[str, ...]:
     return tuple(
         f"loop {number}: {unparse_expr(line)}"
         for number, loop in enumerate(verified.witness.loops, 1)
-        for line in (*loop.invariants, *loop.early)
+        for line in (*loop.invariants, *loop.early, *loop.later)
     )

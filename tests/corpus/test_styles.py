@@ -10,6 +10,7 @@ import pytest
 from aligncheck.judge import judge
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.report.cost import invariants_of
 from aligncheck.verdict import Unknown, Verified
 
 FOLDER = Path(__file__).parents[1] / "specs" / "styles"
@@ -34,3 +35,10 @@ def test_is_verified(path: Path) -> None:
         assert isinstance(verdict, Unknown), "take it off the list"
     else:
         assert isinstance(verdict, Verified), verdict
+
+
+def test_what_is_said_of_later_records_is_told_with_the_proof() -> None:
+    source = read_source(str(next(path for path in SPECS if path.stem == "at_index_only")))
+    verdict = judge(check(source, parse(source)), source, time.monotonic() + 60, explain=False, search=False)
+    assert isinstance(verdict, Verified)
+    assert "loop 1: len(out) <= $records or out[$records].value >= i" in invariants_of(verdict)
