@@ -1,12 +1,15 @@
 """Prints what gaps gain on item counts, beside the theory: `python tests/bench/gaps.py` (not a test).
 
-The set-up is that of the dissertation, section 5.8: counting queries, which are monotone; k from 2 to 24; a
-total budget of 0.7. The mechanisms are compiled from verified specs, the noise is seeded. Three questions:
+The set-up is that of the dissertation, section 5.8: counting queries, which are monotone; k from 2 to 24;
+a total budget of 0.7 (`--eps` takes others, as Figure 2 of the VLDB paper at k = 10). With `--set-up vldb`
+it is that of the VLDB paper, section 7: mechanisms for any queries, the split 1 : (2k)^(2/3), the 95 %
+quantile as threshold. The mechanisms are compiled from verified specs, the noise is seeded. Four questions:
 
 * Half of the budget selects k answers, by top-k or sparse vector with gap; the other half measures
   them with Laplace noise. By how much does the mean squared error fall where the gaps are used as well?
 * How many answers does adaptive sparse vector give for the budget with which sparse vector gives k?
 * How much of that budget is left when adaptive sparse vector has given k answers?
+* How many of the answers are above the threshold in truth, and how many of those above it are answered?
 """
 
 from __future__ import annotations
@@ -39,17 +42,24 @@ INSTALL = "the plot needs matplotlib, which is not installed: pip install 'align
 class Noise:
     """A noise family and the mechanisms with it: top-k with gap, sparse vector with gap, its adaptive form.
 
-    `ratio` is the variance of a draw over that of a Laplace draw of the same scale.
+    `family` is the variance of a draw over that of a Laplace draw of the same scale; `factor` is 1 for
+    counts, 2 for any queries, whose noise has twice the scale.
     """
 
     name: str
-    ratio: float
+    family: float
     topk: Path
     svt: Path
     adaptive: Path
+    factor: int = 1
+
+    @property
+    def ratio(self) -> float:
+        """Var(noise of the selection of top-k)/Var(noise of the measurements), half of the budget each."""
+        return self.family * self.factor**2
 
 
-NOISES = (
+COUNTS = (
     Noise(
         "Laplace",
         1.0,
@@ -65,6 +75,25 @@ NOISES = (
         OWN / "adaptive_svt_exponential_monotone.dp",
     ),
 )
+ANY_QUERIES = (
+    Noise(
+        "Laplace",
+        1.0,
+        SPECS / "noisy_topk_gap.dp",
+        OWN / "svt_with_gap_theta.dp",
+        SPECS / "adaptive_svt_theta.dp",
+        factor=2,
+    ),
+    Noise(
+        "exponential",
+        0.5,
+        SPECS / "noisy_topk_gap_exp.dp",
+        SPECS / "svt_with_gap_exponential.dp",
+        SPECS / "adaptive_svt_exponential.dp",
+        factor=2,
+    ),
+)
+SET_UPS = {"dissertation": COUNTS, "vldb": ANY_QUERIES}
 
 
 # --- theory -----------------------------------------------------------------------------------------------
@@ -78,15 +107,17 @@ def topk_theory(k: int, ratio: float) -> float:
     return 1 - (1 + ratio * k) / (k + ratio * k)
 
 
-def svt_theory(k: int, ratio: float) -> float:
-    """The same for sparse vector with the best split. Source: dissertation, section 5.4.3."""
-    spread = ratio * math.pow(1 + math.pow(k, 2 / 3), 3)
+def svt_theory(k: int, family: float, factor: int = 1) -> float:
+    """The same for sparse vector with the best split. Source: dissertation, section 5.4.3; for any queries
+    (`factor` 2) the VLDB paper, section 6.2.
+    """
+    spread = family * math.pow(1 + math.pow(factor * k, 2 / 3), 3)
     return k**2 / (spread + k**2)
 
 
-def best_split(k: int) -> float:
-    """The threshold's share of the budget, for monotone queries. Source: dissertation, section 5.4.1."""
-    return 1 / (1 + math.pow(k, 2 / 3))
+def best_split(k: int, factor: int = 1) -> float:
+    """The threshold's share of the budget. Source: dissertation, section 5.4.1."""
+    return 1 / (1 + math.pow(factor * k, 2 / 3))
 
 
 def blue(measured: Sequence[float], gaps: Sequence[float], ratio: float) -> list[float]:
@@ -148,8 +179,27 @@ class Adaptive:
     left: Measured
     left_half: Measured
     short: float
-    precise_svt: Measured
-    precise: Measured
+    quality_svt: Quality
+    quality: Quality
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """How well what was answered agrees with what is above the threshold in truth, in means over runs. `f` is
+    the F-measure, the harmonic mean of precision and recall.
+    """
+
+    precision: Measured
+    recall: Measured
+    f: Measured
+
+    @classmethod
+    def mean(cls, runs: Sequence[tuple[float, float, float]]) -> Quality:
+        precision, recall, f = zip(*runs, strict=True) if runs else ((), (), ())
+        return cls(Measured.mean(precision), Measured.mean(recall), Measured.mean(f))
+
+    def percents(self) -> str:
+        return "  ".join(f"{100 * each.value:5.1f}" for each in (self.precision, self.recall, self.f))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +207,7 @@ class Row:
     """All measurements for one data set, one noise family and one k."""
 
     k: int
+    eps: float
     topk: Measured
     svt: Measured
     adaptive: Adaptive
@@ -186,43 +237,54 @@ def _checked(path: str) -> CheckedSpec:
 
 
 def measured_rows(
-    made: Compiled, counts: Sequence[int], ks: Sequence[int], runs: int, seed: int, jobs: int
+    made: Compiled,
+    counts: Sequence[int],
+    settings: Sequence[tuple[int, float]],
+    runs: int,
+    seed: int,
+    jobs: int,
 ) -> list[Row]:
-    """A row for each k, each with a seed of its own, in processes that inherit the compiled classes."""
+    """A row for each k and eps, each seeded by its k, in processes that inherit the compiled classes."""
     global _inherited
     if jobs == 1:
-        return [measure(made, counts, k, runs, seed + k) for k in ks]
+        return [measure(made, counts, k, eps, runs, seed + k) for k, eps in settings]
     _inherited = made
     with multiprocessing.get_context("fork").Pool(jobs) as pool:
-        return pool.starmap(_measure_inherited, [(counts, k, runs, seed + k) for k in ks], chunksize=1)
+        tasks = [(counts, k, eps, runs, seed + k) for k, eps in settings]
+        return pool.starmap(_measure_inherited, tasks, chunksize=1)
 
 
 _inherited: Compiled | None = None
 
 
-def _measure_inherited(counts: Sequence[int], k: int, runs: int, seed: int) -> Row:
+def _measure_inherited(counts: Sequence[int], k: int, eps: float, runs: int, seed: int) -> Row:
     assert _inherited is not None
-    return measure(_inherited, counts, k, runs, seed)
+    return measure(_inherited, counts, k, eps, runs, seed)
 
 
-def measure(made: Compiled, counts: Sequence[int], k: int, runs: int, seed: int) -> Row:
+def measure(made: Compiled, counts: Sequence[int], k: int, eps: float, runs: int, seed: int) -> Row:
     source, rng = FloatingNoise(seed), random.Random(seed)
     return Row(
         k,
-        topk_fall(made, counts, k, runs, source),
-        svt_fall(made, counts, k, runs, source, rng),
-        adaptivity(made, counts, k, runs, source, rng),
+        eps,
+        topk_fall(made, counts, k, runs, source, eps),
+        svt_fall(made, counts, k, runs, source, rng, eps),
+        adaptivity(made, counts, k, runs, source, rng, eps),
     )
 
 
-def topk_fall(made: Compiled, counts: Sequence[int], k: int, runs: int, source: FloatingNoise) -> Measured:
-    """The spec spends eps/2 at its parameter eps, and has the scale 2k/eps, that of the measurements."""
-    mechanism = made.topk(k=k, eps=EPS)
+def topk_fall(
+    made: Compiled, counts: Sequence[int], k: int, runs: int, source: FloatingNoise, eps: float = EPS
+) -> Measured:
+    """Half of the budget each. For counts the spec spends eps/2 at its parameter eps, and has the scale
+    2k/eps, that of the measurements; for any queries it spends its parameter.
+    """
+    mechanism = made.topk(k=k, eps=eps / made.noise.factor)
     before, after = [], []
     for _ in range(runs):
         records = mechanism.with_noise(source)(counts).records
         true = [counts[record.index] for record in records]
-        measured = [q + float(xi) for q, xi in zip(true, source.laplaces(2 * k / EPS, k), strict=True)]
+        measured = [q + float(xi) for q, xi in zip(true, source.laplaces(2 * k / eps, k), strict=True)]
         gaps = [float(record.gap) for record in records[:-1]]
         before.append(_error(measured, true))
         after.append(_error(blue(measured, gaps, made.noise.ratio), true))
@@ -236,20 +298,21 @@ def svt_fall(
     runs: int,
     source: FloatingNoise,
     rng: random.Random,
+    eps: float = EPS,
 ) -> Measured:
-    theta, half = best_split(k), EPS / 2
-    gap = GapNoise(k / ((1 - theta) * half), 1 / (theta * half), made.noise.ratio < 1)
-    of_gap, of_measured = gap.standard_deviation**2, 2 * (2 * k / EPS) ** 2
+    theta, half, factor = best_split(k, made.noise.factor), eps / 2, made.noise.factor
+    gap = GapNoise(factor * k / ((1 - theta) * half), 1 / (theta * half), made.noise.family < 1)
+    of_gap, of_measured = gap.standard_deviation**2, 2 * (2 * k / eps) ** 2
     before, after = [], []
     for _ in range(runs):
-        T = threshold(counts, k, rng)
+        T = threshold(made.noise, counts, k, rng)
         records = made.svt(T=T, k=k, theta=theta, eps=half).with_noise(source)(counts).records
         found = [(counts[i], float(r.gap) + T) for i, r in enumerate(records) if r.tag == "top"]
         if not found:
             continue
         true = [q for q, _ in found]
         measured = [
-            q + float(xi) for q, xi in zip(true, source.laplaces(2 * k / EPS, len(true)), strict=True)
+            q + float(xi) for q, xi in zip(true, source.laplaces(2 * k / eps, len(true)), strict=True)
         ]
         weighted = [
             (alpha / of_measured + estimate / of_gap) / (1 / of_measured + 1 / of_gap)
@@ -267,22 +330,23 @@ def adaptivity(
     runs: int,
     source: FloatingNoise,
     rng: random.Random,
+    eps: float = EPS,
 ) -> Adaptive:
-    theta = best_split(k)
+    theta = best_split(k, made.noise.factor)
     svt, top, mid, left, left_half = [], [], [], [], []
-    precise_svt, precise = [], []
+    quality_svt, quality = [], []
     for _ in range(runs):
-        T = threshold(counts, k, rng)
-        plain = made.svt(T=T, k=k, theta=theta, eps=EPS).with_noise(source)(counts).records
-        adaptive = made.adaptive(T=T, k=k, theta=theta, eps=EPS).with_noise(source)(counts).records
-        halved = made.adaptive(T=T, k=k, theta=0.5, eps=EPS).with_noise(source)(counts).records
+        T = threshold(made.noise, counts, k, rng)
+        plain = made.svt(T=T, k=k, theta=theta, eps=eps).with_noise(source)(counts).records
+        adaptive = made.adaptive(T=T, k=k, theta=theta, eps=eps).with_noise(source)(counts).records
+        halved = made.adaptive(T=T, k=k, theta=0.5, eps=eps).with_noise(source)(counts).records
         svt.append(sum(record.tag == "top" for record in plain))
         top.append(sum(record.tag == "top" for record in adaptive))
         mid.append(sum(record.tag == "mid" for record in adaptive))
-        left += _left(adaptive, k, theta)
-        left_half += _left(halved, k, 0.5)
-        precise_svt += _precision(plain, counts, T)
-        precise += _precision(adaptive, counts, T)
+        left += _left(adaptive, k, theta, eps)
+        left_half += _left(halved, k, 0.5, eps)
+        quality_svt += _quality(plain, counts, T)
+        quality += _quality(adaptive, counts, T)
     both = [t + m for t, m in zip(top, mid, strict=True)]
     return Adaptive(
         svt=Measured.mean(svt),
@@ -292,14 +356,22 @@ def adaptivity(
         left=Measured.mean(left),
         left_half=Measured.mean(left_half),
         short=1 - len(left) / runs,
-        precise_svt=Measured.mean(precise_svt),
-        precise=Measured.mean(precise),
+        quality_svt=Quality.mean(quality_svt),
+        quality=Quality.mean(quality),
     )
 
 
-def threshold(counts: Sequence[int], k: int, rng: random.Random) -> int:
-    """A count between the 2k-th and the 8k-th largest. Source: dissertation, sections 5.8.1 and 5.8.2."""
-    rank = rng.randint(2 * k, min(8 * k, len(counts)))
+def threshold(noise: Noise, counts: Sequence[int], k: int, rng: random.Random) -> int:
+    """For counts one of those between the 2k-th and the 8k-th largest (dissertation, sections 5.8.1 and
+    5.8.2); for any queries the 95 % quantile (VLDB paper, section 7).
+    """
+    if noise.factor > 1:
+        return ranked(counts, math.ceil(len(counts) / 20))
+    return ranked(counts, rng.randint(2 * k, min(8 * k, len(counts))))
+
+
+def ranked(counts: Sequence[int], rank: int) -> int:
+    """The `rank`-th largest, from 1."""
     return sorted(counts, reverse=True)[rank - 1]
 
 
@@ -307,16 +379,20 @@ def _error(estimates: Sequence[float], true: Sequence[int]) -> float:
     return sum((e - q) ** 2 for e, q in zip(estimates, true, strict=True))
 
 
-def _left(records: Sequence[Any], k: int, theta: float) -> list[float]:
+def _left(records: Sequence[Any], k: int, theta: float, eps: float) -> list[float]:
     """The share of the budget that is left after the k-th answer; none where there are fewer."""
     used = [float(record.used) for record in records if record.tag != "bottom"]
-    return [1 - theta - sum(used[:k]) / EPS] if len(used) >= k else []
+    return [1 - theta - sum(used[:k]) / eps] if len(used) >= k else []
 
 
-def _precision(records: Sequence[Any], counts: Sequence[int], T: int) -> list[float]:
-    """The share of the answers that are above the threshold in truth; none where there is no answer."""
+def _quality(records: Sequence[Any], counts: Sequence[int], T: int) -> list[tuple[float, float, float]]:
+    """Precision, recall among all answers that are above the threshold, F-measure; none without answers."""
     found = [counts[i] >= T for i, record in enumerate(records) if record.tag != "bottom"]
-    return [sum(found) / len(found)] if found else []
+    if not found:
+        return []
+    right, above = sum(found), sum(count >= T for count in counts)
+    precision, recall = right / len(found), right / above
+    return [(precision, recall, 2 * right / (len(found) + above))]
 
 
 # --- output -----------------------------------------------------------------------------------------------
@@ -326,26 +402,27 @@ def table(noise: Noise, rows: Sequence[Row]) -> Iterator[str]:
     yield f"{noise.name} noise: percent by which the mean squared error falls; ± one standard error"
     yield "   k   top-k measured  theory    SVT measured  theory"
     for row in rows:
-        topk, svt = topk_theory(row.k, noise.ratio), svt_theory(row.k, noise.ratio)
+        topk, svt = topk_theory(row.k, noise.ratio), svt_theory(row.k, noise.family, noise.factor)
         yield (
             f"{row.k:4}    {row.topk.percent():>13}  {100 * topk:6.1f}"
             f"   {row.svt.percent():>13}  {100 * svt:6.1f}"
         )
     yield ""
-    yield f"{noise.name} noise: answers above the threshold; percent of the budget left after k (at most)"
+    yield f"{noise.name} noise: answers above the threshold; percent of the budget left after k (at most);"
+    yield "percent of the answers that are truly above, of those above that are answered, and the F-measure"
     yield (
         "   k   SVT  adaptive = top + mid    more         left (at most)   left at theta 1/2 (25)"
-        "   fewer than k   above in truth: SVT, adaptive"
+        "   fewer than k   precision, recall, F: SVT   adaptive"
     )
     for row in rows:
         a = row.adaptive
-        most = 50 * (1 - best_split(row.k))
+        most = 50 * (1 - best_split(row.k, noise.factor))
         yield (
             f"{row.k:4}  {a.svt.value:4.1f}"
             f"  {a.top.value + a.mid.value:8.1f} = {a.top.value:4.1f} + {a.mid.value:3.1f}"
             f"  {a.more.value:5.1f} ± {a.more.error:3.1f}   {a.left.percent():>12} ({most:4.1f})"
             f"     {a.left_half.percent():>12}       {100 * a.short:5.1f} %"
-            f"          {100 * a.precise_svt.value:5.1f} %  {100 * a.precise.value:5.1f} %"
+            f"          {a.quality_svt.percents()}   {a.quality.percents()}"
         )
     yield ""
 
@@ -354,7 +431,7 @@ Results = dict[tuple[str, str], list[Row]]
 """Rows by data set and noise."""
 
 
-def plot(results: Results, runs: int, target: Path) -> None:
+def plot(results: Results, noises: Sequence[Noise], eps: float, runs: int, target: Path) -> None:
     """One row of panels per data set: error with gaps of top-k and of SVT, answers, budget left."""
     import matplotlib as mpl
 
@@ -365,7 +442,7 @@ def plot(results: Results, runs: int, target: Path) -> None:
     names = list(dict.fromkeys(name for name, _ in results))
     figure, axes = pyplot.subplots(len(names), 4, figsize=(17, 4 * len(names)), squeeze=False)
     for name, panels in zip(names, axes, strict=True):
-        for noise, colour in zip(NOISES, ("tab:blue", "tab:orange"), strict=True):
+        for noise, colour in zip(noises, ("tab:blue", "tab:orange"), strict=True):
             rows = results.get((name, noise.name))
             if rows:
                 _panels(panels, noise, rows, colour)
@@ -381,7 +458,7 @@ def plot(results: Results, runs: int, target: Path) -> None:
         ):
             panel.set_title(f"{name}: {title}", fontsize=10)
             panel.set_xlabel("k")
-            panel.set_xticks([row.k for row in results[name, NOISES[0].name]])
+            panel.set_xticks([row.k for row in results[name, noises[0].name]])
             panel.set_ylim(bottom=0)
             panel.legend(fontsize=7)
         for panel in (*panels[:2], panels[3]):
@@ -389,7 +466,7 @@ def plot(results: Results, runs: int, target: Path) -> None:
                 "percent of the budget" if panel is panels[3] else "fall of the squared error, %"
             )
     figure.suptitle(
-        f"What the gaps gain: eps = {EPS}, means of {runs} runs, lines are the theory", fontsize=11
+        f"What the gaps gain: eps = {eps}, means of {runs} runs, lines are the theory", fontsize=11
     )
     figure.tight_layout()
     figure.savefig(target, metadata={"Date": None} if target.suffix == ".svg" else None)
@@ -397,15 +474,17 @@ def plot(results: Results, runs: int, target: Path) -> None:
 
 def _panels(panels: Any, noise: Noise, rows: Sequence[Row], colour: str) -> None:
     ks = [row.k for row in rows]
-    theories: tuple[Callable[[int, float], float], ...] = (topk_theory, svt_theory)
+    theories: tuple[Callable[[int], float], ...] = (
+        lambda k: topk_theory(k, noise.ratio),
+        lambda k: svt_theory(k, noise.family, noise.factor),
+    )
     falls = ([row.topk for row in rows], [row.svt for row in rows])
     for panel, theory, measured in zip(panels[:2], theories, falls, strict=True):
-        panel.plot(
-            ks, [100 * theory(k, noise.ratio) for k in ks], color=colour, label=f"{noise.name}, theory"
-        )
+        panel.plot(ks, [100 * theory(k) for k in ks], color=colour, label=f"{noise.name}, theory")
         _points(panel, ks, measured, 100, "o", colour, noise.name)
     counts = panels[2]
-    shift = -0.35 if noise is NOISES[0] else 0.35
+    first = noise.name == "Laplace"
+    shift = -0.35 if first else 0.35
     places = [k + shift for k in ks]
     tops = [row.adaptive.top.value for row in rows]
     counts.bar(places, tops, 0.6, color=colour, label=f"adaptive, {noise.name}: top")
@@ -414,8 +493,8 @@ def _panels(panels: Any, noise: Noise, rows: Sequence[Row], colour: str) -> None
     plain = [row.adaptive.svt.value for row in rows]
     counts.plot(places, plain, "k_", markersize=8, label=f"SVT, {noise.name}")
     left = panels[3]
-    best = [50 * (1 - best_split(k)) for k in ks]
-    if noise is NOISES[0]:
+    best = [50 * (1 - best_split(k, noise.factor)) for k in ks]
+    if first:
         left.plot(ks, best, color="gray", label="at most, best split")
         left.plot(ks, [25] * len(ks), color="gray", linestyle=":", label="at most, theta 1/2")
     _points(left, ks, [row.adaptive.left for row in rows], 100, "o", colour, f"{noise.name}, best split")
@@ -435,10 +514,17 @@ def _points(
     panel.errorbar(ks, values, yerr=errors, fmt=marker, markersize=4, color=colour, label=label)
 
 
+def read_counts(path: Path) -> list[int]:
+    with open(path, encoding="utf-8", newline="") as file:
+        return [int(row["count"]) for row in csv.DictReader(file)]
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=1000, help="repetitions for each k (default: 1000)")
     parser.add_argument("--ks", default=",".join(map(str, range(2, 25, 2))), help="default: 2,4,…,24")
+    parser.add_argument("--eps", default=str(EPS), help=f"budgets, as 0.1,0.7 (default: {EPS})")
+    parser.add_argument("--set-up", choices=tuple(SET_UPS), default="dissertation")
     parser.add_argument(
         "--data", type=Path, action="append", help="CSV with a column `count` (default: both)"
     )
@@ -449,21 +535,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if chosen.plot is not None and find_spec("matplotlib") is None:
         parser.error(INSTALL)
     start = time.perf_counter()
-    made = [compiled(noise) for noise in NOISES]
+    noises = SET_UPS[chosen.set_up]
+    made = [compiled(noise) for noise in noises]
     ks = [int(k) for k in chosen.ks.split(",")]
-    print(f"eps = {EPS}, {chosen.runs} runs for each k, seed {chosen.seed}\n")
+    budgets = [float(eps) for eps in chosen.eps.split(",")]
+    print(f"set-up: {chosen.set_up}, {chosen.runs} runs for each k, seed {chosen.seed}\n")
     results: Results = {}
     for path in chosen.data or DATA:
-        with open(path, encoding="utf-8", newline="") as file:
-            counts = [int(row["count"]) for row in csv.DictReader(file)]
+        counts = read_counts(path)
         name = path.stem.removesuffix("_counts")
         print(f"== {name}: {len(counts)} counts from {min(counts)} to {max(counts)}\n")
         for each in made:
-            rows = measured_rows(each, counts, ks, chosen.runs, chosen.seed, chosen.jobs)
-            results[name, each.noise.name] = rows
-            print("\n".join(table(each.noise, rows)), flush=True)
+            settings = [(k, eps) for eps in budgets for k in ks]
+            rows = measured_rows(each, counts, settings, chosen.runs, chosen.seed, chosen.jobs)
+            results[name, each.noise.name] = [row for row in rows if row.eps == budgets[0]]
+            for eps in budgets:
+                print(f"eps = {eps}")
+                print("\n".join(table(each.noise, [row for row in rows if row.eps == eps])), flush=True)
     if chosen.plot is not None:
-        plot(results, chosen.runs, chosen.plot)
+        plot(results, noises, budgets[0], chosen.runs, chosen.plot)
         print(f"plot: {chosen.plot}")
     print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
 
