@@ -4,6 +4,9 @@ Results are exact where they are rational. Else they are approximations, off by 
 and always the same for the same argument; their denominators or numerators are long (over 90 bits), by which
 `exact_noise` tells a scale that was approximated. Roots and binary logarithms lie between the same whole
 numbers as their approximations do, so that `floor` of them is exact.
+
+Proofs know of these approximations that they lie between two bounds of the function (`enclosed` in
+`compiler.forms.rational`). Near the points where those meet there are more digits.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from aligncheck.runtime.thresholds import exp_bounds
 _BITS = 96
 _LARGEST_EXPONENT = 1 << 16
 _CANCELS = Fraction(1, 2)
-"""Below this size of x, exp(x) is worked out from 1 - exp(x), and above it is the other way round."""
+"""Below this size of x, exp(x) is worked out from 1 - exp(-x)."""
 
 
 def sqrt(x: Real) -> Fraction:
@@ -38,11 +41,12 @@ def sqrt(x: Real) -> Fraction:
         return Fraction(top, bottom)
     # Rounded down, and to an odd number of units that divide 1: so no whole number is reached or left behind.
     size = _size(number) // 2
-    return _approximated(
+    found = _approximated(
         lambda bits: math.isqrt((number.numerator << (2 * bits)) // number.denominator),
         size,
-        digits=max(_BITS, size + 8),
+        digits=max(_BITS, size + 8, 2 * _close(number) + 8),
     )
+    return max(2 * number / (1 + number), min((1 + number) / 2, found))
 
 
 def exp(x: Real) -> Fraction:
@@ -52,34 +56,30 @@ def exp(x: Real) -> Fraction:
         NumericError: x is larger than 65,536 in size, or no rational number.
     """
     number = _exponent(x)
-    return 1 - _one_minus_exp(number) if abs(number) < _CANCELS else _exp(number)
+    return 1 / _exp(-number) if number < 0 else _exp(number)
 
 
 def one_minus_exp(x: Real) -> Fraction:
-    """1 - e to the power x, without the cancellation that the difference has for small x: `1 - exp(x)` to the
-    last digit, since a proof takes the one for the other.
+    """1 - e to the power x: `1 - exp(x)` to the last digit, since a proof takes the one for the other.
 
     Raises:
         NumericError: as for `exp`.
     """
-    number = _exponent(x)
-    return _one_minus_exp(number) if abs(number) < _CANCELS else 1 - _exp(number)
+    return 1 - exp(x)
 
 
 def _exp(number: Fraction) -> Fraction:
-    positive = abs(number)
-    small = _approximated(lambda bits: exp_bounds(positive, bits)[1], -math.ceil(positive * 3 / 2))
-    return _odd(1 / small) if number > 0 else small
-
-
-def _one_minus_exp(number: Fraction) -> Fraction:
+    """Of a number that is not negative. Small ones are worked out from 1 - exp(-x), so that what the result
+    is above 1 is as close as the result itself.
+    """
     if number == 0:
-        return Fraction(0)
-    positive = abs(number)
-    small = _approximated(
-        lambda bits: (1 << bits) - exp_bounds(positive, bits)[0], min(_size(positive), 0) - 1
-    )
-    return small if number < 0 else -_odd(small * _exp(number))
+        return Fraction(1)
+    if number >= _CANCELS:
+        small = _approximated(lambda bits: exp_bounds(number, bits)[1], -math.ceil(number * 3 / 2))
+        return max(1 + number, _odd(1 / small))
+    size = _size(number)
+    less = _approximated(lambda bits: (1 << bits) - exp_bounds(number, bits)[0], size - 1, _BITS - size)
+    return max(1 + number, 1 + _odd(less / (1 - less), digits=_BITS - size))
 
 
 def ln(x: Real) -> Fraction:
@@ -89,7 +89,11 @@ def ln(x: Real) -> Fraction:
         NumericError: x is not positive, or no rational number.
     """
     number = _positive(x)
-    return Fraction(0) if number == 1 else _approximated(lambda bits: _ln(number, bits), _size_of_ln(number))
+    if number == 1:
+        return Fraction(0)
+    digits = _BITS + _close(number)
+    found = _approximated(lambda bits: _ln(number, bits), _size_of_ln(number), digits)
+    return max(1 - 1 / number, min(number - 1, found))
 
 
 def log2(x: Real) -> Fraction:
@@ -102,7 +106,8 @@ def log2(x: Real) -> Fraction:
     up, down = number.numerator.bit_length() - 1, number.denominator.bit_length() - 1
     if number.numerator == 1 << up and number.denominator == 1 << down:
         return Fraction(up - down)
-    found = _odd(ln(number) / ln(Fraction(2)))
+    low, high = sorted((ln(number), 2 * ln(number)))  # between which it is, and so between their bounds
+    found = max(low, min(high, _odd(ln(number) / ln(Fraction(2)))))
     floor = up - down if number.numerator << down >= number.denominator << up else up - down - 1
     if math.floor(found) == floor:
         return found
@@ -142,6 +147,11 @@ def _exponent(x: Real) -> Fraction:
 def _size(number: Fraction) -> int:
     """A power of 2 that is close: 2^size is at most twice the number, and at least a quarter of it."""
     return number.numerator.bit_length() - number.denominator.bit_length()
+
+
+def _close(number: Fraction) -> int:
+    """How many binary digits a number agrees with 1 in, about; not negative."""
+    return max(-_size(abs(number - 1)), 0) if number != 1 else 0
 
 
 def _approximated(in_units: Callable[[int], int], size: int, digits: int = _BITS) -> Fraction:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import time
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from aligncheck.compiler.forms import (
     rounded_down,
     units_of,
 )
+from aligncheck.compiler.forms.rational import enclosed
 from aligncheck.compiler.modes import RunMode
 from aligncheck.judge import judge
 from aligncheck.language.check import check
@@ -263,20 +266,97 @@ def test_clauses_with_floors_of_roots_are_exact() -> None:
     assert form(written(*ONE_ANSWER, inputs), RunMode.REFINED).same
 
 
-def test_others_are_functions_of_which_nothing_is_known() -> None:
+def test_others_are_functions_of_which_bounds_are_known() -> None:
     program = "eta ~ Lap(1/eps)\nif q[0] + eta > ln(eps): emit up\nelse: emit down"
     source = written(program, "eta += q[0] - q'[0]")
     text = form(source, RunMode.LATTICE).source.text
     assert "fun near_ln(real) : real" in text
-    assert "> near_ln(eps)" in text
+    assert "> max(1 - 1/eps, min(eps - 1, near_ln(eps)))" in text
     assert proved(source, RunMode.LATTICE)
 
 
-@pytest.mark.parametrize("scale", ["sqrt(eps)/eps**2", "exp(eps)/eps", "1/ln(1 + eps)"])
-def test_a_scale_of_which_nothing_is_known_is_not_proved(scale: str) -> None:
-    source = written(f"eta ~ Lap({scale})\nemit noisy(q[0] + eta)", "eta += q[0] - q'[0]", claim="100*eps")
+@pytest.mark.parametrize(
+    "scale",
+    [
+        "(1 + sqrt(eps))/eps",
+        "exp(eps)/eps",
+        "1/ln(1 + eps)",
+        "1/(eps*(1 - exp(-eps)))",
+        "log2(1 + eps)/eps**2 + 1/eps",
+    ],
+)
+def test_scales_whose_bounds_are_enough_are_proved(scale: str) -> None:
+    source = written(f"eta ~ Lap({scale})\nemit noisy(q[0] + eta)", "eta += q[0] - q'[0]")
+    assert proved(source, RunMode.REFINED)
+
+
+@pytest.mark.parametrize("scale", ["1/(sqrt(eps)*sqrt(eps))", "1/(eps*exp(eps)*exp(-2*eps)*exp(eps))"])
+def test_numbers_near_others_keep_no_equation(scale: str) -> None:
+    """The square of a number near a root may be more than the number under the root."""
+    source = written(f"eta ~ Lap({scale})\nemit noisy(q[0] + eta)", "eta += q[0] - q'[0]")
     assert not proved(source, RunMode.REFINED)
-    assert not proved(source, RunMode.LATTICE)
+
+
+NEAR = [Fraction(n, d) for n in (1, 2, 3, 7, 12, 100) for d in (1, 3, 7, 1000)] + [
+    1 + sign * Fraction(1, 2**bits) for bits in (1, 20, 47, 60, 97, 130) for sign in (1, -1)
+]
+
+
+@pytest.mark.parametrize("function", ["exp", "sqrt", "ln", "log2"])
+def test_the_runtime_keeps_the_bounds_that_forms_know(function: str) -> None:
+    """What a form says of a number near the value is that very number, whatever its public function gives."""
+    run = {"exp": rationals.exp, "sqrt": rationals.sqrt, "ln": rationals.ln, "log2": rationals.log2}[function]
+    signed = [x - 1 for x in NEAR] + [1 - x for x in NEAR] if function == "exp" else NEAR
+    for x in signed:
+        written_out = enclosed(function, nodes.Name("x"), lambda of: nodes.Call("near", (of,)))
+        assert evaluated(written_out, x, run) == run(x)
+        low, high = sorted(evaluated(written_out, x, lambda _, far=far: far) for far in (-FAR, FAR))
+        assert low <= run(x) <= high
+        assert (run(x) > 1) == (x > 1 if function == "sqrt" else x > 0) or function in ("ln", "log2")
+        assert (run(x) > 0) == (x > 1) or function in ("exp", "sqrt")
+
+
+def evaluated(expr: nodes.Expr, x: Fraction, near: Callable[[Fraction], Fraction]) -> Fraction:
+    """The value of what `enclosed` writes."""
+
+    def of(e: nodes.Expr) -> Fraction:
+        return evaluated(e, x, near)
+
+    match expr:
+        case nodes.Number(value=value):
+            return value
+        case nodes.Name():
+            return x
+        case nodes.Unary(operand=operand):
+            return -of(operand)
+        case nodes.Binary(op=op, left=left, right=right):
+            return {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}[op](
+                of(left), of(right)
+            )
+        case nodes.Call(function="near", args=(arg,)):
+            return near(of(arg))
+        case nodes.Call(function=name, args=args):
+            return {"min": min, "max": max}[name](map(of, args))
+        case nodes.Conditional(then=then, otherwise=otherwise):
+            return of(then) if x >= 0 else of(otherwise)
+    raise AssertionError(expr)
+
+
+FAR = Fraction(10**60)
+
+
+def test_chances_that_are_variables_are_written_out_in_draws() -> None:
+    program = "p = 1 - exp(-eps)\neta ~ Geo(p)\nemit noisy(q[0] + eta - (1 - p)/p)"
+    source = written(program, "eta += q[0] - q'[0]", "q : int queries, sensitivity 1")
+    text = form(source, RunMode.LATTICE).source.text
+    assert "eta ~ Geo(1 - exp(-eps))" in text
+
+
+@pytest.mark.parametrize("again", ["p = p/2", "for j in range(2): p = 1/2"])
+def test_chances_that_change_are_not(again: str) -> None:
+    program = f"p = 1 - exp(-eps)\n{again}\neta ~ Geo(p)\nemit noisy(q[0] + eta)"
+    source = written(program, "eta += q[0] - q'[0]", "q : int queries, sensitivity 1")
+    assert "eta ~ Geo(p)" in form(source, RunMode.LATTICE).source.text
 
 
 def test_a_root_of_answers_has_no_form() -> None:

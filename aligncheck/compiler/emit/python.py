@@ -33,6 +33,7 @@ from aligncheck.compiler.emit.records import RecordClass, RecordKey, record_clas
 from aligncheck.compiler.emit.streams import streamed
 from aligncheck.compiler.emit.vectorise import lists_of
 from aligncheck.compiler.forms import units_of
+from aligncheck.compiler.forms.rational import with_rates
 from aligncheck.compiler.modes import RunMode
 from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.witness import Witness
@@ -161,6 +162,11 @@ def emit_python(verified: Verified, mode: RunMode = RunMode.LATTICE) -> str:
     return _ModuleWriter.of(verified, mode).text()
 
 
+def _run(verified: Verified, mode: RunMode) -> nodes.Mechanism:
+    """The spec as it is written in a mode: in exact ones geometric draws are made by their rates."""
+    return verified.mechanism if mode is RunMode.FLOAT else with_rates(verified.mechanism)
+
+
 @dataclass(frozen=True, slots=True)
 class _ModuleWriter:
     verified: Verified
@@ -178,7 +184,7 @@ class _ModuleWriter:
     @classmethod
     def of(cls, verified: Verified, mode: RunMode, taken: frozenset[str] = frozenset()) -> _ModuleWriter:
         """`taken` are names that other mechanisms in the same file have."""
-        mechanism = verified.mechanism
+        mechanism = _run(verified, mode)
         kinds = kinds_of(mechanism)
         taken |= _RESERVED
         callees: dict[str, _ModuleWriter] = {}
@@ -203,7 +209,7 @@ class _ModuleWriter:
 
     @property
     def mechanism(self) -> nodes.Mechanism:
-        return self.verified.mechanism
+        return _run(self.verified, self.mode)
 
     def text(self) -> str:
         """The whole file. The imports are written last, when all of the rest has said what it needs."""

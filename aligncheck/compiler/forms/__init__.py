@@ -4,7 +4,7 @@ other spec is. Nothing is taken over from the proof of the original.
 What a running mechanism may do differently, and where the form says so:
 
 * Irrational numbers. A root or a logarithm is replaced by a rational number near it, computed from the same
-  public numbers (`rational`).
+  public numbers (`rational`), of which the form knows between which bounds it is.
 * Values of answers. No run depends on whether they are as a `where` clause declares, so the form leaves such
   clauses out (`clauses`).
 * The lattice (LATTICE only). Noise is discrete and answers are multiples of a step γ (`lattice`).
@@ -34,6 +34,7 @@ from aligncheck.compiler.forms.rational import (
     rate_of,
     refuse_irrational_clauses,
     rounded_down,
+    with_rates,
     with_rational_numbers,
 )
 from aligncheck.compiler.forms.refinable import refuse_what_cannot_be_refined
@@ -114,7 +115,7 @@ def _texts(mechanism: Mechanism, path: str, mode: RunMode) -> dict[str, str]:
     def visit(each: Mechanism, path: str) -> None:
         if path in texts:
             return
-        form = with_rational_numbers(without_values(each))
+        form = with_rational_numbers(with_rates(without_values(each)))
         if lattice is not None:
             form = on_lattice(form, lattice)
         texts[path] = unparse(replace(form, expect=None, also_refuted=False))

@@ -2,28 +2,35 @@
 
 The runtime computes a root or a logarithm as a rational number near it, by a rule of its own and from public
 numbers alone (`aligncheck.runtime.rationals`). For a constant (`sqrt(2)`) the form holds that very number.
-Else it calls a public function of which nothing is known (`fun`), the same on D and D', so that its proof
-holds whatever the number is; so it may not be a noise scale, whose sign must be known, unless the mechanism
-itself sees to that.
+Else it calls a public function of which nothing is known (`fun`), the same on D and D', and takes the nearest
+number between two bounds of the root or the logarithm, rational functions of the argument (`enclosed`). So
+the proof holds whatever the function gives, and knows signs: that of an exponential or a root, on which side
+of 1 an exponential, a root or the argument of a logarithm is. The runtime takes the nearest number between
+the same two bounds, and computes so many digits that this changes none.
+
+A chance of a geometric draw that is a variable for `1 - exp(-x)` is written out in the draw (`with_rates`):
+the draw is made by x, and no rational number near the chance has a part in it.
 
 `floor(log2(x))` and `floor(sqrt(x))` are integers, which the runtime computes exactly: they stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
 from aligncheck.compiler.forms.shared import NoFormError, constant, fresh, names_of
 from aligncheck.language.families import Slope
+from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.nodes import (
     Expr,
     Mechanism,
     Sort,
 )
-from aligncheck.language.syntax.walk import own_expressions, parts_of, statements_in, with_parts
+from aligncheck.language.syntax.walk import names_in, own_expressions, parts_of, statements_in, with_parts
 from aligncheck.runtime import rationals
 from aligncheck.runtime.errors import NumericError
 
@@ -32,6 +39,81 @@ IRRATIONAL = ("sqrt", "exp", "ln", "log2")
 
 
 _COMPUTED = {"sqrt": rationals.sqrt, "exp": rationals.exp, "ln": rationals.ln, "log2": rationals.log2}
+
+
+def with_rates(mechanism: Mechanism) -> Mechanism:
+    """The mechanism with `Geo(1 - exp(-x))` for `Geo(p)`, where p is assigned once, on the top level, and is
+    `1 - exp(-x)` with an x that never changes: the same value wherever it stands.
+    """
+    often = Counter(name for s in statements_in(mechanism.body) for name in _written(s))
+    items = [i for i in mechanism.inputs if not isinstance(i, nodes.Queries)]
+    fixed = {i.name for i in items}
+    chances: dict[str, Expr] = {}
+    for s in mechanism.body:
+        if isinstance(s, nodes.Assign) and often[s.name] == 1 and set(names_in(s.value)) <= fixed:
+            fixed.add(s.name)
+            if rate_of(s.value) is not None:
+                chances[s.name] = s.value
+
+    def written_out(s: nodes.Stmt) -> nodes.Stmt:
+        match s:
+            case nodes.Sample(family=family, args=(nodes.Name(ident=name),)) if (
+                family.row.slope is Slope.CHANCE and name in chances
+            ):
+                return replace(s, args=(chances[name],))
+        return s
+
+    return replace(mechanism, body=rewrite.statements(mechanism.body, written_out)) if chances else mechanism
+
+
+def _written(statement: nodes.Stmt) -> tuple[str, ...]:
+    match statement:
+        case nodes.Assign() | nodes.Invoke() | nodes.Sampling():
+            return (statement.name,)
+        case nodes.For(index=index, over=over):
+            items = (over.item,) if isinstance(over, nodes.OverQueries) else ()
+            return tuple(name for name in (index, *items) if name is not None)
+        case nodes.If() | nodes.While() | nodes.Emit() | nodes.Empty():
+            return ()
+
+
+def enclosed(function: str, x: Expr, near: Callable[[Expr], Expr]) -> Expr:
+    """A number near `function(x)`, given by any public function `near`, kept between two bounds that
+    `function(x)` itself has, for all x where it is defined:
+
+    * x + 1 <= exp(x), for x >= 0; and exp(x) = 1/exp(-x);
+    * 2 x/(1 + x) <= sqrt(x) <= (1 + x)/2: the harmonic, geometric and arithmetic mean of 1 and x;
+    * 1 - 1/x <= ln(x) <= x - 1; and log2(x) = ln(x)/ln(2), where 1 < 1/ln(2) < 2.
+
+    `aligncheck.runtime.rationals` computes such numbers.
+    """
+
+    def number(op: str, one: Expr | int, other: Expr | int) -> Expr:
+        left, right = (nodes.Number(Fraction(e)) if isinstance(e, int) else e for e in (one, other))
+        return nodes.Binary(op, left, right, span=x.span)
+
+    def call(f: str, *args: Expr) -> Expr:
+        return nodes.Call(f, args, span=x.span)
+
+    minus = nodes.Unary("-", x, span=x.span)
+    least, most = number("-", 1, number("/", 1, x)), number("-", x, 1)
+    match function:
+        case "exp":
+            above = nodes.Compare(">=", x, nodes.Number(Fraction(0)), span=x.span)
+            large = call("max", near(x), number("+", 1, x))
+            small = number("/", 1, call("max", near(minus), number("-", 1, x)))
+            return nodes.Conditional(above, large, small, span=x.span)
+        case "sqrt":
+            plus = number("+", 1, x)
+            least, most = number("/", number("*", 2, x), plus), number("/", plus, 2)
+        case "ln":
+            pass
+        case "log2":
+            least = call("min", least, number("*", 2, least))
+            most = call("max", most, number("*", 2, most))
+        case _:
+            raise InternalError(f"`{function}` is not computed by a number near it")
+    return call("max", least, call("min", most, near(x)))
 
 
 def irrational_calls(mechanism: Mechanism) -> tuple[nodes.Call, ...]:
@@ -142,7 +224,9 @@ def with_rational_numbers(mechanism: Mechanism) -> Mechanism:
             return expr
         argument = constant(expr.args[0])
         if argument is None:
-            return replace(expr, function=names[expr.function])
+            return enclosed(
+                expr.function, expr.args[0], lambda x: replace(expr, function=names[expr.function], args=(x,))
+            )
         try:
             value = _COMPUTED[expr.function](argument)
         except NumericError as error:

@@ -32,8 +32,8 @@ index (`_Arrays`); arguments of a draw of many are computed once, whether there 
 * `self.bound`, `_bound`: what a run is charged at most; `_cost`, `release.count`: what its output costs.
 * `argmax_of` and its like on pairs, `argmax` and its like on arrays, `members`, `vector`, `indices`: the sets
   and selections of the language, of equal values the lower index first.
-* `sqrt`, `exp`, `ln`, `log2`, `one_minus_exp`: in exact modes a rational number near it, and its floor
-  exactly; else the function.
+* `sqrt`, `exp`, `ln`, `log2`, `one_minus_exp`: in exact modes a rational number near it, between the bounds
+  that `enclosed` writes, and its floor exactly; else the function.
 * `power`, `absolute`, `clip`, `Fraction`: the same number as the operator or function; and `whole`, which is
   read as an index alone, where the language has integers.
 * `has_tag`, `.records`, `with_noise(noise.inside())`: what a call released, drawing from this run's noise.

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from aligncheck.compiler.forms.rational import enclosed
 from aligncheck.compiler.readback.number_kinds import AS_INT, AS_REAL, constant
 from aligncheck.compiler.readback.python_patterns import ReadError, keywords, match, refuse, text
 from aligncheck.language.source import Span
@@ -226,7 +227,8 @@ class Expressions:
             return nodes.Call(function, args, span=at)
         value = constant(args[0])
         if value is None:
-            return nodes.Call(f"near {function}", args, span=at)
+            near = enclosed(function, args[0], lambda x: nodes.Call(f"near {function}", (x,), span=at))
+            return nodes.Call(AS_REAL, (near,), span=at)
         try:
             return nodes.Call(AS_REAL, (nodes.Number(_IRRATIONAL[function](value)),), span=at)
         except NumericError as error:
