@@ -7,7 +7,7 @@ approximation has, is raised a little (see `short_rate`), so that rounding never
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -199,6 +199,9 @@ class _ExactNoise:
     def logistic(self, location: Real, scale: Real, low: Real | None = None) -> Real:
         raise NumericError("logistic noise has no exact sampler")
 
+    def given(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return function
+
     def _floored(self, value: Fraction | float) -> Fraction:
         return step_below(value, self.gamma) * self.gamma
 
@@ -273,6 +276,21 @@ class RefinedNoise(_ExactNoise):
     def released(self, value: Real) -> Real:
         given: object = value
         return given.rounded_down(self.gamma) if isinstance(given, RefinedNumber) else value
+
+    def given(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function after rounding numbers with digits that nobody has drawn down to multiples of γ.
+
+        It is a function of the numbers themselves, as a public function is: such a number is no multiple of a
+        rational number (but with probability 0), all others stay as they are. A proof knows nothing of a
+        public function but that it is one; and what it is given is what a release gives.
+        """
+
+        def called(*args: Any) -> Any:
+            return function(
+                *(a.rounded_down(self.gamma) if isinstance(a, RefinedNumber) else a for a in args)
+            )
+
+        return called
 
     def inside(self) -> RefinedNoise:
         return _CalledNoise(self)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, Self, overload
@@ -42,6 +42,9 @@ class Noise(Protocol):
 
     def released(self, value: Real) -> Fraction | float:
         """What the release of a number gives: the number, or as many of its digits as are fit for it."""
+
+    def given(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A public function as a program may call it, with what this source draws among its arguments."""
 
     def inside(self) -> Noise:
         """The same source for a mechanism that this run calls: its answers come from the run, and what it
@@ -126,7 +129,11 @@ def _several(one: str) -> Any:
 
 
 class OneByOne:
-    """Of a `Noise` that draws several as it draws one, one after the other."""
+    """Of a `Noise` that draws several as it draws one, one after the other; its draws are plain numbers."""
+
+    def given(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function itself."""
+        return function
 
     laplaces, exponentials, cauchys = map(_several, ("laplace", "exponential", "cauchy"))
     geometrics, geometrics_of_rate = map(_several, ("geometric", "geometric_of_rate"))

@@ -14,6 +14,7 @@ from oracle import agree, as_if_verified, load
 from small_specs import spec
 
 from aligncheck.compiler.emit.python import emit_python
+from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import SpecError
@@ -234,15 +235,17 @@ def test_compiled_calls_do_what_the_interpreter_does(name: str, cls: str, parame
         assert all(agree(getattr(ours, field), value) for field, value in theirs.fields)
 
 
-def test_public_functions_are_arguments() -> None:
-    _, module = compiled("mwem")
+@pytest.mark.parametrize("mode", [RunMode.LATTICE, RunMode.REFINED])
+def test_public_functions_are_given_what_is_released(mode: RunMode) -> None:
+    source = read_source(str(SPECS / "mwem.dp"))
+    made: Any = load(emit_python(as_if_verified(check(source, parse(source))), mode))
     seen: list[tuple[Any, ...]] = []
 
     def update(state: Any, index: int, value: Any) -> int:
-        seen.append((state, index))
+        seen.append((state, index, value))
         return int(state) + 1
 
-    mechanism = module.Mwem(
+    mechanism = made(
         answer=lambda state, j: 0,
         update=update,
         asked=lambda done, j: bool(int(done) >> j & 1),
@@ -255,8 +258,9 @@ def test_public_functions_are_arguments() -> None:
         testing_seed=1,
     )
     result = mechanism(Labelled([1, 50, 20], ("a", "b", "c")))
-    assert seen == [(0, 1), (1, 2), (2, 0)], "each item once, the largest first, and then none is left"
-    assert [record.index for record in result.records] == [1, 2, 0]
+    given = [record.value for record in result.records]
+    assert seen == [(0, 1, given[0]), (1, 2, given[1]), (2, 0, given[2])], "each item once, the largest first"
+    assert all((value * 1024).denominator == 1 for value in given)
     assert result.labels == ("b", "c", "a")
 
 

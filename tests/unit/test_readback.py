@@ -291,6 +291,20 @@ def test_what_means_something_else_is_refused(name: str) -> None:
         program_runs(code, spec, form, RunMode.LATTICE)
 
 
+def test_functions_see_rounded_numbers_at_every_call_or_the_module_is_refused() -> None:
+    """A function that is given a number here and the same number rounded there is no function of it."""
+    source = read_source(str(PROJECT / "specs" / "online_pmw.dp"))
+    spec = check(source, parse(source))
+    form = form_of(spec, source, RunMode.REFINED).mechanism
+    code = emit_python(as_if_verified(spec), RunMode.REFINED)
+    program_runs(code, spec, form, RunMode.REFINED)
+    for name in ("answer", "update"):
+        with pytest.raises(ReadError, match=f"`{name}`"):
+            program_runs(
+                code.replace(f"noise.given(self.{name})", f"self.{name}"), spec, form, RunMode.REFINED
+            )
+
+
 # --- mutants ----------------------------------------------------------------------------------------------
 
 MUTATED = [

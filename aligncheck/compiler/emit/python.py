@@ -573,7 +573,8 @@ class _ModuleWriter:
         assigned = {s.name for s in statements if isinstance(s, nodes.Assign)}
         for function in self.mechanism.functions:
             python = self.names[function.name]
-            yield f"{indent}{python} = self.{python}"
+            own = f"self.{python}"
+            yield f"{indent}{python} = {f'noise.given({own})' if self.mode is RunMode.REFINED else own}"
         for public in self.inputs.public:
             if public.name in read:
                 python = self.names[public.name]

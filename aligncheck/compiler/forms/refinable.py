@@ -1,5 +1,5 @@
 """Whether real-valued noise can be drawn as finely as decisions need: sums of it with rational weights can be
-compared, rounded and released; products of two noisy numbers cannot.
+compared, rounded, released and given to public functions (rounded); products of two noisy numbers cannot.
 """
 
 from __future__ import annotations
@@ -52,10 +52,12 @@ class _Noisy:
     """Names whose values carry real-valued noise, or may; fields of calls under `call.field`."""
 
     names: set[str] = field(default_factory=set)
+    functions: frozenset[str] = frozenset()
+    """Public functions, which are given rounded numbers."""
 
     @classmethod
     def of(cls, mechanism: Mechanism) -> _Noisy:
-        noisy = cls()
+        noisy = cls(functions=frozenset(function.name for function in mechanism.functions))
         callees = {use.name: contract_of(use).mechanism for use in mechanism.uses}
         for statement in statements_in(mechanism.body):
             if isinstance(statement, nodes.Sample) and not statement.family.discrete:
@@ -107,7 +109,8 @@ class _Noisy:
             case nodes.Binary(op=op):
                 return op not in ("+", "-") and self.carries(expr)
             case nodes.Call(function=function, args=args):
-                return function not in (*_SUMS, "floor", "len") and any(map(self.carries, args))
+                exact = function in (*_SUMS, "floor", "len") or function in self.functions
+                return not exact and any(map(self.carries, args))
             case nodes.Gather(function=function, body=body):
                 return function == LOG_SUM and self.carries(body)
             case (

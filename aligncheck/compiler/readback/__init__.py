@@ -37,6 +37,8 @@ index (`_Arrays`); arguments of a draw of many are computed once, whether there 
 * `power`, `absolute`, `clip`, `Fraction`: the same number as the operator or function; and `whole`, which is
   read as an index alone, where the language has integers.
 * `has_tag`, `.records`, `with_noise(noise.inside())`: what a call released, drawing from this run's noise.
+* `noise.given(f)`: a public function, which is given numbers rounded down to γ where their digits are drawn
+  on demand. So in the mode `refined` all are bound so.
 * `release.emit(record, query, estimate)`: releases the record; labels are public.
 
 It rests besides on the classes of `runtime.mechanism` (one run, charged before it draws), on `compiler.forms`

@@ -781,6 +781,7 @@ class _Class:
         functions: dict[str, str] = {}
         while body and (holes := self._binding(body[0])) is not None and holes in bound:
             if holes in self.functions:
+                self._given(holes, body[0])
                 functions[holes] = self.functions[holes].name
             else:
                 names[holes] = self.names[f"self.{holes}"]
@@ -823,10 +824,19 @@ class _Class:
             raise refuse(node, "a program that hands out its records has a `stream`")
         return self._whole(tree, kinds, stream is not None)
 
+    def _given(self, keyword: str, node: ast.stmt) -> None:
+        """With real-valued noise, what functions are given is rounded."""
+        rounded = match("_A = noise.given(self._B)", node) is not None
+        if rounded is not (self.mode is RunMode.REFINED):
+            raise refuse(node, f"`{keyword}` is not given what this mode rounds")
+
     @staticmethod
     def _binding(node: ast.stmt) -> str | None:
-        """`name = self.name`, or with its type."""
+        """`name = self.name`, or with its type; `name = noise.given(self.name)`."""
         holes = match("_A = self._A", node) or match("_A: Real = self._A", node)
+        if (rounded := match("_A = noise.given(self._B)", node)) is not None:
+            keyword = str(rounded["B"])
+            return keyword if ast.unparse(rounded["A"]) == keyword else None
         target = getattr(node, "target", None) or getattr(node, "targets", [None])[0]
         value = getattr(node, "value", None)
         if (
