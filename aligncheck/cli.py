@@ -188,6 +188,7 @@ def _test(args: argparse.Namespace) -> int:
             function=args.function,
             eps=args.eps,
             claim=args.claim,
+            spec=args.spec,
             settings=args.set,
             vary=args.vary,
             database=args.database,
@@ -441,6 +442,7 @@ _TEST_EXAMPLES = """\
 examples:
   aligncheck test mine.py:noisy_max --eps 0.7
   aligncheck test mine.py:svt --eps 0.7 --set T=1 --set N=1
+  aligncheck test mine.py:svt --eps 0.7 --spec svt.dp
   aligncheck test mine.py:svt --set eps=0.7 --eps 0.2:2.2:0.1 --plot svt.svg
   aligncheck test mine.py:histogram --eps 0.7 --adjacency one
   aligncheck test mine.py:mean_age --eps 1 --pair '[30, 40]' '[30, 90]'
@@ -678,6 +680,12 @@ def _declare_test(commands: _Commands) -> None:
         default=[],
         metavar="NAME=V,V",
         help="an argument for which the best of some values is looked for",
+    )
+    what.add_argument(
+        "--spec",
+        metavar="SPEC",
+        help="a spec that describes the function: arguments that are not set are chosen for each pair of "
+        "inputs, so that noise is small and the runs part often (default: the spec of a generated module)",
     )
     inputs = parser.add_argument_group("private inputs")
     inputs.add_argument(

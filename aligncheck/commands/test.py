@@ -19,6 +19,7 @@ from aligncheck.commands.checking import processors
 if TYPE_CHECKING:
     from aligncheck.statistical.patterns import InputPair
     from aligncheck.statistical.plan import Progress
+    from aligncheck.statistical.setup import Setup
 
 _NEEDED = ("numpy", "scipy")
 _MOST_LEVELS = 200
@@ -33,6 +34,7 @@ class TestingOptions:
     function: str
     eps: str | None
     claim: float | None
+    spec: str | None
     settings: Sequence[str]
     vary: Sequence[str]
     database: str | None
@@ -92,7 +94,7 @@ def _tested(options: TestingOptions) -> int:
     )
     plan = Plan(
         setup,
-        _pairs(options),
+        _with_arguments(_pairs(options), setup, options),
         levels,
         options.claim,
         options.selection,
@@ -111,6 +113,21 @@ def _tested(options: TestingOptions) -> int:
             raise CommandError(f"cannot write `{options.plot}`: {error.strerror or error}") from None
     _report(tested, options)
     return 1 if tested.finding == "evidence" else 0
+
+
+def _with_arguments(
+    pairs: tuple[InputPair, ...], setup: Setup, options: TestingOptions
+) -> tuple[InputPair, ...]:
+    """With arguments for what is neither set nor varied, where a spec describes the function."""
+    from aligncheck.commands.offered import describing, with_arguments
+
+    mechanism = describing(options.spec, setup.reference)
+    if mechanism is None or (options.spec is None and options.pairs):
+        return pairs
+    given = dict(setup.settings)
+    if setup.eps is not None:
+        given.setdefault("eps", str(setup.eps))
+    return with_arguments(pairs, mechanism, given)
 
 
 def _report(tested: Any, options: TestingOptions) -> None:

@@ -1,7 +1,8 @@
 """Databases on which the two runs part as often as possible, asked of Z3.
 
 Noise is kept as small as can be: it is 0 in both runs. Whole-number parameters and sizes are as chosen;
-places (thresholds) and the answers on D and D' are left to the solver, within small bounds. Each test of the
+places (thresholds) and, unless they are given, the answers on D and D' are left to the solver, within small
+bounds. Each test of the
 program, in each round, and each selection that comes out differently on D and D' is a soft constraint
 (Ding's dissertation, section 4.3.4). What comes back is a candidate like any other: `legal` has the last
 word.
@@ -10,7 +11,7 @@ word.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, assert_never
@@ -23,7 +24,7 @@ from aligncheck.language.syntax.nodes import (
 from aligncheck.meaning.choices import constants_of
 from aligncheck.meaning.interpreter import Inputs, Stopped
 from aligncheck.meaning.scenario import Scenario
-from aligncheck.refutation.databases import Spot, grain, legal, spots_of, step_at, with_answer
+from aligncheck.refutation.databases import Spot, answer, grain, legal, spots_of, step_at, with_answer
 
 _BOUND = 6
 """Answers and places lie within so many steps of 0, or of the largest number in a test of the program."""
@@ -64,6 +65,35 @@ def parting_pair(mechanism: Mechanism, start: Scenario, *, timed: bool = True) -
     return found if found.data != found.data_prime and legal(mechanism, found) else None
 
 
+def parting_places(
+    mechanism: Mechanism, start: Scenario, settled: Collection[str]
+) -> tuple[Inputs, int] | None:
+    """The parameters of `start` with other places, but for `settled` ones, so that the runs on its D and D'
+    part as often as possible; and how often. None where the program is not followed.
+
+    Source: dissertation, Algorithm 4 (the arguments that affect no noise).
+    """
+    import z3
+
+    try:
+        asked = _PartingQuestion(mechanism, start, settled=settled, given=True)
+        solver = z3.Optimize()
+        solver.set("rlimit", _SOLVER_STEPS)
+        solver.add(*asked.hard)
+        apart = list(asked.apart())
+        for each in apart:
+            solver.add_soft(each, 1)
+        for plain in asked.plain:
+            solver.add_soft(plain, "1/20")
+        if solver.check() != z3.sat:
+            return None
+        model = solver.model()
+        parted = sum(z3.is_true(model.eval(z3.And(each, True), model_completion=True)) for each in apart)
+        return asked.scenario(model).parameters, parted
+    except (_NotFollowed, Stopped, z3.Z3Exception):
+        return None
+
+
 @dataclass(slots=True)
 class _Run:
     """One run with all noise 0: what the variables hold, and how each test came out, and when."""
@@ -77,9 +107,13 @@ class _Run:
 
 
 class _PartingQuestion:
-    """The unknowns, what they must satisfy (`hard`), and what makes them easy to read (`plain`)."""
+    """The unknowns, what they must satisfy (`hard`), and what makes them easy to read (`plain`). Parameters
+    that are `settled` are known; so are the answers if they are `given`.
+    """
 
-    def __init__(self, mechanism: Mechanism, start: Scenario) -> None:
+    def __init__(
+        self, mechanism: Mechanism, start: Scenario, *, settled: Collection[str] = (), given: bool = False
+    ) -> None:
         import z3
 
         self._z3 = z3
@@ -88,23 +122,32 @@ class _PartingQuestion:
         self.hard: list[Any] = []
         self.plain: list[Any] = []
         held = [value for _, value in start.parameters if isinstance(value, Fraction)]
-        self._far = max(map(abs, (*constants_of(mechanism), *held)), default=Fraction(0))
-        self._places = self._open_places()
         self._spots = spots_of(mechanism, start.data)
-        self._sides = [
-            {(spot.name, spot.index): self._answer(spot, mark) for spot in self._spots} for mark in ("", "'")
+        databases = (start.data, start.data_prime)
+        known = [answer(data, spot) for data in databases for spot in self._spots] if given else []
+        self._far = max(map(_size, (*constants_of(mechanism), *held, *known)), default=Fraction(0))
+        self._places = self._open_places(settled)
+        self._sides: list[dict[tuple[str, int | None], Any]] = [
+            {
+                (spot.name, spot.index): answer(data, spot) if given else self._answer(spot, mark)
+                for spot in self._spots
+            }
+            for data, mark in zip(databases, ("", "'"), strict=True)
         ]
-        self._adjacent()
+        if not given:
+            self._adjacent()
         public = {**dict(start.parameters), **self._places}
         self._runs = [_Run({**public, **self._lists(side)}) for side in self._sides]
         for run in self._runs:
             _Executor(z3, run).block(mechanism.body, True)
 
-    def _open_places(self) -> dict[str, Any]:
-        """Real parameters without a range."""
+    def _open_places(self, settled: Collection[str]) -> dict[str, Any]:
+        """Real parameters without a range that are not `settled`."""
         found: dict[str, Any] = {}
         for item in self._mechanism.inputs:
-            if isinstance(item, nodes.Parameter) and item.sort is Sort.REAL and item.where is None:
+            if not isinstance(item, nodes.Parameter) or item.name in settled:
+                continue
+            if item.sort is Sort.REAL and item.where is None:
                 found[item.name] = self._z3.Real(item.name)
                 bound = str(_BOUND + self._far)
                 self.hard += [found[item.name] >= f"-{bound}", found[item.name] <= bound]
@@ -167,6 +210,8 @@ class _PartingQuestion:
         """The pair that a model stands for."""
 
         def number(term: Any) -> Fraction:
+            if isinstance(term, Fraction):
+                return term
             value = model.eval(term, model_completion=True)
             return Fraction(int(value.numerator_as_long()), int(value.denominator_as_long()))
 
@@ -181,6 +226,10 @@ class _PartingQuestion:
                 data = with_answer(data, spot, number(side[spot.name, spot.index]))
             databases.append(data)
         return Scenario(parameters, databases[0], databases[1])
+
+
+def _size(value: Any) -> Fraction:
+    return abs(value) if isinstance(value, Fraction) else Fraction(0)
 
 
 def _above(move: Any) -> Any:

@@ -193,6 +193,7 @@ def _made(cls: Callable[..., Mechanism], spec: Spec, setup: Setup) -> Mechanism:
     settings = dict(setup.settings)
     if setup.eps is not None and "eps" in infos:
         settings.setdefault("eps", repr(setup.eps))
+    settings = {**{name: text for name, text in setup.offered if name in infos}, **settings}
     for name in settings:
         if name not in infos:
             near = get_close_matches(name, infos, 1)

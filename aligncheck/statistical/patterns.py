@@ -17,13 +17,15 @@ ADJACENCIES = tuple(each for each in Adjacency if each.row.patterns)
 class InputPair:
     """Two neighbouring inputs, D and D', and the name of their pattern.
 
-    `settings` are arguments of the function that were varied for this pair, as text by name.
+    `settings` are arguments of the function that were varied for this pair, as text by name; `offered` are
+    those that a search has chosen for it, where the function has such parameters.
     """
 
     pattern: str
     first: Any
     second: Any
     settings: tuple[tuple[str, str], ...] = ()
+    offered: tuple[tuple[str, str], ...] = ()
 
 
 def pairs(adjacency: Adjacency, sensitivity: float, lengths: Sequence[int]) -> tuple[InputPair, ...]:

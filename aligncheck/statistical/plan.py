@@ -65,4 +65,5 @@ def seed_of(plan: Plan, part: SeedStream, *key: int) -> np.random.SeedSequence:
 
 def setup_of(plan: Plan, pair: InputPair) -> Setup:
     """How the function is called on a pair's inputs."""
-    return dataclasses.replace(plan.setup, settings=(*plan.setup.settings, *pair.settings))
+    settings = (*plan.setup.settings, *pair.settings)
+    return dataclasses.replace(plan.setup, settings=settings, offered=pair.offered)

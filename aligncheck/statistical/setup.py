@@ -16,6 +16,8 @@ class Setup:
     Attributes:
         reference: the function.
         settings: arguments as text, by name.
+        offered: further arguments as text, chosen by a search; each is for a parameter of its name that the
+            function has, if it is not set.
         database: the parameter that takes the private input; None for the first one.
         eps: for the parameter `eps` or `epsilon` where it is not among the settings.
         array: plain functions get lists of numbers as NumPy arrays.
@@ -30,6 +32,7 @@ class Setup:
     array: bool = False
     by_paths: bool = True
     patience: float = 60.0
+    offered: tuple[tuple[str, str], ...] = ()
 
 
 def value_of(text: str) -> Any:

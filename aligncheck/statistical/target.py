@@ -195,6 +195,9 @@ def _function(call: Callable[..., Any], setup: Setup) -> _Function:
     for key in arguments:
         if key == database or (key not in named and not open_ended):
             raise CannotTest(*_unknown(name, key, [n for n in named if n not in (database, *_SUPPLIED)]))
+    for key, text in setup.offered:
+        if key in named and key != database:
+            arguments.setdefault(key, value_of(text))
     eps_name = next((key for key in EPS if key in named and key != database), None)
     if eps_name is not None and eps_name not in arguments and setup.eps is not None:
         arguments[eps_name] = setup.eps

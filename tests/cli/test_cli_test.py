@@ -525,3 +525,58 @@ def test_a_compiled_mechanism(tmp_path: Path, capfd: pytest.CaptureFixture[str])
     assert "`svt` has no parameter `t`" in capfd.readouterr().err
     assert main([*arguments, "--eps", "1", "--set", "T=x", "--set", "N=0", "--set", "Delta=1"]) == 2
     assert "`T` must be a number" in capfd.readouterr().err
+
+
+# --- arguments from a spec ----------------------------------------------------------------------------------
+
+SVT_SPEC = """mechanism m
+  "m"
+input
+  queries : queries, sensitivity 1
+  T : real
+  extra : int where extra >= 1
+  eps : real where eps > 0
+privacy eps
+program
+  eta ~ Lap(2*extra/eps)
+  for i, x in queries:
+    if x >= T + eta: emit top()
+    else: emit low()
+align
+  eta += 1
+expect alignment fails
+"""
+
+
+def test_arguments_are_chosen_from_a_spec(run: Run, tmp_path: Path) -> None:
+    spec = tmp_path / "m.dp"
+    spec.write_text(SVT_SPEC)
+    status, out, _ = run("threshold", "--eps", "1", "--spec", str(spec), "--seed", "1", "--json")
+    assert status in (0, 1)
+    (settings,) = {tuple(level["settings"].items()) for level in json.loads(out)["levels"]}
+    chosen = dict(settings)
+    assert chosen["extra"] == "1"
+    assert "T" in chosen
+    # What is set is not chosen.
+    status, out, _ = run(
+        "threshold", "--eps", "1", "--spec", str(spec), "--set", "T=5", "--seed", "1", "--json"
+    )
+    assert "T" not in json.loads(out)["levels"][0]["settings"]
+
+
+def test_a_spec_that_cannot_be_used(run: Run, tmp_path: Path) -> None:
+    status, _, err = run("threshold", "--eps", "1", "--spec", str(tmp_path / "none.dp"))
+    assert status == 2
+    assert "there is no file" in err
+    spec = tmp_path / "two.dp"
+    spec.write_text(SVT_SPEC.replace("queries : queries, sensitivity 1", "queries : query, sensitivity 1"))
+    assert run("threshold", "--eps", "1", "--spec", str(spec))[0] == 2
+    spec.write_text(SVT_SPEC.replace("extra >= 1", "extra > extra"))
+    status, _, err = run("threshold", "--eps", "1", "--spec", str(spec))
+    assert status == 2
+
+
+def test_a_generated_module_brings_its_spec(capfd: pytest.CaptureFixture[str]) -> None:
+    name = f"{Path(__file__).parents[2] / 'mechanisms' / 'adaptive_svt.py'}:AdaptiveSvtWithGap"
+    assert main(["test", name, *SMALL, "--adjacency", "all", "--set", "eps=1", "--seed", "1"]) == 0
+    assert "(chosen by the spec)" in capfd.readouterr().out

@@ -1,0 +1,107 @@
+"""`aligncheck test`: arguments that are not given, chosen from a spec that describes the function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from aligncheck.commands import CommandError
+
+if TYPE_CHECKING:
+    from aligncheck.language.syntax.nodes import Mechanism
+    from aligncheck.meaning.interpreter import Input
+    from aligncheck.statistical.patterns import InputPair
+    from aligncheck.statistical.reference import Reference
+
+
+def describing(spec: str | None, reference: Reference) -> Mechanism | None:
+    """The spec that describes a function: the file named, else the one that a generated module carries.
+
+    Raises CommandError where a file that is named is no spec.
+    """
+    if spec is not None:
+        from aligncheck.language.check import check
+        from aligncheck.language.diagnostics import SpecError
+        from aligncheck.language.syntax.parse import parse
+        from aligncheck.language.syntax.read import read_source
+
+        try:
+            source = read_source(spec)
+            return check(source, parse(source))
+        except SpecError as error:
+            raise CommandError(
+                f"`--spec {spec}`: {error.diagnostic.message}", f"aligncheck verify {spec}"
+            ) from None
+    return _carried(reference)
+
+
+def _carried(reference: Reference) -> Mechanism | None:
+    """None where the file is no generated module: then it is a function like any other."""
+    if not reference.is_file:
+        return None
+    from aligncheck.compiler.certificate.text import FormatError, detached, spec_named
+    from aligncheck.compiler.certificate.whole import File, read_again
+    from aligncheck.language.diagnostics import SpecError
+
+    try:
+        with open(reference.module, encoding="utf-8", newline="") as file:
+            sections = detached(file.read()).sections
+        named = [(spec_named(section.title), section.text) for section in sections]
+        return read_again(File(title[0], text) for title, text in named if title is not None)[0]
+    except (OSError, UnicodeDecodeError, FormatError, SpecError):
+        return None
+
+
+def with_arguments(
+    pairs: Sequence[InputPair], mechanism: Mechanism, given: Mapping[str, str]
+) -> tuple[InputPair, ...]:
+    """Each pair with values for the parameters of the spec that are not `given`, where some are found.
+
+    Raises CommandError where the spec has no single list of private answers, for a value that is no number,
+    and where no pair has arguments that the declarations allow.
+    """
+    from aligncheck.refutation.telling_arguments import private_list
+
+    if private_list(mechanism) is None:
+        raise CommandError(
+            f"arguments are chosen for one list of private answers; `{mechanism.name}` has other inputs",
+            "give them with `--set`",
+        )
+    found = [_with_arguments(pair, mechanism, {**given, **dict(pair.settings)}) for pair in pairs]
+    chosen = tuple(pair for pair in found if pair is not None)
+    if not chosen:
+        raise CommandError(
+            f"no arguments were found that `{mechanism.name}` allows on these inputs",
+            "give them with `--set`",
+        )
+    return chosen
+
+
+def _with_arguments(pair: InputPair, mechanism: Mechanism, given: Mapping[str, str]) -> InputPair | None:
+    from aligncheck.refutation.telling_arguments import parameters_of, telling_arguments
+
+    names = parameters_of(mechanism)
+    if set(names) <= set(given):
+        return pair
+    fixed = {name: _number(name, given[name]) for name in names if name in given}
+    first, second = (tuple(Fraction(x) for x in side) for side in (pair.first, pair.second))
+    chosen = telling_arguments(mechanism, first, second, fixed)
+    if chosen is None:
+        return None
+    held = dict(chosen)
+    return replace(pair, offered=tuple((name, _text(held[name])) for name in names if name not in fixed))
+
+
+def _text(value: Input) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _number(name: str, text: str) -> Input:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise CommandError(f"`{name}={text}` is no number, which the spec wants") from None
