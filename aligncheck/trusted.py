@@ -55,7 +55,17 @@ CHECKED_BY: dict[str, tuple[str, ...]] = {
 RUN_BY: dict[str, tuple[str, ...]] = {
     "sample": tuple(
         f"aligncheck.runtime.{name}"
-        for name in ("bits", "cauchy", "digits", "exact_noise", "exactly", "noise", "refined", "thresholds")
+        for name in (
+            "bits",
+            "cauchy",
+            "digits",
+            "exact_noise",
+            "exactly",
+            "logistic",
+            "noise",
+            "refined",
+            "thresholds",
+        )
     ),
     "are the rest of the runtime": ("aligncheck.runtime",),
 }

@@ -41,7 +41,7 @@ from aligncheck.runtime.errors import (
     UnsafeFloatWarning,
 )
 from aligncheck.runtime.estimates import Estimate, GapNoise
-from aligncheck.runtime.extremes import argmax_of, argmin_of, log_sum_exp_of, max_of, min_of, top_of, upto_of
+from aligncheck.runtime.extremes import argmax_of, argmin_of, max_of, min_of, top_of, upto_of
 from aligncheck.runtime.functions import boolean_function, has_tag, integer_function, real_function
 from aligncheck.runtime.mechanism import (
     FloatMechanism,
@@ -74,6 +74,7 @@ from aligncheck.runtime.reals import (
     exp,
     ln,
     log2,
+    log_sum_exp_of,
     one_minus_exp,
     power,
     sqrt,

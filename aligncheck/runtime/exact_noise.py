@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, overload
 
-from aligncheck.runtime import cauchy
+from aligncheck.runtime import cauchy, logistic
 from aligncheck.runtime.bits import Bits, SystemBits, below
 from aligncheck.runtime.decimals import as_read, step_below
 from aligncheck.runtime.errors import NumericError
@@ -197,7 +197,7 @@ class _ExactNoise:
         return weights[choice([(factor, log) for _, factor, log in weights], self._bits)][0]
 
     def logistic(self, location: Real, scale: Real, low: Real | None = None) -> Real:
-        raise NumericError("logistic noise has no exact sampler")
+        raise NumericError("logistic noise has no form on a lattice")
 
     def given(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return function
@@ -311,6 +311,9 @@ class RefinedNoise(_ExactNoise):
         unit = 1 / short_rate(1 / rational(scale, "a noise scale"))
         drawn = RefinedNumber(whole, unit, {(cauchy.UniformRests({0: first}, self._bits), 0): 1})
         return -drawn if below(2, self._bits) else drawn
+
+    def logistic(self, location: Any, scale: Real, low: Any = None) -> Any:
+        return logistic.draw(location, rational(scale, "a noise scale"), low, self._bits)
 
     def laplaces(self, scale: Real, count: int) -> Sequence[Any]:
         return self._many(scale, count, signed=True)

@@ -6,13 +6,12 @@ first. `aligncheck.runtime.arrays` does the same on whole arrays.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from operator import itemgetter
 from typing import TypeVar
 
 from aligncheck.runtime.errors import SelectionError
-from aligncheck.runtime.reals import Real, exp_below, to_float
+from aligncheck.runtime.reals import Real
 
 Number = TypeVar("Number", int, Real)
 
@@ -61,17 +60,6 @@ def upto_of(count: int, scores: Iterable[tuple[int, Real]]) -> list[int]:
     """
     some = list(scores)
     return top_of(min(count, len(some)), some)
-
-
-def log_sum_exp_of(values: Iterable[Real]) -> float:
-    """The logarithm of the sum of the exponentials of the values, at any size of these.
-
-    Raises:
-        SelectionError: there is no value.
-    """
-    found = _some(values)
-    greatest = max(found)
-    return to_float(greatest) + math.log(math.fsum(exp_below(value - greatest) for value in found))
 
 
 def check_count(count: int, eligible: int) -> None:

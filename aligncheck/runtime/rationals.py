@@ -17,9 +17,12 @@ from fractions import Fraction
 from functools import lru_cache
 
 from aligncheck.runtime.errors import NumericError
+from aligncheck.runtime.logistic import log_sum_exp_of
 from aligncheck.runtime.reals import Real
 from aligncheck.runtime.reals import power as power_of
 from aligncheck.runtime.thresholds import exp_bounds
+
+__all__ = ["exp", "ln", "log2", "log_sum_exp_of", "one_minus_exp", "power", "sqrt"]
 
 _BITS = 96
 _LARGEST_EXPONENT = 1 << 16

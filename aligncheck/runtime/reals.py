@@ -7,10 +7,11 @@ A mixed operation gives a float.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import TypeAlias
 
-from aligncheck.runtime.errors import NumericError
+from aligncheck.runtime.errors import NumericError, SelectionError
 
 Real: TypeAlias = Fraction | float
 """A real number of the spec."""
@@ -53,6 +54,19 @@ def exp(x: Real) -> Real:
 def exp_below(x: Real) -> float:
     """e to the power x for x <= 0, which may be 0 in floating point."""
     return math.exp(max(x, -1000))
+
+
+def log_sum_exp_of(values: Iterable[Real]) -> float:
+    """The logarithm of the sum of the exponentials of the values, at any size of these.
+
+    Raises:
+        SelectionError: there is no value.
+    """
+    found = list(values)
+    if not found:
+        raise SelectionError("no index is eligible")
+    greatest = max(found)
+    return to_float(greatest) + math.log(math.fsum(exp_below(value - greatest) for value in found))
 
 
 def softplus(x: float) -> float:

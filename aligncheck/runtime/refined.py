@@ -125,6 +125,13 @@ class RefinedNumber:
                 return -1
         raise NumericError("the digits of noise do not end")
 
+    def between(self, precision: int) -> tuple[Fraction, Fraction]:
+        """Two numbers that it is between, at most 2^-precision apart."""
+        count = precision + (-((-self._width() * self.unit.numerator) // self.unit.denominator)).bit_length()
+        besides = Fraction(self.top, self.bottom)
+        low, width = self._least(count), self._width()
+        return self.unit * low / (1 << count) + besides, self.unit * (low + width) / (1 << count) + besides
+
     def _least(self, count: int) -> int:
         """By `count` digits of each draw, and without the rational number, it is strictly between this and
         this and `_width`, in units / 2^count.

@@ -499,10 +499,32 @@ def test_what_has_no_continuous_noise_runs_as_it_is(name: str) -> None:
     assert of_spec(name, RunMode.LATTICE).same
 
 
-@pytest.mark.parametrize("mode", [RunMode.LATTICE, RunMode.REFINED])
-def test_logistic_noise_has_no_exact_form(mode: RunMode) -> None:
+def test_logistic_noise_has_no_form_on_a_lattice() -> None:
     with pytest.raises(NoFormError, match="logistic"):
-        of_spec("exponential_mechanism_gap.dp", mode)
+        of_spec("exponential_mechanism_gap.dp", RunMode.LATTICE)
+    assert of_spec("exponential_mechanism_gap.dp", RunMode.REFINED).same
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "emit sum(total)",
+        "if total > 1: emit much",
+        "x = max(total, 1)",
+        "x = total*total",
+        "x ~ Logistic(0, total)",
+        "x ~ Logistic(0) where x > total",
+        "w ~ Choose(exp(total) for i in u)",
+        "more = total + 1\nx = 1 if more > 2 else 0",
+    ],
+)
+def test_logarithms_of_sums_are_locations_only(use: str) -> None:
+    program = f"total = logsumexp(eps for j in u)\n{use}\ng ~ Logistic(total/2 - u[0])\nemit noisy(g)"
+    source = written(program, inputs="u : queries, sensitivity 1 where len(u) >= 2").text
+    source = source.partition("\nalign")[0].replace(" and len(q) >= 1", "")
+    for mode in (RunMode.LATTICE, RunMode.REFINED):
+        with pytest.raises(NoFormError, match="logarithm of a sum"):
+            form(Source("m.dp", source), mode)
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,12 @@ from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.meaning.exact_density import weigh
-from aligncheck.runtime import FloatingNoise, ParameterError, RecordedNoise
-from aligncheck.runtime.errors import SelectionError
-from aligncheck.runtime.extremes import log_sum_exp_of
-from aligncheck.runtime.reals import Real
+from aligncheck.runtime import FloatingNoise, ParameterError, RecordedNoise, logistic, rationals
+from aligncheck.runtime.bits import SeededBits
+from aligncheck.runtime.errors import NumericError, SelectionError
+from aligncheck.runtime.exact_noise import RefinedNoise
+from aligncheck.runtime.logistic import log_sum_exp_of as exact_log_sum_exp_of
+from aligncheck.runtime.reals import Real, log_sum_exp_of
 
 SPECS = Path(__file__).parents[2] / "specs"
 N = 20_000
@@ -117,6 +119,54 @@ def test_sums_of_exponentials_at_any_size() -> None:
         log_sum_exp_of([])
 
 
+@pytest.mark.parametrize(
+    ("location", "low"), [(0, None), (3, None), (0, 0), (4, 0), (-4, 0), (1, Fraction(5, 2))]
+)
+def test_exact_logistic_noise_has_its_distribution(location: int, low: Fraction | int | None) -> None:
+    noise, count = RefinedNoise(Fraction(1, 1024), SeededBits(41)), 1000
+    drawn = [noise.logistic(Fraction(location), Fraction(2), low) for _ in range(count)]
+    values = [float(x.rounded_down(Fraction(1, 2**40))) for x in drawn]
+    cut = 0.0 if low is None else sigmoid((float(low) - location) / 2)
+    check_distribution(values, lambda x: (sigmoid((x - location) / 2) - cut) / (1 - cut))
+    assert low is None or min(values) > low
+
+
+def test_digits_of_logistic_noise_are_those_of_one_number() -> None:
+    """However they are asked for: of a fixed uniform number they follow from its digits."""
+    for location in (Fraction(0), Fraction(1000), Fraction(-1000), exact_log_sum_exp_of([1, 2]) - 3):
+        one, two = (logistic.draw(location, Fraction(1), Fraction(0), SeededBits(7)) for _ in range(2))
+        fine = two.rounded_down(Fraction(1, 2**200))
+        for bits in (0, 3, 50, 200):
+            step = Fraction(1, 2**bits)
+            assert one.rounded_down(step) == math.floor(fine / step) * step
+        assert one > fine
+        assert one < fine + Fraction(1, 2**200)
+
+
+def test_exact_logarithms_of_sums() -> None:
+    assert exact_log_sum_exp_of([Fraction(7, 3)]) == Fraction(7, 3)
+    some: list[list[Fraction | int]] = [[0, 0], [1, 2, Fraction(5, 2)], [10**6, 10**6 - 1], [0, -(10**9)]]
+    for values in some:
+        found: Any = exact_log_sum_exp_of(values)
+        near = float(found.rounded_down(Fraction(1, 2**60)))
+        assert near == pytest.approx(log_sum_exp_of(values), rel=1e-15)
+        assert found > max(values)
+    with pytest.raises(SelectionError):
+        exact_log_sum_exp_of([])
+    with pytest.raises(NumericError):
+        exact_log_sum_exp_of([RefinedNoise(Fraction(1)).laplace(1)])
+
+
+@pytest.mark.parametrize(
+    "x", [Fraction(1), Fraction(2), Fraction(1, 3), Fraction(10**30, 7), 1 + Fraction(1, 10**30)]
+)
+def test_bounds_of_logarithms(x: Fraction) -> None:
+    low, high = logistic.ln_bounds(x, 300)
+    assert low <= rationals.ln(x) * 2**300 + 2**210
+    assert high >= rationals.ln(x) * 2**300 - 2**210
+    assert 0 <= high - low <= 8
+
+
 # --- generated mechanisms -----------------------------------------------------------------------------------
 
 
@@ -149,6 +199,20 @@ def test_the_choice_and_its_gap_together() -> None:
             p = sigmoid(scores[index] - others - cut)
             share = sum(r.index == index and r.gap > cut for r in records) / N
             assert abs(share - p) < 4.5 * math.sqrt(p * (1 - p) / N)
+
+
+def test_the_gap_beside_a_choice_runs_exactly() -> None:
+    """The same probabilities, with exact numbers alone, in whatever unit the gap is released."""
+    cls: Any = compiled(mechanism("exponential_mechanism_gap_monotone"), RunMode.REFINED)
+    made = cls(Delta=1, eps=1)
+    noise, count = RefinedNoise(Fraction(1, 1024), SeededBits(42)), 1500
+    records = [made.with_noise(noise)([0, 3, 1]).records[0] for _ in range(count)]
+    assert all(type(r.gap) is Fraction and (r.gap * 1024).denominator == 1 and r.gap >= 0 for r in records)
+    for index, cut in ((0, 0), (1, 0), (1, 1), (1, 3), (2, 0)):
+        others = log_sum_exp_of([float(s) for j, s in enumerate([0, 3, 1]) if j != index])
+        p = sigmoid([0, 3, 1][index] - others - cut)
+        share = sum(r.index == index and r.gap >= cut for r in records) / count
+        assert abs(share - p) < 4.5 * math.sqrt(p * (1 - p) / count)
 
 
 def test_excluded_indices_are_never_chosen() -> None:

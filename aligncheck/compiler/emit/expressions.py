@@ -22,7 +22,7 @@ _LEVELS = {
     "and": Precedence.AND,
     "or": Precedence.OR,
 }
-RUNTIME_FUNCTIONS = frozenset({"exp", "ln", "log2", "one_minus_exp", "power", "sqrt"})
+RUNTIME_FUNCTIONS = frozenset({"exp", "ln", "log2", "log_sum_exp_of", "one_minus_exp", "power", "sqrt"})
 """Functions whose values may be irrational: how they are computed depends on the mode."""
 
 

@@ -37,7 +37,7 @@ from aligncheck.compiler.forms.rational import (
     with_rates,
     with_rational_numbers,
 )
-from aligncheck.compiler.forms.refinable import refuse_what_cannot_be_refined
+from aligncheck.compiler.forms.refinable import refuse_logarithms_of_sums, refuse_what_cannot_be_refined
 from aligncheck.compiler.forms.shared import NoFormError, chain
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
@@ -80,6 +80,7 @@ def form_of(mechanism: Mechanism, source: Source, mode: RunMode) -> Form:
     for each in chain(mechanism):
         if mode is not RunMode.FLOAT:
             refuse_irrational_clauses(each)
+            refuse_logarithms_of_sums(each)
             refuse_answers_that_cannot_be_rounded(each, mode)
         if mode is RunMode.LATTICE:
             refuse_noise_without_a_lattice(each)

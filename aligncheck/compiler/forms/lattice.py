@@ -235,7 +235,8 @@ def refuse_noise_without_a_lattice(mechanism: Mechanism) -> None:
     """Raises NoFormError at the first draw that has no form on a lattice."""
     for statement in statements_in(mechanism.body):
         if isinstance(statement, nodes.Logistic):
-            raise NoFormError("logistic noise has no form on a lattice", statement.span)
+            what = "logistic noise has no form on a lattice: the mode `refined` draws it exactly"
+            raise NoFormError(what, statement.span)
         if isinstance(statement, nodes.Sample):
             _on_lattice(statement)
 

@@ -16,7 +16,7 @@ from aligncheck.language.syntax.nodes import (
     Expr,
     Mechanism,
 )
-from aligncheck.language.syntax.walk import own_expressions, parts_of, statements_in
+from aligncheck.language.syntax.walk import own_expressions, parts_of, statements_in, subexpressions
 
 _SUMS = ("abs", "min", "max", "clip")
 
@@ -25,13 +25,69 @@ def refuse_what_cannot_be_refined(mechanism: Mechanism) -> None:
     """Raises NoFormError at the first thing that a run with such noise could not do."""
     noisy = _Noisy.of(mechanism)
     for statement in statements_in(mechanism.body):
-        if isinstance(statement, nodes.Logistic):
-            raise NoFormError("logistic noise cannot be drawn digit by digit", statement.span)
         for expr in own_expressions(statement):
             noisy.check(expr)
         for expr in _public(statement):
             if noisy.carries(expr):
                 raise NoFormError("a scale, a weight or an argument of a call is a noisy number", expr.span)
+
+
+def refuse_logarithms_of_sums(mechanism: Mechanism) -> None:
+    """Raises NoFormError where such a logarithm (`logsumexp`) is more than a part of the location of logistic
+    noise. It is irrational, and a run knows as many digits as are asked for; whether two are equal, no number
+    of digits tells.
+    """
+    names: set[str] = set()
+
+    def carries(expr: Expr | None) -> bool:
+        return expr is not None and any(
+            (isinstance(e, nodes.Gather) and e.function == LOG_SUM)
+            or (isinstance(e, nodes.Name | nodes.Index) and _base(e) in names)
+            for e in subexpressions(expr)
+        )
+
+    def linear(expr: Expr) -> bool:
+        match expr:
+            case nodes.Gather(function=function, body=body, where=where) if function == LOG_SUM:
+                return not carries(body) and not carries(where)
+            case nodes.Name():
+                return True
+            case nodes.Unary(op="-", operand=operand):
+                return linear(operand)
+            case nodes.Binary(op=("+" | "-"), left=left, right=right):
+                return linear(left) and linear(right)
+            case nodes.Binary(op=("*" | "/"), left=left, right=right) if not carries(right):
+                return linear(left)
+            case nodes.Binary(op="*", left=left, right=right) if not carries(left):
+                return linear(right)
+            case nodes.Conditional(test=test, then=then, otherwise=otherwise):
+                return not carries(test) and linear(then) and linear(otherwise)
+            case (
+                nodes.Literal()
+                | nodes.Index()
+                | nodes.Call()
+                | nodes.Unary()
+                | nodes.Binary()
+                | nodes.Compare()
+                | nodes.Logic()
+                | nodes.Gather()
+                | nodes.Member()
+                | nodes.OfOutput()
+            ):
+                return not carries(expr)
+
+    statements = list(statements_in(mechanism.body))
+    for _ in statements:  # a variable may be read before, in the text, it is assigned
+        names.update(s.name for s in statements if isinstance(s, nodes.Assign) and carries(s.value))
+    for statement in statements:
+        for expr in own_expressions(statement):
+            located = isinstance(statement, nodes.Logistic) and expr is statement.location
+            if not (linear(expr) if located or isinstance(statement, nodes.Assign) else not carries(expr)):
+                raise NoFormError("the logarithm of a sum is compared, released or drawn by", expr.span)
+
+
+def _base(expr: nodes.Name | nodes.Index) -> str:
+    return expr.ident if isinstance(expr, nodes.Name) else expr.base
 
 
 def _public(statement: nodes.Stmt) -> Iterator[Expr]:
@@ -41,9 +97,11 @@ def _public(statement: nodes.Stmt) -> Iterator[Expr]:
             yield from args
         case nodes.Choose(weights=weights):
             yield weights.body
+        case nodes.Logistic(scale=scale, low=low):
+            yield from (e for e in (scale, low) if e is not None)
         case nodes.Invoke(arguments=arguments):
             yield from (each.value for each in arguments)
-        case nodes.Assign() | nodes.Logistic() | nodes.If() | nodes.Repeat() | nodes.Emit() | nodes.Empty():
+        case nodes.Assign() | nodes.If() | nodes.Repeat() | nodes.Emit() | nodes.Empty():
             pass
 
 
@@ -61,6 +119,8 @@ class _Noisy:
         callees = {use.name: contract_of(use).mechanism for use in mechanism.uses}
         for statement in statements_in(mechanism.body):
             if isinstance(statement, nodes.Sample) and not statement.family.discrete:
+                noisy.names.add(statement.name)
+            if isinstance(statement, nodes.Logistic):
                 noisy.names.add(statement.name)
             if isinstance(statement, nodes.Invoke):
                 released = _released(callees[statement.mechanism])

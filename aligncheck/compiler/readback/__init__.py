@@ -34,6 +34,7 @@ index (`_Arrays`); arguments of a draw of many are computed once, whether there 
   and selections of the language, of equal values the lower index first.
 * `sqrt`, `exp`, `ln`, `log2`, `one_minus_exp`: in exact modes a rational number near it, between the bounds
   that `enclosed` writes, and its floor exactly; else the function.
+* `log_sum_exp_of`: `logsumexp`; in the exact modes with as many digits as are asked for.
 * `power`, `absolute`, `clip`, `Fraction`: the same number as the operator or function; and `whole`, which is
   read as an index alone, where the language has integers.
 * `has_tag`, `.records`, `with_noise(noise.inside())`: what a call released, drawing from this run's noise.

@@ -32,7 +32,7 @@ _MODES = {
     "RefinedMechanism": RunMode.REFINED,
     "FloatMechanism": RunMode.FLOAT,
 }
-_NUMBERS = frozenset({"exp", "ln", "log2", "one_minus_exp", "power", "sqrt"})
+_NUMBERS = frozenset({"exp", "ln", "log2", "log_sum_exp_of", "one_minus_exp", "power", "sqrt"})
 _ABSTRACT = frozenset({"Callable", "Iterable", "Iterator", "Sequence"})
 _TYPING = frozenset({"ClassVar", "Never", "TypeAlias"})
 _ARRAYS = frozenset(
