@@ -1,5 +1,5 @@
 """Numbers that are known between bounds as close as one asks: logarithms of sums of exponentials, and
-logistic noise. Each is a `RefinedNumber`: a whole number and a rest, with digits that are worked out on demand.
+logistic noise. Each is a `RefinedNumber`: a whole number and a rest, whose digits are worked out on demand.
 
 Logistic noise is made by inversion of a uniform number v whose digits are drawn on demand. With no cut it is
 t + s ln(v/(1 - v)). Given that it is above a cut c it is c + s y with
@@ -21,7 +21,9 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from aligncheck.runtime.bits import Bits
-from aligncheck.runtime.errors import NumericError, SelectionError
+from aligncheck.runtime.errors import SelectionError
+from aligncheck.runtime.reals import Real
+from aligncheck.runtime.reals import log_sum_exp_of as of_floats
 from aligncheck.runtime.refined import RefinedNumber, Rests
 from aligncheck.runtime.thresholds import agreed, exp_bounds
 
@@ -51,18 +53,19 @@ def bounded(bounds: Bounds) -> RefinedNumber:
     return RefinedNumber(whole, Fraction(1), {(BoundedRest(bounds, whole), 0): 1})
 
 
-def log_sum_exp_of(values: Iterable[Fraction | int]) -> Fraction | RefinedNumber:
-    """The logarithm of the sum of the exponentials of rational numbers.
+def log_sum_exp_of(values: Iterable[Real]) -> Real | RefinedNumber:
+    """The logarithm of the sum of the exponentials of rational numbers; a float where a source of noise for
+    tests made one of them a float.
 
     Raises:
         SelectionError: there is no value.
-        NumericError: one is no rational number.
+        NumericError: one is a noisy number.
     """
     found = list(values)
     if not found:
         raise SelectionError("no index is eligible")
     if not all(isinstance(value, int | Fraction) for value in found):
-        raise NumericError("an exact logarithm of what is no sum of exponentials of rational numbers")
+        return of_floats(found)
     greatest = max(found)
     below = sorted(Fraction(greatest - value) for value in found)[1:]
     if not below:

@@ -205,10 +205,14 @@ def test_a_module_does_not_stand_where_its_scripts_go(spec: str, capsys: pytest.
 
 @pytest.mark.parametrize("mode", ["lattice", "refined"])
 def test_no_mode_is_advised_that_has_no_form(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
-    path = str(SPECS / "exponential_mechanism_gap.dp")
-    assert main(["compile", path, "--mode", mode]) == 3
+    Path("squared.dp").write_text(
+        "mechanism squared\ninput\n  q : queries, sensitivity 1, adjacency l1 where len(q) >= 1\n"
+        "  eps : real where eps > 0\nprivacy eps\nprogram\n  eta ~ Lap(1/eps)\n  noisy = q[0] + eta\n"
+        "  emit square(value = noisy*noisy)\nalign\n  eta += q[0] - q'[0]\n"
+    )
+    assert main(["compile", "squared.dp", "--mode", mode]) == 3
     err = capsys.readouterr().err
-    assert "logistic noise" in err
+    assert {"lattice": "L1 norm", "refined": "multiplied"}[mode] in err
     assert re.findall("--mode [a-z]+", err) == ["--mode float"]
 
 

@@ -133,7 +133,8 @@ def test_exact_logistic_noise_has_its_distribution(location: int, low: Fraction 
 
 def test_digits_of_logistic_noise_are_those_of_one_number() -> None:
     """However they are asked for: of a fixed uniform number they follow from its digits."""
-    for location in (Fraction(0), Fraction(1000), Fraction(-1000), exact_log_sum_exp_of([1, 2]) - 3):
+    locations: list[Any] = [Fraction(0), Fraction(1000), Fraction(-1000), exact_log_sum_exp_of([1, 2]) - 3]
+    for location in locations:
         one, two = (logistic.draw(location, Fraction(1), Fraction(0), SeededBits(7)) for _ in range(2))
         fine = two.rounded_down(Fraction(1, 2**200))
         for bits in (0, 3, 50, 200):
