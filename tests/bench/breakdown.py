@@ -51,8 +51,8 @@ def watched(k: int) -> tuple[Watch, float, float]:
         watch.calls["uniform"] += 1
         return secrets.randbelow(below)
 
-    def pruned(noisy: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
-        pool = parts["pruned"](noisy, most)
+    def pruned(noisy: list[tuple[int, int]], k: int) -> list[tuple[int, int]]:
+        pool: list[tuple[int, int]] = parts["pruned"](noisy, k)
         watch.pools.append(len(pool))
         watch.passes.append(time.perf_counter())
         return pool
