@@ -33,7 +33,7 @@ class Aligner(Sets):
 
     speaks_of_cost = False
 
-    def read_draw(self, e: n.Expr, x: str, at: Term, path: Path, run: int, scope: Scope) -> Term:
+    def read_draw(self, e: n.Expr, x: str, at: Term, scope: Scope) -> Term:
         """A draw that is read.
 
         Acyclic is definedness: the program reads a draw after it was made; and a shift, which is evaluated
@@ -42,18 +42,18 @@ class Aligner(Sets):
         inputs (else it would tell of draws before it). All draws of the first level can be shifted before all
         others, so the alignment is triangular in the order: first level, then the rest as they are drawn.
         """
-        drawn = self.is_drawn(path, x, at)
-        looks = scope.testing and self.general and run == 0
-        if scope.mode is Mode.PROGRAM and run == 0:
+        drawn = self.is_drawn(scope.path, x, at)
+        looks = scope.testing and self.general and scope.run == 0
+        if scope.mode is Mode.PROGRAM and scope.run == 0:
             goal = implies(scope.guard, drawn)
-            self.prove(path, "defined", e.span, f"{x} is read after it was drawn", goal, (Kind.RUN,))
+            self.prove(scope.path, "defined", e.span, f"{x} is read after it was drawn", goal)
         elif scope.mode is Mode.ALIGN and not looks and not same(drawn, self.symbols.true):
             # In the general route what is read of the image must be drawn: it is the twin's image, too.
-            shared = run == 0 or scope.computed or not self.general
-            early = self.first_level(x, at, path, scope) if shared else self.symbols.false
+            shared = scope.run == 0 or scope.computed or not self.general
+            early = self.first_level(x, at, scope) if shared else self.symbols.false
             goal = implies(scope.guard, either(drawn, early))
-            path.oblige("acyclic", e.span, f"{x} is drawn before, or moved by no noise", goal)
-        return self.noise[x].symbols[run](at)
+            scope.path.oblige("acyclic", e.span, f"{x} is drawn before, or moved by no noise", goal)
+        return self.noise[x].symbols[scope.run](at)
 
     def is_drawn(self, path: Path, x: str, at: Term) -> Term:
         """That a draw was made before this place, on both runs: they draw the same indices."""
@@ -63,15 +63,15 @@ class Aligner(Sets):
         upto, dense = path.ghosts[f"$drawn_{x}"], path.ghosts[f"$dense_{x}"]
         return either(both(dense, at >= 0, at < upto), *(at == index for index in made))
 
-    def first_level(self, x: str, at: Term, path: Path, around: Scope) -> Term:
+    def first_level(self, x: str, at: Term, around: Scope) -> Term:
         """That the shift of a draw, whenever it is drawn, is made of inputs and of what is released, and the
         step of its lattice of inputs. Its index may contain the arbitrary ones around the place that reads
         it.
         """
-        scope = Scope(Mode.LEVEL, self.symbols.true, self.spec.span, (), around.generic)
+        scope = self.scope(Mode.LEVEL, around.path, self.spec.span, around.generic)
         try:
-            moves = self.moves(x, at, path, scope)
-            steps = [self.number(e, path, 0, scope) for s in self._samples(x) for e in s.args[1:]]
+            moves = self.moves(x, at, scope)
+            steps = [self.number(e, scope) for s in self._samples(x) for e in s.args[1:]]
         except Reject:  # it reads what has no value here: nothing is known
             return self.symbols.false
         off = [z3.BoolVal(all(map(self.symbols.inputs_only, steps)), self.symbols.ctx)]
@@ -96,29 +96,29 @@ class Aligner(Sets):
 
     # --- lines --------------------------------------------------------------------------------------------
 
-    def moves(self, x: str, at: Term, path: Path, scope: Scope, run: int = 0) -> list[tuple[Term, Term]]:
+    def moves(self, x: str, at: Term, scope: Scope) -> list[tuple[Term, Term]]:
         """The lines for one draw: where each is on (in its case), and what it adds."""
-        return list(self._moves(self.spec.align, x, at, path, scope, run))
+        return list(self._moves(self.spec.align, x, at, scope))
 
     def _moves(
-        self, items: tuple[n.AlignItem, ...], x: str, at: Term, path: Path, scope: Scope, run: int
+        self, items: tuple[n.AlignItem, ...], x: str, at: Term, scope: Scope
     ) -> Iterator[tuple[Term, Term]]:
         for item in items:
             match item:
                 case n.Shift(name=name):
                     if name == x:
-                        yield self._line(item, at, path, scope, run)
+                        yield self._line(item, at, scope)
                 case n.CaseSplit(cases=cases, otherwise=otherwise):
                     if x not in {line.name for line in shifts_in((item,))}:
                         continue
                     here = scope
                     for case in cases:
-                        test = self.truth(case.test, path, run, replace(here, testing=True))
-                        yield from self._moves(case.items, x, at, path, here.under(test), run)
+                        test = self.truth(case.test, replace(here, testing=True))
+                        yield from self._moves(case.items, x, at, here.under(test))
                         here = here.under(z3.Not(test))
-                    yield from self._moves(otherwise, x, at, path, here, run)
+                    yield from self._moves(otherwise, x, at, here)
 
-    def _at(self, line: n.Shift, at: Term, path: Path, scope: Scope, run: int) -> Scope:
+    def _at(self, line: n.Shift, at: Term, scope: Scope) -> Scope:
         """The scope of a line for the draw at an index."""
         i = line.index
         if i is None:
@@ -130,22 +130,22 @@ class Aligner(Sets):
                 )
             scope = scope.binding(i.ident, at, False)
         else:
-            scope = scope.under(at == self.whole_number(i, path, run, scope))
+            scope = scope.under(at == self.whole_number(i, scope))
         return scope
 
-    def _line(self, line: n.Shift, at: Term, path: Path, scope: Scope, run: int) -> tuple[Term, Term]:
-        scope = self._at(line, at, path, scope, run)
+    def _line(self, line: n.Shift, at: Term, scope: Scope) -> tuple[Term, Term]:
+        scope = self._at(line, at, scope)
         if line.guard is not None:
-            scope = scope.under(self.truth(line.guard, path, run, replace(scope, testing=True)))
+            scope = scope.under(self.truth(line.guard, replace(scope, testing=True)))
         if line.op == "=":
             line = _added(line)
-        value = real(self.number(line.value, path, run, scope))
+        value = real(self.number(line.value, scope))
         return scope.guard, -value if line.op == "-=" else value
 
     def shift(self, x: str, at: Term, path: Path, place: Span) -> list[tuple[Term, Term]]:
         """The lines for a draw, evaluated before it counts as made, so that it cannot read itself."""
-        scope = Scope(Mode.ALIGN, self.symbols.true, place)
-        moves = self.moves(x, at, path, scope)
+        scope = self.scope(Mode.ALIGN, path, place)
+        moves = self.moves(x, at, scope)
         for on, value in moves:
             self.countable(on, place)
             self.countable(value, place)
@@ -179,11 +179,11 @@ class Aligner(Sets):
         parts = []
         for (line, most), (on, value) in zip(lines, moves, strict=True):
             if most is not None:
-                scope = self._at(line, at, path, Scope(Mode.RELATION, self.symbols.true, line.span), 0)
-                amount = real(self.number(most, path, 0, scope))
+                scope = self._at(line, at, self.scope(Mode.RELATION, path, line.span))
+                amount = real(self.number(most, scope))
                 text = f"moving {x} by this line costs at most its part"
                 now, goal = self._at_most(value, rate, amount)
-                self.prove(path, "cost", line.span, text, now, (Kind.RUN,))
+                self.prove(path, "cost", line.span, text, now)
                 path.oblige("cost", line.span, text, implies(on, goal))
                 self.counted(x, line.span, most)
                 parts.append((on, amount))
@@ -242,9 +242,9 @@ class Aligner(Sets):
         at, late = self.index("at"), {t.decl().get_id() for each in self.late.values() for t in each}
         for x in self.noise:
             for run, mode in ((0, Mode.ALIGN), (2, Mode.TWIN)):
-                scope = Scope(mode, self.symbols.true, self.spec.span, (), (at,), True)
+                scope = replace(self.scope(mode, path, self.spec.span, (at,)), run=run, testing=True)
                 if self.indexed(x):
-                    shift = self.total(self.moves(x, at, path, scope, run))
+                    shift = self.total(self.moves(x, at, scope))
                     drawn = self.noise[x].symbols
                     leaves = self.symbols.leaves(shift)
                     if any(isinstance(r, Held) and t.decl().get_id() not in late for t, r in leaves):
@@ -279,7 +279,7 @@ class Aligner(Sets):
         equation that defines the aligned draw, also of draws that are made later.
         """
         at = self.index("at")
-        scope = Scope(Mode.LEVEL, self.symbols.true, self.spec.span, (), (at,))
+        scope = self.scope(Mode.LEVEL, path, self.spec.span, (at,))
         fixed = {t.decl().get_id() for pair in self.late.values() for t in pair}
         for call, made in path.calls.items():
             if self.once(call):
@@ -289,7 +289,7 @@ class Aligner(Sets):
             if not self.indexed(x):
                 continue
             try:
-                shift = self.total(self.moves(x, at, path, scope))
+                shift = self.total(self.moves(x, at, scope))
             except Reject:
                 continue
             noisy = [
@@ -310,7 +310,7 @@ class Aligner(Sets):
         trial = path.copy()
         trial.pending = []
         try:
-            self.moves(x, at, trial, Scope(Mode.ALIGN, self.symbols.true, self.spec.span, (), (at,)))
+            self.moves(x, at, self.scope(Mode.ALIGN, trial, self.spec.span, (at,)))
             self.discharge(trial)
         except Reject:
             return False

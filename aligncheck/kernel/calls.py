@@ -17,14 +17,14 @@ from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Fact, Kind
 from aligncheck.kernel.run import Runner
 from aligncheck.kernel.sorts import fields_of
-from aligncheck.kernel.state import Called, Path, Scope
+from aligncheck.kernel.state import Path, RecordList
 from aligncheck.kernel.symbols import Held
-from aligncheck.kernel.terms import Term, both, either, implies, real, same
+from aligncheck.kernel.terms import Term, both, implies, real, same
 from aligncheck.kernel.witness import Witness
-from aligncheck.kernel.world import World
+from aligncheck.kernel.world import World, records_of
 from aligncheck.language.adjacencies import Way
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import names_in, statements_in
+from aligncheck.language.syntax.walk import names_in
 
 NUMBER = "the argument is the same on D and D'"
 
@@ -45,17 +45,17 @@ class Callee:
 
 @dataclass
 class Actual:
-    """The arguments: what stands for each symbol of the callee, on D and on D'."""
+    """The arguments: what stands for each constant of the callee, and for each function of an index (then the
+    index is a de Bruijn variable); once of D in both places, and once of D and D'.
+    """
 
-    constants: list[tuple[Term, Term]]
-    other_constants: list[tuple[Term, Term]]
-    functions: list[tuple[Any, Term]]
-    other_functions: list[tuple[Any, Term]]
+    constants: list[tuple[Term, Term, Term]]
+    functions: list[tuple[Any, Term, Term]]
 
     def put(self, term: Term, run: int) -> Term:
         """A term of the callee for these arguments; with `run` 0 those of D stand for those of D' as well."""
-        functions = self.other_functions if run else self.functions
-        constants = self.other_constants if run else self.constants
+        functions = [(symbol, pair[run]) for symbol, *pair in self.functions]
+        constants = [(symbol, pair[run]) for symbol, *pair in self.constants]
         term = z3.substitute_funs(term, *functions) if functions else term
         return z3.substitute(term, *constants) if constants else term
 
@@ -80,7 +80,7 @@ class Calling(Runner):
             formula = z3.substitute(fact.formula, *arbitrary) if arbitrary else fact.formula
             text = f"{stmt.mechanism} gets what its proof covers"
             # With D twice: then the call is defined, and ends, in every run. With D and D': it is private.
-            self.prove(path, "calls", stmt.span, text, actual.put(formula, 0), (Kind.RUN,))
+            self.prove(path, "calls", stmt.span, text, actual.put(formula, 0))
             path.oblige("calls", stmt.span, text, actual.put(formula, 1))
         path.ghosts["alignment_cost"] = path.ghosts["alignment_cost"] + actual.put(callee.claim, 0)
         self.counted(stmt.name, stmt.span, callee.spec.most or callee.spec.privacy)
@@ -110,98 +110,67 @@ class Calling(Runner):
         inputs = [x for i in callee.spec.inputs for x in (i.names if isinstance(i, n.Queries) else (i.name,))]
         if sorted(inputs) != sorted(a.name for a in stmt.arguments):
             raise Reject("form", stmt.span, f"`{stmt.mechanism}` takes other arguments")
-        actual = Actual([], [], [], [])
+        actual = Actual([], [])
         for item in callee.spec.inputs:
-            match item:
-                case n.Parameter(name=name, sort=sort):
-                    self._scalar(stmt, callee.inner.public[name], given[name], sort, True, actual, path)
-                case n.PublicVector(name=name, sort=sort):
-                    self._list(stmt, callee, name, given[name], sort, True, actual, path)
-                case n.Queries(names=names, sort=sort, vector=vector):
-                    for name in names:
-                        if vector:
-                            self._list(stmt, callee, name, given[name], sort, False, actual, path)
-                        else:
-                            self._single(stmt, callee, name, given[name], sort, actual, path)
-                    self._pass_marks(stmt, callee, item, [given[name] for name in names], actual)
+            names = item.names if isinstance(item, n.Queries) else (item.name,)
+            for name in names:
+                self._argument(stmt, callee, item, name, given[name], actual, path)
+            if isinstance(item, n.Queries):
+                self._pass_marks(callee, item, [given[name] for name in names], actual)
         self._pass_steps(callee, actual)
         return actual
 
-    def _pair(self, stmt: n.Invoke, e: n.Expr, sort: n.Sort, path: Path, scope: Scope) -> tuple[Term, Term]:
-        one, other = (self.as_sort(stmt, self.value(e, path, run, scope), sort) for run in (0, 1))
-        return one, other
-
-    def _scalar(
-        self, stmt: n.Invoke, symbol: Term, e: n.Expr, sort: n.Sort, public: bool, actual: Actual, path: Path
-    ) -> None:
-        one, other = self._pair(stmt, e, sort, path, self.program(stmt))
-        if public:
-            path.oblige("calls", stmt.span, NUMBER, one == other)
-        actual.constants.append((symbol, one))
-        actual.other_constants.append((symbol, one))
-
-    def _single(
-        self, stmt: n.Invoke, callee: Callee, name: str, e: n.Expr, sort: n.Sort, actual: Actual, path: Path
-    ) -> None:
-        pair = self._pair(stmt, e, sort, path, self.program(stmt))
-        self._functions(callee, name, pair, actual)
-
-    def _functions(self, callee: Callee, name: str, bodies: tuple[Term, Term], actual: Actual) -> None:
-        """The callee's list, as functions of the index (a de Bruijn variable in the bodies, if any)."""
-        on_d, on_other, _ = callee.inner.lists[name]
-        actual.functions.append((on_d, bodies[0]))
-        actual.other_functions.append((on_d, bodies[0]))
-        if not same(on_d(0), on_other(0)):
-            actual.functions.append((on_other, bodies[0]))
-            actual.other_functions.append((on_other, bodies[1]))
-
-    def _list(
+    def _argument(
         self,
         stmt: n.Invoke,
         callee: Callee,
+        item: n.Input,
         name: str,
         e: n.Expr,
-        sort: n.Sort,
-        public: bool,
         actual: Actual,
         path: Path,
     ) -> None:
-        i, scope = self.index("i"), self.program(stmt)
-        if isinstance(e, n.Name) and not e.primed and e.ident in self.lists and e.ident not in self.single:
-            terms = [self.as_sort(stmt, f(i), sort) for f in self.lists[e.ident][:2]]
-            length = self.lengths[e.ident]
-        elif isinstance(e, n.Gather) and e.function == n.LISTING and e.where is None and e.count is None:
-            terms, length = self._listed(stmt, e, i, sort, path, scope)
-        else:
-            raise Reject("form", stmt.span, f"`{name}` of `{stmt.mechanism}` is a list")
-        if public:
+        """What stands for one input; a public one is the same on D and D'."""
+        vector = isinstance(item, n.PublicVector) or (isinstance(item, n.Queries) and item.vector)
+        i, inside, inner = self.index("i"), self.symbols.true, callee.inner
+        if vector:
+            terms, length = self._entries(stmt, name, e, i, path)
             inside = both(i >= 0, i < length)
-            path.oblige("calls", stmt.span, NUMBER, implies(inside, terms[0] == terms[1]))
-        place = z3.Var(0, self.symbols.INT)
-        bodies = [z3.substitute(t, (i, place)) for t in terms]
-        self._functions(callee, name, (bodies[0], bodies[1]), actual)
-        symbol = callee.inner.lengths[name]
-        actual.constants.append((symbol, length))
-        actual.other_constants.append((symbol, length))
+            actual.constants.append((inner.lengths[name], length, length))
+        else:
+            terms = [self.value(e, scope) for scope in self.in_runs(stmt, path)[:2]]
+        one, other = (self.as_sort(stmt, term, item.sort) for term in terms)
+        if not isinstance(item, n.Queries):
+            path.oblige("calls", stmt.span, NUMBER, implies(inside, one == other))
+        if isinstance(item, n.Parameter):
+            actual.constants.append((inner.public[name], one, one))
+            return
+        on_d, on_other, _ = inner.lists[name]
+        one, other = (z3.substitute(term, (i, z3.Var(0, self.symbols.INT))) for term in (one, other))
+        actual.functions.append((on_d, one, one))
+        if not same(on_d(0), on_other(0)):
+            actual.functions.append((on_other, one, other))
 
-    def _listed(
-        self, stmt: n.Invoke, g: n.Gather, i: Term, sort: n.Sort, path: Path, scope: Scope
-    ) -> tuple[list[Term], Term]:
-        """`list(E for j in …)`: entry i is E at the i-th index; it has the same length on D and D'."""
-        terms, ends = [], []
-        for run in (0, 1):
-            j = self.generic(0)
-            body, low, high = self.entry(g, j, path, run, scope)
-            terms.append(z3.substitute(self.as_sort(stmt, body, sort), (j, low + i)))
-            ends.append((low, high))
-        for one, other in zip(*ends, strict=True):
-            path.oblige("calls", stmt.span, NUMBER, one == other)
-        low, high = ends[0]
-        return terms, z3.If(low <= high, high - low, self.symbols.zero)
+    def _entries(self, stmt: n.Invoke, name: str, e: n.Expr, i: Term, path: Path) -> tuple[list[Term], Term]:
+        """The entry of a list at an index, on D and on D', and its length, which is the same. Of `list(E for
+        j in …)` it is E at the i-th index.
+        """
+        if isinstance(e, n.Name) and not e.primed and e.ident in self.lists and e.ident not in self.single:
+            return [f(i) for f in self.lists[e.ident][:2]], self.lengths[e.ident]
+        if (
+            not isinstance(e, n.Gather)
+            or e.function != n.LISTING
+            or e.where is not None
+            or e.count is not None
+        ):
+            raise Reject("form", stmt.span, f"`{name}` of `{stmt.mechanism}` is a list")
+        one, other = (self.opened(e, scope, number=False) for scope in self.in_runs(stmt, path)[:2])
+        for end, again in ((one.low, other.low), (one.high, other.high)):
+            path.oblige("calls", stmt.span, NUMBER, end == again)
+        length = z3.If(one.low <= one.high, one.high - one.low, self.symbols.zero)
+        return [found.at(found.low + i).body for found in (one, other)], length
 
-    def _pass_marks(
-        self, stmt: n.Invoke, callee: Callee, item: n.Queries, given: list[n.Expr], actual: Actual
-    ) -> None:
+    def _pass_marks(self, callee: Callee, item: n.Queries, given: list[n.Expr], actual: Actual) -> None:
         """Which answers move is for the caller to say: those that move in the one group that the arguments
         read. The callee's `ways` are taken for the caller's in order: a choice as good as any, since what the
         callee assumes of them is shown.
@@ -219,29 +188,26 @@ class Calling(Runner):
         for inner, outer in words:
             if f"${inner}_{theirs}" not in callee.inner.marks or f"${outer}_{ours}" not in self.marks:
                 continue
-            pair = (callee.inner.marks[f"${inner}_{theirs}"], self.marks[f"${outer}_{ours}"])
-            actual.constants.append(pair)
-            actual.other_constants.append(pair)
+            ours_at = self.marks[f"${outer}_{ours}"]
+            actual.constants.append((callee.inner.marks[f"${inner}_{theirs}"], ours_at, ours_at))
         place = z3.Var(0, self.symbols.INT)
         for name, e in zip(item.names, given, strict=True):
-            theirs, ours = f"$moved_{name}", f"$moved_{e.ident}" if isinstance(e, n.Name) else ""
-            if theirs in callee.inner.moved:  # which nothing is, of D and D
-                actual.functions.append((callee.inner.moved[theirs], self.symbols.none))
-                if ours in self.moved:
-                    actual.other_functions.append((callee.inner.moved[theirs], self.moved[ours](place)))
+            below = callee.inner.moved.get(f"$moved_{name}")
+            if below is not None:  # which is 0 of D and D
+                own = self.moved.get(f"$moved_{e.ident}", below) if isinstance(e, n.Name) else below
+                actual.functions.append((below, self.symbols.none, own(place)))
 
     def _pass_steps(self, callee: Callee, actual: Actual) -> None:
         """How many steps of the callee's lattice an answer counts: a guess; what it must be is shown."""
-        for functions in (actual.functions, actual.other_functions):
-            for symbol, body in list(functions):
-                step = callee.inner.lattice.get(symbol.get_id())
-                if step is not None:
-                    counted = callee.inner.whole[symbol.get_id()]
-                    functions.append((counted, self.steps(body, actual.put(step, 0))))
+        for symbol, *bodies in list(actual.functions):
+            step = callee.inner.lattice.get(symbol.get_id())
+            if step is not None:
+                one, other = (self.steps(body, actual.put(step, 0)) for body in bodies)
+                actual.functions.append((callee.inner.whole[symbol.get_id()], one, other))
 
     # --- what it released ---------------------------------------------------------------------------------
 
-    def _released(self, stmt: n.Invoke, callee: Callee, actual: Actual, path: Path) -> Called:
+    def _released(self, stmt: n.Invoke, callee: Callee, actual: Actual, path: Path) -> RecordList:
         """New symbols, the same on D and D', and what the callee's own proof tells of them in every run."""
         s, x = self.symbols, stmt.name
         length = s.constant(f"len({x})", s.INT, Held())
@@ -253,34 +219,13 @@ class Calling(Runner):
             path.fact(Kind.RUN, length == actual.put(callee.length, 0))
         r = self.index("r")
         inside = both(r >= 0, r < length)
-        tags, having = records_of(callee.spec)
-        path.fact(
-            Kind.RUN, implies(inside, either(s.false, *(tag(r) == at for at in range(len(tags))))), (r,)
-        )
+        made = RecordList(length, tag, fields, *records_of(callee.spec))
+        path.fact(Kind.RUN, implies(inside, made.tagged(r, made.tags)), (r,))
         for f, low, high in (bounds for bounds in callee.within if bounds[0] in fields):
-            numbers = [tags.index(t) for t in having[f]]
-            there = both(inside, either(s.false, *(tag(r) == at for at in numbers)))
+            there = made.tagged(r, made.having[f])
             value = real(fields[f](r))
             for bound, above in ((low, True), (high, False)):
                 if bound is not None:
                     end = real(actual.put(bound, 0))
                     path.fact(Kind.RUN, implies(there, end <= value if above else value < end), (r,))
-        return Called(length, tag, fields)
-
-    def called_tags(self, of: str) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-        """The tags of what a call released, and which have a field."""
-        for s in statements_in(self.spec.body):
-            if isinstance(s, n.Invoke) and s.name == of and s.mechanism in self.callees:
-                return records_of(self.callees[s.mechanism].spec)
-        raise Reject("calls", self.spec.span, f"nothing was released by `{of}` yet")
-
-
-def records_of(spec: n.Mechanism) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """The tags that a mechanism's records have, and for each field the tags that have it."""
-    emits = [s for s in statements_in(spec.body) if isinstance(s, n.Emit)]
-    tags = tuple(dict.fromkeys(e.tag for e in emits))
-    having: dict[str, tuple[str, ...]] = {}
-    for e in emits:
-        for f in e.fields:
-            having[f.name] = tuple(dict.fromkeys((*having.get(f.name, ()), e.tag)))
-    return tags, having
+        return made

@@ -15,7 +15,7 @@ from aligncheck.kernel.inputs import Inputs
 from aligncheck.kernel.logic import Confirm, Decider, Fact, Kind
 from aligncheck.kernel.run import Exits
 from aligncheck.kernel.sorts import Sorting
-from aligncheck.kernel.state import Mode, Path, Scope
+from aligncheck.kernel.state import Mode, Path
 from aligncheck.kernel.symbols import Defined, Symbols
 from aligncheck.kernel.terms import Term, real
 from aligncheck.kernel.witness import Witness
@@ -54,8 +54,8 @@ class Kernel(Inputs):
 
         def end(e: n.Expr | None) -> Term | None:
             """A term for all arguments: the symbol of a set in it would be one for the sets of all calls."""
-            scope = Scope(Mode.CLAUSE, self.symbols.true, spec.span)
-            term = None if e is None else inner.number(e, Path(facts=list(path.facts)), 0, scope)
+            scope = inner.scope(Mode.CLAUSE, Path(facts=list(path.facts)), spec.span)
+            term = None if e is None else inner.number(e, scope)
             sets = [] if term is None else [r for _, r in self.symbols.leaves(term) if isinstance(r, Defined)]
             return None if sets else term
 
@@ -124,8 +124,8 @@ class Kernel(Inputs):
         """The claim (of an output-dependent one: its bound) is public, and not negative."""
         bound = self.spec.most if self.spec.most is not None else self.spec.privacy
         trial = Path(facts=list(path.facts))  # without an output: the claim does not speak of it
-        claim = real(self.number(bound, trial, 0, Scope(Mode.CLAUSE, self.symbols.true, bound.span)))
-        self.prove(trial, "cost", bound.span, "the claim is not negative", claim >= 0, (Kind.RUN,))
+        claim = real(self.number(bound, self.scope(Mode.CLAUSE, trial, bound.span)))
+        self.prove(trial, "cost", bound.span, "the claim is not negative", claim >= 0)
         if not self.public_only(claim):
             raise Reject("form", bound.span, "the claim is not public")
 
@@ -133,32 +133,32 @@ class Kernel(Inputs):
         """That a number in a record is within the bounds that callers may use."""
         for f, low, high in self.witness.within:
             if f == name:
-                scope = Scope(Mode.CLAUSE, self.symbols.true, stmt.span)
+                scope = self.scope(Mode.CLAUSE, path, stmt.span)
                 for end, above in ((low, True), (high, False)):
                     if end is not None:
-                        bound = real(self.number(end, path, 0, scope))
+                        bound = real(self.number(end, scope))
                         goal = bound <= real(value) if above else real(value) < bound
                         text = f"{stmt.tag}.{name} is within its bounds"
-                        self.prove(path, "output", stmt.span, text, goal, (Kind.RUN,))
+                        self.prove(path, "output", stmt.span, text, goal)
 
     def _end(self, path: Path) -> None:
         """The end of a complete run: the output has these records and no others; the cost is within the
         claim.
         """
         if self.witness.length is not None:
-            place = Scope(Mode.CLAUSE, self.symbols.true, self.spec.span)
-            goal = path.ghosts["$records"] == self.whole_number(self.witness.length, path, 0, place)
-            self.prove(path, "output", self.spec.span, "how many records there are", goal, (Kind.RUN,))
+            scope = self.scope(Mode.CLAUSE, path, self.spec.span)
+            goal = path.ghosts["$records"] == self.whole_number(self.witness.length, scope)
+            self.prove(path, "output", self.spec.span, "how many records there are", goal)
         path.fact(Kind.TOLD, self.out.length == path.ghosts["$records"])
         for tag in self.out.tags:
             path.fact(Kind.TOLD, self.out.counts[tag] == path.ghosts[f"$count_{tag}"])
         self.pay(path, 0)
-        scope = Scope(Mode.CLAUSE, self.symbols.true, self.spec.privacy.span)
-        claim = real(self.number(self.spec.privacy, path, 0, scope))
+        scope = self.scope(Mode.CLAUSE, path, self.spec.privacy.span)
+        claim = real(self.number(self.spec.privacy, scope))
         if not self.public_only(claim):
             raise Reject("form", self.spec.privacy.span, "the claim is not public")
         if self.spec.most is not None:
-            bound = real(self.number(self.spec.most, path, 0, scope))
+            bound = real(self.number(self.spec.most, scope))
             path.oblige("cost", self.spec.most.span, "the claim is within its bound", claim <= bound)
         cost = path.ghosts["alignment_cost"]
         path.oblige("cost", self.spec.privacy.span, "the cost is within the claim", cost <= claim)

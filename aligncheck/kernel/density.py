@@ -14,6 +14,7 @@ from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.evaluate import divided
 from aligncheck.kernel.logic import FEW, Kind
 from aligncheck.kernel.selection import Selecting
+from aligncheck.kernel.sets import Opened
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Defined, Rule
 from aligncheck.kernel.terms import Term, absolute, both, either, implies, real
@@ -29,8 +30,7 @@ class LogSum:
 
     value: Term
     place: Term
-    within: Term
-    body: Term
+    over: Opened
 
 
 class Choosing(Selecting):
@@ -45,33 +45,33 @@ class Choosing(Selecting):
 
     # --- logarithms of sums -------------------------------------------------------------------------------
 
-    def log_sum(self, g: n.Gather, path: Path, run: int, scope: Scope) -> Term:
+    def log_sum(self, g: n.Gather, scope: Scope) -> Term:
         """`logsumexp(E for j in …)`; not in declarations, whose inputs could not be found then."""
         if scope.mode is Mode.CLAUSE:
             raise Reject("hypotheses", g.span, "`logsumexp` in a declaration")
-        return self._log_sum(g, path, run, scope).value
+        return self._log_sum(g, scope).value
 
-    def _log_sum(self, g: n.Gather, path: Path, run: int, scope: Scope) -> LogSum:
+    def _log_sum(self, g: n.Gather, scope: Scope) -> LogSum:
         if scope.generic:
             raise Reject("language", g.span, "`logsumexp` inside a set")
-        j = self.generic(0)
-        within, body, low, high = self.opened(g, j, path, run, scope)
-        self._exists(g, within, low, high, j, path, run, scope)
-        one = self._log_sum_over(within, body)
-        self.state(path, self.kind(scope, run), scope, z3.substitute(within, (j, one.place)))
-        if run == 0:
+        found = self.opened(g, scope)
+        self.exists(g, found, scope)
+        one = self._log_sum_over(found)
+        self.state(self.kind(scope), scope, found.at(one.place).within)
+        if scope.run == 0:
             self.summed[id(g)] = one
         elif id(g) in self.summed:
-            self._set_apart(self.summed[id(g)], one, path)
+            self._set_apart(self.summed[id(g)], one, scope.path)
         return one
 
-    def _log_sum_over(self, within: Term, body: Term) -> LogSum:
+    def _log_sum_over(self, found: Opened) -> LogSum:
         """One symbol for each set, however its terms are written."""
-        within, body = z3.simplify(within), z3.simplify(body)
+        within, body = z3.simplify(found.within), z3.simplify(found.body)
         key = (within.get_id(), body.get_id())
         if key not in self.log_sums:
             value = self.symbols.constant(n.LOG_SUM, self.symbols.REAL, Defined((within, body)))
-            self.log_sums[key] = LogSum(value, self.index("place"), within, body)
+            found = replace(found, within=within, body=body)
+            self.log_sums[key] = LogSum(value, self.index("place"), found)
         return self.log_sums[key]
 
     def _set_apart(self, one: LogSum, two: LogSum, path: Path) -> None:
@@ -79,14 +79,14 @@ class Choosing(Selecting):
         in T, or has a_j - b_j >= A - B. (If none has, exp(a_j) < exp(A - B) exp(b_j) for all j of S, all of
         which are in T; so their sum exp(A) is less than exp(A - B) exp(B).)
         """
-        j = self.generic(0)
         for a, b in ((one, two), (two, one)):
             names = (a.value.get_id(), b.value.get_id())
             if names not in self.compared:
                 self.compared[names] = self.index("apart")
-            apart = both(a.within, either(z3.Not(b.within), a.body - b.body >= a.value - b.value))
-            some = z3.substitute(a.within, (j, a.place))
-            path.fact(Kind.RUN, implies(some, z3.substitute(apart, (j, self.compared[names]))))
+            here, there = (each.over.at(self.compared[names]) for each in (a, b))
+            greater = here.body - there.body >= a.value - b.value
+            some = a.over.at(a.place).within
+            path.fact(Kind.RUN, implies(some, both(here.within, either(z3.Not(there.within), greater))))
 
     # --- draws --------------------------------------------------------------------------------------------
 
@@ -98,25 +98,25 @@ class Choosing(Selecting):
         is also the chance that a logistic number with the location o is above 0.
         """
         g = replace(stmt.weights, body=log_of(stmt.weights.body))
-        scope, j = Scope(Mode.PROGRAM, self.symbols.true, stmt.span), self.generic(0)
         if g.function != "Choose" or g.count is not None:
             raise Reject("form", stmt.span, "an index is chosen by its weight")
         chosen = self.held(stmt.name, self.symbols.INT)
         costs: list[Term] = []
         others: list[LogSum] = []
-        for run, kind in ((0, Kind.RUN), (1, Kind.PRIME)):
-            total = self._log_sum(g, path, run, scope)
-            within, weight = (z3.substitute(term, (j, chosen)) for term in (total.within, total.body))
-            if run == 1:
-                path.oblige("support", stmt.span, f"{stmt.name} may be chosen on D'", within)
-            path.fact(kind, within)
-            others.append(self._log_sum_over(both(total.within, j != chosen), total.body))
-            odds = weight - others[run].value
-            self.log_odds[run].append(odds)
-            chance = self._ln_above(odds)
-            some = both(within, z3.substitute(others[run].within, (j, others[run].place)))
-            path.fact(Kind.RUN, implies(some, chance == weight - total.value))
-            costs.append(weight - total.value)
+        for scope, kind in zip(self.in_runs(stmt, path), (Kind.RUN, Kind.PRIME), strict=False):
+            total = self._log_sum(g, scope)
+            there = total.over.at(chosen)
+            if kind is Kind.PRIME:
+                path.oblige("support", stmt.span, f"{stmt.name} may be chosen on D'", there.within)
+            path.fact(kind, there.within)
+            left = replace(total.over, within=both(total.over.within, total.over.j != chosen))
+            others.append(self._log_sum_over(left))
+            odds = there.body - others[-1].value
+            self.log_odds[scope.run].append(odds)
+            some = both(there.within, others[-1].over.at(others[-1].place).within)
+            weight = there.body - total.value
+            path.fact(Kind.RUN, implies(some, self._ln_above(odds) == weight))
+            costs.append(weight)
         self._set_apart(others[0], others[1], path)
         self._drawn(stmt, chosen, costs[0] - costs[1], path)
 
@@ -128,15 +128,14 @@ class Choosing(Selecting):
         which is between -s(t) and s(t) for x > 0. So where it is cut, the cost has two bounds: |t - t'|,
         and that with ln s(t')/s(t) besides, which a choice may pay for.
         """
-        scope = Scope(Mode.PROGRAM, self.symbols.true, stmt.span)
         x = self.held(stmt.name, self.symbols.REAL)
 
         def pair(e: n.Expr) -> list[Term]:
-            return [real(self.number(e, path, run, scope)) for run in (0, 1)]
+            return [real(self.number(e, scope)) for scope in self.in_runs(stmt, path)[:2]]
 
         at, unit = pair(stmt.location), pair(stmt.scale)
         text = f"the scale of {stmt.name} is positive"
-        self.prove(path, "scales", stmt.span, text, unit[0] > 0, (Kind.RUN,))
+        self.prove(path, "scales", stmt.span, text, unit[0] > 0)
         path.oblige("scales", stmt.span, f"{stmt.name} has the same scale on D'", unit[0] == unit[1])
         low = [self.symbols.none] * 2 if stmt.low is None else pair(stmt.low)
         path.oblige("support", stmt.span, f"{stmt.name} is cut at the same place on D'", low[0] == low[1])

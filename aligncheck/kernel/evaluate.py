@@ -6,6 +6,7 @@ in that order: nothing is assumed of a value before it is shown to exist.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import replace
 from fractions import Fraction
 from typing import NoReturn
@@ -14,17 +15,25 @@ import z3
 
 from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Kind
-from aligncheck.kernel.state import Called, Mode, Path, Scope
+from aligncheck.kernel.state import Mode, Path, RecordList, Scope
 from aligncheck.kernel.symbols import Given, Rule
 from aligncheck.kernel.terms import Term, absolute, both, either, implies, real, same
-from aligncheck.kernel.world import Out, Selection, World
+from aligncheck.kernel.world import Selection, World
 from aligncheck.language.syntax import nodes as n
 
+OPERATIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+COMPARISONS = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+"""No tree has other operators: see `form`."""
 ROOT, EXP, LN, LOG2 = "sqrt", "exp", "ln", "log2"
-BOTH_RUNS = (Mode.ALIGN, Mode.LEVEL, Mode.TWIN, Mode.RELATION)
-"""Who may read the run on D'."""
 OF_COMPLETE = (Mode.ALIGN, Mode.LEVEL, Mode.TWIN, Mode.RELATION)
-"""Who may read the output, or what is computed later."""
+"""Who speaks of complete runs on D and on D', and may read either, the output, and what is computed later."""
 
 
 class Evaluator(World):
@@ -39,9 +48,9 @@ class Evaluator(World):
         self.late: dict[str, tuple[Term, ...]] = {}
         self.applied: dict[int, tuple[Term, list[Term]]] = {}
         self.entrywise: dict[tuple[str, str], tuple[Term, Term, Term]] = {}
-        self.out: Out = self.output()
+        self.out = self.output()
 
-    def demand(self, path: Path, run: int, scope: Scope, condition: Term, sentence: str) -> None:
+    def demand(self, scope: Scope, condition: Term, sentence: str) -> None:
         """That an operation is defined.
 
         A program's operation on D is decided at once, from what is true of every run so far (RUN): so it
@@ -51,47 +60,55 @@ class Evaluator(World):
         is shown is what is used.
         """
         match scope.mode:
-            case Mode.PROGRAM if run == 1:
-                self.state(path, Kind.PRIME, scope, condition)
-            case Mode.PROGRAM if run == 2:
-                self.state(path, Kind.TWIN, scope, condition)
+            case Mode.PROGRAM if scope.run == 1:
+                self.state(Kind.PRIME, scope, condition)
+            case Mode.PROGRAM if scope.run == 2:
+                self.state(Kind.TWIN, scope, condition)
             case Mode.PROGRAM | Mode.CLAUSE:
                 goal = implies(scope.guard, condition)
-                self.prove(path, "defined", scope.place, sentence, goal, (Kind.RUN,))
+                self.prove(scope.path, "defined", scope.place, sentence, goal)
             case Mode.ALIGN:
-                path.oblige("defined", scope.place, sentence, implies(scope.guard, condition))
+                scope.path.oblige("defined", scope.place, sentence, implies(scope.guard, condition))
             case Mode.TWIN:  # one of the runs for which it is shown
-                self.state(path, Kind.TWIN, scope, condition)
+                self.state(Kind.TWIN, scope, condition)
             case Mode.LEVEL | Mode.EARLY | Mode.RELATION:
                 pass
 
-    def kind(self, scope: Scope, run: int) -> Kind:
+    def kind(self, scope: Scope) -> Kind:
         """Of which kind a definition is that is made where the scope is."""
-        if run == 2 or scope.mode is Mode.TWIN:
+        if scope.run == 2 or scope.mode is Mode.TWIN:
             return Kind.TWIN
-        if run == 1 and scope.mode is not Mode.CLAUSE:
+        if scope.run == 1 and scope.mode is not Mode.CLAUSE:
             return Kind.PRIME
         return Kind.WHOLE if scope.mode in OF_COMPLETE else Kind.RUN
 
+    def program(self, node: n.Node, path: Path) -> Scope:
+        """The scope of a statement's own expressions."""
+        return self.scope(Mode.PROGRAM, path, node.span)
+
+    def in_runs(self, node: n.Node, path: Path) -> list[Scope]:
+        """The same in every run."""
+        return [self.program(node, path).of(run) for run in self.runs]
+
     # --- expressions --------------------------------------------------------------------------------------
 
-    def number(self, e: n.Expr, path: Path, run: int, scope: Scope) -> Term:
+    def number(self, e: n.Expr, scope: Scope) -> Term:
         """The value of an expression that is a number."""
-        term = self.value(e, path, run, scope)
+        term = self.value(e, scope)
         if z3.is_bool(term):
             self.ill_sorted(e, "a number is needed here")
         return term
 
-    def whole_number(self, e: n.Expr, path: Path, run: int, scope: Scope) -> Term:
+    def whole_number(self, e: n.Expr, scope: Scope) -> Term:
         """The value of an expression that is a whole number."""
-        term = self.value(e, path, run, scope)
+        term = self.value(e, scope)
         if not z3.is_int(term):
             self.ill_sorted(e, "a whole number is needed here")
         return term
 
-    def truth(self, e: n.Expr, path: Path, run: int, scope: Scope) -> Term:
+    def truth(self, e: n.Expr, scope: Scope) -> Term:
         """The value of an expression that is a truth value."""
-        term = self.value(e, path, run, scope)
+        term = self.value(e, scope)
         if not z3.is_bool(term):
             self.ill_sorted(e, "a truth value is needed here")
         return term
@@ -100,7 +117,7 @@ class Evaluator(World):
         """Refuses an expression of the wrong sort."""
         raise Reject("form", e.span, reason)
 
-    def value(self, e: n.Expr, path: Path, run: int, scope: Scope) -> Term:
+    def value(self, e: n.Expr, scope: Scope) -> Term:
         """The value of any expression. Raises Reject for what has no value here."""
         s = self.symbols
         match e:
@@ -109,50 +126,50 @@ class Evaluator(World):
             case n.Boolean(value=v):
                 return s.true if v else s.false
             case n.Name(ident=x, primed=primed):
-                return self._name(e, x, primed, path, run, scope)
+                return self._name(e, x, primed, scope)
             case n.Index(base=x, index=i, primed=primed):
-                at = self.whole_number(i, path, run, scope)
-                return self._index(e, x, at, primed, path, run, scope)
+                at = self.whole_number(i, scope)
+                return self._index(e, x, at, primed, scope)
             case n.Call(function="len", args=args):
-                return self._length(e, args, path, scope)
+                return self._length(e, args, scope)
             case n.Call(function=f, args=args):
                 scope = replace(scope, testing=scope.testing or f == "floor")
-                return self._call(e, f, [self.value(a, path, run, scope) for a in args], path, scope, run)
+                return self._call(e, f, [self.value(a, scope) for a in args], scope)
             case n.Unary(op="-", operand=x):
-                return -self.number(x, path, run, scope)
+                return -self.number(x, scope)
             case n.Unary(operand=x):
-                return z3.Not(self.truth(x, path, run, scope))
+                return z3.Not(self.truth(x, scope))
             case n.Binary(op="**", left=x, right=power):
-                return self._power(e, self.number(x, path, run, scope), power)
+                return self._power(e, self.number(x, scope), power)
             case n.Binary(op=op, left=x, right=y):
-                one, two = self.number(x, path, run, scope), self.number(y, path, run, scope)
-                return self._arithmetic(e, op, one, two, path, run, scope)
+                one, two = self.number(x, scope), self.number(y, scope)
+                return self._arithmetic(e, op, one, two, scope)
             case n.Compare(op=op, left=x, right=y):
-                return self._compare(e, op, x, y, path, run, scope)
+                return self._compare(e, op, x, y, scope)
             case n.Logic(op=op, args=args):
-                return self._logic(op, args, path, run, scope)
+                return self._logic(op, args, scope)
             case n.Conditional(test=test, then=x, otherwise=y):
-                on = self.truth(test, path, run, replace(scope, testing=True))
-                one = self.value(x, path, run, scope.under(on))
-                return self.choice(e, on, one, self.value(y, path, run, scope.under(z3.Not(on))))
+                on = self.truth(test, replace(scope, testing=True))
+                one = self.value(x, scope.under(on))
+                return self.choice(e, on, one, self.value(y, scope.under(z3.Not(on))))
             case n.OutIs(index=i, tag=tag, of=of):
-                at = self.whole_number(i, path, run, scope)
-                return self._is(e, at, tag, of, path, scope)
+                at = self.whole_number(i, scope)
+                return self._records(e, of, scope).tagged(at, (tag,))
             case n.OutField(index=i, field=f, of=of):
-                return self._field(e, self.whole_number(i, path, run, scope), f, of, path, run, scope)
+                return self._field(e, self.whole_number(i, scope), f, of, scope)
             case n.OutCount(tag=tag, of=of):
-                return self._count(e, tag, of, path, scope)
+                return self._count(e, tag, of, scope)
             case n.Member(index=i, selection=w):
-                at = self.whole_number(i, path, run, scope)
-                return self.selection(e, w, path, scope).member(at)
+                at = self.whole_number(i, scope)
+                return self.selection(e, w, scope).member(at)
             case n.Gather():
-                return self.gathered(e, path, run, scope)
+                return self.gathered(e, scope)
 
-    def gathered(self, g: n.Gather, path: Path, run: int, scope: Scope) -> Term:
+    def gathered(self, g: n.Gather, scope: Scope) -> Term:
         """The value of a set expression: in the next layer."""
         raise NotImplementedError
 
-    def read_draw(self, e: n.Expr, x: str, at: Term, path: Path, run: int, scope: Scope) -> Term:
+    def read_draw(self, e: n.Expr, x: str, at: Term, scope: Scope) -> Term:
         """A draw that is read: in the layer of the alignment, since the order of draws is a matter of it."""
         raise NotImplementedError
 
@@ -167,11 +184,11 @@ class Evaluator(World):
             one, other = real(one), real(other)
         return one if same(one, other) else z3.If(test, one, other)
 
-    def _logic(self, op: str, args: tuple[n.Expr, ...], path: Path, run: int, scope: Scope) -> Term:
+    def _logic(self, op: str, args: tuple[n.Expr, ...], scope: Scope) -> Term:
         """Each operand is evaluated only where those before it have not decided."""
         terms = []
         for arg in args:
-            terms.append(self.truth(arg, path, run, scope))
+            terms.append(self.truth(arg, scope))
             scope = scope.under(terms[-1] if op == "and" else z3.Not(terms[-1]))
         if not terms:
             return self.symbols.true if op == "and" else self.symbols.false
@@ -179,84 +196,82 @@ class Evaluator(World):
 
     # --- names --------------------------------------------------------------------------------------------
 
-    def _primed(self, e: n.Expr, primed: bool, run: int, scope: Scope, data: bool) -> int:
+    def _primed(self, e: n.Expr, primed: bool, scope: Scope, data: bool) -> Scope:
         """The run that a name speaks of."""
-        if primed and scope.mode not in BOTH_RUNS and not (data and scope.mode is Mode.EARLY):
+        if primed and scope.mode not in OF_COMPLETE and not (data and scope.mode is Mode.EARLY):
             raise Reject("form", e.span, "a prime has no meaning here")
-        return 1 if primed else run
+        return scope.of(1) if primed else scope
 
-    def _name(self, e: n.Expr, x: str, primed: bool, path: Path, run: int, scope: Scope) -> Term:
-        run = self._primed(e, primed, run, scope, x in self.lists)
+    def _name(self, e: n.Expr, x: str, primed: bool, scope: Scope) -> Term:
+        scope = self._primed(e, primed, scope, x in self.lists)
         for name, term in reversed(scope.bound):
             if name == x:
                 return term
         if x in self.public:
             return self.public[x]
         if x in self.lists and x in self.single:
-            return self.lists[x][run](self.symbols.zero)
+            return self.lists[x][scope.run](self.symbols.zero)
         if scope.mode is not Mode.CLAUSE:
-            found = self._program_name(e, x, path, run, scope)
+            found = self._program_name(e, x, scope)
             if found is not None:
                 return found
         raise Reject("defined", e.span, f"`{x}` has no value here")
 
-    def _program_name(self, e: n.Expr, x: str, path: Path, run: int, scope: Scope) -> Term | None:
-        if x in path.values and (scope.mode is not Mode.LEVEL or x in self.settled):
-            return path.values[x][run]
+    def _program_name(self, e: n.Expr, x: str, scope: Scope) -> Term | None:
+        if x in scope.path.values and (scope.mode is not Mode.LEVEL or x in self.settled):
+            return scope.path.values[x][scope.run]
         if x in self.noise:
-            return self.read_draw(e, x, self.symbols.zero, path, run, scope)
+            return self.read_draw(e, x, self.symbols.zero, scope)
         if scope.mode in OF_COMPLETE and x in self.late:
-            return self.late[x][run]
+            return self.late[x][scope.run]
         if scope.mode is Mode.LEVEL and x in self.sorts:
             return self.held(x, self.sort(self.sorts[x]))
         if scope.mode in (Mode.EARLY, Mode.RELATION):
-            return self._ghost(x, path, scope)
+            return self._ghost(x, scope)
         return None
 
-    def _ghost(self, x: str, path: Path, scope: Scope) -> Term | None:
+    def _ghost(self, x: str, scope: Scope) -> Term | None:
         """What only invariants speak of. `alignment_cost` is of both runs."""
         if x in self.marks:
             return self.marks[x]
-        if x in path.ghosts and (scope.mode is Mode.RELATION or not x.endswith("alignment_cost")):
-            return path.ghosts[x]
+        if x in scope.path.ghosts and (scope.mode is Mode.RELATION or not x.endswith("alignment_cost")):
+            return scope.path.ghosts[x]
         return None
 
-    def _index(self, e: n.Expr, x: str, at: Term, primed: bool, path: Path, run: int, scope: Scope) -> Term:
-        run = self._primed(e, primed, run, scope, x in self.lists)
+    def _index(self, e: n.Expr, x: str, at: Term, primed: bool, scope: Scope) -> Term:
+        scope = self._primed(e, primed, scope, x in self.lists)
         if x in self.lists and x not in self.single:
             inside = both(at >= 0, at < self.lengths[x])
-            self.demand(path, run, scope, inside, f"the index of {x} is within its length")
-            return self.lists[x][run](at)
+            self.demand(scope, inside, f"the index of {x} is within its length")
+            return self.lists[x][scope.run](at)
         if x in self.noise and scope.mode is not Mode.CLAUSE:
-            return self.read_draw(e, x, at, path, run, scope)
+            return self.read_draw(e, x, at, scope)
         if x in self.selections and not primed:
-            w = self.selection(e, x, path, scope)
-            self.demand(
-                path, run, scope, both(at >= 0, at < w.count), f"the place in {x} is within its length"
-            )
+            w = self.selection(e, x, scope)
+            self.demand(scope, both(at >= 0, at < w.count), f"the place in {x} is within its length")
             return w.at(at)
         if scope.mode in (Mode.EARLY, Mode.RELATION):
             if x in self.moved:
                 return self.moved[x](at)
             if x.startswith("$below_") and x[7:] in self.selections:
-                return self.selection(e, x[7:], path, scope).below(at)
+                return self.selection(e, x[7:], scope).below(at)
         raise Reject("defined", e.span, f"`{x}[…]` has no value here")
 
-    def selection(self, e: n.Expr, x: str, path: Path, scope: Scope) -> Selection:
+    def selection(self, e: n.Expr, x: str, scope: Scope) -> Selection:
         """A selection that is read: by the program after it was made, by the alignment anywhere; never by a
         claim, which speaks of the output.
         """
-        made = x in path.selected and scope.mode is not Mode.CLAUSE
+        made = x in scope.path.selected and scope.mode is not Mode.CLAUSE
         if x in self.selections and (made or scope.mode in OF_COMPLETE):
             return self.selections[x]
         raise Reject("defined", e.span, f"`{x}` is no selection that was made before")
 
-    def _length(self, e: n.Expr, args: tuple[n.Expr, ...], path: Path, scope: Scope) -> Term:
+    def _length(self, e: n.Expr, args: tuple[n.Expr, ...], scope: Scope) -> Term:
         match args:
             case (n.Name(ident=x, primed=False),) if x in self.selections:
-                return self.selection(e, x, path, scope).count
-            case (n.Name(ident=x, primed=False),) if x in path.calls:
-                return self._records(e, x, path, scope).length
+                return self.selection(e, x, scope).count
+            case (n.Name(ident=x, primed=False),) if x in scope.path.calls:
+                return self._records(e, x, scope).length
             case (n.Name(ident=x),) if x in self.lengths and x not in self.single:
                 return self.lengths[x]
             case _:
@@ -264,56 +279,36 @@ class Evaluator(World):
 
     # --- released records ---------------------------------------------------------------------------------
 
-    def _records(self, e: n.Expr, of: str, path: Path, scope: Scope) -> Called:
+    def _records(self, e: n.Expr, of: str, scope: Scope) -> RecordList:
         """The records of the output, for the alignment; or of a call that was made before."""
         if of == "out":
             if scope.mode not in OF_COMPLETE:
                 raise Reject("form", e.span, "the output is read in `align` only")
-            return Called(self.out.length, self.out.tag, self.out.fields)
+            return self.out
         fixed = self.once(of) or scope.mode is not Mode.LEVEL
-        if of in path.calls and fixed and scope.mode is not Mode.CLAUSE:
-            return path.calls[of]
+        if of in scope.path.calls and fixed and scope.mode is not Mode.CLAUSE:
+            return scope.path.calls[of]
         raise Reject("defined", e.span, f"nothing was released by `{of}` yet")
 
     def once(self, call: str) -> bool:
         """Whether a call is made once, at the top level: what it released stays the same."""
         return any(isinstance(s, n.Invoke) and s.name == call for s in self.spec.body)
 
-    def tags_of(self, of: str) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-        """The tags that records have, and for each field the tags that have it."""
-        return (self.out.tags, self.out.having) if of == "out" else self.called_tags(of)
-
-    def called_tags(self, of: str) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-        """The same for a call: in the layer of calls."""
-        raise NotImplementedError
-
-    def _tagged(self, records: Called, at: Term, tags: tuple[str, ...], of: str) -> Term:
-        known = self.tags_of(of)[0]
-        numbers = [known.index(t) for t in tags if t in known]
-        return both(
-            at >= 0, at < records.length, either(self.symbols.false, *(records.tag(at) == k for k in numbers))
-        )
-
-    def _is(self, e: n.Expr, at: Term, tag: str, of: str, path: Path, scope: Scope) -> Term:
-        return self._tagged(self._records(e, of, path, scope), at, (tag,), of)
-
-    def _field(self, e: n.Expr, at: Term, f: str, of: str, path: Path, run: int, scope: Scope) -> Term:
-        records = self._records(e, of, path, scope)
+    def _field(self, e: n.Expr, at: Term, f: str, of: str, scope: Scope) -> Term:
+        records = self._records(e, of, scope)
         if f not in records.fields:
             raise Reject("form", e.span, f"no record has a field `{f}`")
-        there = self._tagged(records, at, self.tags_of(of)[1][f], of)
-        self.demand(path, run, scope, there, f"there is a record with the field {f}")
+        there = records.tagged(at, records.having[f])
+        self.demand(scope, there, f"there is a record with the field {f}")
         return records.fields[f](at)
 
-    def _count(self, e: n.Expr, tag: str | None, of: str, path: Path, scope: Scope) -> Term:
-        if of == "out" and scope.mode is Mode.CLAUSE and path.ghosts:  # the claim, at the end of a run
-            records = Called(self.out.length, self.out.tag, self.out.fields)
-        else:
-            records = self._records(e, of, path, scope)
+    def _count(self, e: n.Expr, tag: str | None, of: str, scope: Scope) -> Term:
+        claimed = of == "out" and scope.mode is Mode.CLAUSE and scope.path.ghosts  # at the end of a run
+        records = self.out if claimed else self._records(e, of, scope)
         if tag is None:
             return records.length
-        if of == "out" and tag in self.out.counts:
-            return self.out.counts[tag]
+        if tag in records.counts:
+            return records.counts[tag]
         raise Reject("language", e.span, "a count of records that the kernel does not keep")
 
     # --- operations ---------------------------------------------------------------------------------------
@@ -326,36 +321,26 @@ class Evaluator(World):
             result = result * base
         return result
 
-    def _arithmetic(self, e: n.Expr, op: str, x: Term, y: Term, path: Path, run: int, scope: Scope) -> Term:
+    def _arithmetic(self, e: n.Expr, op: str, x: Term, y: Term, scope: Scope) -> Term:
         if op == "/":
-            self.demand(path, run, scope, y != 0, "the divisor is not 0")
+            self.demand(scope, y != 0, "the divisor is not 0")
             return divided(real(x), real(y))
         if op == "%":
             if not (z3.is_int(x) and z3.is_int(y)):
                 raise Reject("language", e.span, "% of numbers that are not whole")
-            self.demand(path, run, scope, y > 0, "the modulus is positive")
+            self.demand(scope, y > 0, "the modulus is positive")
             return x % y
         if x.sort() != y.sort():
             x, y = real(x), real(y)
-        match op:
-            case "+":
-                return x + y
-            case "-":
-                return x - y
-            case "*":
-                return x * y
-            case _:
-                raise Reject("form", e.span, "an operator that does not exist")
+        return OPERATIONS[op](x, y)
 
-    def _compare(
-        self, e: n.Expr, op: str, left: n.Expr, right: n.Expr, path: Path, run: int, scope: Scope
-    ) -> Term:
+    def _compare(self, e: n.Expr, op: str, left: n.Expr, right: n.Expr, scope: Scope) -> Term:
         match left, right:
             case n.Name(ident=a), n.Name(ident=b) if a == b and a in self.lists and a not in self.single:
-                return self._entrywise(e, op, left, right, path, scope)
+                return self._entrywise(e, op, left, right, scope)
             case _:
                 tested = replace(scope, testing=True)
-                x, y = (self.value(side, path, run, tested) for side in (left, right))
+                x, y = (self.value(side, tested) for side in (left, right))
                 return self.comparison(e, op, x, y)
 
     def comparison(self, e: n.Node, op: str, x: Term, y: Term) -> Term:
@@ -364,27 +349,13 @@ class Evaluator(World):
             raise Reject("form", e.span, "these cannot be compared")
         if x.sort() != y.sort():
             x, y = real(x), real(y)
-        match op:
-            case "==":
-                return x == y
-            case "!=":
-                return x != y
-            case "<":
-                return x < y
-            case "<=":
-                return x <= y
-            case ">":
-                return x > y
-            case ">=":
-                return x >= y
-            case _:
-                raise Reject("form", e.span, "an operator that does not exist")
+        return COMPARISONS[op](x, y)
 
-    def _entrywise(self, e: n.Expr, op: str, left: n.Name, right: n.Name, path: Path, scope: Scope) -> Term:
+    def _entrywise(self, e: n.Expr, op: str, left: n.Name, right: n.Name, scope: Scope) -> Term:
         """`q <= q'`, true or false for all entries together: a truth value that depends on D and D' alone. If
         it is true the comparison holds at every index, and if not it fails at one.
         """
-        if scope.mode not in BOTH_RUNS or op not in ("<=", ">=") or left.primed == right.primed:
+        if scope.mode not in OF_COMPLETE or op not in ("<=", ">=") or left.primed == right.primed:
             raise Reject("form", e.span, "lists are compared as `q <= q'` or `q >= q'`, in `align`")
         x, s = left.ident, self.symbols
         rising = (op == "<=") != left.primed
@@ -396,13 +367,13 @@ class Evaluator(World):
         on_d, on_other = (real(f(j)) for f in self.lists[x][:2])
         holds = on_d <= on_other if rising else on_d >= on_other
         inside = both(j >= 0, j < self.lengths[x])
-        path.fact(Kind.RUN, implies(both(truth, inside), holds), (j,))
-        path.fact(Kind.RUN, either(truth, z3.substitute(both(inside, z3.Not(holds)), (j, fails))))
+        scope.path.fact(Kind.RUN, implies(both(truth, inside), holds), (j,))
+        scope.path.fact(Kind.RUN, either(truth, z3.substitute(both(inside, z3.Not(holds)), (j, fails))))
         return truth
 
-    def _call(self, e: n.Expr, f: str, args: list[Term], path: Path, scope: Scope, run: int) -> Term:
+    def _call(self, e: n.Expr, f: str, args: list[Term], scope: Scope) -> Term:
         if f in self.functions:
-            return self._public(e, f, args, path, scope, run)
+            return self._public(e, f, args, scope)
         if any(z3.is_bool(a) for a in args):
             raise Reject("form", e.span, f"`{f}` takes numbers")
         match f, args:
@@ -412,33 +383,33 @@ class Evaluator(World):
                 return self._extreme_of(f, first, others)
             case "clip", [x, low, high]:
                 x, low, high = real(x), real(low), real(high)
-                self.demand(path, run, scope, low <= high, "the bounds of clip are in order")
+                self.demand(scope, low <= high, "the bounds of clip are in order")
                 return z3.If(x < low, low, z3.If(x > high, high, x))
             case "floor", [x]:
                 return x if z3.is_int(x) else z3.ToInt(x)
             case "sqrt", [x]:
-                self.demand(path, run, scope, x >= 0, "a root of no negative number")
+                self.demand(scope, x >= 0, "a root of no negative number")
                 root = self.rules[ROOT](real(x))
-                self._always(path, scope, implies(x >= 0, both(root >= 0, root * root == real(x))))
+                self._always(scope, implies(x >= 0, both(root >= 0, root * root == real(x))))
                 return root
             case (("ln" | "log2"), [x]):
-                self.demand(path, run, scope, x > 0, "a logarithm of a positive number")
+                self.demand(scope, x > 0, "a logarithm of a positive number")
                 value = self.rules[f](real(x))
                 for sign, side in ((value > 0, x > 1), (value == 0, x == 1), (value < 0, both(x > 0, x < 1))):
-                    self._always(path, scope, implies(side, sign))
+                    self._always(scope, implies(side, sign))
                 return value
             case "exp", [x]:
                 value = self.rules[EXP](real(x))
                 small = both(value > 0, value < 1)
                 for side, sign in ((x > 0, value > 1), (x == 0, value == 1), (x < 0, small)):
-                    self._always(path, scope, implies(side, sign))
+                    self._always(scope, implies(side, sign))
                 return value
             case _:
                 raise Reject("form", e.span, f"`{f}` is no function of {len(args)} numbers")
 
-    def _always(self, path: Path, scope: Scope, formula: Term) -> None:
+    def _always(self, scope: Scope, formula: Term) -> None:
         """A truth of arithmetic, for every value of the indices around it."""
-        path.fact(Kind.RUN, formula, scope.generic)
+        scope.path.fact(Kind.RUN, formula, scope.generic)
 
     def _extreme_of(self, f: str, first: Term, others: list[Term]) -> Term:
         if not all(z3.is_int(x) for x in (first, *others)):
@@ -447,33 +418,33 @@ class Evaluator(World):
             first = z3.If(x <= first if f == "min" else x >= first, x, first)
         return first
 
-    def _public(self, e: n.Expr, f: str, args: list[Term], path: Path, scope: Scope, run: int) -> Term:
+    def _public(self, e: n.Expr, f: str, args: list[Term], scope: Scope) -> Term:
         """A public function: of its values nothing is known but that equal arguments give equal ones."""
         declared, symbol = self.functions[f]
         if len(args) != len(declared.args):
             raise Reject("form", e.span, f"`{f}` takes {len(declared.args)} arguments")
         given = [self.as_sort(e, a, sort) for a, sort in zip(args, declared.args, strict=True)]
         if scope.mode is Mode.PROGRAM:
-            self._apply(e, f, given, path, scope, run)
+            self._apply(e, f, given, scope)
         return symbol(*given)
 
-    def _apply(self, e: n.Expr, f: str, given: list[Term], path: Path, scope: Scope, run: int) -> None:
+    def _apply(self, e: n.Expr, f: str, given: list[Term], scope: Scope) -> None:
         """A program applies a public function on D exactly where it does on D', to the same arguments: what
         else the function does (raise an error, print) depends on how it is called.
 
         Each expression of a program is evaluated for the run on D before it is for the run on D'. Indices of
         sets are arbitrary in both.
         """
-        if run == 0:
+        if scope.run == 0:
             self.applied[id(e)] = (scope.guard, given)
-        elif run == 1:
+        elif scope.run == 1:
             if id(e) not in self.applied:
                 raise Reject("calls", e.span, f"`{f}` is applied on D' alone")
             guard, on_d = self.applied.pop(id(e))
             apart = [one == other for one, other in zip(on_d, given, strict=True) if not same(one, other)]
             if apart or not same(guard, scope.guard):
                 goal = both(guard == scope.guard, implies(guard, both(self.symbols.true, *apart)))
-                path.oblige("calls", e.span, f"`{f}` is given the same on D'", goal)
+                scope.path.oblige("calls", e.span, f"`{f}` is given the same on D'", goal)
 
     def as_sort(self, e: n.Node, term: Term, sort: n.Sort) -> Term:
         """The value as one of a declared sort."""

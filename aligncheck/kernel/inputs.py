@@ -59,15 +59,15 @@ class Inputs(Looping):
         """A clause, of a list at every index; the same is required of D and of D'."""
         if item.where is None:
             return
-        scope = Scope(Mode.CLAUSE, self.symbols.true, item.where.span)
+        scope = self.scope(Mode.CLAUSE, path, item.where.span).of(run)
         if isinstance(item, n.Parameter):
-            path.fact(Kind.RUN, self.truth(item.where, path, run, scope))
+            path.fact(Kind.RUN, self.truth(item.where, scope))
             return
         names = item.names if isinstance(item, n.Queries) else (item.name,)
         i = self.index("i")
         inside = both(*(both(i >= 0, i < self.lengths[x]) for x in names))
         scope = scope.binding(INDEX, i, True).under(inside)
-        clause = self.truth(item.where, path, run, scope)
+        clause = self.truth(item.where, scope)
         if any(same(t, i) for t, _ in self.symbols.leaves(clause)):
             path.fact(Kind.RUN, implies(inside, clause), (i,))
         else:
@@ -98,8 +98,9 @@ class Inputs(Looping):
         for number, name in enumerate(group.names):
             i = self.symbols.zero if name in self.single else self.index("i")
             inside = both(i >= 0, i < self.lengths[name])
-            scope = Scope(Mode.CLAUSE, inside, group.span, ((INDEX, i),), () if name in self.single else (i,))
-            says = list(self._clauses(group, number, name, i, path, scope))
+            scope = self.scope(Mode.CLAUSE, path, group.span).under(inside)
+            scope = scope.binding(INDEX, i, name not in self.single)
+            says = list(self._clauses(group, number, name, i, scope))
             if says:
                 path.fact(Kind.RUN, implies(inside, both(*says)), scope.generic)
 
@@ -111,23 +112,21 @@ class Inputs(Looping):
             self.marks[f"${word}_owner_{first}"] = s.constant(f"{word} owner", s.INT, Given())
         self.marks[f"$rises_{first}"] = s.constant("rises", s.BOOL, Given())
 
-    def _clauses(
-        self, group: n.Queries, number: int, name: str, i: Term, path: Path, scope: Scope
-    ) -> Iterator[Term]:
+    def _clauses(self, group: n.Queries, number: int, name: str, i: Term, scope: Scope) -> Iterator[Term]:
         on_d, on_other = (real(f(i)) for f in self.lists[name][:2])
         sense = "the clauses of a declaration make sense"
 
         def sensible(goal: Term) -> None:
-            self.prove(path, "hypotheses", group.span, sense, implies(scope.guard, goal), (Kind.RUN,))
+            self.prove(scope.path, "hypotheses", group.span, sense, implies(scope.guard, goal))
 
         clauses = [e for e in (group.lattice, *(group.range or ()), group.sensitivity) if e is not None]
         for e in clauses:
-            if not self.public_only(self.number(e, path, 0, scope)):
+            if not self.public_only(self.number(e, scope)):
                 raise Reject("hypotheses", e.span, "a clause of a declaration is public")
         step = z3.RealVal(1, self.symbols.ctx) if group.sort is n.Sort.INT else None
         if group.lattice is not None:
             value_of = self.number if step is None else self.whole_number
-            step = real(value_of(group.lattice, path, 0, scope))
+            step = real(value_of(group.lattice, scope))
             sensible(step > 0)
             for run, value in enumerate((on_d, on_other)):
                 steps = self.symbols.function(
@@ -137,14 +136,14 @@ class Inputs(Looping):
                 self.lattice[self.lists[name][run].get_id()] = step
                 yield value == step * z3.ToReal(steps(i))
         if group.range is not None:
-            low, high = (real(self.number(e, path, 0, scope)) for e in group.range)
+            low, high = (real(self.number(e, scope)) for e in group.range)
             sensible(low <= high)
             if step is not None:  # a run takes the nearest multiple of the step: there must be one
                 greatest = step * z3.ToReal(z3.ToInt(divided(high, step)))
                 sensible(either(both(low <= 0, high >= 0), low <= greatest))
             yield both(low <= on_d, on_d <= high, low <= on_other, on_other <= high)
         if group.sensitivity is not None and not group.adjacency.in_all:
-            bound = real(self.number(group.sensitivity, path, 0, scope))
+            bound = real(self.number(group.sensitivity, scope))
             sensible(bound >= 0)
             yield both(on_other - on_d <= bound, on_d - on_other <= bound)
         yield from self._moves_of(group, number, i, on_d, on_other)
@@ -183,10 +182,8 @@ class Inputs(Looping):
             path.fact(Kind.RUN, both(below(s.zero) == 0, below(length) >= 0))
             total = total + below(length)
         if group.sensitivity is not None:
-            bound = real(self.number(group.sensitivity, path, 0, Scope(Mode.CLAUSE, s.true, group.span)))
+            bound = real(self.number(group.sensitivity, self.scope(Mode.CLAUSE, path, group.span)))
             if not self.public_only(bound):
                 raise Reject("hypotheses", group.span, "a clause of a declaration is public")
-            self.prove(
-                path, "hypotheses", group.span, "the sensitivity is not negative", bound >= 0, (Kind.RUN,)
-            )
+            self.prove(path, "hypotheses", group.span, "the sensitivity is not negative", bound >= 0)
             path.fact(Kind.RUN, total <= bound)

@@ -12,7 +12,7 @@ from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.calls import Calling
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.run import Exits, Go
-from aligncheck.kernel.state import Mode, Owed, Path, Scope
+from aligncheck.kernel.state import Mode, Owed, Path
 from aligncheck.kernel.terms import Term, both, either, real
 from aligncheck.kernel.witness import LoopWitness
 from aligncheck.language.families import Slope
@@ -126,7 +126,7 @@ class Looping(Calling):
             case n.OverRange(low=low, high=high):
                 pairs = []
                 for e in (low, high):
-                    pair = [self.whole_number(e, path, run, self.program(stmt)) for run in (0, 1)]
+                    pair = [self.whole_number(e, scope) for scope in self.in_runs(stmt, path)[:2]]
                     path.oblige("output", e.span, "the loop has the same bounds on D'", pair[0] == pair[1])
                     pairs.append(pair[0])
                 return pairs[0], pairs[1]
@@ -146,22 +146,23 @@ class Looping(Calling):
             line = (self.loops[id(stmt)], "early" if kind is Kind.RUN else "invariants", at)
             mode = Mode.EARLY if kind is Kind.RUN else Mode.RELATION
             try:
-                term = self.truth(e, path, 0, Scope(mode, self.symbols.true, e.span))
+                term = self.truth(e, self.scope(mode, path, e.span))
             except Reject as refusal:
                 answer = refusal.answer
                 raise Reject(answer.condition, stmt.span, answer.reason, line) from None
             if kind is Kind.RUN:
                 text = "an invariant of every run on D"
-                self.prove(path, "invariant", stmt.span, text, term, (Kind.RUN,), line)
+                self.prove(path, "invariant", stmt.span, text, term, line=line)
             else:
                 path.oblige("invariant", stmt.span, "an invariant of both runs", term, line)
 
     def _assume(self, stmt: n.For | n.While, hints: LoopWitness, path: Path) -> None:
         for kind, e in self._lines(stmt, hints):
             mode = Mode.EARLY if kind is Kind.RUN else Mode.RELATION
-            path.fact(kind, self.truth(e, path, 0, Scope(mode, self.symbols.true, e.span)))
+            scope = self.scope(mode, path, e.span)
+            path.fact(kind, self.truth(e, scope))
             if kind is Kind.RUN and self.general and not _remembers(e):
-                path.fact(Kind.TWIN, self.truth(e, path, 2, Scope(mode, self.symbols.true, e.span)))
+                path.fact(Kind.TWIN, self.truth(e, scope.of(2)))
 
     def later(self, lines: tuple[n.Expr, ...], path: Path, place: Span, number: int = -1) -> list[Owed]:
         """What the witness says here of all that a complete run has from here on.
@@ -171,8 +172,8 @@ class Looping(Calling):
         end, or comes back to the head of a loop around, with what is said there: that is of a later head. It
         is one and the same formula, since what is read of a path (`$records`) is another thing at its end.
         """
-        scope = Scope(Mode.RELATION, self.symbols.true, place)
-        return [(self.truth(e, path, 0, scope), place, (number, "later", at)) for at, e in enumerate(lines)]
+        scope = self.scope(Mode.RELATION, path, place)
+        return [(self.truth(e, scope), place, (number, "later", at)) for at, e in enumerate(lines)]
 
     def owe(self, path: Path, made: list[Owed]) -> None:
         """Takes it for granted, for now."""
@@ -229,8 +230,7 @@ class Looping(Calling):
                 if isinstance(over, n.OverQueries):
                     path.values[over.item] = tuple(self.lists[over.base][run](i) for run in self.runs)
             case n.While(test=test):
-                scope = Scope(Mode.PROGRAM, self.symbols.true, test.span)
-                tests = self.tested(test, path, scope)
+                tests = self.tested(test, path)
                 again = path.copy()
                 self.take(path, tests, True, test, "the test of the loop")
                 after.facts, after.pending, after.known = again.facts, again.pending, again.known
@@ -246,10 +246,10 @@ class Looping(Calling):
         """What the witness says of the place where the loop is reached."""
         if isinstance(stmt, n.For) or hints.chance is None:
             return Ending(None, None, None)
-        scope = Scope(Mode.PROGRAM, self.symbols.true, stmt.span)
+        scope = self.program(stmt, path)
         ends = (hints.chance.threshold, hints.chance.scale)
-        one, other = (real(self.number(e, path, 0, scope)) for e in ends)
-        self.prove(path, "terminates", stmt.span, "the least scale is positive", other > 0, (Kind.RUN,))
+        one, other = (real(self.number(e, scope)) for e in ends)
+        self.prove(path, "terminates", stmt.span, "the least scale is positive", other > 0)
         return Ending(None, one, other)
 
     def _measured(self, stmt: n.While, hints: LoopWitness, path: Path, ending: Ending) -> Ending:
@@ -257,10 +257,10 @@ class Looping(Calling):
             own = f"{self.loops[id(stmt)]}_"  # which is another head in the next round
             if _remembers(hints.measure, own):
                 raise Reject("terminates", stmt.span, "the measure speaks of the head where it falls")
-            scope = Scope(Mode.EARLY, self.symbols.true, stmt.span)
-            measure = self.number(hints.measure, path, 0, scope)
+            scope = self.scope(Mode.EARLY, path, stmt.span)
+            measure = self.number(hints.measure, scope)
             text = "the measure is not negative in a round"
-            self.prove(path, "terminates", stmt.span, text, measure >= 0, (Kind.RUN,))
+            self.prove(path, "terminates", stmt.span, text, measure >= 0)
             return Ending(measure, None, None)
         if hints.chance is None:
             raise Reject("terminates", stmt.span, "nothing shows that the loop ends")
@@ -278,9 +278,9 @@ class Looping(Calling):
         if isinstance(stmt, n.For):
             return
         if ending.least is not None and hints.measure is not None:
-            later = self.number(hints.measure, path, 0, Scope(Mode.EARLY, self.symbols.true, stmt.span))
+            later = self.number(hints.measure, self.scope(Mode.EARLY, path, stmt.span))
             text = "the measure falls in every round"
-            self.prove(path, "terminates", stmt.span, text, later <= ending.least - 1, (Kind.RUN,))
+            self.prove(path, "terminates", stmt.span, text, later <= ending.least - 1)
         elif ending.threshold is not None and ending.scale is not None and hints.chance is not None:
             self._chance(stmt, hints.chance.noise, path, ending.threshold, ending.scale)
         else:
@@ -293,9 +293,9 @@ class Looping(Calling):
         at, scale, step = made[0]
         if step is not None and not self.symbols.inputs_only(step):
             raise Reject("terminates", stmt.span, f"the step of `{x}` is not fixed")
-        self.prove(path, "terminates", stmt.span, f"{x} has at least this scale", scale >= least, (Kind.RUN,))
+        self.prove(path, "terminates", stmt.span, f"{x} has at least this scale", scale >= least)
         again = path.copy()
-        tests = self.truth(stmt.test, again, 0, Scope(Mode.PROGRAM, self.symbols.true, stmt.test.span))
+        tests = self.truth(stmt.test, self.program(stmt.test, again))
         goal = either(z3.Not(tests), self.noise[x].symbols[0](at) <= threshold)
         text = f"no further round where {x} is above the threshold"
-        self.prove(again, "terminates", stmt.span, text, goal, (Kind.RUN,))
+        self.prove(again, "terminates", stmt.span, text, goal)

@@ -38,10 +38,6 @@ class Exits:
 class Runner(Choosing):
     """Statements."""
 
-    def program(self, stmt: n.Stmt) -> Scope:
-        """The scope of a statement's own expressions."""
-        return Scope(Mode.PROGRAM, self.symbols.true, stmt.span)
-
     def block(self, body: tuple[n.Stmt, ...], path: Path, exits: Exits, top: bool = False) -> None:
         """Runs statements; what comes after is run from each way out."""
         if not body:
@@ -69,10 +65,10 @@ class Runner(Choosing):
                 self.select(path, stmt)
                 go_on(path)
             case n.Assign(name=x) if x in self.looked_ahead:
-                self.assign_late(x, path, stmt)
+                self.assign_late(x, path)
                 go_on(path)
             case n.Assign():
-                self.assign(stmt, path)
+                self.assign(stmt, self.in_runs(stmt, path))
                 go_on(path)
             case n.Sample():
                 self.draw(stmt, path)
@@ -81,7 +77,7 @@ class Runner(Choosing):
                 self.emit(stmt, path)
                 go_on(path)
             case n.If() if _quiet(stmt):
-                self.merge(stmt, path, [self.program(stmt)] * len(self.runs))
+                self.merge(stmt, self.in_runs(stmt, path))
                 go_on(path)
             case n.If(branches=branches, otherwise=otherwise):
                 inner = Exits(go_on, exits.leave)
@@ -106,21 +102,19 @@ class Runner(Choosing):
         """A call: in the layer of calls."""
         raise NotImplementedError
 
-    def assign(self, stmt: n.Assign, path: Path, scopes: list[Scope] | None = None) -> None:
+    def assign(self, stmt: n.Assign, scopes: list[Scope]) -> None:
         """`x = E`, each run for itself."""
-        scopes = scopes or [self.program(stmt)] * len(self.runs)
         sort = self.sorts.get(stmt.name)
         if sort is None:
             raise Reject("form", stmt.span, f"`{stmt.name}` has no sort")
-        values = [self.value(stmt.value, path, run, s) for run, s in zip(self.runs, scopes, strict=True)]
-        path.values[stmt.name] = tuple(self.as_sort(stmt, v, sort) for v in values)
+        values = tuple(self.as_sort(stmt, self.value(stmt.value, scope), sort) for scope in scopes)
+        scopes[0].path.values[stmt.name] = values
 
     def emit(self, stmt: n.Emit, path: Path) -> None:
         """A record: its tag is told by the path; its fields are the same on both runs."""
         at = path.ghosts["$records"]
-        scope = self.program(stmt)
         for f in stmt.fields:
-            pair = [self.value(f.value, path, run, scope) for run in self.runs]
+            pair = [self.value(f.value, scope) for scope in self.in_runs(stmt, path)]
             sort = self.sorts.get(f"{f.name} of out")
             one, other, *twin = pair if sort is None else (self.as_sort(stmt, v, sort) for v in pair)
             for again in twin:
@@ -129,7 +123,7 @@ class Runner(Choosing):
             if sort is not None:
                 path.fact(Kind.TOLD, self.out.fields[f.name](at) == one)
             self.emitted(stmt, f.name, one, path)
-        there = both(self.out.tag(at) == self.out.number(stmt.tag), at < self.out.length, at >= 0)
+        there = self.out.tagged(at, (stmt.tag,))
         path.fact(Kind.TOLD, there)
         path.ghosts["$records"] = at + 1
         counted = f"$count_{stmt.tag}"
@@ -141,6 +135,10 @@ class Runner(Choosing):
 
     # --- tests --------------------------------------------------------------------------------------------
 
+    def tested(self, e: n.Expr, path: Path) -> tuple[Term, ...]:
+        """A test in all runs."""
+        return tuple(self.truth(e, scope) for scope in self.in_runs(e, path))
+
     def take(self, path: Path, tests: tuple[Term, ...], holds: bool, e: n.Expr, what: str) -> None:
         """The run on D finds a test to be `holds`; so must the one on D', and it is released."""
         one, other, *twin = (t if holds else z3.Not(t) for t in tests)
@@ -150,10 +148,6 @@ class Runner(Choosing):
         path.oblige("output", e.span, f"{what} {'holds' if holds else 'fails'} on D' as well", other)
         path.fact(Kind.PRIME, other)
 
-    def tested(self, e: n.Expr, path: Path, scope: Scope) -> tuple[Term, ...]:
-        """A test in all runs."""
-        return tuple(self.truth(e, path, run, scope) for run in self.runs)
-
     def _arms(
         self, branches: tuple[n.Branch, ...], otherwise: tuple[n.Stmt, ...], path: Path, exits: Exits
     ) -> None:
@@ -161,27 +155,28 @@ class Runner(Choosing):
             self.block(otherwise, path, exits)
             return
         first = branches[0]
-        tests = self.tested(first.test, path, Scope(Mode.PROGRAM, self.symbols.true, first.test.span))
+        tests = self.tested(first.test, path)
         no = path.copy()
         self.take(path, tests, True, first.test, "the test")
         self.block(first.body, path, exits)
         self.take(no, tests, False, first.test, "the test")
         self._arms(branches[1:], otherwise, no, exits)
 
-    def merge(self, stmt: n.If, path: Path, scopes: list[Scope]) -> None:
+    def merge(self, stmt: n.If, scopes: list[Scope]) -> None:
         """An `if` that only assigns: the runs need not agree. Each has its own value of every variable, and
         what is partial in an arm is evaluated under that run's own test.
         """
+        path = scopes[0].path
         before = dict(path.values)
         arms: list[tuple[list[Term], dict[str, tuple[Term, ...]]]] = []
         for branch in stmt.branches:
             path.values = dict(before)
-            tests = [self.truth(branch.test, path, run, scopes[run]) for run in self.runs]
-            self._quietly(branch.body, path, [s.under(t) for s, t in zip(scopes, tests, strict=True)])
+            tests = [self.truth(branch.test, scope) for scope in scopes]
+            self._quietly(branch.body, [s.under(t) for s, t in zip(scopes, tests, strict=True)])
             arms.append((tests, path.values))
             scopes = [s.under(z3.Not(t)) for s, t in zip(scopes, tests, strict=True)]
         path.values = dict(before)
-        self._quietly(stmt.otherwise, path, scopes)
+        self._quietly(stmt.otherwise, scopes)
         for tests, values in reversed(arms):
             merged = {}
             for x in values.keys() & path.values.keys():  # what has a value after each arm has one here
@@ -189,12 +184,12 @@ class Runner(Choosing):
                 merged[x] = tuple(self.choice(stmt, test, one, other) for test, one, other in pairs)
             path.values = merged
 
-    def _quietly(self, body: tuple[n.Stmt, ...], path: Path, scopes: list[Scope]) -> None:
+    def _quietly(self, body: tuple[n.Stmt, ...], scopes: list[Scope]) -> None:
         for stmt in body:
             if isinstance(stmt, n.Assign):
-                self.assign(stmt, path, scopes)
+                self.assign(stmt, scopes)
             elif isinstance(stmt, n.If):
-                self.merge(stmt, path, scopes)
+                self.merge(stmt, scopes)
             elif not isinstance(stmt, n.Pass):
                 raise Reject("language", stmt.span, "more than assignments")
 
@@ -204,23 +199,22 @@ class Runner(Choosing):
         """One draw: condition iii (fresh; scales positive, and the same on D and D' at this pair of runs,
         which is what the chain rule needs) and condition iv (order, support, cost).
         """
-        x, place, scope = stmt.name, stmt.span, self.program(stmt)
+        x, place = stmt.name, stmt.span
         noise = self.noise[x]
         if stmt.index is None:
-            at, other_at, twin_at = (self.symbols.zero,) * 3
+            at, other_at, *twins = [self.symbols.zero] * len(self.runs)
         else:
-            at, other_at, *twins = (self.whole_number(stmt.index, path, run, scope) for run in self.runs)
-            twin_at = twins[0] if twins else at
+            at, other_at, *twins = (self.whole_number(stmt.index, s) for s in self.in_runs(stmt, path))
         path.oblige("draws", place, f"{x}: the same index on D'", at == other_at)
         upto, dense = path.ghosts[f"$drawn_{x}"], path.ghosts[f"$dense_{x}"]
-        self.prove(path, "fresh", place, f"{x} was not drawn before at this index", at >= upto, (Kind.RUN,))
-        rate, step = self._distribution(stmt, path, scope)
+        self.prove(path, "fresh", place, f"{x} was not drawn before at this index", at >= upto)
+        rate, step = self._distribution(stmt, path)
         one, other, again = (f(at) for f in noise.symbols)
         if step is not None:
             path.fact(Kind.RUN, one == step * z3.ToReal(noise.whole[0](at)))
         if stmt.family.one_sided:
             path.fact(Kind.RUN, one >= 0)
-        if self.general:
+        for twin_at in twins:
             self._draw_again(stmt, path, at, twin_at, again, step)
         moves = self.shift(x, at, path, place)
         shift = self.total(moves)
@@ -240,16 +234,16 @@ class Runner(Choosing):
         self, stmt: n.Sample, path: Path, at: Term, twin_at: Term, again: Term, step: Term | None
     ) -> None:
         """The same draw in the twin run, which the alignment takes to the same draw on D'."""
-        noise, scope = self.noise[stmt.name], Scope(Mode.TWIN, self.symbols.true, stmt.span)
+        noise, scope = self.noise[stmt.name], self.scope(Mode.TWIN, path, stmt.span).of(2)
         path.fact(Kind.TWIN, at == twin_at)
         if step is not None:
             path.fact(Kind.TWIN, again == step * z3.ToReal(noise.whole[2](at)))
         if stmt.family.one_sided:
             path.fact(Kind.TWIN, again >= 0)
-        shift = self.total(self.moves(stmt.name, at, path, scope, 2))
+        shift = self.total(self.moves(stmt.name, at, scope))
         path.fact(Kind.TWIN, noise.symbols[1](at) == again + shift)
 
-    def _distribution(self, stmt: n.Sample, path: Path, scope: Scope) -> tuple[Rate, Term | None]:
+    def _distribution(self, stmt: n.Sample, path: Path) -> tuple[Rate, Term | None]:
         """How fast the density falls, and the step of its lattice: see `Slope` and `Lattice`. With a chance
         1 - exp(b) it falls by the factor exp(b) with each step, so at the rate -b.
         """
@@ -257,9 +251,9 @@ class Runner(Choosing):
         wanted = len(stmt.family.arguments)
         if len(stmt.args) != wanted:
             raise Reject("form", place, f"{stmt.family.value} takes {wanted} arguments")
-        args = [[real(self.number(a, path, run, scope)) for run in (0, 1)] for a in stmt.args]
+        args = [[real(self.number(a, s)) for s in self.in_runs(stmt, path)[:2]] for a in stmt.args]
         for one, other in args:
-            self.prove(path, "scales", place, f"what {x} is drawn with is positive", one > 0, (Kind.RUN,))
+            self.prove(path, "scales", place, f"what {x} is drawn with is positive", one > 0)
             path.oblige("scales", place, f"what {x} is drawn with is the same on D'", one == other)
         unit = z3.RealVal(1, self.symbols.ctx)
         step: Term | None
@@ -275,9 +269,7 @@ class Runner(Choosing):
                 return (unit, args[0][0]), step
             case Slope.CHANCE:
                 p = args[0][0]
-                self.prove(
-                    path, "scales", place, f"{x} is drawn with a probability below 1", p < 1, (Kind.RUN,)
-                )
+                self.prove(path, "scales", place, f"{x} is drawn with a probability below 1", p < 1)
                 power = self._exponent(p)
                 if power is None:
                     text = f"{stmt.family.value} takes a probability of the form 1 - exp(-a)"

@@ -5,13 +5,15 @@ ahead to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 
 import z3
 
 from aligncheck.kernel.align import Aligner
 from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Kind
+from aligncheck.kernel.sets import Opened
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Defined, Given, Held, Rule, Told
 from aligncheck.kernel.terms import Term, both, either, implies, same
@@ -81,60 +83,55 @@ class Selecting(Aligner):
         """
         kept = path.values
         path.values = {x: pair for x, pair in kept.items() if x in self.settled}
-        scope = Scope(Mode.ALIGN, self.symbols.true, self.spec.span)
+        scope = self.scope(Mode.ALIGN, path, self.spec.span)
         for w in self.selections.values():
             try:
-                _, low, high = self.inside(
-                    w.gather.over, None, w.gather.index, self.generic(0), path, 0, scope
-                )
-                if w.gather.count is not None:
-                    k = self.whole_number(w.gather.count, path, 0, scope)
-                    bound = w.count == k if w.gather.function == "top" else w.count <= k
-                    path.fact(Kind.WHOLE, both(w.count >= 0, bound))
+                low, high = self.ends(w.gather.over, scope)
+                wanted = self._wanted(w, scope)
+                path.fact(Kind.WHOLE, self._counted(w, wanted))
                 self._shape(w, low, high, path, Kind.WHOLE)
                 if self.general:
-                    self._law_of_complete_runs(w, path)
+                    found = self.opened(w.gather, self.scope(Mode.RELATION, path, w.gather.span))
+                    for variables, formula in self._law(w, found, wanted):
+                        path.fact(Kind.WHOLE, formula, variables)
             except Reject:  # it depends on what has no value yet; then this is known after the statement only
                 continue
         if not self.general:
             self.everywhere(path)
-        for x, g in self.looked_ahead.items():
-            for run, kind in zip(self.runs, (Kind.WHOLE, Kind.PRIME, Kind.TWIN), strict=False):
-                mode = Mode.TWIN if run == 2 else Mode.ALIGN
-                scope = Scope(mode, self.symbols.true, g.span, computed=True)
-                self._late_extremum(x, g, path, run, kind, scope)
+        for x in self.looked_ahead:
+            self._late_extrema(x, path, True)
         if self.general:
             self.everywhere_in_general(path)
         path.values = kept
         self.discharge(path)
 
-    def _law_of_complete_runs(self, w: Selection, path: Path) -> None:
-        """What the selection will be, where it is computed from draws and from variables that have their
-        value already: every complete run executes the statement.
-        """
-        scope = Scope(Mode.RELATION, self.symbols.true, w.gather.span)
-        j, count = self.generic(0), w.gather.count
-        within, body, _, _ = self.opened(w.gather, j, path, 0, scope)
-        wanted = None if count is None else self.whole_number(count, path, 0, scope)
-        for variables, formula in self._law(w, within, body, j, wanted):
-            path.fact(Kind.WHOLE, formula, variables)
+    def _late_extrema(self, x: str, path: Path, ahead: bool) -> None:
+        """Defines the value of a maximum, in each run, by its set."""
+        g = self.looked_ahead[x]
+        kinds = (Kind.WHOLE if ahead else Kind.RUN, Kind.PRIME, Kind.TWIN)
+        for scope, kind in zip(self.in_runs(g, path), kinds, strict=False):
+            if ahead:
+                mode = Mode.TWIN if kind is Kind.TWIN else Mode.ALIGN
+                scope = replace(scope, mode=mode, computed=True)
+            found = self.opened(g, scope)
+            if scope.mode is Mode.ALIGN and not self.symbols.noise_free(found.within):
+                raise Reject("acyclic", g.span, f"the set of `{x}` depends on noise")
+            self.exists(g, found, scope)
+            value, place = self.late[x][scope.run], self.late_places[x][scope.run]
+            self.define_extremum(g.function, found, value, place, kind, scope)
 
-    def _late_extremum(self, x: str, g: n.Gather, path: Path, run: int, kind: Kind, scope: Scope) -> None:
-        """Defines the value of a maximum, in one run, by its set."""
-        j = self.generic(0)
-        within, body, low, high = self.opened(g, j, path, run, scope)
-        if scope.mode is Mode.ALIGN and not self.symbols.noise_free(within):
-            raise Reject("acyclic", g.span, f"the set of `{x}` depends on noise")
-        self._exists(g, within, low, high, j, path, run, scope)
-        value, place = self.late[x][run], self.late_places[x][run]
-        self.define_extremum(g.function, within, body, value, place, j, path, kind, scope)
-
-    def assign_late(self, x: str, path: Path, stmt: n.Assign) -> None:
+    def assign_late(self, x: str, path: Path) -> None:
         """The statement that computes a maximum which the alignment looked ahead to."""
-        scope = Scope(Mode.PROGRAM, self.symbols.true, stmt.span)
-        for run, kind in zip(self.runs, (Kind.RUN, Kind.PRIME, Kind.TWIN), strict=False):
-            self._late_extremum(x, self.looked_ahead[x], path, run, kind, scope)
+        self._late_extrema(x, path, False)
         path.values[x] = self.late[x][: len(self.runs)]
+
+    def _wanted(self, w: Selection, scope: Scope) -> Term:
+        """How many indices are selected: so many, or at most so many (`upto`)."""
+        count = w.gather.count
+        return self.symbols.integer(1) if count is None else self.whole_number(count, scope)
+
+    def _counted(self, w: Selection, wanted: Term) -> Term:
+        return both(w.count >= 0, w.count <= wanted if w.gather.function == "upto" else w.count == wanted)
 
     def _shape(self, w: Selection, low: Term, high: Term, path: Path, kind: Kind) -> None:
         """What holds of any list of `count` different indices in a range."""
@@ -163,88 +160,65 @@ class Selecting(Aligner):
         arbitrary places and indices on D'. Ties: see `_never_tie`.
         """
         w = self.selections[stmt.name]
-        g, place = w.gather, stmt.span
-        scope = Scope(Mode.PROGRAM, self.symbols.true, place)
-        j = self.generic(0)
-        wanted = None
-        if g.count is not None:
-            pair = [self.whole_number(g.count, path, run, scope) for run in (0, 1)]
-            path.oblige("output", place, f"{stmt.name}: the same count on D'", pair[0] == pair[1])
-            wanted = pair[0]
-        withins, bodies, ends = [], [], []
-        for run in self.runs:
-            within, body, low, high = self.opened(g, j, path, run, scope)
-            withins.append(within)
-            bodies.append(body)
-            ends.append((low, high))
-            if run == 0:
-                self._enough(w, wanted, within, low, high, j, path, scope)
-                self._shape(w, low, high, path, Kind.RUN)
-                if wanted is not None:
-                    path.fact(Kind.RUN, w.count == wanted if g.function == "top" else w.count <= wanted)
-                    path.fact(Kind.RUN, w.count >= 0)
-        if self._own_draws(withins[0], bodies[0], j, path, stmt):
-            self._never_tie(withins, bodies, j, path)
-        for variables, formula in self._law(w, withins[0], bodies[0], j, wanted):
-            path.fact(Kind.RUN, formula, variables)
-        if self.general:
-            for variables, formula in self._law(w, withins[2], bodies[2], j, wanted):
-                path.fact(Kind.TWIN, formula, variables)
-        for _, formula in self._law(w, withins[1], bodies[1], j, wanted):
+        place, scopes = stmt.span, self.in_runs(stmt, path)
+        wanted, again = (self._wanted(w, scope) for scope in scopes[:2])
+        if w.gather.count is not None:
+            path.oblige("output", place, f"{stmt.name}: the same count on D'", wanted == again)
+        sets = []
+        for scope in scopes:
+            sets.append(self.opened(w.gather, scope))
+            if scope.run == 0:
+                self._enough(w, wanted, sets[0], scope)
+                self._shape(w, sets[0].low, sets[0].high, path, Kind.RUN)
+                path.fact(Kind.RUN, self._counted(w, wanted))
+        if self._own_draws(sets[0]):
+            self._never_tie(sets, path)
+        laws = [list(self._law(w, found, wanted)) for found in sets]
+        for _, formula in laws[1]:
             path.oblige("output", place, f"{stmt.name} is the same on D'", formula)
-        for variables, formula in self._law(w, withins[1], bodies[1], j, wanted):
-            path.fact(Kind.PRIME, formula, variables)
+        for law, kind in zip(laws, (Kind.RUN, Kind.PRIME, Kind.TWIN), strict=False):
+            for variables, formula in law:
+                path.fact(kind, formula, variables)
         path.selected.add(stmt.name)
         if w.single:
             path.values[stmt.name] = self.late[stmt.name][: len(self.runs)]
 
-    def _enough(
-        self,
-        w: Selection,
-        wanted: Term | None,
-        within: Term,
-        low: Term,
-        high: Term,
-        j: Term,
-        path: Path,
-        scope: Scope,
-    ) -> None:
+    def _enough(self, w: Selection, wanted: Term, found: Opened, scope: Scope) -> None:
         """That there are as many indices as are selected."""
         match w.gather.function:
             case "argmax" | "argmin":
-                self._exists(w.gather, within, low, high, j, path, 0, scope)
-            case "top" if w.gather.where is None and wanted is not None:
-                enough = both(wanted >= 0, wanted <= z3.If(low <= high, high - low, self.symbols.zero))
-                self.demand(path, 0, scope, enough, f"{w.name} selects from enough indices")
-            case "upto" if wanted is not None:
-                self.demand(path, 0, scope, wanted >= 0, f"{w.name} selects no negative number of indices")
+                self.exists(w.gather, found, scope)
+            case "top" if w.gather.where is None:
+                many = z3.If(found.low <= found.high, found.high - found.low, self.symbols.zero)
+                enough = both(wanted >= 0, wanted <= many)
+                self.demand(scope, enough, f"{w.name} selects from enough indices")
+            case "upto":
+                self.demand(scope, wanted >= 0, f"{w.name} selects no negative number of indices")
             case _:
                 raise Reject("language", w.gather.span, "`top` of a filtered set")
 
-    def _law(
-        self, w: Selection, within: Term, body: Term, j: Term, wanted: Term | None
-    ) -> Iterator[tuple[tuple[Term, ...], Term]]:
+    def _law(self, w: Selection, found: Opened, wanted: Term) -> Iterator[tuple[tuple[Term, ...], Term]]:
         r, t, b = self.index("r"), self.index("t"), self.index("b")
-        at: Callable[[Term, Term], Term] = lambda term, i: z3.substitute(term, (j, i))  # noqa: E731
         down = w.gather.function == "argmin"
 
         def beats(x: Term, y: Term) -> Term:
-            one, other = at(body, x), at(body, y)
+            one, other = found.at(x).body, found.at(y).body
             return either(one < other if down else one > other, both(one == other, x < y))
 
         chosen = both(r >= 0, r < w.count)
-        left = both(at(within, b), z3.Not(w.member(b)))
-        yield (r,), implies(chosen, at(within, w.at(r)))
+        left = both(found.at(b).within, z3.Not(w.member(b)))
+        yield (r,), implies(chosen, found.at(w.at(r)).within)
         if not w.single:
             yield (r, t), implies(both(chosen, r < t, t < w.count), beats(w.at(r), w.at(t)))
         yield (r, b), implies(both(chosen, left), beats(w.at(r), b))
-        if w.gather.function == "upto" and wanted is not None:
+        if w.gather.function == "upto":
             yield (b,), implies(left, w.count == wanted)
 
-    def _own_draws(self, within: Term, body: Term, j: Term, path: Path, stmt: n.Assign) -> bool:
+    def _own_draws(self, found: Opened) -> bool:
         """Whether each compared value is a part without noise plus a continuous draw that belongs to its
         index.
         """
+        j, body = found.j, found.body
         draws = self.symbols.draws(body)
         if len(draws) != 1:
             return False
@@ -259,7 +233,7 @@ class Selecting(Aligner):
             return False
         return self.decider.follows([], body == rest + own) is not None
 
-    def _never_tie(self, withins: list[Term], bodies: list[Term], j: Term, path: Path) -> None:
+    def _never_tie(self, sets: list[Opened], path: Path) -> None:
         """No two values are equal, outside a null set of draws: for two indices, equality fixes one draw by
         the other, and there are countably many pairs. On D' too, since the alignment is triangular with
         unit determinant on each of countably many pieces (that order is shown where the draws are moved):
@@ -269,7 +243,6 @@ class Selecting(Aligner):
         a, b = self.index("a"), self.index("b")
         kinds = {0: Kind.WHOLE, 2: Kind.TWIN} if self.general else {0: Kind.WHOLE, 1: Kind.PRIME}
         for run, kind in kinds.items():
-            within, body = withins[run], bodies[run]
-            one, other = (z3.substitute(body, (j, x)) for x in (a, b))
-            both_in = both(z3.substitute(within, (j, a)), z3.substitute(within, (j, b)), a != b)
-            path.fact(kind, implies(both_in, one != other), (a, b))
+            one, other = sets[run].at(a), sets[run].at(b)
+            both_in = both(one.within, other.within, a != b)
+            path.fact(kind, implies(both_in, one.body != other.body), (a, b))

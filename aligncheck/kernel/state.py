@@ -5,11 +5,13 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import z3
 
 from aligncheck.kernel.answer import Line
 from aligncheck.kernel.logic import Fact, Kind
-from aligncheck.kernel.terms import Anatomy, Term, anatomy, both, subterms
+from aligncheck.kernel.terms import Anatomy, Term, anatomy, both, either, subterms
 from aligncheck.language.source import Span
 
 Owed: TypeAlias = tuple[Term, Span, Line]
@@ -34,33 +36,6 @@ class Mode(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """`bound` are the indices around an expression, in order: every symbol that is introduced below is a
-    function of all of them. `generic` are those of which nothing but `guard` is known, so that facts hold
-    for all of them. `guard` is what holds wherever the expression is evaluated.
-    `testing`: only a truth value or a whole number is made of it. `computed`: the program itself computes it,
-    in every complete run.
-    """
-
-    mode: Mode
-    guard: Term
-    place: Span
-    bound: tuple[tuple[str, Term], ...] = ()
-    generic: tuple[Term, ...] = ()
-    testing: bool = False
-    computed: bool = False
-
-    def under(self, condition: Term) -> Scope:
-        """The scope where a condition holds as well."""
-        return replace(self, guard=both(self.guard, condition))
-
-    def binding(self, name: str, term: Term, generic: bool) -> Scope:
-        """The scope with one more index."""
-        more = (term,) if generic else ()
-        return replace(self, bound=(*self.bound, (name, term)), generic=(*self.generic, *more))
-
-
-@dataclass(frozen=True, slots=True)
 class Obligation:
     """`goal` must follow from the facts RUN, TOLD and WHOLE of the path, later ones included (it speaks of
     complete runs), and from those PRIME facts that stand before `position`.
@@ -75,12 +50,23 @@ class Obligation:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
-    """What the last execution of a call released: how many records, their tags and fields."""
+class RecordList:
+    """What is released in all, or by the last execution of a call: how many records, their tags (by number)
+    and fields, which tags have a field, and how many records have a tag, where that is kept.
+    """
 
     length: Term
-    tag: Term
-    fields: dict[str, Term]
+    tag: Any
+    fields: dict[str, Any]
+    tags: tuple[str, ...]
+    having: dict[str, tuple[str, ...]]
+    counts: dict[str, Term] = field(default_factory=dict)
+
+    def tagged(self, at: Term, tags: tuple[str, ...]) -> Term:
+        """That there is a record, and it has one of these tags."""
+        numbers = [self.tags.index(t) for t in tags if t in self.tags]
+        known = [self.tag(at) == k for k in numbers]
+        return both(at >= 0, at < self.length, either(z3.BoolVal(False, at.ctx), *known))
 
 
 @dataclass
@@ -98,7 +84,7 @@ class Path:
     pending: list[Obligation] = field(default_factory=list)
     made: list[tuple[str, Term, Term, Term | None]] = field(default_factory=list)
     selected: set[str] = field(default_factory=set)
-    calls: dict[str, Called] = field(default_factory=dict)
+    calls: dict[str, RecordList] = field(default_factory=dict)
     known: set[tuple[Kind, Anatomy]] = field(default_factory=set)
     looked_ahead: bool = False
     twins: list[tuple[str, Term, Term]] = field(default_factory=list)
@@ -124,3 +110,36 @@ class Path:
     ) -> None:
         """Adds an obligation, to be decided when this stretch of the path is complete."""
         self.pending.append(Obligation(condition, place, sentence, goal, len(self.facts), line))
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where an expression is read: on a path, for the run on D (`run` 0), on D' (1) or its twin (2). `bound`
+    are the indices around it, in order: every symbol that is introduced below is a function of all of them.
+    `generic` are those of which nothing but `guard` is known, so that facts hold for all of them. `guard` is
+    what holds wherever the expression is evaluated. `testing`: only a truth value or a whole number is made
+    of it. `computed`: the program itself computes it, in every complete run.
+    """
+
+    mode: Mode
+    path: Path
+    guard: Term
+    place: Span
+    run: int = 0
+    bound: tuple[tuple[str, Term], ...] = ()
+    generic: tuple[Term, ...] = ()
+    testing: bool = False
+    computed: bool = False
+
+    def of(self, run: int) -> Scope:
+        """The same place, for another run."""
+        return replace(self, run=run)
+
+    def under(self, condition: Term) -> Scope:
+        """The scope where a condition holds as well."""
+        return replace(self, guard=both(self.guard, condition))
+
+    def binding(self, name: str, term: Term, generic: bool) -> Scope:
+        """The scope with one more index."""
+        more = (term,) if generic else ()
+        return replace(self, bound=(*self.bound, (name, term)), generic=(*self.generic, *more))

@@ -11,7 +11,7 @@ import z3
 
 from aligncheck.kernel.answer import Decision, Line, Part, Reject
 from aligncheck.kernel.logic import Decider, Fact, Kind
-from aligncheck.kernel.state import Path, Scope
+from aligncheck.kernel.state import Mode, Path, RecordList, Scope
 from aligncheck.kernel.symbols import Drawn, Given, Held, Rule, Symbols, Told
 from aligncheck.kernel.terms import Term, implies
 from aligncheck.kernel.witness import Witness
@@ -54,22 +54,6 @@ class Selection:
             return j == self.at(z3.IntVal(0, j.ctx))
         place = self.place(j)
         return z3.And(place >= 0, place < self.count, self.at(place) == j)
-
-
-@dataclass
-class Out:
-    """The records of the whole output. A field is a whole number if it is one in every record that has it."""
-
-    length: Term
-    tag: Any
-    tags: tuple[str, ...]
-    counts: dict[str, Term]
-    fields: dict[str, Any]
-    having: dict[str, tuple[str, ...]]
-
-    def number(self, tag: str) -> int:
-        """The number of a tag; -1 for one that no record has."""
-        return self.tags.index(tag) if tag in self.tags else -1
 
 
 @dataclass
@@ -116,7 +100,7 @@ class World:
         place: Span,
         sentence: str,
         goal: Term,
-        kinds: tuple[Kind, ...],
+        kinds: tuple[Kind, ...] = (Kind.RUN,),
         line: Line | None = None,
     ) -> None:
         """Decides now, from what is known on the path so far, of these kinds. Raises Reject."""
@@ -144,9 +128,13 @@ class World:
             raise Reject(condition, place, f"not shown: {sentence}", line)
         self.decided(condition, place, sentence, steps)
 
-    def state(self, path: Path, kind: Kind, scope: Scope, formula: Term, *more: Term) -> None:
+    def scope(self, mode: Mode, path: Path, place: Span, generic: tuple[Term, ...] = ()) -> Scope:
+        """Where an expression is read, with no test around it."""
+        return Scope(mode, path, self.symbols.true, place, generic=generic)
+
+    def state(self, kind: Kind, scope: Scope, formula: Term, *more: Term) -> None:
         """A fact that holds wherever the scope is, for all indices around it and for `more`."""
-        path.fact(kind, implies(scope.guard, formula), (*scope.generic, *more))
+        scope.path.fact(kind, implies(scope.guard, formula), (*scope.generic, *more))
 
     # --- symbols ------------------------------------------------------------------------------------------
 
@@ -199,16 +187,10 @@ class World:
             domain = tuple(self.sort(a) for a in f.args)
             self.functions[f.name] = (f, self.symbols.function(f.name, domain, self.sort(f.result), Rule()))
 
-    def output(self) -> Out:
+    def output(self) -> RecordList:
         """Symbols for the whole output."""
         s = self.symbols
-        emits = [stmt for stmt in statements_in(self.spec.body) if isinstance(stmt, n.Emit)]
-        tags = tuple(dict.fromkeys(e.tag for e in emits))
-        having: dict[str, list[str]] = {}
-        for e in emits:
-            for f in e.fields:
-                having.setdefault(f.name, [])
-                having[f.name] += [e.tag] if e.tag not in having[f.name] else []
+        tags, having = records_of(self.spec)
         length = s.constant("len(out)", s.INT, Told(False))
         tag = s.function("tag", (s.INT,), s.INT, Told(False))
         counts = {t: s.constant(f"out.count({t})", s.INT, Told(False)) for t in tags}
@@ -217,4 +199,15 @@ class World:
             sort = self.sorts.get(f"{name} of out")
             if sort is not None:  # nothing is told of a field without one
                 fields[name] = s.function(name, (s.INT,), self.sort(sort), Told(sort is n.Sort.REAL))
-        return Out(length, tag, tags, counts, fields, {k: tuple(v) for k, v in having.items()})
+        return RecordList(length, tag, fields, tags, having, counts)
+
+
+def records_of(spec: n.Mechanism) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """The tags that a mechanism's records have, and for each field the tags that have it."""
+    emits = [s for s in statements_in(spec.body) if isinstance(s, n.Emit)]
+    tags = tuple(dict.fromkeys(e.tag for e in emits))
+    having: dict[str, tuple[str, ...]] = {}
+    for e in emits:
+        for f in e.fields:
+            having[f.name] = tuple(dict.fromkeys((*having.get(f.name, ()), e.tag)))
+    return tags, having

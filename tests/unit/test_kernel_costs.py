@@ -9,9 +9,9 @@ from kernel_pairs import CALLEE, drawn, loop
 from small_specs import mechanism
 
 from aligncheck.kernel.answer import Accepted, Rejected
-from aligncheck.kernel.calls import records_of
 from aligncheck.kernel.decide import decide
 from aligncheck.kernel.witness import Witness
+from aligncheck.kernel.world import records_of
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.contract import Contract, with_contract

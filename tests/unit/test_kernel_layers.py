@@ -20,7 +20,7 @@ from aligncheck.kernel.inputs import Inputs
 from aligncheck.kernel.logic import Decider, Fact, Kind
 from aligncheck.kernel.sets import Sets
 from aligncheck.kernel.sorts import Sorting
-from aligncheck.kernel.state import Mode, Path, Scope
+from aligncheck.kernel.state import Mode, Path
 from aligncheck.kernel.symbols import Defined, Drawn, Given, Held, Rule, Symbols, Told
 from aligncheck.kernel.terms import Context, absolute, both, either, implies, real, subterms
 from aligncheck.kernel.witness import Witness
@@ -172,7 +172,7 @@ ARITHMETIC: list[tuple[str, Callable[[int, int, Fraction], object]]] = [
 def test_expressions_mean_what_arithmetic_says(text: str, truth: Callable[..., object]) -> None:
     kernel, path = prepared()
     assert isinstance(kernel, Evaluator)
-    term = real(kernel.number(expression(text), path, 0, Scope(Mode.PROGRAM, kernel.symbols.true, HERE)))
+    term = real(kernel.number(expression(text), kernel.scope(Mode.PROGRAM, path, HERE)))
     public = [kernel.public[name] for name in ("a", "b", "x")]
     solver = z3.Solver(ctx=kernel.symbols.ctx)
     solver.add(*(f.formula for f in path.facts if not f.variables))
@@ -189,16 +189,16 @@ def test_expressions_mean_what_arithmetic_says(text: str, truth: Callable[..., o
 def test_what_may_be_undefined_has_no_value(text: str) -> None:
     kernel, path = prepared()
     with pytest.raises(Reject):
-        kernel.number(expression(text), path, 0, Scope(Mode.PROGRAM, kernel.symbols.true, HERE))
+        kernel.number(expression(text), kernel.scope(Mode.PROGRAM, path, HERE))
 
 
 def test_a_guard_makes_defined_what_stands_under_it() -> None:
     kernel, path = prepared()
-    scope = Scope(Mode.PROGRAM, kernel.symbols.true, HERE)
-    kernel.number(expression("1 / a if a > 0 else 0"), path, 0, scope)
-    kernel.truth(expression("a != 0 and 1 / a < b"), path, 0, scope)
+    scope = kernel.scope(Mode.PROGRAM, path, HERE)
+    kernel.number(expression("1 / a if a > 0 else 0"), scope)
+    kernel.truth(expression("a != 0 and 1 / a < b"), scope)
     with pytest.raises(Reject, match="defined"):
-        kernel.truth(expression("1 / a < b and a != 0"), path, 0, scope)
+        kernel.truth(expression("1 / a < b and a != 0"), scope)
 
 
 def test_division_is_exact() -> None:
@@ -209,12 +209,12 @@ def test_a_prime_is_for_who_reads_both_runs() -> None:
     kernel, path = prepared()
     path.fact(Kind.RUN, kernel.lengths["q"] >= 1)
     for mode, may in ((Mode.ALIGN, True), (Mode.RELATION, True), (Mode.PROGRAM, False), (Mode.CLAUSE, False)):
-        scope = Scope(mode, kernel.symbols.true, HERE)
+        scope = kernel.scope(mode, path, HERE)
         if may:
-            kernel.number(expression("q'[0]"), path, 0, scope)
+            kernel.number(expression("q'[0]"), scope)
         else:
             with pytest.raises(Reject, match="prime"):
-                kernel.number(expression("q'[0]"), path, 0, scope)
+                kernel.number(expression("q'[0]"), scope)
 
 
 # --- sets -------------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ def test_sets_mean_what_counting_says(text: str, truth: Any, answers: tuple[int,
     path.fact(Kind.RUN, kernel.lengths["q"] == len(answers))
     for at, value in enumerate(answers):
         path.fact(Kind.RUN, kernel.lists["q"][0](at) == value)
-    term = kernel.number(expression(text), path, 0, Scope(Mode.PROGRAM, kernel.symbols.true, HERE))
+    term = kernel.number(expression(text), kernel.scope(Mode.PROGRAM, path, HERE))
     assert kernel.decider.follows(path.facts, term == truth(answers)) is not None
     assert kernel.decider.follows(path.facts, term == truth(answers) + 1) is None
 
@@ -245,7 +245,7 @@ def test_sets_mean_what_counting_says(text: str, truth: Any, answers: tuple[int,
 def test_an_empty_set_has_no_greatest_value() -> None:
     kernel, path = prepared()
     with pytest.raises(Reject, match="defined"):
-        kernel.number(expression(SETS[0][0]), path, 0, Scope(Mode.PROGRAM, kernel.symbols.true, HERE))
+        kernel.number(expression(SETS[0][0]), kernel.scope(Mode.PROGRAM, path, HERE))
 
 
 # --- inputs -----------------------------------------------------------------------------------------------
