@@ -75,6 +75,9 @@ PROVED = {
     ),
     "weights by cases": (choice(f"exp({HALF}*u[i]) if i > 0 else 1"), inputs()),
     "the gap": (gap(HALF), inputs()),
+    "the sum as Algorithm 21 has it": (
+        gap(HALF, f"{HALF}*u[winner] - ln(sum(exp({HALF}*u[j]) for j in u where j != winner))"), inputs()
+    ),
     "the gap, all one way": (gap(FULL), inputs("monotone")),
     "another bound": (gap(HALF, cut=" where gap > -3").replace("theta =", "theta = -3 +"), inputs()),
     "another unit": (

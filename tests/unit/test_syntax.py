@@ -144,6 +144,20 @@ def test_other_spellings(written: str, plain: str) -> None:
     assert expression(written) == expression(plain)
 
 
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("(4*a**2)**(1/3)", "exp((1/3)*ln(4*a**2))"),
+        ("cbrt(a)", "exp((1/3)*ln(a))"),
+        ("a**(3/2)", "sqrt(a)**3"),
+        ("a**0.5", "sqrt(a)"),
+        ("a**(4/2)", "a**2"),
+    ],
+)
+def test_roots_are_read_as_what_they_mean(written: str, plain: str) -> None:
+    assert unparse_expr(expression(written)) == unparse_expr(expression(plain))
+
+
 def test_other_spellings_of_primes() -> None:
     assert guard("q′[i] > q’[i]") == guard("q'[i] > q'[i]")
 

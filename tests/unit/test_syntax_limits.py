@@ -76,7 +76,8 @@ TOO_MUCH = {
     "a power of 5,000 digits": (assigned("2**" + "9" * 5_000), "bad-number", "9" * 5_000),
     "a negative exponent": (assigned("2**-1"), "bad-exponent", "-1"),
     "an unknown exponent": (assigned("2**a"), "bad-exponent", "a"),
-    "a broken exponent": (assigned("2**0.5"), "bad-exponent", "0.5"),
+    "a broken power of an unknown": (assigned("2**(a/3)"), "bad-exponent", "(a/3)"),
+    "a negative broken exponent": (assigned("2**(-1/3)"), "bad-exponent", "(-1/3)"),
     "10,000 sets in sets": (assigned("max(" * 10_000), "too-deep", "("),
     "10 sets in sets": (
         assigned("max(" * 10 + "1" + " for j in q)" * 10),

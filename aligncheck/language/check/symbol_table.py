@@ -19,7 +19,7 @@ ANSWER_INDEX = "i"
 """In `sensitivity` and in a list's `where`: the index of the answer."""
 
 RESERVED_NAMES = {
-    **dict.fromkeys((*n.FUNCTIONS, "argmax", "argmin", n.LOG_SUM), "a function"),
+    **dict.fromkeys((*n.FUNCTIONS, n.CUBE_ROOT, "argmax", "argmin", n.LOG_SUM), "a function"),
     "out": "the output",
     ALIGNMENT_COST: "the cost of the alignment so far",
 }

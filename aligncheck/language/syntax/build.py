@@ -17,11 +17,12 @@ from aligncheck.language.diagnostics import Label, SpecError, fault
 from aligncheck.language.families import SPELLINGS, Family
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax import rewrite
 from aligncheck.language.syntax.faults import nearest
 from aligncheck.language.syntax.idioms import LIBRARIES, idiom_of
 from aligncheck.language.syntax.layout import Lexeme
 from aligncheck.language.syntax.refused import CALLS, REFUSED_FAMILIES, scope_fault
-from aligncheck.language.syntax.walk import parts_of, with_parts
+from aligncheck.language.syntax.walk import parts_of, statements_in, with_parts
 
 MAX_DIGITS = 40
 MAX_EXPONENT = 40
@@ -162,7 +163,7 @@ class Builder:
             self._remarks,
             tuple(inputs or ()),
             privacy,
-            tuple(body),
+            _with_log_sums(tuple(body)),
             tuple(align or ()),
             expect,
             most,
@@ -670,8 +671,10 @@ class Builder:
     def unary(self, c: _Children) -> n.Unary:
         return n.Unary(c[0].text, c[1], span=_over(c))
 
-    def binary(self, c: _Children) -> n.Binary:
+    def binary(self, c: _Children) -> n.Expr:
         left, op, right = c
+        if op.text == "**" and (root := _root(left, right, _over(c))) is not None:
+            return root
         return n.Binary(op.text, left, right, span=_over(c))
 
     def compare(self, c: _Children) -> n.Expr:
@@ -717,6 +720,8 @@ class Builder:
 
     def call(self, c: _Children) -> n.Call:
         args = tuple(child for child in c[1:] if child is not None and not isinstance(child, Lexeme))
+        if c[0].text == n.CUBE_ROOT and len(args) == 1:
+            return _by_logarithm(args[0], n.Number(Fraction(1, 3), span=c[0].span), _over(c))
         return n.Call(c[0].text, args, span=_over(c))
 
     # --- sets of indices ---
@@ -837,3 +842,43 @@ class Builder:
 
 def _usage(family: Family) -> str:
     return f"{family.value}({', '.join(family.arguments)})"
+
+
+def _root(base: n.Expr, exponent: n.Expr, span: Span) -> n.Expr | None:
+    """A power with a quotient as exponent, `(4*k**2)**(1/3)`: as `sqrt(x)**p` for p/2, else `exp(p/q*ln(x))`,
+    which is defined for positive x only. None for other exponents.
+    """
+    match exponent:
+        case n.Number(value=value):
+            pass
+        case n.Binary(op="/", left=n.Number(value=top), right=n.Number(value=bottom)) if bottom != 0:
+            value = top / bottom
+        case _:
+            return None
+    if value.denominator <= 2:
+        root = base if value.denominator == 1 else n.Call("sqrt", (base,), span=span)
+        times = n.Number(Fraction(value.numerator), span=exponent.span)
+        return root if value == Fraction(1, 2) else n.Binary("**", root, times, span=span)
+    return _by_logarithm(base, n.Number(value, span=exponent.span), span)
+
+
+def _by_logarithm(base: n.Expr, exponent: n.Expr, span: Span) -> n.Call:
+    logarithm = n.Call("ln", (base,), span=span)
+    return n.Call("exp", (n.Binary("*", exponent, logarithm, span=span),), span=span)
+
+
+def _with_log_sums(body: tuple[n.Stmt, ...]) -> tuple[n.Stmt, ...]:
+    """`logsumexp(E for …)` for `ln(sum(exp(E) for …))`, which it is, in programs that draw by densities."""
+    if not any(isinstance(s, n.Choose | n.Logistic) for s in statements_in(body)):
+        return body
+
+    def log_sum(e: n.Expr) -> n.Expr:
+        inner = e.args[0] if isinstance(e, n.Call) and e.function == "ln" and e.args else None
+        if not (isinstance(inner, n.Gather) and inner.function == "sum"):
+            return e
+        term = inner.body
+        if not (isinstance(term, n.Call) and term.function == "exp" and len(term.args) == 1):
+            return e
+        return replace(inner, function=n.LOG_SUM, body=term.args[0], span=e.span)
+
+    return rewrite.statements(body, lambda s: rewrite.own(s, lambda e: rewrite.bottom_up(e, log_sum)))

@@ -18,6 +18,7 @@ IDIOMS: dict[str, str] = {
     "ceil": "write `-floor(-x)`",
     "int": "write `floor(x)`",
     "mod": "write `a % b`",
+    "root": "write `x**(1/3)`",
     "fabs": "write `abs(x)`",
     "absolute": "write `abs(x)`",
     "clamp": "write `clip(x, low, high)`",

@@ -191,7 +191,7 @@ def _exponent(source: Source, exponent: n.Expr) -> int:
     raise fault(
         source,
         "bad-exponent",
-        f"an exponent is a whole number from 0 to {MAX_EXPONENT}, written out",
+        f"an exponent is a whole number from 0 to {MAX_EXPONENT}, or a positive fraction, written out",
         exponent.span,
-        help="for other powers write `sqrt(x)` or `exp(y * ln(x))`",
+        help="for other powers write `1/x**2` or `exp(y * ln(x))`",
     )

@@ -245,6 +245,9 @@ GATHERS = ("max", "min", "argmax", "argmin", *SELECTING, "sum", LISTING)
 LOG_SUM = "logsumexp"
 """What else may be done with them, in a mechanism that draws by densities."""
 
+CUBE_ROOT = "cbrt"
+"""A function that is read as another: `cbrt(x)` is `exp(ln(x)/3)`."""
+
 FUNCTIONS: dict[str, tuple[int, int]] = {
     "abs": (1, 1),
     "min": (2, 8),
