@@ -848,13 +848,13 @@ def _root(base: n.Expr, exponent: n.Expr, span: Span) -> n.Expr | None:
     """A power with a quotient as exponent, `(4*k**2)**(1/3)`: as `sqrt(x)**p` for p/2, else `exp(p/q*ln(x))`,
     which is defined for positive x only. None for other exponents.
     """
-    match exponent:
-        case n.Number(value=value):
-            pass
-        case n.Binary(op="/", left=n.Number(value=top), right=n.Number(value=bottom)) if bottom != 0:
-            value = top / bottom
-        case _:
-            return None
+    value = exponent.value if isinstance(exponent, n.Number) else None
+    if isinstance(exponent, n.Binary) and exponent.op == "/":
+        top, bottom = exponent.left, exponent.right
+        if isinstance(top, n.Number) and isinstance(bottom, n.Number) and bottom.value != 0:
+            value = top.value / bottom.value
+    if value is None:
+        return None
     if value.denominator <= 2:
         root = base if value.denominator == 1 else n.Call("sqrt", (base,), span=span)
         times = n.Number(Fraction(value.numerator), span=exponent.span)
