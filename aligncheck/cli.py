@@ -215,6 +215,12 @@ def _show(args: argparse.Namespace) -> int:
     return show(args.file, args.mode)
 
 
+def _align(args: argparse.Namespace) -> int:
+    from aligncheck.commands.improve import align
+
+    return align(args.file, timeout=args.timeout, write=args.write)
+
+
 def _explain(args: argparse.Namespace) -> int:
     from aligncheck.commands.explain import explain
 
@@ -468,6 +474,23 @@ exit status:
   2  error: the file is no spec
   3  there is no form for that mode"""
 
+_ALIGN_ABOUT = """\
+Finds an alignment with which the spec is verified, whatever its own `align`
+section says, and prints it. Candidates are made of the program's own
+expressions; concrete runs rule most of them out, and only the verdict of
+`verify` on the finished text counts. How much is tried is counted, so that every
+machine finds the same. That none is found says nothing of privacy."""
+
+_ALIGN_EXAMPLES = """\
+examples:
+  aligncheck align draft.dp
+  aligncheck align draft.dp --write     puts it into the file
+
+exit status:
+  0  found, and verified
+  2  error: no spec that can be checked, or the file cannot be written
+  3  none was found among those that were tried"""
+
 _EXPLAIN_ABOUT = """\
 Says what a condition of the proof demands, why it matters, where it comes from,
 how it typically fails and what to do then. Without a condition: the list."""
@@ -499,6 +522,7 @@ def _parser() -> _Parser:
         _declare_check,
         _declare_run,
         _declare_test,
+        _declare_align,
         _declare_show,
         _declare_explain,
     ):
@@ -766,6 +790,20 @@ def _declare_show(commands: _Commands) -> None:
         choices=("lattice", "refined"),
         help="print the form in which it would run, as a spec: what `compile` proves as well",
     )
+
+
+def _declare_align(commands: _Commands) -> None:
+    parser = _declare(
+        commands,
+        "align",
+        summary="find an alignment with which a spec is verified",
+        about=_ALIGN_ABOUT,
+        epilog=_ALIGN_EXAMPLES,
+    )
+    parser.set_defaults(carry_out=_align)
+    parser.add_argument("file", metavar="FILE", help="the spec")
+    parser.add_argument("--write", action="store_true", help="put the alignment into the file")
+    _add_timeout(parser)
 
 
 def _declare_explain(commands: _Commands) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from aligncheck.commands.checking import Checking, spec_files
 
 if TYPE_CHECKING:
+    from aligncheck.commands.screen import Screen
     from aligncheck.refutation.findings import Refutation
     from aligncheck.verdict import FileResult
 
@@ -42,6 +43,7 @@ def verify(
             refuted.append(_refuted(result) if refuting else None)
             if screen is not None:
                 report_result(screen, result, verbose)
+                _tell_alignment(screen, result)
                 if (found := refuted[-1]) is not None:
                     from aligncheck.report.refutation import render_refutation
 
@@ -52,6 +54,17 @@ def verify(
         screen.show(_count(seen, time.monotonic() - start))
     statuses = [exit_status(result.verdict) for result in seen]
     return worst_status([*statuses, *(1 for found in refuted if found is not None and _is_refuted(found))])
+
+
+def _tell_alignment(screen: Screen, result: FileResult) -> None:
+    """Another alignment, where that of the file fails or is missing: what was found in a small part of the
+    time.
+    """
+    from aligncheck.commands.improve import hint
+
+    told = hint(result)
+    if told:
+        screen.show("\n".join((*told, "")))
 
 
 def _is_refuted(refutation: Refutation) -> bool:

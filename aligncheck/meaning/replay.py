@@ -80,8 +80,14 @@ class Replay:
 # --- the replay -------------------------------------------------------------------------------------------
 
 
-def replay(mechanism: nodes.Mechanism, scenario: Scenario, limit: int = interpreter.STEP_LIMIT) -> Replay:
-    """Run D, then D' with the aligned noise, and list what this pair of runs violates.
+def replay(
+    mechanism: nodes.Mechanism,
+    scenario: Scenario,
+    limit: int = interpreter.STEP_LIMIT,
+    on_d: tuple[interpreter.Run, interpreter.Machine] | None = None,
+) -> Replay:
+    """Run D, then D' with the aligned noise, and list what this pair of runs violates. `on_d` is what
+    `run_on_d` gave for the same scenario, whatever the alignment was: then D is not run again.
 
     Where a selection has a tie to break, only those conditions count that noise beside it violates, too: with
     continuous noise ties have probability 0, and an alignment may do anything with them.
@@ -89,7 +95,7 @@ def replay(mechanism: nodes.Mechanism, scenario: Scenario, limit: int = interpre
     Raises `ScenarioError` where the scenario is not legal (`check_scenario`, or noise on D outside of its
     support) and `Undecided` where exact arithmetic cannot decide.
     """
-    done, tied = _replayed(mechanism, scenario, limit)
+    done, tied = _replayed(mechanism, scenario, limit, on_d)
     if not tied or not done.violations:
         return done
     kept = {
@@ -115,9 +121,14 @@ def _beside(scenario: Scenario, run_d: interpreter.Run) -> Iterator[Scenario]:
         yield replace(scenario, noise=tuple(noise.items()))
 
 
-def _replayed(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tuple[Replay, bool]:
+def _replayed(
+    mechanism: nodes.Mechanism,
+    scenario: Scenario,
+    limit: int,
+    on_d: tuple[interpreter.Run, interpreter.Machine] | None = None,
+) -> tuple[Replay, bool]:
     """The replay as it is, and whether a selection had a tie to break."""
-    run_d, machine_d = run_on_d(mechanism, scenario, limit)
+    run_d, machine_d = on_d or run_on_d(mechanism, scenario, limit)
     alignment = Alignment(mechanism, scenario, run_d, machine_d, limit)
     run_d_prime = alignment.run()
     steps = side_by_side(run_d, run_d_prime, alignment.shifts, alignment.unmoved)

@@ -58,6 +58,7 @@ ORDER = (
     "compiler.certificate",
     "pipeline",
     "refutation",
+    "synthesis",
     "expect",
     "compiler.emit",
     "execute",

@@ -1,0 +1,133 @@
+"""`aligncheck align` and its kin: what a spec lacks, as text that has been verified."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from aligncheck.commands import CommandError
+from aligncheck.commands.checking import GRACE, MEMORY, one_file, why_lost
+from aligncheck.commands.telling import tell
+from aligncheck.workers import Done, Supervision
+
+if TYPE_CHECKING:
+    from aligncheck.language.diagnostics import Diagnostic
+    from aligncheck.language.source import Source
+    from aligncheck.synthesis.find import FoundAlignment, NoAlignment, SearchEffort
+    from aligncheck.verdict import FileResult
+
+Job = TypeVar("Job")
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedSpec:
+    """What is wrong with a spec."""
+
+    source: Source
+    diagnostic: Diagnostic
+
+
+def align(path: str, *, timeout: float, write: bool) -> int:
+    """Prints an `align` section with which the spec is verified, or writes it into the file. Returns 0; 2
+    where there is no spec; 3 where none was found, which says nothing of privacy.
+    """
+    from aligncheck.synthesis.find import FULL, FoundAlignment, NoAlignment
+
+    found = in_worker(_align, (one_file(path), timeout, FULL), timeout)
+
+    match found:
+        case FoundAlignment(items=items, source=source, tally=tally):
+            from aligncheck.language.syntax.unparse import unparse_alignment
+
+            section = unparse_alignment(items)
+            tell("align", *(f"  {line}" for line in section.split("\n") if line))
+            told = [
+                f"verified; {tally.alignments:,} tried, {tally.proofs} proved or not ({tally.seconds:.1f} s)"
+            ]
+            if write:
+                from aligncheck.commands.compile import replace_file
+
+                replace_file(path, source.text)
+                told.append(f"written to `{path}`")
+            tell("", *told)
+            return 0
+        case NoAlignment(tally=tally, ended=ended):
+            tell(none_among(tally.alignments, ended), error=True)
+            return 3
+        case RefusedSpec():
+            return refused(found)
+
+
+def none_among(tried: int, ended: str) -> str:
+    """What is said where nothing was found."""
+    why = f" ({ended})" if ended else ""
+    return f"none among {tried:,} alignments is verified{why}: the mechanism may still be private"
+
+
+def _align(job: tuple[str, float, SearchEffort]) -> FoundAlignment | NoAlignment | RefusedSpec:
+    """In a worker."""
+    from aligncheck.language.diagnostics import SpecError
+    from aligncheck.language.syntax.read import read_source
+    from aligncheck.synthesis.find import find_alignment
+
+    path, timeout, effort = job
+    try:
+        return find_alignment(read_source(path), time.monotonic() + timeout, effort)
+    except SpecError as error:
+        return RefusedSpec(error.source, error.diagnostic)
+
+
+_PART = 10.0
+"""Seconds after which the search for a hint ends in any case; its steps are counted."""
+
+
+def hint(result: FileResult) -> tuple[str, ...]:
+    """What is said of other alignments under a verdict: one that is verified, or that there is none among so
+    many; nothing where the file's own is verified, or where there can be none.
+    """
+    from aligncheck.synthesis.find import SHORT, FoundAlignment, NoAlignment
+    from aligncheck.verdict import AlignmentFails, Unknown
+
+    verdict = result.verdict
+    if not isinstance(verdict, AlignmentFails | Unknown) or verdict.mechanism is None:
+        return ()
+    try:
+        found = in_worker(_align, (result.path, _PART, SHORT), _PART)
+    except CommandError:
+        return ()
+    match found:
+        case FoundAlignment(items=items):
+            from aligncheck.language.syntax.unparse import unparse_alignment
+
+            lines = (f"  {line}" for line in unparse_alignment(items).split("\n") if line)
+            return "another alignment is verified (`aligncheck align --write` puts it into the file):", *lines
+        case NoAlignment(tally=tally) if tally.alignments:
+            return (f"note: {none_among(tally.alignments, '')}",)
+        case _:
+            return ()
+
+
+def in_worker(function: Callable[[Job], Answer], job: Job, timeout: float) -> Answer:
+    """What a function makes of a job in a process under limits. Raises CommandError where it makes nothing of
+    it.
+    """
+    work: Supervision[Job, Answer] = Supervision(
+        function, [job], deadline=timeout + GRACE, jobs=1, memory=MEMORY
+    )
+    with work as outcomes:
+        ((_, outcome),) = outcomes
+    if isinstance(outcome, Done):
+        return outcome.value
+    raise CommandError(*why_lost(outcome, "search"))
+
+
+def refused(error: RefusedSpec) -> int:
+    """Prints what is wrong with the spec. Returns 2."""
+    from aligncheck.commands.screen import Screen
+    from aligncheck.report.terminal import render_diagnostic
+
+    Screen(error=True).show(render_diagnostic(error.source, error.diagnostic))
+    return 2

@@ -1,0 +1,432 @@
+"""What a program says of its noise: where it is drawn, and in which linear expressions it is released, tested
+or selected by. Templates of alignments are made of these alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TypeAlias
+
+from aligncheck.language.families import Family
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.rewrite import bottom_up
+from aligncheck.language.syntax.walk import (
+    gathered_in_full,
+    names_in,
+    own_expressions,
+    parts_of,
+    statements_in,
+    subexpressions,
+)
+
+LinearForm: TypeAlias = dict[n.Expr, Fraction]
+"""A linear expression: the coefficient of each part that is no sum."""
+
+ONE = n.Number(Fraction(1))
+SELECTIONS = ("argmax", "argmin", *n.SELECTING)
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseSite:
+    """All draws of one noise variable: `binder` stands for their index (None: scalar noise), `loops` are the
+    numbers of the loops around them, `position` and `last` the places of the first and the last one in the
+    program.
+    """
+
+    name: str
+    family: Family
+    scale: n.Expr
+    binder: str | None
+    position: int
+    loops: tuple[int, ...]
+    last: int
+
+    @property
+    def index(self) -> n.Expr | None:
+        """The index that a line of the alignment names."""
+        return None if self.binder is None else n.Name(self.binder)
+
+
+@dataclass(frozen=True, slots=True)
+class NoisePart:
+    """A noise variable in an expression: the index of the draw, its coefficient, and the part that it is."""
+
+    name: str
+    index: n.Expr | None
+    coefficient: Fraction
+    part: n.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class InSet:
+    """The set that an expression stands in: the variable that it is assigned to, its function, its index."""
+
+    variable: str | None
+    function: str
+    index: str
+
+
+@dataclass(frozen=True)
+class NoiseUse:
+    """An expression with noise in it that is released, assigned, tested, or compared inside a set (`kind`);
+    `tags` are those of records that come with it, or with the test where it holds.
+    """
+
+    kind: str
+    form: LinearForm
+    tags: tuple[str, ...]
+    noise: tuple[NoisePart, ...]
+    within: InSet | None
+
+
+@dataclass(frozen=True)
+class EmitPlace:
+    """An `emit` with its place, the loops and the arms around it (the `if`, the number of the arm)."""
+
+    statement: n.Emit
+    position: int
+    loops: tuple[int, ...]
+    arms: tuple[tuple[n.If, int], ...]
+
+
+@dataclass
+class ProgramReading:
+    """A program, read once."""
+
+    mechanism: n.Mechanism
+    sites: dict[str, NoiseSite] = field(default_factory=dict)
+    uses: list[NoiseUse] = field(default_factory=list)
+    emits: list[EmitPlace] = field(default_factory=list)
+    assigned: dict[str, list[n.Expr]] = field(default_factory=dict)
+    assigned_at: dict[str, list[int]] = field(default_factory=dict)
+    items: dict[str, str] = field(default_factory=dict)
+    loop_indices: set[str] = field(default_factory=set)
+    calls: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        m = self.mechanism
+        self.groups = [item for item in m.inputs if isinstance(item, n.Queries)]
+        self.private = {name for group in self.groups for name in group.names}
+        public = {i.name for i in m.inputs if not isinstance(i, n.Queries)}
+        self.inputs = self.private | public
+        self.gathers = gathered_in_full(m.body)
+        self._position = 0
+        self._scan(m.body, (), ())
+        self.moving = self._moving()
+        self._temporaries = {
+            name
+            for name, values in self.assigned.items()
+            if len(values) == 1 and not isinstance(values[0], n.Gather) and names_in(values[0]) & self.moving
+        }
+        for statement in statements_in(m.body):
+            self._look_at(statement)
+
+    @property
+    def tests(self) -> Iterator[n.Expr]:
+        """The tests of all `if`s."""
+        for s in statements_in(self.mechanism.body):
+            if isinstance(s, n.If):
+                yield from (branch.test for branch in s.branches)
+
+    # --- where things stand -------------------------------------------------------------------------------
+
+    def _scan(
+        self, body: Iterable[n.Stmt], loops: tuple[int, ...], arms: tuple[tuple[n.If, int], ...]
+    ) -> None:
+        for s in body:
+            self._position += 1
+            here = self._position
+            match s:
+                case n.Assign(name=name, value=value):
+                    self.assigned.setdefault(name, []).append(value)
+                    self.assigned_at.setdefault(name, []).append(here)
+                case n.Invoke(name=name):
+                    self.calls.add(name)
+                case n.Sample():
+                    self._draw(s, here, loops)
+                case n.If(branches=branches, otherwise=otherwise):
+                    for number, branch in enumerate(branches):
+                        self._scan(branch.body, loops, (*arms, (s, number)))
+                    self._scan(otherwise, loops, (*arms, (s, len(branches))))
+                case n.For(index=index, over=over, body=inner):
+                    self.loop_indices |= {index} if index is not None else set()
+                    if isinstance(over, n.OverQueries):
+                        self.items[over.item] = over.base
+                    self._scan(inner, (*loops, here), arms)
+                case n.While(body=inner):
+                    self._scan(inner, (*loops, here), arms)
+                case n.Emit():
+                    self.emits.append(EmitPlace(s, here, loops, arms))
+                case n.Sampling() | n.Empty():
+                    pass
+
+    def _draw(self, s: n.Sample, here: int, loops: tuple[int, ...]) -> None:
+        known = self.sites.get(s.name)
+        if known is not None:
+            binder = None if known.binder is None else self.fresh("j")
+            self.sites[s.name] = replace(known, binder=binder, last=here)
+            return
+        binder = None
+        if s.index is not None:
+            own = isinstance(s.index, n.Name) and s.index.ident not in self.inputs
+            binder = s.index.ident if own and isinstance(s.index, n.Name) else self.fresh("j")
+        self.sites[s.name] = NoiseSite(s.name, s.family, s.args[0], binder, here, loops, here)
+
+    def fresh(self, *wanted: str) -> str:
+        """A name that nothing in the program has, one of those wanted if it can be."""
+        taken = {*self.inputs, *self.assigned, *self.items, *self.sites}
+        more = (f"{wanted[0]}{number}" for number in range(2, len(taken) + 3))
+        return next(name for name in (*wanted, *more) if name not in taken)
+
+    def _moving(self) -> set[str]:
+        """Names whose values on D and D' may differ: private answers, noise, and what is computed from them,
+        or assigned where a test on private answers without noise holds (a test on noise comes out the same on
+        both).
+        """
+        found = {*self.sites, *self.private, *(x for x, base in self.items.items() if base in self.private)}
+        under = self._tested()
+        while True:
+            new = {
+                v
+                for v, values in self.assigned.items()
+                if v not in found
+                and (
+                    any(names_in(e) & found for e in values)
+                    or any(names & found and not self.noisy(names) for names in under.get(v, ()))
+                )
+            }
+            if not new:
+                return found
+            found |= new
+
+    def _tested(self) -> dict[str, list[frozenset[str]]]:
+        """For each variable, the names in the tests around each of its assignments."""
+        found: dict[str, list[frozenset[str]]] = {}
+
+        def walk(body: Iterable[n.Stmt], tests: frozenset[str]) -> None:
+            for s in body:
+                match s:
+                    case n.Assign(name=name):
+                        found.setdefault(name, []).append(tests)
+                    case n.If(branches=branches, otherwise=otherwise):
+                        inner = tests
+                        for branch in branches:
+                            inner |= names_in(branch.test)
+                            walk(branch.body, inner)
+                        walk(otherwise, inner)
+                    case n.For(body=body) | n.While(body=body):
+                        walk(body, tests)
+                    case n.Simple():
+                        pass
+
+        walk(self.mechanism.body, frozenset())
+        return found
+
+    def noisy(self, names: Iterable[str]) -> bool:
+        """Whether any of the names is noise, or computed from it."""
+        seen: set[str] = set()
+        left = set(names)
+        while left:
+            name = left.pop()
+            seen.add(name)
+            if name in self.sites:
+                return True
+            for e in self.assigned.get(name, ()):
+                left |= set(names_in(e)) - seen
+        return False
+
+    def moves(self, e: n.Expr) -> bool:
+        """Whether an expression may differ between D and D'."""
+        return bool(names_in(e) & self.moving)
+
+    # --- linear forms -------------------------------------------------------------------------------------
+
+    def form(self, e: n.Expr) -> LinearForm:
+        """The linear form, through variables that are assigned once."""
+        found: LinearForm = {}
+        self._add(e, Fraction(1), found)
+        return {part: k for part, k in found.items() if k}
+
+    def _add(self, e: n.Expr, times: Fraction, found: LinearForm) -> None:
+        if isinstance(e, n.Binary) and e.op in ("+", "-"):
+            self._add(e.left, times, found)
+            self._add(e.right, times if e.op == "+" else -times, found)
+        elif isinstance(e, n.Unary) and e.op == "-":
+            self._add(e.operand, -times, found)
+        elif isinstance(e, n.Binary) and e.op == "*" and isinstance(e.left, n.Number):
+            self._add(e.right, times * e.left.value, found)
+        elif isinstance(e, n.Binary) and e.op == "*" and isinstance(e.right, n.Number):
+            self._add(e.left, times * e.right.value, found)
+        elif isinstance(e, n.Binary) and e.op == "/" and isinstance(e.right, n.Number) and e.right.value:
+            self._add(e.left, times / e.right.value, found)
+        elif isinstance(e, n.Name) and e.ident in self._temporaries and e.ident not in self.gathers:
+            self._add(self.assigned[e.ident][0], times, found)
+        else:
+            found[e] = found.get(e, Fraction(0)) + times
+
+    def _noise_in(self, form: LinearForm) -> tuple[NoisePart, ...]:
+        found = []
+        for part, k in form.items():
+            if isinstance(part, n.Name) and part.ident in self.sites:
+                found.append(NoisePart(part.ident, None, k, part))
+            elif isinstance(part, n.Index) and part.base in self.sites:
+                found.append(NoisePart(part.base, part.index, k, part))
+        return tuple(found)
+
+    # --- uses ---------------------------------------------------------------------------------------------
+
+    def _look_at(self, s: n.Stmt) -> None:
+        match s:
+            case n.Assign(name=name, value=value):
+                self._collect(value, "assign", (), name, None)
+            case n.Emit(tag=tag, fields=fields):
+                for each in fields:
+                    self._collect(each.value, "emit", (tag,), None, None)
+            case n.If(branches=branches):
+                for branch in branches:
+                    tags = tuple(x.tag for x in statements_in(branch.body) if isinstance(x, n.Emit))
+                    self._collect(branch.test, "test", tags, None, None)
+            case n.While(test=test):
+                self._collect(test, "test", (), None, None)
+            case n.Simple() | n.For():
+                pass
+
+    def _collect(
+        self, e: n.Expr, kind: str, tags: tuple[str, ...], variable: str | None, within: InSet | None
+    ) -> None:
+        if isinstance(e, n.Gather):
+            inside = InSet(variable, e.function, e.index)
+            for part in (e.where, e.body):
+                if part is not None:
+                    self._collect(part, "set", tags, variable, inside)
+            return
+        form = self.form(n.Binary("-", e.left, e.right) if isinstance(e, n.Compare) else e)
+        noise = self._noise_in(form)
+        if noise:
+            self.uses.append(NoiseUse(kind, form, tags, noise, within))
+        for part in form:
+            if not isinstance(part, n.Name | n.Index | n.Literal):
+                for inner in (part,) if isinstance(part, n.Gather) else parts_of(part):
+                    self._collect(inner, kind, tags, variable, within)
+
+    # --- the run on D' ------------------------------------------------------------------------------------
+
+    def primed(self, e: n.Expr, noise: bool = True) -> n.Expr:
+        """The expression in the run on D'; without `noise` the draws stay those on D."""
+
+        def stays(name: str) -> bool:
+            chosen = name in self.gathers and self.gathers[name].function in SELECTIONS
+            return name not in self.moving or chosen or (name in self.sites and not noise)
+
+        def change(x: n.Expr) -> n.Expr:
+            if isinstance(x, n.Call) and x.function == "len":
+                return bottom_up(x, _unprimed)
+            if isinstance(x, n.Name) and not stays(x.ident):
+                return replace(x, primed=True)
+            if isinstance(x, n.Index):
+                return replace(x, index=bottom_up(x.index, _unprimed), primed=not stays(x.base))
+            return x
+
+        return bottom_up(e, change)
+
+    def lost(self, form: LinearForm) -> n.Expr | None:
+        """The form on D minus the form on D'; None where it is the same."""
+        parts: list[tuple[Fraction, n.Expr]] = []
+        for part, k in form.items():
+            other = self.primed(part)
+            if other != part:
+                parts += [(k, part), (-k, other)]
+        return total(parts)
+
+    def available(self, site: NoiseSite, e: n.Expr) -> n.Expr:
+        """The expression with definitions in place of variables that have no value yet at the draw."""
+        for _ in range(5):
+            later = {
+                name: self.assigned[name][0]
+                for name in names_in(e)
+                if name not in self.gathers
+                and len(self.assigned.get(name, ())) == 1
+                and self.assigned_at[name][0] > site.position
+            }
+            if not later:
+                break
+            for name, value in later.items():
+                e = renamed(e, n.Name(name), value)
+        return e
+
+
+def _unprimed(x: n.Expr) -> n.Expr:
+    return replace(x, primed=False) if isinstance(x, n.Name | n.Index) else x
+
+
+def renamed(e: n.Expr, old: n.Expr, new: n.Expr) -> n.Expr:
+    """The expression with another part in the place of one."""
+    return bottom_up(e, lambda x: new if x == old else x)
+
+
+def total(parts: Iterable[tuple[Fraction, n.Expr]]) -> n.Expr | None:
+    """The sum of multiples; None for an empty one. A difference is multiplied as a whole."""
+    found: n.Expr | None = None
+    left = [(k, e) for k, e in parts if k]
+    while left:
+        k, e = left.pop(0)
+        term = e
+        if left and left[0][0] == -k and abs(k) != 1:
+            _, other = left.pop(0)
+            first, second = (e, other) if k > 0 else (other, e)
+            term, k = n.Binary("-", first, second), abs(k)
+        size = abs(k)
+        if size != 1:
+            term = n.Binary("*", _number(size), term)
+        if found is None and k < 0:
+            positive = next((at for at, (c, _) in enumerate(left) if c > 0), None)
+            if positive is not None and size == 1:
+                left.insert(0, left.pop(positive))
+                left.insert(1, (k, e))
+                continue
+            found = n.Unary("-", term)
+        else:
+            found = term if found is None else n.Binary("+" if k > 0 else "-", found, term)
+    return found
+
+
+def _number(value: Fraction) -> n.Expr:
+    """A literal as the parser makes it."""
+    if value.denominator == 1:
+        return n.Number(value)
+    return n.Binary("/", n.Number(Fraction(value.numerator)), n.Number(Fraction(value.denominator)))
+
+
+def added(*parts: n.Expr | None) -> n.Expr | None:
+    """The sum of those that there are."""
+    found: n.Expr | None = None
+    for part in parts:
+        if part is not None:
+            found = part if found is None else _sum(found, part)
+    return found
+
+
+def _sum(left: n.Expr, right: n.Expr) -> n.Expr:
+    if isinstance(right, n.Unary) and right.op == "-":
+        return n.Binary("-", left, right.operand)
+    if isinstance(right, n.Binary) and right.op in ("+", "-"):
+        return n.Binary(right.op, _sum(left, right.left), right.right)
+    return n.Binary("+", left, right)
+
+
+def own_names(s: n.Stmt) -> frozenset[str]:
+    """The names in a statement's own expressions."""
+    return frozenset(name for e in own_expressions(s) for name in names_in(e))
+
+
+def gathers_inline(mechanism: n.Mechanism) -> list[n.Gather]:
+    """Sets that stand inside other expressions."""
+    return [
+        e
+        for s in statements_in(mechanism.body)
+        for top in own_expressions(s)
+        for e in subexpressions(top)
+        if isinstance(e, n.Gather) and not (isinstance(s, n.Assign) and s.value is e)
+    ]

@@ -1,0 +1,437 @@
+"""LineChoice lines for each noise variable, made of the program's own expressions, the likeliest first.
+
+The main template has no coefficients. keep(E): for each linear expression E that is released, tested or
+selected by, the noise in E that is drawn last moves by the rest of E on D minus the rest on D', so that E
+stays. Noise that is drawn earlier moves by 0, Δ or 2Δ, up or down. Guards are what the program itself emits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeAlias
+
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
+from aligncheck.synthesis.reading import (
+    ONE,
+    SELECTIONS,
+    EmitPlace,
+    LinearForm,
+    NoiseSite,
+    NoiseUse,
+    ProgramReading,
+    added,
+    gathers_inline,
+    own_names,
+    renamed,
+)
+
+Lines: TypeAlias = tuple[n.AlignItem, ...]
+TWO = n.Number(Fraction(2))
+ZERO = n.Number(Fraction(0))
+
+
+@dataclass(frozen=True, slots=True)
+class LineChoice:
+    """Lines for one variable. The lower its `rank`, the earlier it is tried."""
+
+    rank: int
+    items: Lines
+
+
+@dataclass(frozen=True, slots=True)
+class _ShiftValue:
+    """A shift, its rank, and the use that it is made from."""
+
+    rank: int
+    shift: n.Expr
+    use: NoiseUse | None
+
+
+@dataclass(frozen=True, slots=True)
+class _LineGuard:
+    """A test (None: always), its rank, and the tags of the records that it is about."""
+
+    rank: int
+    test: n.Expr | None
+    tags: tuple[str, ...] | None = None
+
+
+def candidates(reading: ProgramReading, site: NoiseSite) -> list[LineChoice]:
+    """The lines that may move a variable, none at all included, by rank."""
+    own = list(_OwnLines(reading, site).made())
+    found: dict[Lines, int] = {}
+    for rank, items in own:
+        found[items] = min(rank, found.get(items, rank))
+    return [LineChoice(rank, items) for items, rank in sorted(found.items(), key=lambda each: each[1])]
+
+
+# --- values -------------------------------------------------------------------------------------------------
+
+
+class _OwnLines:
+    """The candidates of one variable."""
+
+    def __init__(self, reading: ProgramReading, site: NoiseSite) -> None:
+        self.reading = reading
+        self.site = site
+        self.sizes = sizes(reading, site)
+        self.keeps: list[tuple[n.Expr | None, NoiseUse]] = []
+        self.moved: list[tuple[n.Expr | None, NoiseUse]] = []
+        self.threshold = False
+        for use in reading.uses:
+            self._keep(use)
+        self.selections = [
+            (name, gather)
+            for name, gather in reading.gathers.items()
+            if gather.function in SELECTIONS and site.name in names_in(gather)
+        ]
+
+    def made(self) -> Iterator[tuple[int, Lines]]:
+        """Ranks and lines."""
+        yield (3 if self.threshold else 2), ()
+        guards = guards_for(self.reading, self.site, [name for name, _ in self.selections])
+        for value in self._values():
+            for guard in guards:
+                yield self._rank(value, guard), (self._line("+=", value.shift, guard.test),)
+        for size in self.sizes:
+            for guard in guards:
+                if guard.test is not None and not isinstance(guard.test, n.Unary) and not self.selections:
+                    up = self._line("+=", size, guard.test)
+                    yield 7 + guard.rank, (up, self._line("-=", size, n.Unary("not", guard.test)))
+
+    def _line(self, op: str, value: n.Expr, test: n.Expr | None) -> n.Shift:
+        return n.Shift(self.site.name, self.site.index, op, value, test)
+
+    def _rank(self, value: _ShiftValue, guard: _LineGuard) -> int:
+        use = value.use
+        if guard.test is None:
+            told = self.threshold or (use is not None and use.kind in ("emit", "assign"))
+            return value.rank + (0 if told else 3) + (3 if self.selections else 0)
+        rank = value.rank + guard.rank + (3 if self.threshold else 0)
+        beside = guard.tags is None or use is None or use.kind not in ("test", "emit")
+        return rank if beside or set(guard.tags or ()) & set(use.tags if use else ()) else rank + 4
+
+    def _keep(self, use: NoiseUse) -> None:
+        """What keeps an expression in which this noise is the one that is drawn last."""
+        mine = [place for place in use.noise if place.name == self.site.name]
+        if not mine:
+            return
+        last = max(use.noise, key=lambda place: self.reading.sites[place.name].position)
+        if last.name != self.site.name:
+            self.threshold = True
+            return
+        rest: LinearForm = {}
+        data: LinearForm = {}
+        for part, k in use.form.items():
+            if part == mine[0].part or any(part == other.part for other in mine[1:]):
+                continue
+            here = self._at_own_index(part, mine[0].index, use)
+            # Another draw of the same variable is a rival: its difference is not ours to keep.
+            if any(other.index is not None and other.index in subexpressions(here) for other in mine[1:]):
+                continue
+            here = self.reading.available(self.site, here)
+            for e, times in self.reading.form(here).items() if here != part else ((here, Fraction(1)),):
+                share = k / mine[0].coefficient * times
+                rest[e] = rest.get(e, Fraction(0)) + share
+                if not names_in(e) & self.reading.sites.keys():
+                    data[e] = data.get(e, Fraction(0)) + share
+        self.keeps.append((self.reading.lost(rest), use))
+        self.moved.append((self.reading.lost(data), use))
+
+    def _at_own_index(self, part: n.Expr, index: n.Expr | None, use: NoiseUse) -> n.Expr:
+        binder = self.site.index
+        if index is None or binder is None:
+            return part
+        if use.within is not None and index == n.Name(use.within.index):
+            return renamed(part, n.Name(use.within.index), binder)
+        return renamed(part, index, binder)
+
+    def _values(self) -> list[_ShiftValue]:
+        found = [*self._extrema(), *(_ShiftValue(0, e, use) for e, use in self.keeps if e is not None)]
+        pairs = zip(self.moved, self.keeps, strict=True)
+        found += [_ShiftValue(2, e, use) for (e, use), (kept, _) in pairs if e is not None and e != kept]
+        for size in self.sizes:
+            for made in (self.keeps, self.moved):
+                for e, use in made:
+                    rank = 1 if use.kind in ("test", "set") else 6
+                    found.append(_ShiftValue(rank, _some(added(size, e)), use))
+                    if made is self.keeps:
+                        down = n.Unary("-", size) if e is None else n.Binary("-", e, size)
+                        found.append(_ShiftValue(rank + 4, down, use))
+            twice = n.Binary("*", TWO, size) if size != ONE else TWO
+            found.append(_ShiftValue(0 if self.threshold else 3, size, None))
+            found.append(_ShiftValue(4, n.Unary("-", size), None))
+            found.append(_ShiftValue(3, twice, None))
+            found.append(_ShiftValue(6, n.Unary("-", twice), None))
+        if self.site.family.one_sided:
+            found += [_ShiftValue(1, n.Call("max", (e, ZERO)), use) for e, use in self.keeps if e is not None]
+            found += self._shares()
+        unique: dict[tuple[n.Expr, tuple[str, ...]], _ShiftValue] = {}
+        for value in sorted(found, key=lambda each: each.rank):
+            unique.setdefault((value.shift, value.use.tags if value.use else ()), value)
+        return list(unique.values())
+
+    def _shares(self) -> Iterator[_ShiftValue]:
+        """Of several one-sided noises in one released number each may take what points its way."""
+        for use in self.reading.uses:
+            mine = [place for place in use.noise if place.name == self.site.name]
+            if len(use.noise) > 1 and mine and use.kind in ("emit", "assign"):
+                data = {
+                    self.reading.available(self.site, part): k / mine[0].coefficient
+                    for part, k in use.form.items()
+                    if not names_in(part) & self.reading.sites.keys()
+                }
+                moved = self.reading.lost(data)
+                if moved is not None:
+                    yield _ShiftValue(0, n.Call("max", (moved, ZERO)), None)
+
+    def _extrema(self) -> Iterator[_ShiftValue]:
+        """What is selected by keeps its distance to the greatest (least) of the others, which moves, too."""
+        best = [name for name, gather in self.reading.gathers.items() if gather.function in ("max", "min")]
+        for name in best:
+            for e, use in (*self.keeps, *self.moved):
+                if use.kind == "set" and (e is None or name not in names_in(e)):
+                    yield _ShiftValue(1, _some(added(e, _difference(n.Name(name, True), n.Name(name)))), use)
+        for gather in gathers_inline(self.reading.mechanism):
+            named = self.site.name in names_in(gather)
+            if gather.function in ("max", "min") and named and gather.where is not None:
+                fresh = self.reading.fresh("l", "m", "p", "s")
+                other = with_index(gather, fresh)
+                moved = _difference(self.reading.primed(other, noise=False), other)
+                for e, use in self.moved:
+                    if use.kind == "set":
+                        yield _ShiftValue(1, _some(added(e, moved)), use)
+
+
+def _some(e: n.Expr | None) -> n.Expr:
+    return ZERO if e is None else e
+
+
+def _difference(left: n.Expr, right: n.Expr) -> n.Expr:
+    return n.Binary("-", left, right)
+
+
+def with_index(gather: n.Gather, index: str) -> n.Gather:
+    """The set with another name for its index."""
+    old, new = n.Name(gather.index), n.Name(index)
+    where = None if gather.where is None else renamed(gather.where, old, new)
+    return replace(gather, body=renamed(gather.body, old, new), where=where, index=index)
+
+
+def sizes(reading: ProgramReading, site: NoiseSite) -> list[n.Expr]:
+    """How far answers move: declared sensitivities, widths of `clip`; where there is none, half of what the
+    claim affords.
+    """
+    found: list[n.Expr] = []
+    for group in reading.groups:
+        size = group.sensitivity
+        if size is not None and "i" in names_in(size) and "i" not in reading.inputs:
+            size = None if site.index is None else renamed(size, n.Name("i"), site.index)
+        found += [] if size is None else [size]
+    free = any(group.adjacency.free for group in reading.groups)
+    for statement in statements_in(reading.mechanism.body):
+        for call in _calls(statement):
+            if (
+                call.function == "clip"
+                and not any(reading.moves(e) for e in call.args[1:])
+                and (free or not found)
+            ):
+                found.append(_difference(call.args[2], call.args[1]))
+    if not found:
+        half = n.Binary("/", n.Binary("*", reading.mechanism.privacy, site.scale), TWO)
+        found.append(half)
+    return list(dict.fromkeys(found))
+
+
+def _calls(statement: n.Stmt) -> Iterator[n.Call]:
+    from aligncheck.language.syntax.walk import own_expressions
+
+    for top in own_expressions(statement):
+        yield from (e for e in subexpressions(top) if isinstance(e, n.Call))
+
+
+# --- guards -------------------------------------------------------------------------------------------------
+
+
+def guards_for(reading: ProgramReading, site: NoiseSite, selections: Iterable[str]) -> list[_LineGuard]:
+    """When a line may be on: always, where the draw is selected, and as the records say that the program
+    emits.
+    """
+    found = [_LineGuard(0, None)]
+    for name in selections:
+        gather = reading.gathers[name]
+        one = gather.function not in n.SELECTING
+        index = _some(site.index)
+        found.append(_LineGuard(0, n.Compare("==", index, n.Name(name)) if one else n.Member(index, name)))
+    found += _by_records(reading, site)
+    found += _by_tests(reading, site)
+    return list(dict.fromkeys(found))
+
+
+def _by_records(reading: ProgramReading, site: NoiseSite) -> Iterator[_LineGuard]:
+    tags: dict[str, n.Expr] = {}
+    truths: dict[tuple[n.Expr, str], None] = {}
+    for emit in reading.emits:
+        inside = bool(site.loops) and emit.loops[: len(site.loops)] == site.loops
+        if site.loops and not inside:
+            yield from _told_after(reading, site, emit)
+            continue
+        if (site.loops and site.index is None) or (emit.loops and not site.loops):
+            continue
+        record = _record(reading, site, emit)
+        tag = emit.statement.tag
+        tags.setdefault(tag, record)
+        others = sum(each.statement.tag == tag for each in reading.emits) != 1
+        for each in emit.statement.fields:
+            field = n.OutField(record, each.name)
+            if site.loops and isinstance(each.value, n.Number) and (others or len(reading.emits) == 1):
+                yield _LineGuard(0, n.Compare("==", field, each.value), (tag,))
+            if site.loops and each.value == site.index and site.index is not None:
+                first = n.Compare("==", n.OutField(ZERO, each.name), site.index)
+                yield _LineGuard(1, n.Logic("and", (n.OutIs(ZERO, tag), first)), (tag,))
+            if _is_truth(reading, each.value):
+                truths.setdefault((record, each.name))
+            yield from _bounded(reading, emit, each.value, field)
+    if len(tags) > 1:
+        for tag, record in tags.items():
+            yield _LineGuard(0, n.OutIs(record, tag), (tag,))
+            yield _LineGuard(3, n.Unary("not", n.OutIs(record, tag)))
+    for record, name in truths:
+        yield _LineGuard(0, n.OutField(record, name))
+        yield _LineGuard(1, n.Unary("not", n.OutField(record, name)))
+
+
+def _told_after(reading: ProgramReading, site: NoiseSite, emit: EmitPlace) -> Iterator[_LineGuard]:
+    """A record after the loop that shows an index."""
+    before = _emitted_before(reading, emit.position)
+    for each in emit.statement.fields:
+        held = reading.assigned.get(each.value.ident, ()) if isinstance(each.value, n.Name) else ()
+        index = any(isinstance(e, n.Name) and e.ident in reading.loop_indices for e in held)
+        chosen = isinstance(each.value, n.Gather) and each.value.function.startswith("arg")
+        if (index or chosen) and site.index is not None:
+            yield _LineGuard(0, n.Compare("==", n.OutField(before, each.name), site.index))
+
+
+def _emitted_before(reading: ProgramReading, position: int) -> n.Number:
+    return n.Number(Fraction(sum(each.position < position and not each.loops for each in reading.emits)))
+
+
+def _record(reading: ProgramReading, site: NoiseSite, emit: EmitPlace) -> n.Expr:
+    """The number of the record that a draw comes with."""
+    if not site.loops or site.index is None:
+        return _emitted_before(reading, emit.position)
+    before = _emitted_before(reading, site.position)
+    return n.Binary("+", site.index, before) if before.value else site.index
+
+
+def _is_truth(reading: ProgramReading, e: n.Expr) -> bool:
+    if isinstance(e, n.Name):
+        return any(_is_truth(reading, value) for value in reading.assigned.get(e.ident, ()) if value != e)
+    return isinstance(e, n.Boolean | n.Compare | n.Logic) or (isinstance(e, n.Unary) and e.op == "not")
+
+
+def _bounded(reading: ProgramReading, emit: EmitPlace, value: n.Expr, field: n.Expr) -> Iterator[_LineGuard]:
+    """A released number that a test of the program holds against a public one."""
+    several = sum(each.statement.tag == emit.statement.tag for each in reading.emits) > 1
+    for chosen, number in emit.arms:
+        for at, branch in enumerate(chosen.branches[: number + 1]):
+            test = branch.test
+            if (
+                several
+                and isinstance(test, n.Compare)
+                and test.left == value
+                and not reading.moves(test.right)
+            ):
+                told = n.Compare(test.op, field, test.right)
+                yield _LineGuard(0, told if at == number else n.Unary("not", told))
+    for test in reading.tests:
+        if (
+            isinstance(test, n.Compare)
+            and test.left == value
+            and isinstance(value, n.Name)
+            and not reading.moves(test.right)
+        ):
+            yield _LineGuard(1, n.Compare(test.op, field, test.right))
+
+
+def _by_tests(reading: ProgramReading, site: NoiseSite) -> Iterator[_LineGuard]:
+    """Tests of the program without noise, under which the draw is used; a counter's public limit."""
+    for statement in statements_in(reading.mechanism.body):
+        if not isinstance(statement, n.If):
+            continue
+        for branch in statement.branches:
+            test = branch.test
+            inside = any(site.name in own_names(s) for s in statements_in(branch.body))
+            if (
+                inside
+                and not site.loops
+                and names_in(test) & reading.assigned.keys()
+                and not reading.noisy(names_in(test))
+            ):
+                yield _LineGuard(0, test)
+            if isinstance(test, n.Compare) and test.op in (">=", "==") and site.index is not None:
+                counter, limit = names_in(test.left), names_in(test.right)
+                counts = counter <= reading.assigned.keys() - reading.moving and limit <= reading.inputs
+                if counts and isinstance(test.left, n.Name) and isinstance(test.right, n.Name):
+                    yield _LineGuard(1, n.Compare("<", site.index, test.right))
+
+
+# --- whole alignments ---------------------------------------------------------------------------------------
+
+
+def exchanges(reading: ProgramReading) -> Iterator[Lines]:
+    """One-sided selection with gaps: where the winners would have to move down, the best of the others moves
+    up instead (dissertation, section 5.5.2, with the loser that is largest under D; see docs/design.md,
+    section 1).
+    """
+    for chosen, gather in reading.gathers.items():
+        if gather.function not in ("top", "upto", "argmax"):
+            continue
+        for best, other in reading.gathers.items():
+            drawn = [name for name in reading.sites if name in names_in(gather.body)]
+            same = other.function == "max" and other.body == with_index(gather, other.index).body
+            if same and len(drawn) == 1 and reading.sites[drawn[0]].binder is not None:
+                yield from _exchanged(reading, reading.sites[drawn[0]], chosen, gather, best)
+
+
+def _exchanged(
+    reading: ProgramReading, site: NoiseSite, chosen: str, gather: n.Gather, best: str
+) -> Iterator[Lines]:
+    index = _some(site.index)
+    one = gather.function == "argmax"
+    form = {part: k for part, k in reading.form(gather.body).items() if site.name not in names_in(part)}
+
+    def moved(at: n.Expr) -> n.Expr:
+        return _some(reading.lost({renamed(part, n.Name(gather.index), at): k for part, k in form.items()}))
+
+    def inside(at: n.Expr) -> n.Expr:
+        return n.Compare("==", at, n.Name(chosen)) if one else n.Member(at, chosen)
+
+    def outside(at: n.Expr) -> n.Expr:
+        return n.Compare("!=", at, n.Name(chosen)) if one else n.Unary("not", n.Member(at, chosen))
+
+    winner, loser = (reading.fresh(*each) for each in (("w", "p"), ("l", "m")))
+    others = replace(with_index(gather, loser), count=None, where=outside(n.Name(loser)))
+    raised = replace(others, function="max", body=reading.primed(others.body, noise=False))
+    gained = _difference(raised, n.Name(best))
+    first = replace(others, function="argmax")
+    least: n.Expr = replace(
+        gather,
+        function="min",
+        count=None,
+        body=moved(n.Name(winner)),
+        index=winner,
+        where=inside(n.Name(winner)),
+    )
+    for fall in (moved(n.Name(chosen)), least) if one else (least,):
+        test = n.Compare(">=", _some(added(fall, gained)), ZERO)
+        up = n.Shift(site.name, index, "+=", _some(added(moved(index), gained)), inside(index))
+        kept = n.Shift(site.name, index, "+=", _difference(moved(index), fall), inside(index))
+        lifted = n.Shift(
+            site.name, index, "+=", _difference(moved(index), fall), n.Compare("==", index, first)
+        )
+        alone = one and fall is not least
+        yield (n.CaseSplit((n.Case(test, (up,)),), (lifted,) if alone else (kept, lifted)),)
