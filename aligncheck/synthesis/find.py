@@ -45,7 +45,7 @@ class SearchEffort:
 
 
 FULL = SearchEffort()
-SHORT = SearchEffort(alignments=3_000, proofs=6)
+SHORT = SearchEffort(alignments=1_000, proofs=4, pairs=80, learns=False)
 """For a hint beside a verdict."""
 
 
@@ -111,7 +111,7 @@ class _AlignmentSearch:
         self.deadline = deadline
         self.effort = effort
         self.tally = SearchTally()
-        self.judge = Judge(deadline, explain=False)
+        self.judge = Judge(deadline, explain=False, search=effort.learns)
         self.mechanism, _ = self.judge.with_callees(mechanism, source)
 
     def run(self) -> FoundAlignment | NoAlignment:
