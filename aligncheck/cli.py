@@ -224,7 +224,25 @@ def _align(args: argparse.Namespace) -> int:
 def _explain(args: argparse.Namespace) -> int:
     from aligncheck.commands.explain import explain
 
-    return explain(args.condition)
+    return explain(args.name)
+
+
+def _examples(args: argparse.Namespace) -> int:
+    from aligncheck.commands.examples import examples
+
+    return examples(args.name, folder=args.copy, force=args.force)
+
+
+def _new(args: argparse.Namespace) -> int:
+    from aligncheck.commands.examples import new
+
+    return new(args.name, origin=args.origin, python=args.python, force=args.force)
+
+
+def _completion(args: argparse.Namespace) -> int:
+    from aligncheck.commands.completion import completion
+
+    return completion(_parser(), args.shell)
 
 
 def _seconds(text: str) -> float:
@@ -298,14 +316,19 @@ class _Parser(argparse.ArgumentParser):
         print(self.format_help(), end="")
 
 
+_BRING = "  aligncheck examples --copy .          brings the files that are named here\n"
+"""The first of the examples of a command's help: with it they run as printed, in any folder."""
+
 _ABOUT = """\
 Proves that small randomized mechanisms are differentially private, by checking
 a randomness alignment, or shows why the alignment does not prove it."""
 
-_EXAMPLES = """\
+_EXAMPLES = f"""\
 examples:
+{_BRING}  aligncheck new my_svt --python
+  aligncheck verify my_svt.dp
   aligncheck verify specs/adaptive_svt.dp
-  aligncheck verify --expect specs
+  aligncheck verify --expect specs/broken/isvt*.dp
   aligncheck compile specs/adaptive_svt.dp -o adaptive_svt.py
   aligncheck explain cost"""
 
@@ -314,12 +337,12 @@ Checks each mechanism's alignment: a verdict per file, and for each condition
 of the lemma how it was discharged. VERIFIED holds for every input, parameter
 and epsilon in the declared ranges."""
 
-_VERIFY_EXAMPLES = """\
+_VERIFY_EXAMPLES = f"""\
 examples:
-  aligncheck verify specs/adaptive_svt.dp
-  aligncheck verify specs draft.dp --jobs 2
-  aligncheck verify specs --json > verdicts.json
-  aligncheck verify --expect specs      each file against its `expect` line"""
+{_BRING}  aligncheck verify specs/adaptive_svt.dp
+  aligncheck verify specs/sparse.dp specs/svt_with_gap.dp --jobs 2
+  aligncheck verify specs/sparse.dp --json > verdicts.json
+  aligncheck verify --expect specs/broken/isvt*.dp    against the `expect` lines"""
 
 _EXPECT_STATUSES = "With --expect: 0 if every file does what its `expect` line says, otherwise 1."
 
@@ -329,12 +352,12 @@ and D', and an event E with P(M(D) in E) > exp(claim) P(M(D') in E). Both
 probabilities are enclosed rigorously, so REFUTED is about the mechanism, not
 about its alignment. NO VIOLATION FOUND claims nothing."""
 
-_REFUTE_EXAMPLES = """\
+_REFUTE_EXAMPLES = f"""\
 examples:
-  aligncheck refute specs/broken/isvt3.dp
+{_BRING}  aligncheck refute specs/broken/isvt3.dp
   aligncheck refute specs/broken/isvt3.dp --set N=2
   aligncheck refute specs/broken/histogram_wrong_scale.dp --eps 1/2 --json
-  aligncheck refute --expect specs      each file against `expect refuted`
+  aligncheck refute --expect specs/broken/isvt4.dp specs/laplace.dp
 
 exit status:
   0  no violation found: nothing is claimed
@@ -360,9 +383,9 @@ With --check nothing is written: OUT.py is compared with what would be written
 now. A module that was compiled before its spec was changed passes `aligncheck
 check`, which looks at the module alone, but not this."""
 
-_COMPILE_EXAMPLES = """\
+_COMPILE_EXAMPLES = f"""\
 examples:
-  aligncheck compile specs/adaptive_svt.dp -o adaptive_svt.py
+{_BRING}  aligncheck compile specs/adaptive_svt.dp -o adaptive_svt.py
   aligncheck compile specs/svt.dp       prints the module
   aligncheck compile specs/noisy_topk_gap_exp.dp --mode refined
   aligncheck compile --check specs/adaptive_svt.dp adaptive_svt.py"""
@@ -385,10 +408,10 @@ back and must be that form. What was edited is named, and what is proved is
 printed in full, with what it rests on. The digest at the end of a module finds
 accidents only; this finds intent."""
 
-_CHECK_EXAMPLES = """\
+_CHECK_EXAMPLES = f"""\
 examples:
-  aligncheck check adaptive_svt.py
-  aligncheck check adaptive_svt.py --solver both
+{_BRING}  aligncheck check mechanisms/adaptive_svt.py
+  aligncheck check mechanisms/svt_with_gap.py --solver z3
 
 exit status:
   0  spec, claim, proof and code belong together, and the proof holds
@@ -412,14 +435,14 @@ anything in it is executed. That finds accidents (a slip, a broken copy) and not
 intent: whoever edits a module can make its digest fit. Only --check, or
 `aligncheck check`, finds that; without it the output says `not checked`."""
 
-_RUN_EXAMPLES = """\
+_RUN_EXAMPLES = f"""\
 examples:
-  aligncheck run specs/adaptive_svt.dp --data counts.csv --column count \\
+{_BRING}  aligncheck run specs/adaptive_svt.dp --data counts.csv --column count \\
       --set T=1000 --set k=5 --set eps=1
   aligncheck run specs/noisy_topk_gap.dp --data counts.csv --label item \\
       --set k=5 --set eps=1
-  aligncheck run adaptive_svt.py --data counts.csv --set T=1000 --set k=5 \\
-      --set eps=1/2 --check
+  aligncheck run mechanisms/adaptive_svt.py --data counts.csv \\
+      --set T=1000 --set k=5 --set eps=1/2 --check
 
 exit status:
   0  the mechanism ran
@@ -444,12 +467,12 @@ first axis is the run. A parameter `rng`, `generator`, `random_state` or `seed`
 is given what makes the test repeatable. Classes that `aligncheck compile` made
 can be tested as they are."""
 
-_TEST_EXAMPLES = """\
+_TEST_EXAMPLES = f"""\
 examples:
-  aligncheck test mine.py:noisy_max --eps 0.7
-  aligncheck test mine.py:svt --eps 0.7 --set T=1 --set N=1
-  aligncheck test mine.py:svt --eps 0.7 --spec svt.dp
-  aligncheck test mine.py:svt --set eps=0.7 --eps 0.2:2.2:0.1 --plot svt.svg
+{_BRING}  aligncheck test mine.py:noisy_max --eps 0.7
+  aligncheck test mine.py:svt --eps 0.7 --set T=1 --runs 20000 --selection 5000
+  aligncheck test mine.py:histogram --set eps=0.7 --eps 0.2:2.2:0.1
+  aligncheck test mine.py:histogram --eps 0.7 --spec specs/histogram.dp
   aligncheck test mine.py:histogram --eps 0.7 --adjacency one
   aligncheck test mine.py:mean_age --eps 1 --pair '[30, 40]' '[30, 90]'
 
@@ -464,9 +487,9 @@ Prints the spec with syntax colours; beside each draw stands how the alignment
 shifts it. With --mode, prints instead the form in which it would run:
 a spec that can be verified like any other."""
 
-_SHOW_EXAMPLES = """\
+_SHOW_EXAMPLES = f"""\
 examples:
-  aligncheck show specs/adaptive_svt.dp
+{_BRING}  aligncheck show specs/adaptive_svt.dp
   aligncheck show specs/adaptive_svt.dp --mode lattice > on_lattice.dp
 
 exit status:
@@ -493,16 +516,57 @@ exit status:
 
 _EXPLAIN_ABOUT = """\
 Says what a condition of the proof demands, why it matters, where it comes from,
-how it typically fails and what to do then. Without a condition: the list."""
+how it typically fails and what to do then; what a statement, an adjacency or a
+noise family means; when an error is reported. `language` is the reference.
+Without a name: the list of conditions."""
 
 _EXPLAIN_EXAMPLES = """\
 examples:
   aligncheck explain
   aligncheck explain cost
+  aligncheck explain monotone
+  aligncheck explain unknown-name
+  aligncheck explain language
 
 exit status:
   0  explained
-  2  error: there is no such condition"""
+  2  error: nothing is called that"""
+
+_EXAMPLES_ABOUT = """\
+The specs that come with aligncheck, correct and broken: lists them, prints one,
+or copies them. What `--copy` brings without a name is all: specs/, with the
+reference of the language, mechanisms/ (compiled ones), counts.csv, mine.py.
+A file that is there already is left alone, and is an error if it differs."""
+
+_EXAMPLES_EXAMPLES = """\
+examples:
+  aligncheck examples
+  aligncheck examples svt_with_gap
+  aligncheck examples broken/isvt1 --copy .
+  aligncheck examples --copy everything
+
+exit status:
+  0  listed, printed or copied
+  2  error: there is no such example, or a file is in the way"""
+
+_NEW_ABOUT = """\
+Writes NAME.dp: a sparse vector technique of 25 lines that verifies, or with
+--from one of the examples under that name, with the specs that it calls. With
+--python also test_NAME.py, which pytest runs."""
+
+_NEW_EXAMPLES = """\
+examples:
+  aligncheck new my_svt
+  aligncheck new my_gap --from svt_with_gap --python
+
+exit status:
+  0  written
+  2  error: no such example, no name for a mechanism, or a file is in the way"""
+
+_COMPLETION_EXAMPLES = """\
+examples:
+  aligncheck completion bash > aligncheck.bash     then: . ./aligncheck.bash
+  aligncheck completion zsh > _aligncheck          into a folder of $fpath"""
 
 
 def _parser() -> _Parser:
@@ -525,6 +589,9 @@ def _parser() -> _Parser:
         _declare_align,
         _declare_show,
         _declare_explain,
+        _declare_examples,
+        _declare_new,
+        _declare_completion,
     ):
         declare(commands)
     return parser
@@ -810,12 +877,53 @@ def _declare_explain(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "explain",
-        summary="explain a condition of the proof",
+        summary="explain a condition, a word of the language or an error",
         about=_EXPLAIN_ABOUT,
         epilog=_EXPLAIN_EXAMPLES,
     )
     parser.set_defaults(carry_out=_explain)
-    parser.add_argument("condition", nargs="?", metavar="CONDITION", help="for example `cost` or `acyclic`")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="for example `cost`, `monotone`, `language`")
+
+
+def _declare_examples(commands: _Commands) -> None:
+    parser = _declare(
+        commands,
+        "examples",
+        summary="list, print or copy the specs that come with aligncheck",
+        about=_EXAMPLES_ABOUT,
+        epilog=_EXAMPLES_EXAMPLES,
+    )
+    parser.set_defaults(carry_out=_examples)
+    parser.add_argument("name", nargs="?", metavar="NAME", help="one of the list")
+    parser.add_argument("--copy", metavar="FOLDER", help="copy it there, or all of them (`.`: into this one)")
+    parser.add_argument("--force", action="store_true", help="overwrite also files that differ")
+
+
+def _declare_new(commands: _Commands) -> None:
+    parser = _declare(
+        commands,
+        "new",
+        summary="write a spec to start from",
+        about=_NEW_ABOUT,
+        epilog=_NEW_EXAMPLES,
+    )
+    parser.set_defaults(carry_out=_new)
+    parser.add_argument("name", metavar="NAME", help="the mechanism's name")
+    parser.add_argument("--from", dest="origin", metavar="EXAMPLE", help="one of `aligncheck examples`")
+    parser.add_argument("--python", action="store_true", help="also a test for pytest")
+    parser.add_argument("--force", action="store_true", help="overwrite also files that differ")
+
+
+def _declare_completion(commands: _Commands) -> None:
+    parser = _declare(
+        commands,
+        "completion",
+        summary="print what a shell needs to complete commands",
+        about="Prints a script that completes commands, options and file names (by shtab).",
+        epilog=_COMPLETION_EXAMPLES,
+    )
+    parser.set_defaults(carry_out=_completion)
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), metavar="SHELL", help="bash, zsh or tcsh")
 
 
 def _declare(commands: _Commands, name: str, *, summary: str, about: str, epilog: str) -> _Parser:

@@ -26,10 +26,8 @@ def check(path: str, *, solver: str, timeout: float) -> int:
     """
     text = text_of(one_file(path))
     solvers = ("z3", "cvc5") if solver == "both" else (solver,)
-    checked = decided(text, solvers, timeout)
-    status = tell_faults(path, checked)
-    if status == 0 and not isinstance(checked, str):
-        _tell_what_was_proved(path, checked, " and ".join(solvers))
+    status, lines = check_lines(path, decided(text, solvers, timeout), " and ".join(solvers))
+    tell(*lines)
     return status
 
 
@@ -62,21 +60,31 @@ def _check(job: tuple[str, Sequence[str]]) -> CheckedFile:
     return check_file(text, [Solver(name) for name in solvers])
 
 
-def tell_faults(path: str, checked: CheckedFile | str, *, error: bool = False) -> int:
-    """Prints a line for each fault. Returns 0 where there is none, 1, or `DISAGREE`."""
+def check_lines(path: str, checked: CheckedFile | str, solvers: str) -> tuple[int, list[str]]:
+    """The status (0, 1, or `DISAGREE`), and what is told: each fault, or what was proved."""
     if isinstance(checked, str):
-        tell(f"FAILED  {path}: {checked}", error=error)
-        return 1
+        return 1, [f"FAILED  {path}: {checked}"]
+    lines = []
     if checked.disagreement:
         replies = ", ".join(f"{r.solver.value} says {r.answer}" for r in checked.disagreement)
-        tell(f"SOLVERS DISAGREE  {path}: {replies}: {checked.disagreement[0].question}", error=error)
+        lines.append(f"SOLVERS DISAGREE  {path}: {replies}: {checked.disagreement[0].question}")
     for fault in checked.faults:
         place = path if fault.line is None else f"{path}:{fault.line}"
-        tell(f"FAILED  {place}: {fault.part}: {fault.message}", error=error)
-    return DISAGREE if checked.disagreement else 1 if checked.faults else 0
+        lines.append(f"FAILED  {place}: {fault.part}: {fault.message}")
+    if lines:
+        return (DISAGREE if checked.disagreement else 1), lines
+    return 0, _what_was_proved(path, checked, solvers)
 
 
-def _tell_what_was_proved(path: str, checked: CheckedFile, solvers: str) -> None:
+def tell_faults(path: str, checked: CheckedFile | str) -> int:
+    """Prints on standard error a line for each fault. Returns 0 where there is none, 1, or `DISAGREE`."""
+    status, lines = check_lines(path, checked, "")
+    if status:
+        tell(*lines, error=True)
+    return status
+
+
+def _what_was_proved(path: str, checked: CheckedFile, solvers: str) -> list[str]:
     from aligncheck.language.syntax.unparse import unparse_claim
     from aligncheck.report.statement import statement, trusted
 
@@ -84,10 +92,10 @@ def _tell_what_was_proved(path: str, checked: CheckedFile, solvers: str) -> None
     if spec is None or form is None or mode is None or accepted is None:
         raise RuntimeError("a check without faults has decided everything")
     steps = sum(decision.steps for decision in accepted.decisions)
-    tell(
+    return [
         f"CHECKED  {path}: `{spec.name}` is `{unparse_claim(spec)}`-differentially private",
         *statement(spec, form, mode),
         *trusted(),
         f"  the kernel made {len(accepted.decisions)} decisions by {solvers} ({steps:,} steps of Z3), in "
         f"{checked.seconds:.2f} s; spec, claim, proof and code belong together",
-    )
+    ]

@@ -1,4 +1,4 @@
-"""`aligncheck explain`: what a condition of the proof means."""
+"""`aligncheck explain`: a condition of the proof, a word of the language, or an error."""
 
 from __future__ import annotations
 
@@ -9,16 +9,26 @@ from aligncheck.commands.telling import tell
 from aligncheck.language.conditions import Condition, condition_named
 from aligncheck.report.pages import explain_condition, list_of_conditions
 
+_MORE = """
+Also: `aligncheck explain language` prints the reference of the language; its sections
+(`inputs`, `program`, …), statements (`emit`, …), adjacencies (`monotone`, …), noise families
+(`Lap`, …) and errors (`unknown-name`, …) are explained by their names."""
+
 
 def explain(name: str | None) -> int:
-    """Prints one condition's page, or the list of conditions. Raises CommandError for an unknown name."""
+    """Prints what a name means, or the list of conditions. Raises CommandError for an unknown name."""
+    from aligncheck.report.glossary import codes, explain_code, explain_word, sections, words
+
     if name is None:
-        tell(*list_of_conditions().split("\n"))
+        tell(*list_of_conditions().split("\n"), *_MORE.split("\n"))
         return 0
     condition = condition_named(name)
-    if condition is None:
-        near = get_close_matches(name.lower(), [c.id for c in Condition], 1)
+    text = explain_condition(condition) if condition is not None else None
+    text = text or explain_word(name) or explain_code(name)
+    if text is None:
+        known = [*(c.id for c in Condition), *words(), *sections(), *codes()]
+        near = get_close_matches(name.lower(), known, 1)
         hint = f"did you mean `{near[0]}`?" if near else "see `aligncheck explain`"
-        raise CommandError(f"there is no condition `{name}`; {hint}")
-    tell(*explain_condition(condition).split("\n"))
+        raise CommandError(f"nothing is called `{name}`; {hint}")
+    tell(*text.split("\n"))
     return 0

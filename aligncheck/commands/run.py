@@ -24,6 +24,20 @@ _SAFE = {
 """The modes that a proof covers, in the order in which they are tried, and what it means that one is not."""
 
 
+def runnable(spec: str, timeout: float, how: RunMode | None) -> tuple[FileResult, CheckedSpec]:
+    """The result for a spec, and how it may run: in the mode `how`, or the first that a proof covers."""
+    problems = []
+    first, *more = tuple(_SAFE) if how is None else (how,)
+    done = certified(spec, timeout, first)
+    for each in (*more, None):
+        if done.form is not None or not isinstance(done.result.verdict, Verified):
+            return done.result, CheckedSpec(done.result.verdict, first)
+        problems.append(f"{_SAFE.get(first, 'cannot run')} ({done.problem})")
+        if each is not None:
+            first, done = each, certified(spec, timeout, each)
+    return done.result, CheckedSpec(done.result.verdict, None, ", and ".join(problems))
+
+
 def run(
     path: str,
     *,
@@ -52,17 +66,12 @@ def run(
     how = None if mode is None else RunMode(mode)
 
     def check(spec: str) -> CheckedSpec:
-        problems = []
-        for each in _SAFE if how is None else (how,):
-            done = certified(spec, timeout, each)
-            checked[:] = [done.result]
-            if done.form is not None or not isinstance(done.result.verdict, Verified):
-                return CheckedSpec(done.result.verdict, each)
-            problems.append(f"{_SAFE.get(each, 'cannot run')} ({done.problem})")
-        return CheckedSpec(checked[0].verdict, None, ", and ".join(problems))
+        result, found = runnable(spec, timeout, how)
+        checked[:] = [result]
+        return found
 
     def decide(text: str) -> None:
-        if tell_faults(path, decided(text, ("z3",), timeout), error=True):
+        if tell_faults(path, decided(text, ("z3",), timeout)):
             raise NotChecked(path)
 
     try:

@@ -98,8 +98,8 @@ def test_help_imports_nothing_heavy() -> None:
         (["verify", "no/such/file.dp", "gone"], "no such file or folder: `no/such/file.dp`, `gone`"),
         (["compile", "no/such/file.dp", "-o", "x.py"], "no such file: `no/such/file.dp`"),
         (["show", "no/such/file.dp"], "no such file: `no/such/file.dp`"),
-        (["explain", "csot"], "there is no condition `csot`; did you mean `cost`?"),
-        (["explain", "weather"], "there is no condition `weather`; see `aligncheck explain`"),
+        (["explain", "csot"], "nothing is called `csot`; did you mean `cost`?"),
+        (["explain", "zzz"], "nothing is called `zzz`; see `aligncheck explain`"),
         (["prove"], "argument COMMAND: invalid choice: 'prove'"),
     ],
 )
