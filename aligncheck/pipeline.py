@@ -30,8 +30,7 @@ class Options:
 def load_stages() -> None:
     """Imports all that a check needs, so that processes forked afterwards need not."""
     import aligncheck.judge
-    import aligncheck.language.syntax.parse
-    import aligncheck.language.syntax.read
+    import aligncheck.language.check.further
     import aligncheck.search.advice
     import aligncheck.search.discharge.counterexamples
     import aligncheck.search.discharge.exceeding  # noqa: F401 - else linters drop all
@@ -44,6 +43,7 @@ def load_stages() -> None:
 
 def verify_file(path: str, options: Options) -> FileResult:
     """Reads and checks one spec; bad input becomes the verdict ERROR."""
+    from aligncheck.language.check.further import checked
     from aligncheck.language.syntax.read import read_source
 
     start = time.perf_counter()
@@ -51,25 +51,11 @@ def verify_file(path: str, options: Options) -> FileResult:
     try:
         source = read_source(path)
         text = source.text
-        verdict = _verified(source, options)
+        verdict = verify(checked(source), source, options)
     except SpecError as error:
         # Its source is what could be read of a file that is no UTF-8.
-        verdict, text = Error(error.diagnostic), error.source.text
+        verdict, text = Error(error.diagnostic, error.further), error.source.text
     return FileResult(path, verdict, time.perf_counter() - start, text)
-
-
-def _verified(source: Source, options: Options) -> Verdict:
-    """The verdict, with all that is at fault in the text. Raises SpecError for what only proofs can see."""
-    from aligncheck.language.check import check
-    from aligncheck.language.syntax.parse import parse
-
-    try:
-        mechanism = check(source, parse(source))
-    except SpecError as error:
-        from aligncheck.language.check.further import further
-
-        return Error(error.diagnostic, further(error))
-    return verify(mechanism, source, options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +82,18 @@ def certify_file(path: str, options: Options, mode: RunMode) -> Certification:
 
 def _certify_file(path: str, options: Options, mode: RunMode) -> Certification:
     from aligncheck.judge import judge
-    from aligncheck.language.check import check
-    from aligncheck.language.syntax.parse import parse
+    from aligncheck.language.check.further import checked
     from aligncheck.language.syntax.read import read_source
 
     start = time.perf_counter()
     deadline = time.monotonic() + options.timeout
     try:
         source = read_source(path)
-        mechanism = check(source, parse(source))
-        verdict = judge(mechanism, source, deadline, explain=False)
+        verdict: Verdict = judge(checked(source), source, deadline, explain=False)
     except SpecError as error:
         seconds = time.perf_counter() - start
-        return Certification(FileResult(path, Error(error.diagnostic), seconds, error.source.text))
+        verdict = Error(error.diagnostic, error.further)
+        return Certification(FileResult(path, verdict, seconds, error.source.text))
     done = Certification(FileResult(path, verdict, time.perf_counter() - start, source.text))
     if isinstance(verdict, Verified):
         done = _certified(verdict, source, mode, deadline, done)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from aligncheck.language.syntax.nodes import Mechanism
     from aligncheck.meaning.interpreter import Input, Inputs
     from aligncheck.meaning.scenario import Scenario
+    from aligncheck.pipeline import Options
     from aligncheck.refutation.findings import Refutation
     from aligncheck.refutation.violation import NoViolation, Violation
     from aligncheck.verdict import Verdict
@@ -29,8 +30,8 @@ BACKSTOP = 60.0
 """Seconds after which the clock ends a search that counts steps."""
 _FIRST = 0.7
 """The share of the search on its own; then a proof is tried, and followed where it fails."""
-_PROOF, _PROOF_SECONDS = 0.2, 3.0
-"""The share of the time for that proof, and its seconds where steps are counted."""
+_PROOF, _PROOF_SECONDS = 0.2, 6.0
+"""The share of the time for that proof, and its seconds of processor time where steps are counted."""
 _AGAIN = 0.01
 """Seconds after which an alarm rings again that came at a bad moment."""
 
@@ -111,9 +112,8 @@ def _refutation_of(path: str, outcome: Outcome[Refutation]) -> Refutation:
 
 
 def _refute(job: Job) -> Refutation:
-    from aligncheck.language.check import check
+    from aligncheck.language.check.further import checked
     from aligncheck.language.diagnostics import SpecError
-    from aligncheck.language.syntax.parse import parse
     from aligncheck.language.syntax.read import read_source
     from aligncheck.refutation.findings import Refutation, Unfinished
     from aligncheck.refutation.violation import NoViolation
@@ -123,10 +123,11 @@ def _refute(job: Job) -> Refutation:
     try:
         source = read_source(job.path)
         text = source.text
-        mechanism = check(source, parse(source))
+        mechanism = checked(source)
         fixed = _fixed(mechanism, job.settings)
     except SpecError as error:
-        return Refutation(job.path, None, error.diagnostic, time.monotonic() - start, error.source.text)
+        seconds = time.monotonic() - start
+        return Refutation(job.path, None, error.diagnostic, seconds, error.source.text, (), error.further)
     except CommandError as error:
         return Refutation(job.path, None, Unfinished(str(error), True), time.monotonic() - start, text)
     outcome, advice = _searched(mechanism, source, fixed, job, start + job.limit)
@@ -140,6 +141,7 @@ def _refute(job: Job) -> Refutation:
 def _searched(
     mechanism: Mechanism, source: Source, fixed: Inputs, job: Job, end: float
 ) -> tuple[Violation | NoViolation, tuple[str, ...]]:
+    from aligncheck.pipeline import Options
     from aligncheck.refutation.refuter import Aim, refute
     from aligncheck.refutation.violation import Violation
 
@@ -151,30 +153,40 @@ def _searched(
     first = searched(job.hints, share, share * (end - time.monotonic()))
     if job.tried:
         return first, ()
-    seconds = _PROOF_SECONDS if job.seconds is None else _PROOF * job.seconds
-    verdict = _verdict(mechanism, source, min(seconds, end - time.monotonic()))
+
+    def proof(explain: bool) -> Verdict | None:
+        left = end - time.monotonic()
+        if job.seconds is None:
+            return _verdict(mechanism, source, Options(left, explain), _PROOF_SECONDS, counted=True)
+        seconds = min(_PROOF * job.seconds, left)
+        return _verdict(mechanism, source, Options(seconds, explain), seconds, counted=False)
+
     if isinstance(first, Violation):
-        return first, advice_of(verdict)
-    hints = tuple(hint for hint in (hint_of(verdict),) if hint is not None)
+        return first, advice_of(proof(explain=True))
+    hint = hint_of(proof(explain=False))
     left = end - time.monotonic()
-    if not hints or left < 0.2:
+    if hint is None or left < 0.2:
         return first, ()
-    second = searched(hints, 1 - _FIRST, left)
+    second = searched((hint,), 1 - _FIRST, left)
     if isinstance(second, Violation):
-        return second, advice_of(verdict)
+        return second, advice_of(proof(explain=True))
     return (first if first.strongest is not None else second), ()
 
 
-def _verdict(mechanism: Mechanism, source: Source, seconds: float) -> Verdict | None:
-    """What a proof comes to in a short time; None where it meets something that it refuses."""
+def _verdict(
+    mechanism: Mechanism, source: Source, options: Options, seconds: float, *, counted: bool
+) -> Verdict | None:
+    """What a proof comes to in a short time; None where it meets something that it refuses. `counted`: the
+    time is the processor's, so that a busy machine comes to the same.
+    """
     from aligncheck.language.diagnostics import SpecError
-    from aligncheck.pipeline import Options, verify
+    from aligncheck.pipeline import verify
 
-    if seconds < 0.1:
+    if options.timeout < 0.1:
         return None
     try:
-        with _stopped_after(seconds):
-            return verify(mechanism, source, Options(timeout=seconds))
+        with _stopped_after(seconds, counted=counted):
+            return verify(mechanism, source, options)
     except (SpecError, _TooLong):
         return None
 
@@ -184,9 +196,9 @@ class _TooLong(Exception):  # noqa: N818 - it is an answer
 
 
 @contextmanager
-def _stopped_after(seconds: float) -> Iterator[None]:
-    """Raises `_TooLong` after so many seconds, where the system has such an alarm: proofs are not always on
-    time. Solvers are interrupted when they come back.
+def _stopped_after(seconds: float, *, counted: bool) -> Iterator[None]:
+    """Raises `_TooLong` after so many seconds, of the processor if `counted`, where the system has such an
+    alarm: proofs are not always on time. Solvers are interrupted when they come back.
     """
     import signal
     import threading
@@ -195,19 +207,23 @@ def _stopped_after(seconds: float) -> Iterator[None]:
         yield
         return
 
+    timer, number_of = (
+        (signal.ITIMER_PROF, signal.SIGPROF) if counted else (signal.ITIMER_REAL, signal.SIGALRM)
+    )
+
     def ring(number: int, frame: FrameType | None) -> None:
         if is_lost(frame):
-            signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+            signal.setitimer(timer, _AGAIN)
             return
         raise _TooLong
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(number_of, ring)
+    signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(timer, 0)
+        signal.signal(number_of, before)
 
 
 def hint_of(verdict: Verdict | None) -> Scenario | None:

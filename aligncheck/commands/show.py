@@ -19,25 +19,32 @@ def show(path: str, mode: str | None = None) -> int:
     try:
         return _spec(path) if mode is None else _form(path, RunMode(mode))
     except SpecError as error:
-        Screen(error=True).show(render_diagnostic(error.source, error.diagnostic))
+        screen = Screen(error=True)
+        for one in (error.diagnostic, *error.further):
+            screen.show(render_diagnostic(error.source, one))
         return 2
 
 
 def _spec(path: str) -> int:
+    from aligncheck.language.check.further import further
     from aligncheck.report.listing import render_spec
 
     source = read_source(one_file(path))
-    Screen().show(render_spec(source, parse(source)))
+    try:
+        spec = parse(source)
+    except SpecError as error:
+        raise SpecError(error.source, error.diagnostic, further(error)) from None
+    Screen().show(render_spec(source, spec))
     return 0
 
 
 def _form(path: str, mode: RunMode) -> int:
     from aligncheck.compiler.forms import NoFormError, form_of
-    from aligncheck.language.check import check
+    from aligncheck.language.check.further import checked
 
     source = read_source(one_file(path))
     try:
-        form = form_of(check(source, parse(source)), source, mode)
+        form = form_of(checked(source), source, mode)
     except NoFormError as error:
         line, _ = source.position(error.span.start)
         tell(f"aligncheck: `{path}` has no form for `{mode.value}`: line {line}: {error.why}", error=True)

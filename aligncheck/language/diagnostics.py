@@ -32,12 +32,15 @@ class Diagnostic:
 
 
 class SpecError(Exception):
-    """Bad input: carries its source and one `Diagnostic`. Commands that meet it exit with status 2."""
+    """Bad input: carries its source, one `Diagnostic`, and others of the same text that stand for themselves.
+    Commands that meet it exit with status 2.
+    """
 
-    def __init__(self, source: Source, diagnostic: Diagnostic) -> None:
+    def __init__(self, source: Source, diagnostic: Diagnostic, further: tuple[Diagnostic, ...] = ()) -> None:
         super().__init__(diagnostic.message)
         self.source = source
         self.diagnostic = diagnostic
+        self.further = further
 
 
 def fault(

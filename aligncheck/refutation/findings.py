@@ -29,7 +29,7 @@ class Refutation:
     """What became of one file: `path` as the user typed it, `seconds` from reading to outcome.
 
     REFUTED is certified. NO VIOLATION FOUND claims nothing. `advice` holds what would be private instead, as
-    far as that was proved.
+    far as that was proved; `further`, after a diagnostic, those faults that stand for themselves.
     """
 
     path: str
@@ -38,6 +38,7 @@ class Refutation:
     seconds: float
     text: str = field(default="", repr=False)
     advice: tuple[str, ...] = ()
+    further: tuple[Diagnostic, ...] = ()
 
 
 def name_of(outcome: Outcome) -> str:

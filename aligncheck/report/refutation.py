@@ -25,7 +25,7 @@ from aligncheck.meaning.replay import side_by_side
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.enclosure import Ball
 from aligncheck.refutation.events import describe
-from aligncheck.refutation.findings import Refutation, Unfinished, exit_status, name_of
+from aligncheck.refutation.findings import Outcome, Refutation, Unfinished, exit_status, name_of
 from aligncheck.refutation.violation import Ended, LossKind, NoViolation, Searched, Trace, Violation
 from aligncheck.report.lines import Canvas, Lines, prose
 from aligncheck.report.machine import diagnostic_document, inputs_document, step_document
@@ -71,7 +71,8 @@ def _lines(canvas: Canvas, refutation: Refutation) -> Iterator[Text]:
         case Unfinished(message=message):
             yield from canvas.hanging(Text("note: ", style="bold"), prose(message))
         case Diagnostic():
-            yield from diagnostic_lines(canvas, source, outcome)
+            for one in (outcome, *refutation.further):
+                yield from diagnostic_lines(canvas, source, one)
     yield Text()
 
 
@@ -287,9 +288,16 @@ def _result(refutation: Refutation) -> Json:
         "searched": _searched_document(outcome.searched) if isinstance(outcome, NoViolation) else None,
         "left_out": list(outcome.left_out) if isinstance(outcome, NoViolation) else [],
         "message": outcome.message if isinstance(outcome, Unfinished) else None,
-        "diagnostic": diagnostic_document(source, outcome) if isinstance(outcome, Diagnostic) else None,
+        "diagnostic": _diagnostics_document(source, outcome, refutation.further),
         "advice": list(refutation.advice),
     }
+
+
+def _diagnostics_document(source: Source, outcome: Outcome, further: tuple[Diagnostic, ...]) -> Json | None:
+    if not isinstance(outcome, Diagnostic):
+        return None
+    others = [diagnostic_document(source, other) for other in further]
+    return {**diagnostic_document(source, outcome), "further": others}
 
 
 def _searched_document(searched: Searched) -> Json:

@@ -294,8 +294,8 @@ def _help(condition: Condition | None, mechanism: Mechanism, at: Span) -> str:
     match condition:
         case Condition.TERMINATES:
             return (
-                "give the loop a bound that counts down (`while i < len(q) and ...`), "
-                "or a test that fresh noise decides against fixed numbers"
+                "let a counter move towards a bound in every round (`while i < len(q) and …`, with "
+                "`i = i + 1` outside of branches), or fresh noise decide a test against fixed numbers"
             )
         case Condition.DRAWS:
             return "draw the same in every branch, or emit a record in each that tells them apart"

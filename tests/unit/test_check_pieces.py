@@ -100,6 +100,8 @@ def accepted(check: Check, source: Source) -> None:
         "x = 0\nwhile x < 1:\n  eta ~ Lap(1/eps)\n  x = eta",
         "while true:\n  eta ~ Lap(1/eps)\n  if eta > 0:\n    break",
         "x = 0\nwhile x < 1:\n  eta ~ Lap(1/eps)\n  if eta > 0:\n    x = 1",
+        "x = 0\nwhile x < 1:\n  eta ~ Lap(1/eps)\n  if eta > 0:\n    x = x + 1",
+        "i = 0\nwhile i < k:\n  eta ~ Lap(1/eps)\n  if eta > 0:\n    i = i + 1\n  else:\n    i = i - 1",
     ],
 )
 def test_noise_is_not_drawn_until_it_fits(program: str) -> None:
@@ -112,6 +114,9 @@ def test_noise_is_not_drawn_until_it_fits(program: str) -> None:
         "i = 0\nwhile i < k:\n  eta ~ Lap(1/eps)\n  i = i + 1",
         "x = 0\nwhile x < 1:\n  eta ~ Lap(1/eps)\n  x = eta\n  emit a(eta)",
         "while true:\n  break",
+        "i = 0\nend = false\nwhile i < k and not end:\n  eta[i] ~ Lap(1/eps)\n"
+        "  if eta[i] > 0:\n    i = i + 1\n  else:\n    end = true",
+        "i = k\nwhile i > 0:\n  eta[i] ~ Lap(1/eps)\n  if eta[i] > 0:\n    i = i - 1\n  else:\n    break",
     ],
 )
 def test_what_may_be_drawn_in_a_loop(program: str) -> None:

@@ -179,7 +179,7 @@ def test_help_comes_with_what_is_not_decided() -> None:
     assert isinstance(verdict, Unknown)
     assert verdict.condition is Condition.TERMINATES
     assert verdict.help is not None
-    assert "counts down" in verdict.help
+    assert "move towards a bound" in verdict.help
 
 
 LATTICE = (

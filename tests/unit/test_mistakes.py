@@ -12,13 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from aligncheck.commands.refute import refute
+from aligncheck.commands.show import show
+from aligncheck.compiler.modes import RunMode
 from aligncheck.judge import judge
 from aligncheck.language.check import check
 from aligncheck.language.check.further import MOST, further
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
-from aligncheck.verdict import AlignmentFails
+from aligncheck.pipeline import Options, certify_file
+from aligncheck.verdict import AlignmentFails, Error
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "mistakes.md"
@@ -142,6 +146,18 @@ def test_all_faults_of_a_text_are_told_and_none_that_follows_from_another() -> N
     told = sorted(source.position(one.primary.span.start)[0] for one in (first, *others))
     assert told == [4, 5, 8, 13, 15, 16, 17, 18, 21, 26]
     assert len(told) == MOST
+
+
+def test_every_command_tells_all_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "many.dp"
+    path.write_text(MANY, "utf-8")
+    verdict = certify_file(str(path), Options(), RunMode.LATTICE).result.verdict
+    assert isinstance(verdict, Error)
+    assert len(verdict.further) == MOST - 1
+    assert show(str(path)) == 2
+    assert capsys.readouterr().err.count("error[") == MOST
+    assert refute([str(path)], eps=None, settings=(), timeout=None, jobs=1, as_json=False) == 2
+    assert capsys.readouterr().out.count("error[") == MOST
 
 
 def test_one_fault_is_one() -> None:

@@ -12,6 +12,7 @@ import re
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import Diagnostic, SpecError
 from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
 
 MOST = 10
@@ -27,6 +28,14 @@ _WHOLE = re.compile("too-.*|.*-section|section-order|empty-file")
 _WORD = re.compile(r"\w+")
 _CLOSING = re.compile(r"[)\]]")
 _OPENING = re.compile(r"[(\[]")
+
+
+def checked(source: Source) -> Mechanism:
+    """What a text says, if it makes sense. Raises SpecError with all that is at fault in it."""
+    try:
+        return check(source, parse(source))
+    except SpecError as error:
+        raise SpecError(error.source, error.diagnostic, further(error)) from None
 
 
 def further(error: SpecError) -> tuple[Diagnostic, ...]:

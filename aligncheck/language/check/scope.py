@@ -75,9 +75,57 @@ def _redraws(loop: n.While) -> bool:
     bounding = [part for part in parts if part != n.Boolean(True) and not names_in(part) & noisy]
     # A part that no noise touches, such as `i < len(q)`, may bound the loop: the conditions of the proof
     # decide then.
-    if bounding:
+    if bounding or any(_ends(loop.body, part, parts) for part in parts):
         return False
     return any(names_in(part) & noisy for part in parts) or _breaks(loop.body, noisy, under_noise=False)
+
+
+def _ends(body: tuple[n.Stmt, ...], bound: n.Expr, tests: tuple[n.Expr, ...]) -> bool:
+    """Whether each round brings the test `x < E` nearer to its end by a fixed step, or is the last one, since
+    it makes one of the loop's tests false: then the input bounds the number of rounds, not the noise.
+    """
+    if not isinstance(bound, n.Compare) or not isinstance(bound.left, n.Name) or bound.op[0] not in "<>":
+        return False
+    counter, step = bound.left.ident, "+" if bound.op[0] == "<" else "-"
+    given = [each for each in statements_in(body) if isinstance(each, n.Assign)]
+    steps = [each.value for each in given if each.name == counter]
+    if any(each.name != counter and each.name in names_in(bound) for each in given):
+        return False
+    if any(not _is_step(value, counter, step) for value in steps):
+        return False
+    last = {(test.ident, False) for test in tests if isinstance(test, n.Name)} | {
+        (test.operand.ident, True)
+        for test in tests
+        if isinstance(test, n.Unary) and isinstance(test.operand, n.Name)
+    }
+    return _goes_on(body, counter, frozenset(last))
+
+
+def _is_step(value: n.Expr, counter: str, op: str) -> bool:
+    return (
+        isinstance(value, n.Binary)
+        and (value.op, value.left) == (op, n.Name(counter))
+        and isinstance(value.right, n.Number)
+        and value.right.value > 0
+    )
+
+
+def _goes_on(body: tuple[n.Stmt, ...], counter: str, last: frozenset[tuple[str, bool]]) -> bool:
+    """Whether every way through statements gives the counter a value, or ends the loop."""
+    for statement in body:
+        match statement:
+            case n.Assign(name, n.Boolean(value)) if (name, value) in last:
+                return True
+            case n.Assign(name) if name == counter:
+                return True
+            case n.Break():
+                return True
+            case n.If(branches, otherwise):
+                if all(_goes_on(arm, counter, last) for arm in (*(b.body for b in branches), otherwise)):
+                    return True
+            case n.Simple() | n.Repeat():
+                pass
+    return False
 
 
 def _assigned_from(body: tuple[n.Stmt, ...], noisy: set[str], *, under_noise: bool) -> Iterator[str]:
