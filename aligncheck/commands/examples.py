@@ -149,7 +149,8 @@ def _copy(to: Path, spec: Path | None, force: bool) -> None:
                     inside = Path(name) if place.is_file() else Path(name) / each.relative_to(place)
                     written[to / inside] = each.read_text("utf-8")
     _write(written, force)
-    tell(f"{len(written)} {'file' if len(written) == 1 else 'files'} copied to {to}")
+    tops = dict.fromkeys(path.relative_to(to).parts[0] for path in written)
+    tell(f"copied to {to}: {', '.join(tops)}")
 
 
 def _write(written: dict[Path, str], force: bool) -> None:

@@ -1,4 +1,4 @@
-"""The README's session is real: each command is run, and its output is what stands there, times excepted."""
+"""The sessions in README and docs are real: each command is run, and its output is what stands there."""
 
 from __future__ import annotations
 
@@ -12,8 +12,15 @@ import pytest
 
 PROJECT = Path(__file__).parents[2]
 README = PROJECT / "README.md"
+PAGES = (README, *(PROJECT / "docs" / f"{name}.md" for name in ("guide", "statistics")))
+FIRST_HOUR = PROJECT / "docs" / "first-hour.md"
+TEXTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md"), PROJECT / "specs" / "README.md"])
 SESSION = re.compile(r"^```console\n\$ (?P<command>[^\n]+)\n(?P<output>.*?)^```$", re.M | re.S)
-COMMANDS = [match["command"] for match in SESSION.finditer(README.read_text("utf-8"))]
+COMMANDS = [
+    (page, number, match["command"])
+    for page in PAGES
+    for number, match in enumerate(SESSION.finditer(page.read_text("utf-8")))
+]
 TIME = re.compile(r" *\b(\d+(\.\d+)? m?s|[\d,]+ steps)\b")
 
 
@@ -21,20 +28,21 @@ TIME = re.compile(r" *\b(\d+(\.\d+)? m?s|[\d,]+ steps)\b")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an `aligncheck` that is this checkout's."""
     folder = tmp_path_factory.mktemp("bin")
-    program = folder / "aligncheck"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m aligncheck "$@"\n')
-    program.chmod(0o755)
+    for name, module in (("aligncheck", "-m aligncheck "), ("python", "")):
+        program = folder / name
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {module}"$@"\n')
+        program.chmod(0o755)
     return folder
 
 
-def output_of(command: str, programs: Path) -> str:
+def output_of(command: str, programs: Path, folder: Path) -> str:
     """What the command prints in a terminal of 100 columns, without the colours."""
     environment = {key: value for key, value in os.environ.items() if key != "FORCE_COLOR"}
     environment.update(COLUMNS="100", PYTHONIOENCODING="utf-8")
     environment["PATH"] = f"{programs}{os.pathsep}{environment['PATH']}"
     done = subprocess.run(
         ["sh", "-c", command],
-        cwd=PROJECT,
+        cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=environment,
@@ -46,15 +54,34 @@ def output_of(command: str, programs: Path) -> str:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sh")
-@pytest.mark.parametrize("number", range(len(COMMANDS)), ids=COMMANDS)
-def test_session_is_real(number: int, programs: Path, update_golden: bool) -> None:
-    text = README.read_text("utf-8")
+@pytest.mark.parametrize(
+    ("page", "number", "command"), COMMANDS, ids=[f"{p.stem}: {c}" for p, _, c in COMMANDS]
+)
+def test_session_is_real(page: Path, number: int, command: str, programs: Path, update_golden: bool) -> None:
+    check_session(page, number, programs, PROJECT, update_golden)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sh")
+def test_the_first_hour_is_spent_in_an_empty_folder(
+    programs: Path, tmp_path: Path, update_golden: bool
+) -> None:
+    """One command after another: each finds what those before it left."""
+    for number in range(len(SESSION.findall(FIRST_HOUR.read_text("utf-8")))):
+        check_session(FIRST_HOUR, number, programs, tmp_path, update_golden)
+
+
+def check_session(page: Path, number: int, programs: Path, folder: Path, update: bool) -> None:
+    text = page.read_text("utf-8")
     block = list(SESSION.finditer(text))[number]
-    real = output_of(block["command"], programs)
-    if update_golden:
-        README.write_text(text[: block.start("output")] + real + text[block.end("output") :], "utf-8")
-        return
-    assert TIME.sub("TIME", block["output"]) == TIME.sub("TIME", real)
+    real = output_of(block["command"], programs, folder)
+    if update:
+        page.write_text(text[: block.start("output")] + real + text[block.end("output") :], "utf-8")
+    else:
+        assert TIME.sub("TIME", block["output"]) == TIME.sub("TIME", real), block["command"]
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.read_bytes()) <= 9_000
 
 
 def test_there_is_a_session() -> None:
@@ -70,16 +97,17 @@ def test_ci_runs_the_readme_s_test_command() -> None:
     assert run == steps
 
 
-def test_links_lead_somewhere() -> None:
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", README.read_text("utf-8")):
-        assert (PROJECT / target).exists(), target
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)\)", page.read_text("utf-8")):
+        assert (page.parent / target).exists(), target
 
 
 def test_json_keys_are_those_of_the_schema() -> None:
     import json
 
     schema = json.loads((PROJECT / "aligncheck" / "report" / "verify.schema.json").read_text("utf-8"))
-    text = README.read_text("utf-8")
+    text = (PROJECT / "docs" / "json.md").read_text("utf-8")
     listed = re.search(r'"results": \[\{([^}]+)\}', text)
     assert listed is not None
     assert re.findall(r'"(\w+)"', listed[1]) == list(schema["$defs"]["result"]["properties"])

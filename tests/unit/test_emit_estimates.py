@@ -22,7 +22,7 @@ from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import FloatingNoise, Labelled, RecordedNoise
 
 PROJECT = Path(__file__).parents[2]
-SPECS, README = PROJECT / "specs", PROJECT / "README.md"
+SPECS, PAGE = PROJECT / "specs", PROJECT / "docs" / "runtime.md"
 PARAMETERS = {"T": Fraction(-1000), "k": 5, "theta": Fraction(1, 4), "eps": Fraction(1, 2)} | {
     "s2": 5,
     "s3": 9,
@@ -88,7 +88,7 @@ def test_bounds_hold_as_often_as_they_claim(name: str) -> None:
 
 
 def test_the_example_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = re.findall(r"```python\n(result = .*?)```", README.read_text("utf-8"), re.S)
+    (example,) = re.findall(r"```python\n(result = .*?)```", PAGE.read_text("utf-8"), re.S)
     answers = Labelled([5000.0, 0.0, 4000.0], ("bread", "salt", "milk"))
     exec(example, {"SvtWithGap": type(built("svt_with_gap")), "counts": answers})
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
