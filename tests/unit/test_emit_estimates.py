@@ -29,8 +29,8 @@ PARAMETERS = {"T": Fraction(-1000), "k": 5, "theta": Fraction(1, 4), "eps": Frac
 }
 GAPS = (
     *("adaptive_svt", "adaptive_svt_exponential", "adaptive_svt_theta", "adaptive_svt_theta_monotone"),
-    *("adaptive_svt_three", "hybrid_sparse_gap"),
-    *("svt_with_gap", "svt_with_gap_exponential", "svt_with_gap_untagged"),
+    *("adaptive_svt_three", "hybrid_sparse_gap", "hybrid_sparse_gap_monotone"),
+    *("svt_with_gap", "svt_with_gap_exponential", "svt_with_gap_theta", "svt_with_gap_untagged"),
 )
 
 
