@@ -221,6 +221,18 @@ def _align(args: argparse.Namespace) -> int:
     return align(args.file, timeout=args.timeout, write=args.write)
 
 
+def _claim(args: argparse.Namespace) -> int:
+    from aligncheck.commands.improve import claim
+
+    return claim(args.file, timeout=args.timeout)
+
+
+def _fix(args: argparse.Namespace) -> int:
+    from aligncheck.commands.improve import fix
+
+    return fix(args.file, timeout=args.timeout, write=args.write)
+
+
 def _explain(args: argparse.Namespace) -> int:
     from aligncheck.commands.explain import explain
 
@@ -514,6 +526,36 @@ exit status:
   2  error: no spec that can be checked, or the file cannot be written
   3  none was found among those that were tried"""
 
+_CLAIM_ABOUT = """\
+Prints the least claim that the alignment of a spec proves, of the multiples of its
+own claim, each verified as text before it is shown; the run that costs most says
+whether less can be proved by this alignment. Where it is found, also a claim by
+the scales of the noise, and one for any other scales."""
+
+_CLAIM_EXAMPLES = """\
+examples:
+  aligncheck claim specs/noisy_max.dp
+
+exit status:
+  0  found, and verified
+  2  error: no spec that can be checked
+  3  none was found"""
+
+_FIX_ABOUT = """\
+Repairs a spec whose alignment fails: another alignment, or the smallest factor on
+the scales, or on the claim, with which it is verified. Each repair is verified
+before it is shown, as a diff."""
+
+_FIX_EXAMPLES = """\
+examples:
+  aligncheck fix draft.dp
+  aligncheck fix draft.dp --write       applies the first repair
+
+exit status:
+  0  repaired, or verified as it is
+  2  error: no spec that can be checked, or the file cannot be written
+  3  no repair was found"""
+
 _EXPLAIN_ABOUT = """\
 Says what a condition of the proof demands, why it matters, where it comes from,
 how it typically fails and what to do then; what a statement, an adjacency or a
@@ -587,6 +629,8 @@ def _parser() -> _Parser:
         _declare_run,
         _declare_test,
         _declare_align,
+        _declare_claim,
+        _declare_fix,
         _declare_show,
         _declare_explain,
         _declare_examples,
@@ -870,6 +914,33 @@ def _declare_align(commands: _Commands) -> None:
     parser.set_defaults(carry_out=_align)
     parser.add_argument("file", metavar="FILE", help="the spec")
     parser.add_argument("--write", action="store_true", help="put the alignment into the file")
+    _add_timeout(parser)
+
+
+def _declare_claim(commands: _Commands) -> None:
+    parser = _declare(
+        commands,
+        "claim",
+        summary="find the least claim that an alignment proves",
+        about=_CLAIM_ABOUT,
+        epilog=_CLAIM_EXAMPLES,
+    )
+    parser.set_defaults(carry_out=_claim)
+    parser.add_argument("file", metavar="FILE", help="the spec")
+    _add_timeout(parser)
+
+
+def _declare_fix(commands: _Commands) -> None:
+    parser = _declare(
+        commands,
+        "fix",
+        summary="repair a spec whose alignment fails",
+        about=_FIX_ABOUT,
+        epilog=_FIX_EXAMPLES,
+    )
+    parser.set_defaults(carry_out=_fix)
+    parser.add_argument("file", metavar="FILE", help="the spec")
+    parser.add_argument("--write", action="store_true", help="put the first repair into the file")
     _add_timeout(parser)
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from aligncheck.language.diagnostics import Diagnostic
     from aligncheck.language.source import Source
     from aligncheck.synthesis.find import FoundAlignment, NoAlignment, SearchEffort
+    from aligncheck.synthesis.least import LeastClaim
+    from aligncheck.synthesis.repair import Repair
     from aligncheck.verdict import FileResult
 
 Job = TypeVar("Job")
@@ -131,3 +133,102 @@ def refused(error: RefusedSpec) -> int:
 
     Screen(error=True).show(render_diagnostic(error.source, error.diagnostic))
     return 2
+
+
+# --- claims and repairs -------------------------------------------------------------------------------------
+
+
+def claim(path: str, *, timeout: float) -> int:
+    """Prints the least claim that the alignment of a spec proves. Returns 0; 2 where there is no spec; 3
+    where none was found.
+    """
+    found = in_worker(_claim, (one_file(path), timeout), timeout)
+    if isinstance(found, RefusedSpec):
+        return refused(found)
+    if found.least is None:
+        tell(f"no multiple of `{found.claim}` is verified with this alignment", error=True)
+        return 3
+    state = "is verified" if found.verified else "is not verified"
+    tell(f"privacy {found.least}", "", f"`privacy {found.claim}` {state}; {_least(found)}")
+    if found.formula is not None and found.formula != found.least:
+        tell(f"also verified: `privacy {found.formula}`")
+    if found.free is not None:
+        tell(f"for other scales s of the noise: `{found.free}`")
+    return 0
+
+
+def _least(found: LeastClaim) -> str:
+    """Whether the claim that was found is the least, by the run that costs most."""
+    from aligncheck.language.printable import printable
+    from aligncheck.meaning.interpreter import value_text
+
+    if found.attained is None or found.factor is None:
+        return "no run tells whether it is the least"
+    scenario, share = found.attained
+    primed = tuple((f"{name}'", held) for name, held in scenario.data_prime)
+    keyed = (*scenario.parameters, *scenario.data, *primed)
+    shown = ", ".join(
+        f"{name} = [{', '.join(map(value_text, held))}]" if isinstance(held, tuple) else f"{name} = {held}"
+        for name, held in keyed
+    )
+    if share == found.factor:
+        return f"less is not proved by this alignment, attained by {printable(shown)}"
+    return f"runs come as near as {float(share / found.factor):.0%} of it: {printable(shown)}"
+
+
+def _claim(job: tuple[str, float]) -> LeastClaim | RefusedSpec:
+    """In a worker."""
+    from aligncheck.language.diagnostics import SpecError
+    from aligncheck.language.syntax.read import read_source
+    from aligncheck.synthesis.least import least_claim
+
+    path, timeout = job
+    try:
+        return least_claim(read_source(path), time.monotonic() + timeout)
+    except SpecError as error:
+        return RefusedSpec(error.source, error.diagnostic)
+
+
+def fix(path: str, *, timeout: float, write: bool) -> int:
+    """Prints repairs of a spec as diffs, each verified; writes the first one into the file. Returns 0; 2
+    where there is no spec; 3 where no repair was found.
+    """
+    found = in_worker(_fix, (one_file(path), timeout), timeout)
+    if isinstance(found, RefusedSpec):
+        return refused(found)
+    source, ways = found
+    if ways is None:
+        tell(f"`{path}` is verified as it is")
+        return 0
+    if not ways:
+        tell("no repair is verified: the mechanism may still be private", error=True)
+        return 3
+    from aligncheck.synthesis.repair import diff
+
+    for repair in ways:
+        tell(f"verified with {repair.what}:", "", *diff(source, repair.source), "")
+    if write:
+        from aligncheck.commands.compile import replace_file
+
+        replace_file(path, ways[0].source.text)
+        tell(f"written to `{path}`: {ways[0].what}")
+    return 0
+
+
+def _fix(job: tuple[str, float]) -> tuple[Source, list[Repair] | None] | RefusedSpec:
+    """In a worker; None: verified as it is."""
+    from aligncheck.judge import Judge
+    from aligncheck.language.diagnostics import SpecError
+    from aligncheck.language.syntax.read import read_source
+    from aligncheck.synthesis.least import verified
+    from aligncheck.synthesis.repair import repairs
+
+    path, timeout = job
+    deadline = time.monotonic() + timeout
+    try:
+        source = read_source(path)
+        found = list(repairs(source, deadline))
+        holds = not found and verified(Judge(deadline, explain=False, search=False), source)
+        return source, None if holds else found
+    except SpecError as error:
+        return RefusedSpec(error.source, error.diagnostic)

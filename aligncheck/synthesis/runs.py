@@ -27,7 +27,7 @@ from aligncheck.meaning.interpreter import (
     Stopped,
     number_of,
 )
-from aligncheck.meaning.replay import replay
+from aligncheck.meaning.replay import Replay, replay
 from aligncheck.meaning.scenario import Scenario, ScenarioError
 from aligncheck.refutation.databases import (
     Spot,
@@ -50,7 +50,8 @@ _LEVELS = (0, 0, 1, -1, 2, -2)
 _NEAR = (0, 0, 1, -1, 2, -2)
 _FAR = (0, 1, -1, 3, -3, 64, -64)
 
-_NO_RUN = (ScenarioError, Undecided, Undefined, Stopped, RecursionError, ZeroDivisionError)
+NO_RUN = (ScenarioError, Undecided, Undefined, Stopped, RecursionError, ZeroDivisionError)
+"""What a run may raise that has no value."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,15 @@ class StoredPair:
     drawn: frozenset[str]
     memo: dict[object, bool] = field(default_factory=dict)
 
+    def replayed(self, mechanism: n.Mechanism) -> Replay:
+        """Both runs, with the alignment of a mechanism. Raises one of `NO_RUN`."""
+        return replay(mechanism, self.scenario, _STEPS, (self.run, self.machine))
+
     def breaks(self, mechanism: n.Mechanism) -> bool:
         """Whether the alignment of a mechanism violates a condition here; False where that cannot be told."""
         try:
-            return bool(replay(mechanism, self.scenario, _STEPS, (self.run, self.machine)).violations)
-        except _NO_RUN:
+            return bool(self.replayed(mechanism).violations)
+        except NO_RUN:
             return False
 
     def ever(self, mechanism: n.Mechanism, name: str) -> bool:
@@ -75,8 +80,8 @@ class StoredPair:
         where that cannot be told.
         """
         try:
-            done = replay(mechanism, self.scenario, _STEPS, (self.run, self.machine))
-        except _NO_RUN:
+            done = self.replayed(mechanism)
+        except NO_RUN:
             return True
         seen = {step.on_d_prime.key for step in done.steps if isinstance(step.on_d_prime, Draw)}
         whole = {draw.key for draw in self.run.draws if draw.name == name} <= seen
@@ -90,7 +95,7 @@ def pair_of(mechanism: n.Mechanism, scenario: Scenario) -> StoredPair | None:
     """The run on D of a legal scenario that comes to its end, or None."""
     try:
         run, machine = run_on_d(mechanism, scenario, _STEPS)
-    except _NO_RUN:
+    except NO_RUN:
         return None
     if not isinstance(run.ended, Finished):
         return None
@@ -202,6 +207,6 @@ def _grain(s: n.Sample, parameters: Inputs) -> Fraction | None:
         case Lattice.STEP:
             try:
                 step = number_of(s.args[1], RunScope(dict(parameters)))
-            except _NO_RUN:
+            except NO_RUN:
                 return Fraction(1)
             return step if isinstance(step, Fraction) and step > 0 else Fraction(1)

@@ -90,6 +90,7 @@ MAY_IMPORT_SOLVERS = {
     "compiler.certificate": {"z3", "cvc5"},  # decide it from its text alone
     "meaning.exact": {"sympy", "flint"},  # roots and logarithms in replays; inside functions only, see below
     "refutation": SOLVERS - {"cvc5"},
+    "synthesis": {"sympy"},  # simplifies formulas
 }
 
 

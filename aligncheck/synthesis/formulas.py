@@ -1,0 +1,72 @@
+"""Formulas over the inputs of a spec: to SymPy, which simplifies, and back to text that is a spec's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.syntax.walk import names_in
+from aligncheck.synthesis.reading import ProgramReading, renamed
+
+
+class NoFormulaError(Exception):
+    """The expression is no formula over public inputs; the message says why."""
+
+
+def over_inputs(reading: ProgramReading, e: n.Expr) -> n.Expr:
+    """The expression with definitions put in, so that it speaks of inputs only. Raises NoFormulaError."""
+    public = reading.inputs - reading.private
+    for _ in range(8):
+        left = names_in(e) - public - reading.private
+        if not left:
+            break
+        for name in sorted(left):
+            values = reading.assigned.get(name, ())
+            if len(values) != 1 or name in names_in(values[0]):
+                raise NoFormulaError(f"`{name}` has no one value")
+            e = renamed(e, n.Name(name), values[0])
+    if names_in(e) - public - reading.private:
+        raise NoFormulaError(f"`{unparse_expr(e)}` is not made of inputs")
+    return e
+
+
+def to_sympy(e: n.Expr) -> Any:
+    """The formula in SymPy; all names are positive there. Raises NoFormulaError."""
+    import sympy
+
+    def made(x: n.Expr) -> Any:
+        if isinstance(x, n.Number):
+            return sympy.Rational(x.value.numerator, x.value.denominator)
+        if isinstance(x, n.Name):
+            return sympy.Symbol(x.ident, positive=True)
+        if isinstance(x, n.Unary) and x.op == "-":
+            return -made(x.operand)
+        if isinstance(x, n.Binary):
+            left, right = made(x.left), made(x.right)
+            if x.op in ("+", "-", "*", "/", "**"):
+                table = {"+": left + right, "-": left - right, "*": left * right}
+                return table[x.op] if x.op in table else left / right if x.op == "/" else left**right
+        if isinstance(x, n.Call) and x.function == "sqrt":
+            return sympy.sqrt(made(x.args[0]))
+        if isinstance(x, n.Call) and x.function == "len" and isinstance(x.args[0], n.Name):
+            return sympy.Symbol(f"len({x.args[0].ident})", positive=True)
+        raise NoFormulaError(f"`{unparse_expr(x)}` is no formula that can be simplified")
+
+    return made(e)
+
+
+def simplified(parts: Iterable[n.Expr]) -> str:
+    """The sum of formulas, as the text of a spec. Raises NoFormulaError."""
+    import sympy
+
+    whole = sum((to_sympy(part) for part in parts), sympy.Integer(0))
+    return str(sympy.expand(sympy.cancel(sympy.together(whole)), deep=False))
+
+
+def quotient(one: n.Expr, other: n.Expr) -> str:
+    """One formula over another."""
+    import sympy
+
+    return str(sympy.cancel(to_sympy(one) / to_sympy(other)))

@@ -1,0 +1,311 @@
+"""The least claim that an alignment proves: what runs cost bounds it from below, and the judge decides the
+rest.
+
+A claim that a run exceeds is never tried, and none is given that has not been verified as text.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+
+from aligncheck.judge import Judge
+from aligncheck.language.check import check
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.source import Source
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.rewrite import statements
+from aligncheck.language.syntax.unparse import unparse, unparse_claim, unparse_expr
+from aligncheck.language.syntax.walk import statements_in
+from aligncheck.meaning import exact
+from aligncheck.meaning.interpreter import Draw, RunScope, number_of
+from aligncheck.meaning.replay import Replay
+from aligncheck.meaning.scenario import Scenario
+from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, simplified
+from aligncheck.synthesis.put_in import with_section
+from aligncheck.synthesis.reading import ProgramReading
+from aligncheck.synthesis.runs import NO_RUN, StoredPair, some_pairs
+from aligncheck.verdict import Verified
+
+RUNS = 400
+_PROOFS = 8
+_PARTS = 8
+"""Claims are tried that are so many parts of the claim, or of its multiples."""
+_TIMES = 8
+_NEAREST = 4
+
+
+@dataclass(frozen=True)
+class CostOfRun:
+    """What a stored run costs: in all, of the claim, and how far each variable is moved in all."""
+
+    pair: StoredPair
+    replay: Replay
+    share: Fraction
+    moved: dict[str, Fraction]
+
+
+@dataclass(frozen=True)
+class LeastClaim:
+    """What was found. `claim` is that of the spec and `verified` whether it is; `least` is the least multiple
+    of it that is verified, if any is, and `text` the spec with it; `attained` is the run that costs most, as
+    a share of the spec's claim; `formula` is a claim by the scales of the noise, and `free` one by free
+    scales, each verified, if one was found.
+    """
+
+    claim: str
+    verified: bool
+    factor: Fraction | None
+    least: str | None
+    text: Source | None
+    attained: tuple[Scenario, Fraction] | None
+    formula: str | None
+    free: str | None
+
+
+def with_claim(source: Source, claim: str) -> Source:
+    """The spec with another `privacy` line."""
+    return with_section(source, "privacy", [f"privacy {claim}"])
+
+
+def verified(judge: Judge, source: Source) -> bool:
+    """Whether a text is verified; what is no spec is not."""
+    try:
+        return isinstance(judge.verdict(check(source, parse(source)), source), Verified)
+    except SpecError:
+        return False
+
+
+def costs(mechanism: n.Mechanism) -> list[CostOfRun]:
+    """The stored runs that come to their end on both sides with one output, and what they cost."""
+    found = []
+    for pair in some_pairs(mechanism, RUNS):
+        try:
+            done = pair.replayed(mechanism)
+        except NO_RUN:
+            continue
+        if any(each.condition.id != "cost" for each in done.violations):
+            continue
+        cost, claim = done.cost, done.claim if done.most is None else done.most
+        share = _share(cost, claim)
+        if share is not None:
+            found.append(CostOfRun(pair, done, share, _moved(done)))
+    return found
+
+
+def _share(cost: exact.Number, claim: exact.Number | None) -> Fraction | None:
+    if claim is None or exact.sign(claim) <= 0:
+        return None
+    try:
+        share = exact.divide(cost, claim)
+    except NO_RUN:
+        return None
+    return share if isinstance(share, Fraction) else None
+
+
+def _moved(done: Replay) -> dict[str, Fraction]:
+    found: dict[str, Fraction] = {}
+    for step in done.steps:
+        if isinstance(step.on_d, Draw) and isinstance(step.shift, Fraction):
+            found[step.on_d.name] = found.get(step.on_d.name, Fraction(0)) + abs(step.shift)
+    return found
+
+
+def least_claim(source: Source, deadline: float) -> LeastClaim:
+    """The least claim of the alignment that stands in a spec. `deadline` is a `time.monotonic()` value.
+
+    Raises SpecError for what is no spec.
+    """
+    judge = Judge(deadline, explain=False, search=False)
+    mechanism, _ = judge.with_callees(check(source, parse(source)), source)
+    whole = mechanism.privacy if mechanism.most is None else mechanism.most
+    runs = costs(mechanism)
+    most = max(runs, key=lambda each: each.share, default=None)
+    holds = verified(judge, source)
+    factor = _least_factor(judge, source, whole, most.share if most else Fraction(0), holds)
+    least = None if factor is None else times(whole, factor)
+    text = None if least is None else with_claim(source, least)
+    dearest = None if most is None else (most.pair.scenario, most.share)
+    formula = free = None
+    if runs and not mechanism.uses:
+        reading = ProgramReading(mechanism)
+        bounds = list(_bounds(mechanism, reading, runs))
+        formula = _by_scales(judge, source, reading, bounds)
+        free = _free(judge, source, mechanism, bounds)
+    return LeastClaim(unparse_claim(mechanism), holds, factor, least, text, dearest, formula, free)
+
+
+def times(claim: n.Expr, factor: Fraction) -> str:
+    """A multiple of a claim."""
+    number = n.Binary("/", n.Number(Fraction(factor.numerator)), n.Number(Fraction(factor.denominator)))
+    multiple = n.Binary("*", number, claim)
+    try:
+        return simplified([multiple])
+    except NoFormulaError:
+        return unparse_expr(multiple if factor != 1 else claim)
+
+
+def _least_factor(
+    judge: Judge, source: Source, claim: n.Expr, least: Fraction, holds: bool
+) -> Fraction | None:
+    """The least multiple of the claim that is verified, of those that no run exceeds: a larger claim holds
+    where a smaller one does, so halving finds it.
+    """
+    if holds and least == 1:
+        return Fraction(1)
+    parts = {Fraction(p, q) for q in range(1, _PARTS + 1) for p in range(1, _TIMES * q + 1)}
+    options = sorted(f for f in {*parts, least} if f >= least and (f < 1 or not holds) and f > 0)
+
+    def shown(factor: Fraction) -> bool:
+        return verified(judge, with_claim(source, times(claim, factor)))
+
+    if options and shown(options[0]):
+        return options[0]
+    low, high = 0, len(options)
+    if not holds and (not options or not shown(options[-1])):
+        return None
+    while low + 1 < high:
+        middle = (low + high) // 2
+        if time.monotonic() > judge.deadline:
+            break
+        low, high = (low, middle) if shown(options[middle]) else (middle, high)
+    return options[high] if high < len(options) else Fraction(1) if holds else options[-1]
+
+
+# --- formulas by scales -------------------------------------------------------------------------------------
+
+
+def _bounds(
+    mechanism: n.Mechanism, reading: ProgramReading, runs: list[CostOfRun]
+) -> Iterator[tuple[str, list[tuple[Fraction, n.Expr]]]]:
+    """For each variable, how far it may be moved in all: small terms that no run exceeds, the closest first,
+    each with how much it exceeds the runs.
+    """
+    terms = list(_terms(mechanism, reading))
+    for name in reading.sites:
+        tops: dict[object, tuple[CostOfRun, Fraction]] = {}
+        for run in runs:
+            key = (run.pair.scenario.parameters, len(run.pair.run.draws))
+            here = run.moved.get(name, Fraction(0))
+            if key not in tops or tops[key][1] < here:
+                tops[key] = (run, here)
+        if all(top == 0 for _, top in tops.values()):
+            continue
+        fitting = []
+        for size, term in terms:
+            slack = _slack(term, list(tops.values()))
+            if slack is not None:
+                fitting.append((slack, size, unparse_expr(term), term))
+        yield name, [(slack, term) for slack, _, _, term in sorted(fitting, key=lambda f: f[:3])[:_NEAREST]]
+
+
+def _terms(mechanism: n.Mechanism, reading: ProgramReading) -> Iterator[tuple[int, n.Expr]]:
+    """Multiples of sizes, counts and lengths, and of products of two of them."""
+    sizes = [g.sensitivity for g in reading.groups if g.sensitivity is not None]
+    sizes = [e for e in sizes if not isinstance(e, n.Number) and "i" not in _names(e)]
+    counts: list[n.Expr] = [
+        n.Name(i.name) for i in mechanism.inputs if isinstance(i, n.Parameter) and i.sort is n.Sort.INT
+    ]
+    lengths: list[n.Expr] = [n.Call("len", (n.Name(g.names[0]),)) for g in reading.groups if g.vector]
+    factors = list(dict.fromkeys([*sizes, *counts, *lengths]))
+    one = n.Number(Fraction(1))
+    products: list[tuple[int, n.Expr]] = [(0, one), *((1, e) for e in factors)]
+    products += [(2, n.Binary("*", a, b)) for at, a in enumerate(factors) for b in factors[at + 1 :]]
+    for size, e in products:
+        for k in (Fraction(1, 2), 1, 2, 3, 4):
+            number = n.Number(Fraction(k))
+            yield size, (number if e == one else e if k == 1 else n.Binary("*", number, e))
+
+
+def _names(e: n.Expr) -> frozenset[str]:
+    from aligncheck.language.syntax.walk import names_in
+
+    return names_in(e)
+
+
+def _slack(term: n.Expr, tops: list[tuple[CostOfRun, Fraction]]) -> Fraction | None:
+    """How much a term exceeds what runs move, in all; None where some run exceeds it."""
+    slack = Fraction(0)
+    for run, top in tops:
+        scenario = run.pair.scenario
+        try:
+            value = number_of(term, RunScope({**dict(scenario.parameters), **dict(scenario.data)}))
+        except NO_RUN:
+            return None
+        if not isinstance(value, Fraction) or value < top:
+            return None
+        slack += value - top
+    return slack
+
+
+def _by_scales(
+    judge: Judge,
+    source: Source,
+    reading: ProgramReading,
+    bounds: list[tuple[str, list[tuple[Fraction, n.Expr]]]],
+) -> str | None:
+    """A claim by the scales that the spec has, verified."""
+    drawn = {s.name: s for s in statements_in(reading.mechanism.body) if isinstance(s, n.Sample)}
+    for chosen in _by_slack(bounds):
+        try:
+            claim = simplified(
+                n.Binary("/", term, over_inputs(reading, drawn[name].args[0])) for name, term in chosen
+            )
+        except NoFormulaError:
+            return None
+        if verified(judge, with_claim(source, claim)):
+            return claim
+    return None
+
+
+def _free(
+    judge: Judge,
+    source: Source,
+    mechanism: n.Mechanism,
+    bounds: list[tuple[str, list[tuple[Fraction, n.Expr]]]],
+) -> str | None:
+    """A claim with the scales as parameters, one for each variable, verified."""
+    reading = ProgramReading(mechanism)
+    names = {name: reading.fresh(f"s_{name}") for name in reading.sites}
+    if any(site.family.row.slope.name != "SCALE" for site in reading.sites.values()):
+        return None
+
+    def scaled(s: n.Stmt) -> n.Stmt:
+        return replace(s, args=(n.Name(names[s.name]), *s.args[1:])) if isinstance(s, n.Sample) else s
+
+    positive = tuple(
+        n.Parameter(name, n.Sort.REAL, n.Compare(">", n.Name(name), n.Number(Fraction(0))))
+        for name in names.values()
+    )
+    for chosen in _by_slack(bounds):
+        parts = [n.Binary("/", term, n.Name(names[name])) for name, term in chosen]
+        claim = parts[0]
+        for part in parts[1:]:
+            claim = n.Binary("+", claim, part)
+        other = replace(
+            mechanism,
+            inputs=(*mechanism.inputs, *positive),
+            body=statements(mechanism.body, scaled),
+            privacy=claim,
+            most=None,
+            expect=None,
+        )
+        if verified(judge, Source(source.path, unparse(other))):
+            return unparse_expr(claim)
+    return None
+
+
+def _by_slack(
+    bounds: list[tuple[str, list[tuple[Fraction, n.Expr]]]],
+) -> Iterator[list[tuple[str, n.Expr]]]:
+    """One term for each variable, the closest first."""
+    if not bounds or any(not terms for _, terms in bounds):
+        return
+    choices = product(*([(name, each) for each in terms] for name, terms in bounds))
+    ordered = sorted(choices, key=lambda choice: sum(each[0] for _, each in choice))
+    for choice in ordered[:_PROOFS]:
+        yield [(name, term) for name, (_, term) in choice]

@@ -1,0 +1,80 @@
+"""Least claims and repairs: verified as text, and no less than what runs cost."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from aligncheck.cli import main
+from aligncheck.language.source import Source
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.read import read_source
+from aligncheck.pipeline import Options, verify_source
+from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, quotient, simplified
+from aligncheck.synthesis.least import LeastClaim, least_claim
+from aligncheck.synthesis.put_in import with_section
+from aligncheck.synthesis.reading import ProgramReading
+from aligncheck.synthesis.repair import repairs, with_scales
+from aligncheck.verdict import Verified
+
+SPECS = Path(__file__).parents[2] / "specs"
+
+
+def least(source: Source) -> LeastClaim:
+    return least_claim(source, time.monotonic() + 60)
+
+
+def spec(name: str) -> Source:
+    return read_source(str(SPECS / f"{name}.dp"))
+
+
+@pytest.mark.parametrize(("name", "free"), [("noisy_max", "2/s_eta"), ("svt_with_gap", "1/s_eta + 2*k/s_xi")])
+def test_claims_by_free_scales(name: str, free: str) -> None:
+    found = least(spec(name))
+    assert found.free == free
+    assert found.factor == 1
+    assert found.attained is not None
+    assert found.attained[1] == 1
+
+
+def test_a_claim_that_is_too_large_gets_the_least_one() -> None:
+    generous = with_section(spec("noisy_max"), "privacy", ["privacy 3*eps"])
+    found = least(generous)
+    assert (found.verified, found.factor, found.least) == (True, Fraction(1, 3), "eps")
+    assert found.text is not None
+    assert isinstance(verify_source(found.text, Options(explain=False)), Verified)
+
+
+def test_what_is_verified_needs_no_repair() -> None:
+    assert not list(repairs(spec("laplace"), time.monotonic() + 30))
+
+
+def test_the_other_text_stays_where_scales_are_changed() -> None:
+    source = spec("laplace")
+    assert with_scales(source, Fraction(3)).text.replace("3*Delta/eps", "Delta/eps") == source.text
+
+
+def test_formulas_speak_of_inputs_only() -> None:
+    reading = ProgramReading(parse(spec("adaptive_svt")))
+    assert simplified([over_inputs(reading, n.Binary("/", n.Name("e1"), n.Name("e0")))]) == "1/(4*k)"
+    assert quotient(n.Name("eps"), n.Binary("*", n.Number(Fraction(2)), n.Name("eps"))) == "1/2"
+    with pytest.raises(NoFormulaError):
+        over_inputs(reading, n.Name("cost"))
+
+
+def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "m.dp"
+    path.write_text(spec("broken/noisy_max_half_noise").text)
+    assert main(["claim", str(path)]) == 0
+    assert "`privacy eps` is not verified; less is not proved by this alignment" in capsys.readouterr().out
+    assert main(["fix", str(path), "--write"]) == 0
+    told = capsys.readouterr().out
+    assert "verified with scales 2 times as large:" in told
+    assert "+    eta[i] ~ Lap(2/eps)" in told
+    assert "verified with the claim `2*eps`" in told
+    assert main(["fix", str(path)]) == 0
+    assert "is verified as it is" in capsys.readouterr().out
