@@ -175,10 +175,11 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 
     def stream(self, q: Iterable[Real]) -> Iterator[AdaptiveSvtWithGapRecord]:
         """Run the mechanism once, on answers that come one by one: each is asked for when
-        the mechanism needs it, and each record is given as soon as it is released, so
-        that the next query may depend on it. Nothing is kept. `spent` and `remaining`
-        say what was spent so far; who stops early has spent no more. See `__call__` for
-        the arguments and errors.
+        the mechanism needs it, and each record is given as soon as it is released. The
+        proof covers queries that are chosen by the records so far, as long as whatever
+        may be asked has answers that are neighbours as declared. Nothing is kept.
+        `spent` and `remaining` say what was spent so far; who stops early has spent no
+        more. See `__call__` for the arguments and errors.
         """
         q_answers = real_stream("q", q)
         run = self._run()
@@ -317,4 +318,4 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 fa1f340c8d0fbf4fd5489155797b92c1d727e7d5e2caa9298decf246386eb43f
+#| sha256 5183897c4609669ce2beb31e3ca1ae8a5f2c0e2886619847652339b0a3b2b743

@@ -163,10 +163,11 @@ class SvtWithGap(LatticeMechanism):
 
     def stream(self, q: Iterable[Real]) -> Iterator[SvtWithGapRecord]:
         """Run the mechanism once, on answers that come one by one: each is asked for when
-        the mechanism needs it, and each record is given as soon as it is released, so
-        that the next query may depend on it. Nothing is kept. `spent` and `remaining`
-        say what was spent so far; who stops early has spent no more. See `__call__` for
-        the arguments and errors.
+        the mechanism needs it, and each record is given as soon as it is released. The
+        proof covers queries that are chosen by the records so far, as long as whatever
+        may be asked has answers that are neighbours as declared. Nothing is kept.
+        `spent` and `remaining` say what was spent so far; who stops early has spent no
+        more. See `__call__` for the arguments and errors.
         """
         q_answers = real_stream("q", q)
         run = self._run()
@@ -288,4 +289,4 @@ class SvtWithGap(LatticeMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 ee3693120c23aace10bf1d967f59c4dabeb3998cfb8615fd52e0d72fb6415719
+#| sha256 5d2b9b55d76c88d2267e8654777f2fe65d190de6067565fedf70d72f9ae7f002

@@ -158,7 +158,8 @@ def of_stream(mechanism: nodes.Mechanism, names: Mapping[str, str], indent: str)
     width = _WIDTH - len(indent)
     says = (
         "Run the mechanism once, on answers that come one by one: each is asked for when the mechanism needs "
-        "it, and each record is given as soon as it is released, so that the next query may depend on it. "
+        "it, and each record is given as soon as it is released. The proof covers queries that are chosen by "
+        "the records so far, as long as whatever may be asked has answers that are neighbours as declared. "
         "Nothing is kept. `spent` and `remaining` say what was spent so far; who stops early has spent no "
         "more. See `__call__` for the arguments and errors."
     )

@@ -22,7 +22,11 @@ def streamed(mechanism: nodes.Mechanism, local: Collection[str]) -> nodes.For | 
     and answers may come one by one.
 
     Why sound. What is released in a round depends on this answer, on earlier ones and on noise. So the
-    queries may depend on what was released: for each output ω they are the fixed queries that ω leads to.
+    queries may depend on what was released: for each output ω they are the fixed queries that ω leads to, and
+    the alignment for ω is that of the lists of their answers, which are neighbours if all that may be asked
+    are as declared. These alignments are countably many, as the theorem wants, since what exact modes release
+    are rational numbers, rounded to the step. (`docs/papers.md`, "Adaptively chosen queries".)
+
     Each round that goes on releases the same number of records, at least one. A round that breaks releases
     at most as many, and not none in one case and all in another. Then what is seen up to any moment is a
     function of the output of a run on enough further answers: which records are of which round, and whether
