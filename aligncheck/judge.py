@@ -6,6 +6,7 @@ Trusted: VERIFIED is said here, and only of what the kernel accepted. All that i
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -58,13 +59,16 @@ class JudgedCallee:
 
 @dataclass(frozen=True)
 class Judge:
-    """How verdicts are made; `known` are the callees that were verified so far, by path, each once."""
+    """How verdicts are made; `known` are the callees that were verified so far, by path, each once. Time of
+    the processor may end one, too: `until` is a `time.process_time()` value.
+    """
 
     deadline: float
     explain: bool = True
     search: bool = True
     early: bool = False
     known: dict[str, JudgedCallee] = field(default_factory=dict)
+    until: float = math.inf
 
     def verdict(self, mechanism: Mechanism, source: Source) -> Verdict:
         """See `judge`."""
@@ -97,8 +101,10 @@ class Judge:
     def _holds(
         self, source: Source, callees: Mapping[str, Witness], mechanism: Mechanism, until: float
     ) -> bool:
-        """Whether a mechanism that calls the same ones is verified before `until`."""
-        other = replace(self, deadline=min(self.deadline, until), explain=False, search=False, early=False)
+        """Whether a mechanism that calls the same ones is verified before `until`, a `time.process_time()`
+        value.
+        """
+        other = replace(self, until=until, explain=False, search=False, early=False)
         try:
             return isinstance(other._judged(mechanism, source, callees, called=False), Verified)
         except SpecError:
@@ -108,7 +114,7 @@ class Judge:
         """Confirms what the kernel decided, which counts steps and knows of no clock, while there is time.
         Raises OutOfTimeError.
         """
-        if time.monotonic() > self.deadline:
+        if time.monotonic() > self.deadline or time.process_time() > self.until:
             raise OutOfTimeError
         return True
 

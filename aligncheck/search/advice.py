@@ -63,10 +63,11 @@ _FACTORS = (
 _MOST_PARTS = 12
 """A claim with a greater denominator is no advice."""
 SECONDS = 3.0
+"""How long to look for advice, in time of the processor, so that a busy machine says the same."""
 
 
 Verified: TypeAlias = Callable[[Mechanism, float], bool]
-"""Whether the kernel accepts a mechanism, by a `time.monotonic()` value."""
+"""Whether the kernel accepts a mechanism, by a `time.process_time()` value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +94,12 @@ class Failure:
 
 
 def advice_for(
-    mechanism: Mechanism, chosen: Chosen | None, failure: Failure, verified: Verified, deadline: float
+    mechanism: Mechanism, chosen: Chosen | None, failure: Failure, verified: Verified
 ) -> tuple[str, ...]:
     """Other claims, declarations and adjacencies under which this spec would be verified; no proof is tried
     under any that allows the run that was found failing.
     """
-    until = min(deadline, time.monotonic() + SECONDS)
+    until = time.process_time() + SECONDS
     found: list[str] = []
     match failure.condition:
         case Condition.COST:
@@ -123,7 +124,7 @@ def advice_for(
             return ()
     found += _other_lines(mechanism, failure, verified, until)
     for name, changed in _other_adjacencies(mechanism):
-        if time.monotonic() > until:
+        if time.process_time() > until:
             break
         if failure.excluded(changed) and verified(changed, until):
             found.append(f"verified for adjacency `{name.value}`")
@@ -188,7 +189,7 @@ def _other_lines(mechanism: Mechanism, failure: Failure, verified: Verified, unt
             changed = replace(
                 mechanism, align=(*mechanism.align[:number], other, *mechanism.align[number + 1 :])
             )
-            if time.monotonic() < until and not failure.fails(changed) and verified(changed, until):
+            if time.process_time() < until and not failure.fails(changed) and verified(changed, until):
                 yield f"verified with `{unparse_shift(other)}` in place of `{unparse_shift(line)}`"
                 return
 
@@ -215,7 +216,7 @@ def _declarations(mechanism: Mechanism, failure: Failure, verified: Verified, un
         for test in tests:
             narrower = _narrowed(item, test)
             changed = replace(mechanism, inputs=tuple(narrower if i is item else i for i in mechanism.inputs))
-            if time.monotonic() < until and failure.excluded(changed) and verified(changed, until):
+            if time.process_time() < until and failure.excluded(changed) and verified(changed, until):
                 yield f"verified with `{unparse_input(narrower)}`"
                 return
 
@@ -287,7 +288,7 @@ def _other_claims(
     """
     theory = Theory(mechanism)
     for factor, larger, most in _larger_claims(theory, chosen, failure.times):
-        if (chosen is None or chosen.keeps(larger, most)) and time.monotonic() < until:
+        if (chosen is None or chosen.keeps(larger, most)) and time.process_time() < until:
             privacy = mechanism.privacy if larger == theory.claim else _expression(larger)
             bound = None if most is None else _expression(most)
             if verified(replace(mechanism, privacy=privacy, most=bound), until):

@@ -16,7 +16,17 @@ from aligncheck.kernel.answer import Rejected
 from aligncheck.language.conditions import Condition, condition_named
 from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.language.source import Source, Span
-from aligncheck.language.syntax.nodes import NOWHERE, Index, Mechanism, OutField, Queries, Sample, Sort
+from aligncheck.language.syntax.nodes import (
+    NOWHERE,
+    Binary,
+    Index,
+    Mechanism,
+    Number,
+    OutField,
+    Queries,
+    Sample,
+    Sort,
+)
 from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import expressions_in, has_densities, statements_in
 from aligncheck.search.discharge.choose import Chosen, choose, paths_of
@@ -151,7 +161,7 @@ class Attempt:
         advice: tuple[str, ...] = ()
         if verified is not None:
             failure = Failure(found.condition, at, failing, times)
-            advice = advice_for(self.mechanism, self.chosen, failure, verified, self.deadline)
+            advice = advice_for(self.mechanism, self.chosen, failure, verified)
         return AlignmentFails(
             self.mechanism,
             found.condition,
@@ -174,7 +184,7 @@ class Attempt:
         may_help = condition in (Condition.DEFINED, Condition.SCALES) and not self._by_densities
         if verified is not None and condition is not None and may_help:
             failure = Failure(condition, answer.place)
-            advice = advice_for(self.mechanism, self.chosen, failure, verified, self.deadline)
+            advice = advice_for(self.mechanism, self.chosen, failure, verified)
         return Unknown(
             self.mechanism,
             condition,
@@ -269,6 +279,17 @@ def _support_help(mechanism: Mechanism) -> str:
     advice = ["move one-sided noise up only"] if any(each.one_sided for each in families) else []
     if any(each.discrete for each in families):
         advice.append("move noise on a lattice by multiples of its step")
+        steps = dict.fromkeys(
+            unparse_expr(each.args[-1])
+            for each in statements_in(mechanism.body)
+            if isinstance(each, Sample) and each.family.stepped and each.args[-1] != Number(Fraction(1))
+        )
+        if steps and any(item.sort is Sort.INT for item in lists):
+            given = ", ".join(f"`{step}`" for step in steps)
+            advice.append(
+                f"the step here is {given}, and `int` answers move by any whole number: leave the step "
+                "out, which is 1 then"
+            )
         if any(item.sort is Sort.REAL and item.lattice is None for item in lists):
             advice.append("declare answers that are such multiples so: `int queries`, or `lattice STEP`")
     return "; ".join(advice) or "move noise within its support"
@@ -284,6 +305,9 @@ def _defined_help(mechanism: Mechanism, at: Span) -> str:
     if isinstance(expr, Index):
         indices = "an index is from 0 up, and less than the number of entries"
         return f"{indices}: exclude others by a `where` clause, or by an `if` before it"
+    divisor = expr.right if isinstance(expr, Binary) and expr.op in ("/", "%") else None
+    if isinstance(divisor, Number):
+        return "no number can be divided by 0: write what was meant in place of the divisor"
     return (
         "exclude it by `range [low, high]` where private answers are declared, by `where` for parameters, or "
         "by an `if` before it"
