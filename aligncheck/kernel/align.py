@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -17,12 +17,37 @@ from aligncheck.kernel.sets import Sets
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Drawn, Held, Told
 from aligncheck.kernel.terms import Anatomy, Term, absolute, anatomy, both, either, implies, real, same
+from aligncheck.language.families import Family
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import shifts_in, statements_in
+from aligncheck.language.syntax.walk import moved_by, shifts_in, signed_terms, statements_in
 
 Rate: TypeAlias = tuple[Term, Term]
 """How fast a density falls, as a quotient: ln f(x)/f(y) <= |x - y| * above / below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A line for a draw: where it is `on`, and what it adds. Where the new value is another noise variable's
+    draw and more, that is the `source`; where it is a part of the draw and more, that is the draw divided by
+    `divisor`, the logarithm of which is `stretch`.
+    """
+
+    on: Term
+    value: Term
+    source: str | None = None
+    divisor: Term | None = None
+    stretch: Term | None = None
+
+    @property
+    def renews(self) -> bool:
+        """Whether the draw itself does not stay a part of its new value."""
+        return self.source is not None or self.divisor is not None
+
+    @property
+    def parts(self) -> tuple[Term, ...]:
+        """What the draw is moved by."""
+        return (self.value,) if self.divisor is None else (self.value, self.divisor)
 
 
 CONNECTIVES = (z3.Z3_OP_AND, z3.Z3_OP_OR, z3.Z3_OP_NOT, z3.Z3_OP_IMPLIES, z3.Z3_OP_ITE)
@@ -75,11 +100,11 @@ class Aligner(Sets):
         except Reject:  # it reads what has no value here: nothing is known
             return self.symbols.false
         off = [z3.BoolVal(all(map(self.symbols.inputs_only, steps)), self.symbols.ctx)]
-        for on, value in moves:
-            if not (self._before_the_alignment(on) if self.general else self.symbols.noise_free(on)):
+        for m in moves:
+            if not (self._before_the_alignment(m.on) if self.general else self.symbols.noise_free(m.on)):
                 return self.symbols.false
-            if not self.symbols.noise_free(value):
-                off.append(z3.Not(on))
+            if not self.symbols.noise_free(*m.parts):
+                off.append(z3.Not(m.on))
         return both(*off)
 
     def _before_the_alignment(self, *terms: Term) -> bool:
@@ -96,13 +121,11 @@ class Aligner(Sets):
 
     # --- lines --------------------------------------------------------------------------------------------
 
-    def moves(self, x: str, at: Term, scope: Scope) -> list[tuple[Term, Term]]:
+    def moves(self, x: str, at: Term, scope: Scope) -> list[Move]:
         """The lines for one draw: where each is on (in its case), and what it adds."""
         return list(self._moves(self.spec.align, x, at, scope))
 
-    def _moves(
-        self, items: tuple[n.AlignItem, ...], x: str, at: Term, scope: Scope
-    ) -> Iterator[tuple[Term, Term]]:
+    def _moves(self, items: tuple[n.AlignItem, ...], x: str, at: Term, scope: Scope) -> Iterator[Move]:
         for item in items:
             match item:
                 case n.Shift(name=name):
@@ -133,38 +156,121 @@ class Aligner(Sets):
             scope = scope.under(at == self.whole_number(i, scope))
         return scope
 
-    def _line(self, line: n.Shift, at: Term, scope: Scope) -> tuple[Term, Term]:
+    def _line(self, line: n.Shift, at: Term, scope: Scope) -> Move:
         scope = self._at(line, at, scope)
         if line.guard is not None:
             scope = scope.under(self.truth(line.guard, replace(scope, testing=True)))
-        if line.op == "=":
-            line = _added(line)
-        value = real(self.number(line.value, scope))
-        return scope.guard, -value if line.op == "-=" else value
+        if line.op != "=":
+            value = real(self.number(line.value, scope))
+            return Move(scope.guard, -value if line.op == "-=" else value)
+        added, source, by = self._renewed(line)
+        value = real(self.number(added, scope))
+        if by is None:
+            return Move(scope.guard, value, source)
+        stretch = self.number(n.Call("ln", (by,), span=line.span), scope)
+        return Move(scope.guard, value, None, real(self.number(by, scope)), stretch)
 
-    def shift(self, x: str, at: Term, path: Path, place: Span) -> list[tuple[Term, Term]]:
+    def _renewed(self, line: n.Shift) -> tuple[n.Expr, str | None, n.Expr | None]:
+        """`x = … + x + …`, or with `x/E`, `E*x`, or another draw in the place of x: what is added, which
+        other draw that is, and what x is divided by. Any other new value depends on its own draw.
+        """
+        own, signed = moved_by(line), signed_terms(line.value)
+        by: n.Expr | None
+        found: dict[int, tuple[int, str | None, n.Expr | None]] = {}
+        for at, (e, plus) in enumerate(signed):
+            match e:
+                case _ if not plus:
+                    pass
+                case _ if e == own:
+                    found.setdefault(0, (at, None, None))
+                case n.Binary(op="/", left=left, right=by) if left == own:
+                    found.setdefault(1, (at, None, by))
+                case n.Binary(op="*", left=left, right=right) if own in (left, right):
+                    part = right if left == own else left
+                    by = n.Binary("/", n.Number(Fraction(1), span=e.span), part, span=e.span)
+                    found.setdefault(1, (at, None, by))
+                case n.Name(ident=x, primed=False) if x in self.noise:
+                    found.setdefault(2, (at, x, None))
+        if not found:
+            raise Reject("acyclic", line.span, f"the new value of {line.name} does not add to its draw")
+        at, source, by = found[min(found)]
+        rest = [e if plus else n.Unary("-", e, span=e.span) for e, plus in signed[:at] + signed[at + 1 :]]
+        value: n.Expr = rest[0] if rest else n.Number(Fraction(0), span=line.span)
+        for e in rest[1:]:
+            value = n.Binary("+", value, e, span=line.span)
+        return value, source, by
+
+    def shift(self, x: str, at: Term, path: Path, place: Span) -> list[Move]:
         """The lines for a draw, evaluated before it counts as made, so that it cannot read itself."""
         scope = self.scope(Mode.ALIGN, path, place)
         moves = self.moves(x, at, scope)
-        for on, value in moves:
-            self.countable(on, place)
-            self.countable(value, place)
+        for m in moves:
+            for term in (m.on, *m.parts):
+                self.countable(term, place)
         if not self.general:
             self.decided("acyclic", place, f"the shift of {x} is known before {x} is drawn")
         self.decided("countable", place, f"the shift of {x} takes what is released by its discrete part")
         return moves
 
-    def total(self, moves: list[tuple[Term, Term]]) -> Term:
+    def total(self, moves: list[Move]) -> Term:
         """What the lines that are on add up to."""
         true, none = self.symbols.true, self.symbols.none
-        parts = [value if same(on, true) else z3.If(on, value, none) for on, value in moves]
+        parts = [m.value if same(m.on, true) else z3.If(m.on, m.value, none) for m in moves]
         return z3.Sum(*parts) if len(parts) > 1 else parts[0] if parts else self.symbols.none
+
+    def image(self, stmt: n.Sample, one: Term, moves: list[Move], path: Path) -> Term:
+        """The aligned draw: the draw, or what a line puts in its place, and what the lines add. See section
+        13 of docs/kernel.md.
+
+        Draws that take each other's place are drawn once in every complete run, and all of the first level;
+        that these are the same ones, with equal scales, is shown at the end (`exchanged`).
+        """
+        x, place = stmt.name, stmt.span
+        new = [m for m in moves if m.renews]
+        if new and (self.general or stmt.family.discrete):
+            raise Reject("language", place, "a draw that is put in another's place, or divided")
+        for at, m in enumerate(new):
+            for other in new[:at]:
+                text = f"one line at most says what {x} becomes"
+                path.oblige("injective", place, text, z3.Not(both(m.on, other.on)))
+            if m.source is not None:
+                if not all(self._once(name, stmt.family) for name in (x, m.source)):
+                    raise Reject("language", place, f"`{x}` or `{m.source}` is not drawn once, in every run")
+                if not all(self.symbols.noise_free(other.on, other.value) for other in moves):
+                    raise Reject("acyclic", place, f"what is added to `{m.source}` depends on noise")
+                path.exchanged.append((x, m.source, m.on))
+                one = z3.If(m.on, self.noise[m.source].symbols[0](self.symbols.zero), one)
+            elif m.divisor is not None:
+                text = f"{x} is divided by 1 at least"
+                path.oblige("support", place, text, implies(m.on, m.divisor >= 1))
+                one = z3.If(m.on, divided(one, m.divisor), one)
+        return one + self.total(moves)
+
+    def _once(self, x: str, family: Family) -> bool:
+        """Whether a noise variable is one draw, at the top level, from this family."""
+        samples = self._samples(x)
+        return samples == [s for s in self.spec.body if s in samples] and [
+            (s.index, s.family) for s in samples
+        ] == [(None, family)]
+
+    def exchanged(self, path: Path) -> None:
+        """That the draws in the place of others are just those whose place is taken, each once; and that each
+        has the scale that the other has.
+        """
+        place = self.spec.span
+        for at, (x, source, on) in enumerate(path.exchanged):
+            taken = either(self.symbols.false, *(o for y, _, o in path.exchanged if y == source))
+            path.oblige("injective", place, f"{source} is put in another's place as well", implies(on, taken))
+            for _, again, other in path.exchanged[:at]:
+                if again == source:
+                    text = f"{source} is put in one place only"
+                    path.oblige("injective", place, text, z3.Not(both(on, other)))
+            equal = path.scales[x] == path.scales[source]
+            path.oblige("scales", place, f"{x} and {source} have one scale", implies(on, equal))
 
     # --- cost ---------------------------------------------------------------------------------------------
 
-    def charged(
-        self, stmt: n.Sample, at: Term, moves: list[tuple[Term, Term]], rate: Rate, path: Path
-    ) -> Term:
+    def charged(self, stmt: n.Sample, at: Term, moves: list[Move], rate: Rate, path: Path) -> Term:
         """What a draw counts in the cost: |shift| times its rate; or for each line that is on what the
         witness says it costs at most, once that is shown: |v1 + v2| <= |v1| + |v2|.
 
@@ -172,21 +278,22 @@ class Aligner(Sets):
         """
         x, numbered = stmt.name, list(enumerate(shifts_in(self.spec.align)))
         lines = [(line, self._part(k)) for k, line in numbered if line.name == x]
-        if any(most is None for _, most in lines) or self.speaks_of_cost:
+        if any(most is None for _, most in lines) or any(m.renews for m in moves) or self.speaks_of_cost:
             if lines:
                 self.counted(x, stmt.span, None)
-            return self._cost(self.total(moves), rate)
-        parts = []
-        for (line, most), (on, value) in zip(lines, moves, strict=True):
+            stretched = [Move(m.on, m.stretch) for m in moves if m.stretch is not None]
+            return self._cost(self.total(moves), rate) + self.total(stretched)
+        parts: list[Move] = []
+        for (line, most), move in zip(lines, moves, strict=True):
             if most is not None:
                 scope = self._at(line, at, self.scope(Mode.RELATION, path, line.span))
                 amount = real(self.number(most, scope))
                 text = f"moving {x} by this line costs at most its part"
-                now, goal = self._at_most(value, rate, amount)
+                now, goal = self._at_most(move.value, rate, amount)
                 self.prove(path, "cost", line.span, text, now)
-                path.oblige("cost", line.span, text, implies(on, goal))
+                path.oblige("cost", line.span, text, implies(move.on, goal))
                 self.counted(x, line.span, most)
-                parts.append((on, amount))
+                parts.append(Move(move.on, amount))
         return self.total(parts)
 
     def _part(self, k: int) -> n.Expr | None:
@@ -289,9 +396,12 @@ class Aligner(Sets):
             if not self.indexed(x):
                 continue
             try:
-                shift = self.total(self.moves(x, at, scope))
+                moves = self.moves(x, at, scope)
             except Reject:
                 continue
+            if any(m.renews for m in moves):
+                continue  # this is known when the draw is made
+            shift = self.total(moves)
             noisy = [
                 (role, leaf)
                 for leaf, role in self.symbols.leaves(shift)
@@ -358,29 +468,6 @@ def _over(x: Term, y: Term) -> Term:
     left = [f.term for f, power in powers.items() for _ in range(power)]
     below = [inverse(f.term) for f, power in powers.items() for _ in range(-power)]
     return z3.Product(z3.RealVal(1, x.ctx), *left, *below)
-
-
-def _added(line: n.Shift) -> n.Shift:
-    """`x = … + x + …` as the line that adds the rest. Any other new value depends on its own draw."""
-    own = n.Name(line.name) if line.index is None else n.Index(line.name, line.index)
-    rest: list[n.Expr] = []
-    found, stack = False, [(line.value, True)]
-    while stack:
-        e, plus = stack.pop()
-        if isinstance(e, n.Binary) and e.op in ("+", "-"):
-            stack += [(e.right, plus is (e.op == "+")), (e.left, plus)]
-        elif isinstance(e, n.Unary) and e.op == "-":
-            stack.append((e.operand, not plus))
-        elif plus and e == own and not found:
-            found = True
-        else:
-            rest.append(e if plus else n.Unary("-", e, span=e.span))
-    if not found:
-        raise Reject("acyclic", line.span, f"the new value of {line.name} does not add to its draw")
-    value = rest[0] if rest else n.Number(Fraction(0), span=line.span)
-    for e in rest[1:]:
-        value = n.Binary("+", value, e, span=line.span)
-    return replace(line, op="+=", value=value)
 
 
 def _whole(term: Term) -> Term:

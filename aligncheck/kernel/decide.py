@@ -162,6 +162,7 @@ class Kernel(Inputs):
             path.oblige("cost", self.spec.most.span, "the claim is within its bound", claim <= bound)
         cost = path.ghosts["alignment_cost"]
         path.oblige("cost", self.spec.privacy.span, "the cost is within the claim", cost <= claim)
+        self.exchanged(path)
         if self.general:
             self.one_to_one(path)
         self.discharge(path)

@@ -221,14 +221,16 @@ class Runner(Choosing):
         if step is not None:
             whole = step * z3.ToReal(self.steps(shift, step))
             path.oblige("support", place, f"{x} moves by whole steps", shift == whole)
-        path.fact(Kind.PRIME, other == one + shift)
+        image = self.image(stmt, one, moves, path)
+        path.fact(Kind.PRIME, other == image)
         if stmt.family.one_sided:
-            path.oblige("support", place, f"the aligned {x} is not negative", one + shift >= 0)
+            path.oblige("support", place, f"the aligned {x} is not negative", image >= 0)
         cost = self.charged(stmt, at, moves, rate, path)
         path.ghosts["alignment_cost"] = path.ghosts["alignment_cost"] + cost
         path.ghosts[f"$drawn_{x}"] = at + 1
         path.ghosts[f"$dense_{x}"] = both(dense, at == upto)
-        path.made.append((x, at, divided(rate[1], rate[0]), step))
+        path.scales[x] = divided(rate[1], rate[0])
+        path.made.append((x, at, path.scales[x], step))
 
     def _draw_again(
         self, stmt: n.Sample, path: Path, at: Term, twin_at: Term, again: Term, step: Term | None

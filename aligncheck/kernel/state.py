@@ -75,7 +75,8 @@ class Path:
     twin run); `made` are the draws since the last loop head (name, index, scale, step); the ghosts
     `$drawn_X` and `$dense_X` sum up all draws. `twins` says of noise variables where the twin run's draw is
     taken to, for all indices in the place of one. `owed` was taken for granted at loop heads on the way.
-    Before the fact number `settled` nothing is pending.
+    Before the fact number `settled` nothing is pending. `scales` are those of the last draws; `exchanged`
+    says of scalar noise which other one takes its place, and where.
     """
 
     values: dict[str, tuple[Term, ...]] = field(default_factory=dict)
@@ -90,6 +91,8 @@ class Path:
     twins: list[tuple[str, Term, Term]] = field(default_factory=list)
     settled: int = 0
     owed: list[Owed] = field(default_factory=list)
+    scales: dict[str, Term] = field(default_factory=dict)
+    exchanged: list[tuple[str, str, Term]] = field(default_factory=list)
 
     def copy(self) -> Path:
         """The same place, to go on in another way."""

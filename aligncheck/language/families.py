@@ -19,6 +19,8 @@ class Slope(Enum):
     SCALE: s > 0, and ln f(x)/f(y) <= |x - y|/s. Moreover every number is exceeded with a positive
     probability, one that is at least 0 with no smaller probability under a greater scale (a loop may end so).
     CHANCE: 0 < p < 1, and ln f(x)/f(y) <= -ln(1 - p) |x - y|.
+
+    On the reals, moreover, no density is less nearer to 0: f(x/r) >= f(x) for r >= 1.
     """
 
     SCALE = "scale"

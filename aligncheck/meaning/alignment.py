@@ -17,7 +17,7 @@ from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.unparse import unparse_expr
-from aligncheck.language.syntax.walk import gathered_in_full, has_densities, shifts_in, statements_in
+from aligncheck.language.syntax.walk import gathered_in_full, has_densities, renews, shifts_in, statements_in
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import ZERO, Number, Undecided, Value
 from aligncheck.meaning.interpreter import (
@@ -295,6 +295,7 @@ class Alignment:
         self._open: dict[NoiseKey | int, Span] = {}
         self._not_counted: list[NoiseKey] = []
         self._cost: Number = ZERO
+        self.renewed = any(map(renews, shifts_in(mechanism.align)))
         self._around: tuple[NoiseKey, ...] = ()
         self.reads: dict[NoiseKey, dict[Reading, None]] = {}
         self.shifts: dict[NoiseKey, Number] = {}
@@ -500,7 +501,7 @@ class Alignment:
         for key in self._not_counted:
             self._aligned(key)
             if key in self.shifts:
-                self._cost = exact.add(self._cost, draw_cost(self._on_d[key], self.shifts[key]))
+                self._cost = exact.add(self._cost, draw_cost(self._on_d[key], self.shifts[key], self.renewed))
         self._not_counted.clear()
         environment = {**on_d.environment, "alignment_cost": self._cost}
         for invariant in prime.statement.invariants:
@@ -641,8 +642,20 @@ def _cycle_in(reads: Mapping[NoiseKey, Collection[Reading]]) -> tuple[NoiseKey, 
     return ()
 
 
-def draw_cost(draw: Draw, shift: Number) -> Number:
-    """|shift|/α; without a shift the rate, which may be irrational, is never computed."""
+def draw_cost(draw: Draw, shift: Number, renewed: bool) -> Number:
+    """|shift|/α; without a shift the rate, which may be irrational, is never computed.
+
+    Where some line renews draws (divides them, or exchanges them: `renews`), densities are compared one for
+    all, and there is the Jacobian. Then this is a bound from below of the logarithm of the densities'
+    quotient, exact but for Cauchy noise, and the Jacobian (a quotient of at most 1) is not counted: what is
+    more than the claim is too much for Theorem 4, too.
+    """
     if exact.sign(shift) == 0:
         return ZERO
+    if renewed:
+        rate = rate_of(draw.family, draw.args)
+        if draw.family.row.tail is not None:
+            return exact.negative(exact.multiply(exact.absolute(shift), rate))
+        farther = exact.subtract(exact.absolute(exact.add(draw.value, shift)), exact.absolute(draw.value))
+        return exact.multiply(farther, rate)
     return exact.multiply(exact.absolute(shift), rate_of(draw.family, draw.args))

@@ -131,7 +131,7 @@ def _replayed(
     run_d, machine_d = on_d or run_on_d(mechanism, scenario, limit)
     alignment = Alignment(mechanism, scenario, run_d, machine_d, limit)
     run_d_prime = alignment.run()
-    steps = side_by_side(run_d, run_d_prime, alignment.shifts, alignment.unmoved)
+    steps = side_by_side(run_d, run_d_prime, alignment.shifts, alignment.unmoved, alignment.renewed)
     cost = next((step.cost for step in reversed(steps) if step.cost is not None), ZERO)
     claim = _value(alignment.claim) if isinstance(run_d.ended, interpreter.Finished) else None
     most = _value(alignment.most) if isinstance(run_d.ended, interpreter.Finished) else None
@@ -170,6 +170,7 @@ def side_by_side(
     run_d_prime: interpreter.Run,
     shifts: Mapping[interpreter.NoiseKey, Number] = MappingProxyType({}),
     unmoved: Mapping[interpreter.NoiseKey, str] = MappingProxyType({}),
+    renewed: bool = False,
 ) -> tuple[PairedStep, ...]:
     """Match the steps of two runs in order: the same draw, or the same statement in the same round.
 
@@ -192,7 +193,7 @@ def side_by_side(
         pairs.append((step, others[numbers[position]]))
         reached = numbers[position] + 1
     pairs += [(None, other) for other in others[reached:]]
-    return tuple(_with_costs(pairs, run_d, shifts, unmoved))
+    return tuple(_with_costs(pairs, run_d, shifts, unmoved, renewed))
 
 
 def _place(step: interpreter.Step) -> object:
@@ -204,6 +205,7 @@ def _with_costs(
     run_d: interpreter.Run,
     shifts: Mapping[interpreter.NoiseKey, Number],
     unmoved: Mapping[interpreter.NoiseKey, str],
+    renewed: bool,
 ) -> Iterator[PairedStep]:
     on_d = {draw.key: draw for draw in run_d.draws}
     cost: Number = ZERO
@@ -213,7 +215,7 @@ def _with_costs(
             yield PairedStep(left, right, None, cost)
         elif isinstance(right, interpreter.Draw) and right.key in shifts:
             shift = shifts[right.key]
-            cost = exact.add(cost, draw_cost(on_d[right.key], shift))
+            cost = exact.add(cost, draw_cost(on_d[right.key], shift, renewed))
             yield PairedStep(left, right, shift, cost, unmoved.get(right.key, ""))
         else:
             yield PairedStep(left, right)

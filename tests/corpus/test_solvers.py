@@ -1,7 +1,7 @@
 """Z3 and cvc5 give every question of the kernel the same answer.
 
-The questions are those about two of the compiled mechanisms in `mechanisms/`. With `--exhaustive` so are those
-about every spec under `specs/`, one by one, and about all that can be compiled, in each mode.
+The questions are those about two of the compiled mechanisms in `mechanisms/`. With `--exhaustive` so are
+those about every spec under `specs/`, one by one, and about all that can be compiled, in each mode.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from compile_all import MECHANISMS, NotCompiledError, compiled
-
 from kernel_cases import spec_of, witness_of
 
 from aligncheck.compiler.certificate.checker import check_file

@@ -41,8 +41,13 @@ RULES = {
     "draws by densities in a loop": "choices_in_a_loop",
     "was not drawn before at this index": "drawn_twice",
     "moves by whole steps": "between_the_steps",
-    "is not negative', one + shift": "below_0",
-    "depends on noise": "a_later_set_told_by_noise",
+    "is not negative', image": "below_0",
+    "have one scale": "two_scales_exchanged",
+    "in another's place as well": "a_draw_that_is_put_in_two_places",
+    "Not(both(on, other))": "two_draws_in_one_place",
+    "divisor >= 1": "divided_by_less_than_1",
+    "or divided": "divided_on_a_lattice",
+    "the set of `": "a_later_set_told_by_noise",
     "has a meaning around this set": "an_index_with_a_meaning",
 }
 """Words of the statement that asks, and the pair whose wrong twin is accepted where it does not."""

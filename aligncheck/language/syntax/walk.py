@@ -187,6 +187,30 @@ def shifts_in(items: tuple[n.AlignItem, ...]) -> Iterator[n.Shift]:
                 yield from shifts_in(otherwise)
 
 
+def signed_terms(expr: n.Expr) -> list[tuple[n.Expr, bool]]:
+    """The terms of a sum, from left to right, and whether they are added (or subtracted)."""
+    found, stack = list[tuple[n.Expr, bool]](), [(expr, True)]
+    while stack:
+        e, plus = stack.pop()
+        if isinstance(e, n.Binary) and e.op in ("+", "-"):
+            stack += [(e.right, plus is (e.op == "+")), (e.left, plus)]
+        elif isinstance(e, n.Unary) and e.op == "-":
+            stack.append((e.operand, not plus))
+        else:
+            found.append((e, plus))
+    return found
+
+
+def moved_by(line: n.Shift) -> n.Expr:
+    """The draw that a line is for, as an expression."""
+    return n.Name(line.name) if line.index is None else n.Index(line.name, line.index)
+
+
+def renews(line: n.Shift) -> bool:
+    """Whether a line puts something else in the place of its draw, which does not stay a part of it."""
+    return line.op == "=" and (moved_by(line), True) not in signed_terms(line.value)
+
+
 def align_expressions(items: tuple[n.AlignItem, ...]) -> Iterator[n.Expr]:
     """The expressions of an alignment, without their subexpressions."""
     for item in items:
