@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     )
     from aligncheck.commands import CommandError
     from aligncheck.runtime import Budget
+    from aligncheck.runtime.ledger import Ledger
 
 __all__ = [
     "Budget",
     "CommandError",
     "Finding",
+    "Ledger",
     "check",
     "compile",
     "load",
@@ -32,7 +34,11 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-_ELSEWHERE = {"Budget": "aligncheck.runtime", "CommandError": "aligncheck.commands"}
+_ELSEWHERE = {
+    "Budget": "aligncheck.runtime",
+    "CommandError": "aligncheck.commands",
+    "Ledger": "aligncheck.runtime.ledger",
+}
 
 
 def __getattr__(name: str) -> object:

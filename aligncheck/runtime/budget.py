@@ -132,7 +132,21 @@ class Budget:
     def __repr__(self) -> str:
         if os.getpid() != self._process:
             return f"Budget(total={self._total}, of another process)"
-        return f"Budget(total={self._total}, spent={self.spent}, remaining={self.remaining})"
+        return f"{type(self).__name__}(total={self._total}, spent={self.spent}, remaining={self.remaining})"
+
+    def _repr_html_(self) -> str:
+        """In a notebook: a row of a table."""
+        amounts = {
+            "total": self.total,
+            "spent": self.spent,
+            "set aside": self.reserved,
+            "remaining": self.remaining,
+        }
+        head, row = (
+            "".join(f"<{tag}>{text}</{tag}>" for text in texts)
+            for tag, texts in (("th", amounts), ("td", amounts.values()))
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody><tr>{row}</tr></tbody></table>"
 
 
 class Reservation:

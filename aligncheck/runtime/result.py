@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import html
+import json
 import operator
 from collections import Counter
 from collections.abc import Hashable, Mapping
@@ -106,6 +108,75 @@ class Result(Generic[R_co]):
             frame.index = pd.Index(self.labels, dtype=object if partly else None, tupleize_cols=not partly)
         return frame
 
+    def to_json(self) -> str:
+        """All of it as text: exact numbers as strings (`"1/2"`), floats as numbers; `from_json` reads it.
+
+        Raises:
+            TypeError: a label is neither text, a number nor None.
+        """
+        if any(not isinstance(label, str | int | float | None) for label in self.labels):
+            raise TypeError("labels that are written as JSON must be texts or numbers")
+        document = {
+            "mechanism": self.mechanism,
+            "records": [
+                {"tag": r.tag, "fields": {name: _written(value) for name, value in row_of(r).items()}}
+                for r in self.records
+            ],
+            "spent": _written(self.spent),
+            "bound": _written(self.bound),
+            "labels": list(self.labels),
+            "estimates": [None if e is None else _estimate_written(e) for e in self.estimates],
+            "mode": self.mode,
+            "gamma": None if self.gamma is None else _written(self.gamma),
+            "private": self.private,
+            "notes": list(self.notes),
+        }
+        return json.dumps(document, indent=2)
+
+    @classmethod
+    def from_json(cls, text: str, *kinds: type[R_co]) -> Result[R_co]:
+        """The result that `to_json` wrote; `kinds` are the classes of its records, from the compiled module.
+
+        Raises:
+            ValueError: the text is no such document, or has a record of none of the kinds.
+        """
+        try:
+            document = json.loads(text)
+            by_tag = {kind.tag: kind for kind in kinds}
+            records = tuple(
+                by_tag[record["tag"]](*map(_read, record["fields"].values()))
+                for record in document["records"]
+            )
+            return cls(
+                mechanism=document["mechanism"],
+                records=records,
+                spent=_read(document["spent"]),
+                bound=_read(document["bound"]),
+                labels=tuple(document["labels"]),
+                estimates=tuple(None if e is None else _estimate_read(e) for e in document["estimates"]),
+                mode=document["mode"],
+                gamma=None if document["gamma"] is None else Fraction(document["gamma"]),
+                private=document["private"],
+                notes=tuple(document["notes"]),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"this is not what `to_json` wrote, or not of these records: {error}") from error
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the records as a table, and what was spent."""
+        rows = [{name: str(value) for name, value in row_of(record).items()} for record in self.records]
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in ("", "released", *columns))
+        body = "".join(
+            f"<tr><th>{html.escape(str(number if label is None else label))}</th>"
+            + "".join(f"<td>{html.escape(t)}</td>" for t in (record.tag, *(row.get(c, "") for c in columns)))
+            + "</tr>"
+            for number, (record, row, label) in enumerate(zip(self.records, rows, self.labels, strict=True))
+        )
+        said = "; ".join((f"privacy spent: {self.spent} of at most {self.bound}", *self.notes))
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<div><p>{html.escape(self.mechanism)}: {html.escape(said)}</p>{table}</div>"
+
 
 class Release(Generic[R]):
     """Collects the records of a run in progress.
@@ -194,6 +265,36 @@ class Release(Generic[R]):
 def row_of(record: Record) -> dict[str, Fraction | float]:
     """A record's fields by name, in the order in which the spec lists them."""
     return {f.metadata.get("name", f.name): getattr(record, f.name) for f in dataclasses.fields(record)}
+
+
+def _written(value: Real) -> str | float:
+    """An exact number as text, a float as it is."""
+    return value if isinstance(value, float) else str(value)
+
+
+def _read(value: str | float) -> Any:
+    """What `_written` wrote: whole numbers without a fraction bar are integers."""
+    if isinstance(value, str):
+        return Fraction(value) if "/" in value else int(value)
+    return value
+
+
+def _estimate_written(estimate: Estimate) -> dict[str, Any]:
+    noise = estimate.noise
+    return {
+        "value": _written(estimate.value),
+        "answer_scale": _written(noise.answer_scale),
+        "threshold_scale": _written(noise.threshold_scale),
+        "one_sided": noise.one_sided,
+        "resolution": _written(estimate.resolution),
+    }
+
+
+def _estimate_read(document: Mapping[str, Any]) -> Estimate:
+    noise = GapNoise(
+        _read(document["answer_scale"]), _read(document["threshold_scale"]), document["one_sided"]
+    )
+    return Estimate(_read(document["value"]), noise, Fraction(document["resolution"]))
 
 
 def _estimate(record: Record, field: str, added: Real, noise: GapNoise, gamma: Fraction) -> Estimate | None:
