@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -194,7 +195,8 @@ def test_the_printed_algorithm_and_the_compiled_module_agree(name: str) -> None:
         q = [some.randint(-10, 20) for _ in range(some.randint(5, 9))]
         one_sided = "exp" in name or name == "hybrid_sparse_gap"
         tape = [F(some.randint(0 if one_sided else -900, 900), 64) for _ in range(40)]
-        scales, rest = [], iter(tape)
+        rest = iter(tape)
+        scales: list[Fraction] = []
 
         def draw(scale: Fraction, scales: list[Fraction] = scales, rest: Any = rest) -> Fraction:
             scales.append(scale)
@@ -207,3 +209,13 @@ def test_the_printed_algorithm_and_the_compiled_module_agree(name: str) -> None:
         assert [drawn.args[0] for drawn in noise.drawn] == scales
         lengths.add((len(printed), len({out[0] for out in printed})))
     assert len(lengths) > 1 or name in ("noisy_max_gap", "noisy_topk_gap"), "the tapes lead to many outputs"
+
+
+def test_the_table_of_the_papers_names_what_there_is() -> None:
+    """Each spec in its middle column is there; each algorithm above has a row that says so."""
+    text = (SPECS.parent / "docs" / "papers.md").read_text("utf-8")
+    rows = [line.split("|") for line in text.splitlines() if line.count("|") == 4]
+    named = {name: row for row in rows for name in re.findall(r"`(?:broken/)?(\w+_\w+|\w*svt\w*)`", row[2])}
+    there = {path.stem for path in SPECS.rglob("*.dp")}
+    assert {name for name, row in named.items() if name not in there and "pvalues.py" not in row[2]} == set()
+    assert {name for name, row in named.items() if "literal" in row[3]} >= PRINTED.keys() - {"sparse"}
