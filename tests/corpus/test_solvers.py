@@ -6,6 +6,7 @@ those about every spec under `specs/`, one by one, and about all that can be com
 
 from __future__ import annotations
 
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,22 @@ def test_two_solvers_agree_on_the_compiled_mechanisms(name: str) -> None:
     decided_by_both((MECHANISMS / f"{name}.py").read_text("utf-8"))
 
 
+LIMIT = 15
+"""Seconds for one question: cvc5 does not always keep to the limits that it is given."""
+
+
+def within(seconds: float, question: Question) -> str:
+    """What cvc5 says, in a process of its own that can be ended."""
+    fork = get_context("fork")
+    here, there = fork.Pipe(False)
+    process = fork.Process(target=lambda: there.send(by_cvc5(question.text, question.expected)))
+    process.start()
+    answer: str = here.recv() if here.poll(seconds) else "unknown"
+    process.kill()
+    process.join()
+    return answer
+
+
 class Asked(Kept):
     """Has cvc5 answer every question, too; what it says to each is kept, and nothing rests on it."""
 
@@ -46,11 +63,18 @@ class Asked(Kept):
         self.said: list[tuple[str, str, str]] = []
 
     def agrees(self, question: Question) -> bool:
-        self.said.append((question.about, question.expected, by_cvc5(question.text, question.expected)))
+        self.said.append((question.about, question.expected, within(LIMIT, question)))
         return True
 
 
-OPEN: dict[str, int] = {}
+OPEN = {
+    "exponential_mechanism_gap": 1,
+    "exponential_mechanism_gap_monotone": 1,
+    "hybrid_topk_gap_exp": 1,
+    "noisy_topk_gap": 1,
+    "noisy_topk_gap_monotone": 1,
+    "rounded_count": 1,
+}
 """How many questions about a spec cvc5 leaves open within its limits, where it does."""
 
 

@@ -135,6 +135,32 @@ def test_who_is_asked_last_may_say_no() -> None:
     assert decider.follows([Fact(Kind.RUN, x >= 2)], x >= 1) is None
 
 
+def test_what_followed_before_follows_from_no_less() -> None:
+    symbols, decider = Symbols(), Decider()
+    x, y = (symbols.constant(name, symbols.INT, Given()) for name in "xy")
+    facts = [Fact(Kind.RUN, x >= 2), Fact(Kind.RUN, y >= x)]
+    assert decider.follows(facts, y >= 1)
+    asked = decider.asked
+    assert decider.follows([*facts, Fact(Kind.RUN, x >= 5)], y >= 1) == 0
+    assert decider.asked == asked
+    for fewer in ([], facts[:1], facts[1:]):
+        assert decider.follows(fewer, y >= 1) is None
+
+
+def test_who_is_asked_last_hears_of_models_too() -> None:
+    symbols, heard = Symbols(), list[bool]()
+    x = symbols.constant("x", symbols.INT, Given())
+
+    def confirm(formulas: object, satisfiable: bool, about: str) -> bool:
+        heard.append(satisfiable)
+        return not satisfiable
+
+    decider = Decider(confirm)
+    assert not decider.satisfiable([Fact(Kind.RUN, x >= 2)], [x == 3], symbols.ctx)
+    assert decider.follows([Fact(Kind.RUN, x >= 2)], x >= 1) is not None
+    assert heard == [True, False]
+
+
 def test_a_copy_of_a_path_goes_its_own_way() -> None:
     symbols, path = Symbols(), Path()
     path.fact(Kind.RUN, symbols.true)
