@@ -52,7 +52,9 @@ def main(suites: Sequence[str]) -> None:
         for name, meant, told, seconds in results:
             truth = "private" if meant else "not private"
             rows.append(f"| {suite} | {name} | {truth} | {told} | {seconds:.2f} |")
-    print("| suite | private: verified | not private: verified | median, s | most, s |\n|---|---|---|---|---|")
+    print(
+        "| suite | private: verified | not private: verified | median, s | most, s |\n|---|---|---|---|---|"
+    )
     print("\n".join(totals))
     print("\n| suite | program | truth | verdict | s |\n|---|---|---|---|---|")
     print("\n".join(rows))
