@@ -1,7 +1,7 @@
 """What is verified of other projects' programs, restated as they are written, and how long it takes.
 
-`python tests/bench/peers.py [suites...]` prints two tables in Markdown: for each suite how many verdicts are right (what is
-private VERIFIED, what is not private not), and for each program its verdict and processor seconds, imports apart.
+`python tests/bench/peers.py [suites...]` prints two tables in Markdown: how many of each suite are
+verified, and for each program its verdict and processor seconds, imports apart.
 """
 
 from __future__ import annotations

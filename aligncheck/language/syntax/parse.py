@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from aligncheck.language.diagnostics import fault
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.build import Builder
+from aligncheck.language.syntax.counting import counted
 from aligncheck.language.syntax.grammar import grammar
 from aligncheck.language.syntax.layout import SECTIONS, Layout, Lexeme, layout
 from aligncheck.language.syntax.limits import check_limits
@@ -42,7 +43,7 @@ _ASSIGNING = frozenset(("EQUAL", "TILDE", "PLUSEQ", "MINUSEQ", "PRIME", "LSQB"))
 
 
 def parse(source: Source) -> Mechanism:
-    """The AST of a spec.
+    """The AST of a spec, loops that count read as `for` (`counting`).
 
     Raises SpecError, with the smallest span at fault, for anything that is no spec.
     """
@@ -61,7 +62,7 @@ def parse(source: Source) -> Mechanism:
     tree = _tree(source, laid_out, builder)
     mechanism: Mechanism = builder.built(tree)
     check_limits(source, mechanism)
-    return mechanism
+    return counted(mechanism)
 
 
 def _tree(source: Source, laid_out: Layout, builder: Builder) -> Any:
