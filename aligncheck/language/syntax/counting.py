@@ -129,7 +129,17 @@ class _Counting:
                 return ident in self.fixed
             case n.Binary(op="+" | "-" | "*", left=left, right=right):
                 return self._is_whole(left) and self._is_whole(right)
-        return False
+            case (
+                n.Literal()
+                | n.Name()
+                | n.Index()
+                | n.Call()
+                | n.Operator()
+                | n.OfOutput()
+                | n.Gather()
+                | n.Member()
+            ):
+                return False
 
     def _has_a_value(self, expr: n.Expr) -> bool:
         """Whether it has a value whatever its variables are: nothing in it is a partial operation."""
@@ -142,7 +152,17 @@ class _Counting:
                 return all(self._has_a_value(part) for part in walk.parts_of(expr))
             case n.Binary(op="/", left=left, right=right):
                 return self._has_a_value(left) and isinstance(right, n.Number) and right.value != 0
-        return False
+            case (
+                n.Literal()
+                | n.Name()
+                | n.Index()
+                | n.Call()
+                | n.Operator()
+                | n.OfOutput()
+                | n.Gather()
+                | n.Member()
+            ):
+                return False
 
 
 def _counter(loop: n.While) -> str | None:
