@@ -233,6 +233,12 @@ def _fix(args: argparse.Namespace) -> int:
     return fix(args.file, timeout=args.timeout, write=args.write)
 
 
+def _tune(args: argparse.Namespace) -> int:
+    from aligncheck.commands.improve import tune
+
+    return tune(args.file, timeout=args.timeout, minimise=args.minimise, over=args.over)
+
+
 def _explain(args: argparse.Namespace) -> int:
     from aligncheck.commands.explain import explain
 
@@ -556,6 +562,22 @@ exit status:
   2  error: no spec that can be checked, or the file cannot be written
   3  no repair was found"""
 
+_TUNE_ABOUT = """\
+Prints the value of a parameter between 0 and 1, the share of the budget that
+something gets, that minimises the variance of a released number. The variance is
+computed from the program; the spec must be verified for every value of the
+parameter."""
+
+_TUNE_EXAMPLES = """\
+examples:
+  aligncheck tune specs/adaptive_svt_theta.dp --minimise top.gap --over theta
+
+exit status:
+  0  found
+  1  the alignment of the spec fails
+  2  error: no spec that can be checked, or the variance is no such formula
+  3  the spec is not decided"""
+
 _EXPLAIN_ABOUT = """\
 Says what a condition of the proof demands, why it matters, where it comes from,
 how it typically fails and what to do then; what a statement, an adjacency or a
@@ -631,6 +653,7 @@ def _parser() -> _Parser:
         _declare_align,
         _declare_claim,
         _declare_fix,
+        _declare_tune,
         _declare_show,
         _declare_explain,
         _declare_examples,
@@ -941,6 +964,21 @@ def _declare_fix(commands: _Commands) -> None:
     parser.set_defaults(carry_out=_fix)
     parser.add_argument("file", metavar="FILE", help="the spec")
     parser.add_argument("--write", action="store_true", help="put the first repair into the file")
+    _add_timeout(parser)
+
+
+def _declare_tune(commands: _Commands) -> None:
+    parser = _declare(
+        commands,
+        "tune",
+        summary="find the best split of a budget",
+        about=_TUNE_ABOUT,
+        epilog=_TUNE_EXAMPLES,
+    )
+    parser.set_defaults(carry_out=_tune)
+    parser.add_argument("file", metavar="FILE", help="the spec")
+    parser.add_argument("--minimise", required=True, metavar="TAG.FIELD", help="the released number")
+    parser.add_argument("--over", required=True, metavar="NAME", help="the parameter, `where 0 < NAME < 1`")
     _add_timeout(parser)
 
 
