@@ -107,7 +107,7 @@ def _is_share(mechanism: n.Mechanism, parameter: str) -> bool:
 
 
 def _least_there(variance: Any, theta: Any, value: Any) -> bool:
-    """Whether the variance is smaller than at both sides, where all other inputs are 2, and where they are 3."""
+    """Whether the variance is smaller than at both sides, all other inputs being 2, and being 3."""
     for number in (2, 3):
         others = dict.fromkeys(variance.free_symbols - {theta}, number)
         at = value.subs(others)
