@@ -40,7 +40,7 @@ from aligncheck.runtime.errors import (
     SelectionError,
     UnsafeFloatWarning,
 )
-from aligncheck.runtime.estimates import Estimate, GapNoise
+from aligncheck.runtime.estimates import Estimate, GapNoise, choice_p_value, expected_choice_gap
 from aligncheck.runtime.extremes import argmax_of, argmin_of, max_of, min_of, top_of, upto_of
 from aligncheck.runtime.functions import boolean_function, has_tag, integer_function, real_function
 from aligncheck.runtime.mechanism import (
@@ -135,8 +135,10 @@ __all__ = [
     "checked_integers",
     "checked_real",
     "checked_reals",
+    "choice_p_value",
     "clip",
     "exp",
+    "expected_choice_gap",
     "has_tag",
     "integer",
     "integer_answer",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from aligncheck.runtime.errors import ParameterError
-from aligncheck.runtime.reals import Real, nearest_float
+from aligncheck.runtime.reals import Real, nearest_float, softplus
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,3 +182,41 @@ class Estimate:
             return min(self.value, sys.float_info.max)
         # Of what is above all floats the largest of them is a bound, too.
         return min(nearest_float(Fraction(self.value) - 2 * self.resolution - margin), sys.float_info.max)
+
+
+def choice_p_value(gap: Real, unit: Real = 1) -> float:
+    """2/(1 + exp(gap)): how likely such a gap is, at most, beside a choice that is not the best.
+
+    `gap` is what the exponential mechanism with gap releases, `unit` the scale of its logistic noise: 1 where
+    the gap is eps/(2 Delta) times that of the utilities. A gap that was rounded down has a greater p-value,
+    which is right as well. Source: dissertation, Theorem 5.14.
+
+    Raises:
+        ParameterError: the unit is not positive, or the gap negative.
+    """
+    size = _in_units(gap, unit)
+    if size < 0:
+        raise ParameterError("gap", "must not be negative")
+    return 2 * math.exp(-size) / (1 + math.exp(-size))
+
+
+def expected_choice_gap(location: Real, unit: Real = 1) -> float:
+    """The mean of the gap where its location is `location`: (1 + exp(-t)) ln(1 + exp(t)) units, with t the
+    location in units. The location is private; this is for planning. Source: dissertation, Theorem 5.13.
+
+    Raises:
+        ParameterError: the unit is not positive.
+    """
+    t = _in_units(location, unit)
+    if t < -_FAR:
+        return nearest_float(unit)  # an exponential variable is left
+    return nearest_float(unit) * (1 + math.exp(-t)) * softplus(t)
+
+
+_FAR = 500.0
+
+
+def _in_units(number: Real, unit: Real) -> float:
+    if not unit > 0:
+        raise ParameterError("unit", "must be positive")
+    return nearest_float(number / unit if isinstance(number, float) else Fraction(number) / Fraction(unit))

@@ -21,7 +21,7 @@ import gaps
 from gaps import DATA, SPECS, read_counts
 
 from aligncheck.execute.load import load
-from aligncheck.runtime import FloatingNoise
+from aligncheck.runtime import FloatingNoise, choice_p_value, expected_choice_gap
 
 SPEC = SPECS / "exponential_mechanism_gap.dp"
 LEVELS = (0.05, 0.01)
@@ -34,17 +34,6 @@ def location(utilities: Sequence[float], winner: int, eps: float, sensitivity: f
     others = [s for i, s in enumerate(scaled) if i != winner]
     top = max(others)
     return scaled[winner] - top - math.log(math.fsum(math.exp(s - top) for s in others))
-
-
-def expected_gap(theta: float) -> float:
-    """Source: dissertation, Theorem 5.13."""
-    positive = theta + math.log1p(math.exp(-theta)) if theta > 0 else math.log1p(math.exp(theta))
-    return (1 + math.exp(-theta)) * positive
-
-
-def p_value(gap: float) -> float:
-    """Source: dissertation, Theorem 5.14."""
-    return 2 / (1 + math.exp(gap))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +51,14 @@ class Row:
 
 def measure(made: Any, utilities: Sequence[int], eps: float, runs: int, source: FloatingNoise) -> Row:
     mechanism, best = made(Delta=1, eps=eps), max(utilities)
-    theory = [expected_gap(location(utilities, i, eps)) for i in range(len(utilities))]
+    theory = [expected_choice_gap(location(utilities, i, eps)) for i in range(len(utilities))]
     released, expected, misleading = [], [], []
     for _ in range(runs):
         (record,) = mechanism.with_noise(source)(utilities).records
         released.append(float(record.gap))
         expected.append(theory[record.index])
         if utilities[record.index] < best:
-            misleading.append(p_value(released[-1]))
+            misleading.append(choice_p_value(released[-1]))
     shares = tuple(
         sum(p <= level for p in misleading) / len(misleading) if misleading else math.nan for level in LEVELS
     )

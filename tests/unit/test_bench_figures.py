@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import gaps
@@ -17,7 +18,7 @@ from aligncheck.execute import CheckedSpec
 from aligncheck.execute.load import load
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.runtime import FloatingNoise
+from aligncheck.runtime import FloatingNoise, ParameterError, choice_p_value, expected_choice_gap
 
 
 def _loaded(path: object) -> Any:
@@ -37,11 +38,27 @@ def test_the_expected_gap_is_that_of_the_cut_logistic_distribution() -> None:
             x = (i + 0.5) * step
             weight = math.exp(-(x - theta)) / (1 + math.exp(-(x - theta))) ** 2
             total, mass = total + x * weight, mass + weight
-        assert pvalues.expected_gap(theta) == pytest.approx(total / mass, rel=1e-5)
+        assert expected_choice_gap(theta) == pytest.approx(total / mass, rel=1e-5)
+
+
+def test_gaps_are_taken_in_their_unit() -> None:
+    assert choice_p_value(0) == 1
+    assert (
+        choice_p_value(Fraction(9, 2), Fraction(3, 2))
+        == choice_p_value(3)
+        == pytest.approx(2 / (1 + math.e**3))
+    )
+    assert choice_p_value(10**9) == 0
+    assert expected_choice_gap(8, 2) == pytest.approx(2 * expected_choice_gap(4))
+    assert expected_choice_gap(-(10**6), 3) == 3
+    assert expected_choice_gap(10**6) == pytest.approx(10**6)
+    for wrong in ((-1, 1), (1, 0)):
+        with pytest.raises(ParameterError):
+            choice_p_value(*wrong)
 
 
 def test_a_gap_beside_a_wrong_choice_seldom_has_a_small_p_value() -> None:
-    assert pvalues.p_value(math.log(2 / 0.05 - 1)) == pytest.approx(0.05)
+    assert choice_p_value(math.log(2 / 0.05 - 1)) == pytest.approx(0.05)
     row = pvalues.measure(_loaded(pvalues.SPEC), [8, 7, 7, 1, 0], 0.5, 800, FloatingNoise(1))
     assert 100 < row.missed < 800
     for share, level in zip(row.wrong, pvalues.LEVELS, strict=True):
