@@ -152,16 +152,7 @@ class _Counting:
                 return all(self._has_a_value(part) for part in walk.parts_of(expr))
             case n.Binary(op="/", left=left, right=right):
                 return self._has_a_value(left) and isinstance(right, n.Number) and right.value != 0
-            case (
-                n.Literal()
-                | n.Name()
-                | n.Index()
-                | n.Call()
-                | n.Operator()
-                | n.OfOutput()
-                | n.Gather()
-                | n.Member()
-            ):
+            case n.Index() | n.Call() | n.Binary() | n.Conditional() | n.OfOutput() | n.Gather() | n.Member():
                 return False
 
 
