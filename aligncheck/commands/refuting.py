@@ -30,7 +30,7 @@ BACKSTOP = 60.0
 """Seconds after which the clock ends a search that counts steps."""
 _FIRST = 0.7
 """The share of the search on its own; then a proof is tried, and followed where it fails."""
-_PROOF, _PROOF_SECONDS = 0.2, 6.0
+_PROOF, _PROOF_SECONDS = 0.2, 3.0
 """The share of the time for that proof, and its seconds of processor time where steps are counted."""
 _AGAIN = 0.01
 """Seconds after which an alarm rings again that came at a bad moment."""
@@ -156,10 +156,10 @@ def _searched(
 
     def proof(explain: bool) -> Verdict | None:
         left = end - time.monotonic()
-        if job.seconds is None:
-            return _verdict(mechanism, source, Options(left, explain), _PROOF_SECONDS, counted=True)
-        seconds = min(_PROOF * job.seconds, left)
-        return _verdict(mechanism, source, Options(seconds, explain), seconds, counted=False)
+        seconds = min(_PROOF_SECONDS if job.seconds is None else _PROOF * job.seconds, left)
+        counted = job.seconds is None and not explain  # advice may be missing, a violation may not
+        timeout = left if counted else seconds
+        return _verdict(mechanism, source, Options(timeout, explain), seconds, counted=counted)
 
     if isinstance(first, Violation):
         return first, advice_of(proof(explain=True))
