@@ -2,7 +2,7 @@
 not.
 
 The commands are here as functions: `verify`, `refute`, `compile`, `check`, `load` (see `aligncheck.api`), and
-`Budget` and `Ledger`, from which mechanisms that run may pay. Each is imported when it is first asked for.
+`Budget` and `BudgetFile`, from which mechanisms that run may pay. Each is imported when it is first asked for.
 """
 
 TYPE_CHECKING = False  # as `typing` has it, whose import would be a tenth of the start-up time
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     )
     from aligncheck.commands import CommandError
     from aligncheck.runtime import Budget
-    from aligncheck.runtime.ledger import Ledger
+    from aligncheck.runtime.budget_file import BudgetFile
 
 __all__ = [
     "Budget",
+    "BudgetFile",
     "CommandError",
     "Finding",
-    "Ledger",
     "check",
     "compile",
     "load",
@@ -37,7 +37,7 @@ __version__ = "0.1.0"
 _ELSEWHERE = {
     "Budget": "aligncheck.runtime",
     "CommandError": "aligncheck.commands",
-    "Ledger": "aligncheck.runtime.ledger",
+    "BudgetFile": "aligncheck.runtime.budget_file",
 }
 
 

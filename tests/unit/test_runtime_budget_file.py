@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from aligncheck.runtime import BudgetError, MechanismError, ParameterError
-from aligncheck.runtime.ledger import Ledger
+from aligncheck.runtime.budget_file import BudgetFile
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 def spend_tenths(path: Path, ready: object, done: object) -> None:
     """In a process: as many as there are."""
-    ledger, count = Ledger(path, 1), 0
+    ledger, count = BudgetFile(path, 1), 0
     ready.wait()  # type: ignore[attr-defined]
     while True:
         try:
@@ -36,15 +36,15 @@ def spend_tenths(path: Path, ready: object, done: object) -> None:
 
 def test_it_lasts_and_is_exact(path: Path) -> None:
     for n in range(11):
-        ledger = Ledger(path, 1)
+        ledger = BudgetFile(path, 1)
         assert ledger.spent == Fraction(n, 11)
         ledger.spend(Fraction(1, 11))
-    ledger = Ledger(path, 1)
+    ledger = BudgetFile(path, 1)
     assert [ledger.spent, ledger.remaining] == [1, 0]
     with pytest.raises(BudgetError, match="remaining 0"):
-        Ledger(path, "1").spend("1e-9")
+        BudgetFile(path, "1").spend("1e-9")
     assert [entry["spent"] for entry in ledger.entries()] == [Fraction(1, 11)] * 11
-    assert repr(ledger).startswith("Ledger(total=1, spent=1")
+    assert repr(ledger).startswith("BudgetFile(total=1, spent=1")
 
 
 def test_processes_at_once_spend_no_more_than_there_is(path: Path) -> None:
@@ -57,11 +57,11 @@ def test_processes_at_once_spend_no_more_than_there_is(path: Path) -> None:
     for worker in workers:
         worker.join()
     assert sum(counts) == 10
-    assert Ledger(path, 1).remaining == 0
+    assert BudgetFile(path, 1).remaining == 0
 
 
 def test_what_is_set_aside_counts_for_others_until_it_is_settled(path: Path) -> None:
-    mine, other = Ledger(path, 1), Ledger(path, 1)
+    mine, other = BudgetFile(path, 1), BudgetFile(path, 1)
     reservation = mine.reserve(Fraction(3, 4))
     assert [other.spent, other.reserved, other.remaining] == [0, Fraction(3, 4), Fraction(1, 4)]
     with pytest.raises(BudgetError):
@@ -76,18 +76,18 @@ def test_what_is_set_aside_counts_for_others_until_it_is_settled(path: Path) -> 
 
 def test_a_settlement_that_comes_while_the_lock_is_held_is_written_later(path: Path) -> None:
     """As that of a finalizer does."""
-    ledger = Ledger(path, 1)
+    ledger = BudgetFile(path, 1)
     reservation = ledger.reserve(1)
     with ledger._lock:
         reservation.settle(Fraction(0))
-        assert Ledger(path, 1).remaining == 0
+        assert BudgetFile(path, 1).remaining == 0
     assert ledger.remaining == 1
-    assert Ledger(path, 1).remaining == 1
+    assert BudgetFile(path, 1).remaining == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
 def test_what_a_killed_process_set_aside_is_gone_and_a_fork_settles_nothing(path: Path) -> None:
-    ledger = Ledger(path, 1)
+    ledger = BudgetFile(path, 1)
     mine = ledger.reserve(Fraction(1, 2))
     child = os.fork()
     if child == 0:
@@ -102,20 +102,20 @@ def test_what_a_killed_process_set_aside_is_gone_and_a_fork_settles_nothing(path
 
 
 def test_a_copy_is_the_same_ledger(path: Path) -> None:
-    ledger = Ledger(path, 1)
+    ledger = BudgetFile(path, 1)
     pickle.loads(pickle.dumps(ledger)).spend(1)
     assert copy.copy(ledger).remaining == 0
 
 
 def test_what_is_no_ledger_is_refused(path: Path, tmp_path: Path) -> None:
-    Ledger(path, 1)
+    BudgetFile(path, 1)
     with pytest.raises(ParameterError, match=r"`total` is 2, but the ledger .* has 1"):
-        Ledger(path, 2)
+        BudgetFile(path, 2)
     with pytest.raises(MechanismError, match="cannot be used"):
-        Ledger(tmp_path / "no" / "folder.db", 1)
+        BudgetFile(tmp_path / "no" / "folder.db", 1)
     (tmp_path / "text.db").write_text("spent: nothing" * 100, "utf-8")
     with pytest.raises(MechanismError, match="not a database"):
-        Ledger(tmp_path / "text.db", 1)
+        BudgetFile(tmp_path / "text.db", 1)
 
 
 def test_a_run_pays_from_the_file(path: Path) -> None:
@@ -123,6 +123,6 @@ def test_a_run_pays_from_the_file(path: Path) -> None:
 
     mechanisms = Path(__file__).parents[2] / "mechanisms" / "svt_with_gap.py"
     svt = aligncheck.load(mechanisms)
-    svt(T=1, k=1, eps=Fraction(1, 2), budget=Ledger(path, 1))([5, 6])  # type: ignore[call-arg,operator]
+    svt(T=1, k=1, eps=Fraction(1, 2), budget=BudgetFile(path, 1))([5, 6])  # type: ignore[call-arg,operator]
     with sqlite3.connect(path) as file:
         assert file.execute("SELECT most FROM entry").fetchall() == [("1/2",)]

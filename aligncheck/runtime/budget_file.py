@@ -20,21 +20,15 @@ from aligncheck.runtime.parameters import RealLike
 _PATIENCE = 30.0
 """Seconds to wait while another process writes."""
 
-_TABLES = """\
-CREATE TABLE IF NOT EXISTS ledger (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), total TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS entry (
-  number INTEGER PRIMARY KEY AUTOINCREMENT,
-  token TEXT NOT NULL UNIQUE,
-  since TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
-  process INTEGER NOT NULL,
-  most TEXT NOT NULL,
-  spent TEXT
-);
-"""
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS ledger (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), total TEXT NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS entry (number INTEGER PRIMARY KEY AUTOINCREMENT, token TEXT NOT NULL UNIQUE,"
+    " since TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, process INTEGER NOT NULL, most TEXT NOT NULL, spent TEXT);"
+)
 """Amounts are exact fractions, as texts; `spent` is NULL while a run is in progress."""
 
 
-class Ledger(Budget):
+class BudgetFile(Budget):
     """A budget that is kept in a file (SQLite), for as long as the file is.
 
     What a run sets aside is in the file before anything is drawn, in one transaction that also looks whether
@@ -63,7 +57,7 @@ class Ledger(Budget):
             raise ParameterError("total", f"is {self._total}, but the ledger `{self.path}` has {kept}")
 
     def __reduce__(self) -> Any:
-        return Ledger, (str(self.path), self._total)
+        return BudgetFile, (str(self.path), self._total)
 
     def entries(self) -> list[dict[str, Any]]:
         """What was asked and spent, in order: `since` (UTC), `process`, `most`, `spent` (None: in
