@@ -2,7 +2,7 @@
 not.
 
 The commands are here as functions: `verify`, `refute`, `compile`, `check`, `load` (see `aligncheck.api`), and
-`Budget` and `BudgetFile`, from which mechanisms that run may pay. Each is imported when it is first asked for.
+`Budget` and `BudgetFile`, from which mechanisms that run may pay. Each is imported when it is first used.
 """
 
 TYPE_CHECKING = False  # as `typing` has it, whose import would be a tenth of the start-up time

@@ -21,9 +21,11 @@ _PATIENCE = 30.0
 """Seconds to wait while another process writes."""
 
 _TABLES = (
-    "CREATE TABLE IF NOT EXISTS ledger (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), total TEXT NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS ledger (only_row INTEGER PRIMARY KEY CHECK (only_row = 1),"
+    " total TEXT NOT NULL);"
     "CREATE TABLE IF NOT EXISTS entry (number INTEGER PRIMARY KEY AUTOINCREMENT, token TEXT NOT NULL UNIQUE,"
-    " since TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, process INTEGER NOT NULL, most TEXT NOT NULL, spent TEXT);"
+    " since TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, process INTEGER NOT NULL, most TEXT NOT NULL,"
+    " spent TEXT);"
 )
 """Amounts are exact fractions, as texts; `spent` is NULL while a run is in progress."""
 

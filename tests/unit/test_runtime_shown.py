@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -47,3 +49,17 @@ def test_a_budget_shows_itself() -> None:
     held = budget.reserve("1/4")
     assert "<td>1</td><td>1/4</td><td>1/4</td><td>1/2</td>" in budget._repr_html_()
     held.settle()
+
+
+def test_a_module_runs_where_nothing_but_numpy_is_installed() -> None:
+    """As after `pip install --no-deps aligncheck` and `pip install numpy`."""
+    code = f"""
+import sys
+for name in ("flint", "lark", "pandas", "rich", "scipy", "shtab", "sympy", "z3", "cvc5"):
+    sys.modules[name] = None  # an import of it raises
+sys.path.insert(0, {str(MODULE.parent)!r})
+from svt_with_gap import SvtWithGap
+print(SvtWithGap(T=1, k=1, eps=1)([5, 200]).bound)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"
