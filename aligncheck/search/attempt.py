@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -57,12 +57,8 @@ SEARCH_SECONDS = 5.0
 def attempt(mechanism: Mechanism, source: Source, deadline: float, early: bool = False) -> Attempt:
     """What a search chooses for a proof; nothing where, `early`, a few runs show that there is none.
 
-    Raises SpecError for contradictory `where` clauses (rule 2) and for programs with too many paths.
+    Raises SpecError for programs with too many paths.
     """
-    try:
-        _refuse_contradiction(mechanism, source)
-    except UnsupportedError as error:
-        return Attempt(mechanism, source, deadline, None, error.advice or _CLAUSE_HELP)
     if has_densities(mechanism.body):
         return Attempt(mechanism, source, deadline, None)
     try:
@@ -106,8 +102,14 @@ class Attempt:
         """The verdict where the kernel does not accept: a confirmed violation, or UNKNOWN. With `verified`,
         which says whether another mechanism would be, by a time, the former comes with advice.
 
-        Raises SpecError for clauses of the inputs that make no sense.
+        Raises SpecError for contradictory `where` clauses (rule 2; where the kernel accepts, it has found
+        inputs that satisfy them), and for clauses of the inputs that make no sense.
         """
+        try:
+            _refuse_contradiction(self.mechanism, self.source)
+        except UnsupportedError as error:
+            unsupported = error.advice or _CLAUSE_HELP
+            return replace(self, chosen=None, unsupported=unsupported)._unknown(answer, verified)
         if self.unsupported is None:
             _refuse_bad_clause(self.mechanism, self.source)
             found = self._violation(answer) if search else None
