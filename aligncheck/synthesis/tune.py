@@ -12,14 +12,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from aligncheck.language.families import Family
+from aligncheck.language.families import Family, Lattice, Slope
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import names_in, statements_in
 from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, to_sympy
 from aligncheck.synthesis.reading import ProgramReading
 
-_VARIANCES = {Family.LAPLACE: 2, Family.EXPONENTIAL: 1}
-"""The variance over the square of the scale: of Lap(s) it is 2 s^2, of Exp(s) s^2."""
+
+def _squares(family: Family) -> int | None:
+    """The variance over the square of the scale, where the density is proportional to exp(-|x|/scale): 1 on
+    x >= 0, 2 on all numbers; None for other families.
+    """
+    row = family.row
+    if row.slope is not Slope.SCALE or row.lattice is not Lattice.NONE or row.tail is not None:
+        return None
+    return 1 if row.one_sided else 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +66,12 @@ def variance_of(reading: ProgramReading, tag: str, field: str) -> Any:
                 raise NoFormulaError(f"`{tag}.{field}` is no linear expression in noise")
             continue
         sample = drawn[name]
-        if sample.family not in _VARIANCES:
+        squares = _squares(sample.family)
+        if squares is None:
             raise NoFormulaError(f"no variance is known here of `{sample.family.value}` noise")
         seen += 1
         scale = to_sympy(over_inputs(reading, sample.args[0]))
-        found += sympy.Rational(k.numerator, k.denominator) ** 2 * _VARIANCES[sample.family] * scale**2
+        found += sympy.Rational(k.numerator, k.denominator) ** 2 * squares * scale**2
     if not seen:
         raise NoFormulaError(f"there is no noise in `{tag}.{field}`")
     return found
