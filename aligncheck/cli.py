@@ -522,10 +522,10 @@ expressions; concrete runs rule most of them out, and only the verdict of
 `verify` on the finished text counts. How much is tried is counted, so that every
 machine finds the same. That none is found says nothing of privacy."""
 
-_ALIGN_EXAMPLES = """\
+_ALIGN_EXAMPLES = f"""\
 examples:
-  aligncheck align draft.dp
-  aligncheck align draft.dp --write     puts it into the file
+{_BRING}  aligncheck align specs/svt.dp
+  aligncheck align specs/svt.dp --write     puts it into the file
 
 exit status:
   0  found, and verified
@@ -538,9 +538,9 @@ own claim, each verified as text before it is shown; the run that costs most say
 whether less can be proved by this alignment. Where it is found, also a claim by
 the scales of the noise, and one for any other scales."""
 
-_CLAIM_EXAMPLES = """\
+_CLAIM_EXAMPLES = f"""\
 examples:
-  aligncheck claim specs/noisy_max.dp
+{_BRING}  aligncheck claim specs/noisy_max.dp
 
 exit status:
   0  found, and verified
@@ -552,10 +552,10 @@ Repairs a spec whose alignment fails: another alignment, or the smallest factor 
 the scales, or on the claim, with which it is verified. Each repair is verified
 before it is shown, as a diff."""
 
-_FIX_EXAMPLES = """\
+_FIX_EXAMPLES = f"""\
 examples:
-  aligncheck fix draft.dp
-  aligncheck fix draft.dp --write       applies the first repair
+{_BRING}  aligncheck fix specs/broken/noisy_max_half_noise.dp
+  aligncheck fix specs/broken/noisy_max_half_noise.dp --write     applies the first repair
 
 exit status:
   0  repaired, or verified as it is
@@ -568,9 +568,9 @@ something gets, that minimises the variance of a released number. The variance i
 computed from the program; the spec must be verified for every value of the
 parameter."""
 
-_TUNE_EXAMPLES = """\
+_TUNE_EXAMPLES = f"""\
 examples:
-  aligncheck tune specs/adaptive_svt_theta.dp --minimise top.gap --over theta
+{_BRING}  aligncheck tune specs/adaptive_svt_theta.dp --minimise top.gap --over theta
 
 exit status:
   0  found

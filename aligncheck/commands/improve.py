@@ -85,11 +85,13 @@ def _align(job: tuple[str, float, SearchEffort]) -> FoundAlignment | NoAlignment
 
 _PART = 10.0
 """Seconds after which the search for a hint ends in any case; its steps are counted."""
+_SHARE = 4
+"""It has no more than this part of the time that the file has."""
 
 
-def hint(result: FileResult) -> tuple[str, ...]:
+def hint(result: FileResult, timeout: float) -> tuple[str, ...]:
     """What is said of other alignments under a verdict: one that is verified, or that there is none among so
-    many; nothing where the file's own is verified, or where there can be none.
+    many; nothing where the file's own is verified, or where there can be none. `timeout` is the file's own.
     """
     from aligncheck.synthesis.find import SHORT, FoundAlignment, NoAlignment
     from aligncheck.verdict import AlignmentFails, Unknown
@@ -98,7 +100,8 @@ def hint(result: FileResult) -> tuple[str, ...]:
     if not isinstance(verdict, AlignmentFails | Unknown) or verdict.mechanism is None:
         return ()
     try:
-        found = in_worker(_align, (result.path, _PART, SHORT), _PART)
+        part = min(_PART, timeout / _SHARE)
+        found = in_worker(_align, (result.path, part, SHORT), part)
     except CommandError:
         return ()
     match found:

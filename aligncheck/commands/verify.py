@@ -43,7 +43,7 @@ def verify(
             refuted.append(_refuted(result) if refuting else None)
             if screen is not None:
                 report_result(screen, result, verbose)
-                _tell_alignment(screen, result)
+                _tell_alignment(screen, result, timeout)
                 if (found := refuted[-1]) is not None:
                     from aligncheck.report.refutation import render_refutation
 
@@ -56,13 +56,13 @@ def verify(
     return worst_status([*statuses, *(1 for found in refuted if found is not None and _is_refuted(found))])
 
 
-def _tell_alignment(screen: Screen, result: FileResult) -> None:
+def _tell_alignment(screen: Screen, result: FileResult, timeout: float) -> None:
     """Another alignment, where that of the file fails or is missing: what was found in a small part of the
     time.
     """
     from aligncheck.commands.improve import hint
 
-    told = hint(result)
+    told = hint(result, timeout)
     if told:
         screen.show("\n".join((*told, "")))
 

@@ -43,6 +43,8 @@ from aligncheck.refutation.databases import (
 SIZE = 150
 """So many pairs are kept."""
 _TRIES = 900
+_IN_VAIN = 20
+"""So many runs at the start that do not come to their end show that others will not, either."""
 _LENGTHS = (2, 1, 3)
 _CHOICES = 6
 _STEPS = 2_000
@@ -108,7 +110,7 @@ def some_pairs(mechanism: n.Mechanism, size: int = SIZE) -> list[StoredPair]:
     """
     found: list[StoredPair] = []
     for number, scenario in enumerate(_scenarios(mechanism, Random(0))):
-        if len(found) >= size or number >= _TRIES:
+        if len(found) >= size or number >= (_TRIES if found else _IN_VAIN):
             break
         pair = pair_of(mechanism, scenario)
         if pair is not None:
