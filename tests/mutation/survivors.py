@@ -24,11 +24,31 @@ PROJECT = Path(__file__).parents[2]
 TABLE = Path(__file__).with_name("survivors.toml")
 
 
+NOT_SURVEYED = {
+    "adaptive_svt_geometric_monotone",
+    "adaptive_svt_with_measures",
+    "exponential_mechanism_masked",
+    "exponential_mechanism_repeated",
+    "hybrid_sparse_gap_monotone",
+    "hybrid_topk_gap_monotone",
+    "numeric_sparse_redrawn",
+    "online_pmw_redrawn",
+    "svt_with_gap_theta",
+    "svt_with_measures_split",
+    "topk_with_measures_all",
+}
+"""Specs whose mutants nobody has looked at yet: none of them is judged."""
+
+
 @cache
 def specs() -> Mapping[str, n.Mechanism]:
     """The specs that are expected to be verified, by name."""
     found = {path.stem: parse(read_source(str(path))) for path in sorted((PROJECT / "specs").glob("*.dp"))}
-    return {name: m for name, m in found.items() if m.expect is not None and m.expect.verdict == "verified"}
+    return {
+        name: m
+        for name, m in found.items()
+        if m.expect is not None and m.expect.verdict == "verified" and name not in NOT_SURVEYED
+    }
 
 
 @cache

@@ -52,7 +52,7 @@ def test_a_verified_alignment_has_no_fault(path: Path, exhaustive: bool) -> None
     found = list(faults(mechanism, len(path.stem), looked, 20 if exhaustive else 1))
     assert not found, str(found[0])
     assert looked.finished >= 10
-    assert looked.images >= 8
+    assert looked.images >= 4
     assert looked.cycles == 0 or path.stem in GENERAL
 
 

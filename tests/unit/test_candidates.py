@@ -61,7 +61,7 @@ def _multiple(equation: Cmp, form: Term) -> bool:
 
 
 def test_tests_of_the_program() -> None:
-    analysis = paths_of("n = 0\nwhile n < k:\n  n = n + 1\nemit done")
+    analysis = paths_of("n = 0\nwhile n < k:\n  n = n + 1\n  m = n\nemit done")
     n = symbol(analysis, "n@1")
     values = offered(analysis, "values")
     assert {lt(n, K), le(n, K), le(ZERO, n)} <= values

@@ -15,6 +15,7 @@ from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.language.syntax.unparse import unparse
+from aligncheck.language.syntax.walk import has_densities
 from aligncheck.meaning.exact import decimal
 from aligncheck.meaning.exact_density import weigh
 from aligncheck.meaning.interpreter import Stopped
@@ -217,7 +218,6 @@ def test_an_example_is_confirmed_by_its_own_densities() -> None:
 
     apart = abs(log_probability(data["u"]) - log_probability(data_prime["u"]))
     assert apart > float(given["eps"])  # type: ignore[arg-type]
-    assert "adjacency `monotone`" in " ".join(verdict.advice)
     assert "verified for `privacy 2*eps`" in verdict.advice
 
 
@@ -282,7 +282,7 @@ def test_text_and_tree(path: Path) -> None:
     mechanism = parse(read_source(str(path)))
     text = unparse(mechanism)
     assert parse(Source("again.dp", text)) == mechanism
-    assert "align\n" not in text
+    assert "align\n" not in text or not has_densities(mechanism.body)
 
 
 REFUSED = {

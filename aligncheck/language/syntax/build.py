@@ -859,7 +859,8 @@ def _root(base: n.Expr, exponent: n.Expr, span: Span) -> n.Expr | None:
         root = base if value.denominator == 1 else n.Call("sqrt", (base,), span=span)
         times = n.Number(Fraction(value.numerator), span=exponent.span)
         return root if value == Fraction(1, 2) else n.Binary("**", root, times, span=span)
-    return _by_logarithm(base, n.Number(value, span=exponent.span), span)
+    top, bottom = (n.Number(Fraction(part), span=exponent.span) for part in value.as_integer_ratio())
+    return _by_logarithm(base, n.Binary("/", top, bottom, span=exponent.span), span)
 
 
 def _by_logarithm(base: n.Expr, exponent: n.Expr, span: Span) -> n.Call:
