@@ -68,9 +68,12 @@ looks at more.
 
 
 FAILS_TWICE = {
-    "specs/broken/svt_sensitivity_two.dp": {"alignment fails at output", "alignment fails at cost"}
+    "specs/broken/svt_sensitivity_two.dp": {"alignment fails at output", "alignment fails at cost"},
+    "specs/hybrid_topk_gap_exp.dp": {"unknown at cost"},
 }
-"""Two conditions fail; which one the kernel meets first is a matter of how the spec is written."""
+"""Two conditions fail; which one the kernel meets first is a matter of how the spec is written. And one spec
+whose questions are at the limits of the solver: some ways to write it are not decided.
+"""
 
 
 @pytest.mark.parametrize("path", SPECS[::EVERY])
