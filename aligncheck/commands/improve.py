@@ -48,7 +48,7 @@ def align(path: str, *, timeout: float, write: bool) -> int:
             section = unparse_alignment(items)
             tell("align", *(f"  {line}" for line in section.split("\n") if line))
             told = [
-                f"verified; {tally.alignments:,} tried, {tally.proofs} put to the checker ({tally.seconds:.1f} s)"
+                f"verified; {tally.alignments:,} tried, {tally.proofs} put to proof ({tally.seconds:.1f} s)"
             ]
             if write:
                 from aligncheck.commands.compile import replace_file
