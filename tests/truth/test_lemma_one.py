@@ -45,6 +45,10 @@ VERIFIED = [
 """Those that draw by densities have no alignment; `test_density_rule` looks at their densities."""
 
 
+FEWER_IMAGES = {"online_pmw_redrawn": 4}
+"""Specs whose runs seldom come to an end with all draws, so that fewer images are compared."""
+
+
 @pytest.mark.parametrize("path", VERIFIED, ids=lambda path: path.stem)
 def test_a_verified_alignment_has_no_fault(path: Path, exhaustive: bool) -> None:
     mechanism = read(path)
@@ -52,7 +56,7 @@ def test_a_verified_alignment_has_no_fault(path: Path, exhaustive: bool) -> None
     found = list(faults(mechanism, len(path.stem), looked, 20 if exhaustive else 1))
     assert not found, str(found[0])
     assert looked.finished >= 10
-    assert looked.images >= 4
+    assert looked.images >= FEWER_IMAGES.get(path.stem, 8)
     assert looked.cycles == 0 or path.stem in GENERAL
 
 
