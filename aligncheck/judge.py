@@ -21,6 +21,7 @@ from aligncheck.language.syntax.contract import Contract, FieldBound, contract_o
 from aligncheck.language.syntax.nodes import Mechanism, Use
 from aligncheck.search.attempt import attempt
 from aligncheck.search.witness.fit import guess, refined
+from aligncheck.search.witness.sift import HELPED, more_witnesses
 from aligncheck.verdict import Error, Unknown, Verdict, Verified, name_of
 
 ROUNDS = 40
@@ -89,6 +90,13 @@ class Judge:
                 if other is None:
                     break
                 witness, answer = other, decide(mechanism, other, self._in_time)
+            if isinstance(answer, Rejected) and answer.condition in HELPED:
+                for other in more_witnesses(
+                    mechanism, guess(mechanism, tried.chosen, callees, called), self._in_time
+                ):
+                    said = decide(mechanism, other, self._in_time)
+                    if isinstance(said, Accepted):
+                        return Verified(mechanism, other, said)
         except OutOfTimeError:
             return _not_decided(mechanism)
         match answer:

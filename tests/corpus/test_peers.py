@@ -1,4 +1,6 @@
-"""Other projects' programs as they are written there: one suite, and one of each kind of the others."""
+"""Other projects' programs as they are written there (a suite, and one of each kind of the others), and
+small ones as people write them, each beside one that is not private.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ KINDS = (
     "sampcert/MaxBin",
     "shadowdp/prefixsum",
 )
-SPECS = [*sorted((PEERS / "checkdp").glob("*.dp")), *(PEERS / f"{kind}.dp" for kind in KINDS)]
+WRITTEN = sorted((PEERS.parent / "written").glob("*.dp"))
+SPECS = [*sorted((PEERS / "checkdp").glob("*.dp")), *(PEERS / f"{kind}.dp" for kind in KINDS), *WRITTEN]
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)

@@ -19,12 +19,13 @@ def costs_of(spec: n.Mechanism, cautious: bool = False) -> tuple[n.Expr | None, 
     expected to cancel.
     """
     drawn = {s.name: s for s in walk.statements_in(spec.body) if isinstance(s, n.Sample)}
-    defined = _definitions(spec)
+    defined = definitions(spec)
     drawn = {x: replace(s, args=tuple(resolved(a, defined) for a in s.args)) for x, s in drawn.items()}
-    return tuple(_cost(spec, line, drawn.get(line.name), cautious) for line in walk.shifts_in(spec.align))
+    return tuple(cost_of(spec, line, drawn.get(line.name), cautious) for line in walk.shifts_in(spec.align))
 
 
-def _cost(spec: n.Mechanism, line: n.Shift, draw: n.Sample | None, cautious: bool) -> n.Expr | None:
+def cost_of(spec: n.Mechanism, line: n.Shift, draw: n.Sample | None, cautious: bool = False) -> n.Expr | None:
+    """A guess of what one line costs, by the scale of a draw."""
     size = _most(spec, line, cautious)
     rate = None if draw is None else _rate(draw)
     if size is None or rate is None:
@@ -34,7 +35,7 @@ def _cost(spec: n.Mechanism, line: n.Shift, draw: n.Sample | None, cautious: boo
     return product((size, 1), (rate, 1))
 
 
-def _definitions(spec: n.Mechanism) -> dict[str, n.Expr]:
+def definitions(spec: n.Mechanism) -> dict[str, n.Expr]:
     """The variables that stand for an expression of public inputs throughout, in these inputs."""
     public = {i.name for i in spec.inputs if isinstance(i, n.Parameter)}
     given = Counter(s.name for s in walk.statements_in(spec.body) if isinstance(s, n.Assign))

@@ -1,0 +1,291 @@
+"""Lines that are tried where the first witness does not do, read off the text of the spec.
+
+Nothing here needs to be believed: those that the kernel does not show are left out (`sift`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import islice, product
+
+from aligncheck.kernel.witness import LoopWitness, Witness
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax import walk
+from aligncheck.search.witness import line_costs
+
+ZERO, ONE = n.Number(Fraction(0)), n.Number(Fraction(1))
+COST, RECORDS = n.Name("alignment_cost"), n.Name("$records")
+MANY = 12
+"""So many bounds of the cost are tried for one loop."""
+
+
+def with_more(spec: n.Mechanism, witness: Witness) -> Witness:
+    """The witness with these lines."""
+    lines = MoreLines(spec)
+    loops = []
+    for k, known in enumerate(witness.loops):
+        early = dict.fromkeys((*known.early, *lines.early(k)))
+        both = dict.fromkeys((*known.invariants, *lines.both(k)))
+        later = dict.fromkeys((*known.later, *lines.later(k)))
+        loops.append(LoopWitness(tuple(early), tuple(both), known.measure, known.chance, tuple(later)))
+    return replace(witness, loops=tuple(loops))
+
+
+class MoreLines:
+    """Of one spec."""
+
+    def __init__(self, spec: n.Mechanism) -> None:
+        self.spec = spec
+        self.loops = [s for s in walk.statements_in(spec.body) if isinstance(s, n.For | n.While)]
+        self.inside = [list(walk.statements_in(loop.body)) for loop in self.loops]
+        self.everything = list(walk.statements_in(spec.body))
+        self.assigned = [s for s in self.everything if isinstance(s, n.Assign)]
+        self.defined = line_costs.definitions(spec)
+        self.groups = [i for i in spec.inputs if isinstance(i, n.Queries)]
+        private = {x for g in self.groups for x in g.names}
+        draws = {s.name for s in self.everything if isinstance(s, n.Sample)}
+        entries = {
+            s.over.item for s in self.loops if isinstance(s, n.For) and isinstance(s.over, n.OverQueries)
+        }
+        self.unequal = private | draws | entries
+        """What is not the same in both runs."""
+
+    # --- what an expression is made of ---
+
+    def _around(self, k: int) -> list[int]:
+        """The loops around a loop, the outermost first, and itself."""
+        loop = self.loops[k]
+        return [j for j, inside in enumerate(self.inside) if any(s is loop for s in inside)] + [k]
+
+    def _chain(self, stmt: n.Stmt) -> list[int]:
+        """The loops around a statement, the outermost first."""
+        return [j for j, inside in enumerate(self.inside) if any(s is stmt for s in inside)]
+
+    def _index(self, k: int) -> n.Expr:
+        loop = self.loops[k]
+        return n.Name(f"$round_{k}" if isinstance(loop, n.While) or loop.index is None else loop.index)
+
+    def _changed(self, k: int) -> list[str]:
+        return list(dict.fromkeys(s.name for s in self.inside[k] if isinstance(s, n.Assign)))
+
+    def flags(self, k: int) -> list[tuple[n.Expr, n.Expr]]:
+        """Variables that a loop sets to a truth value, and where they have it."""
+        found = {}
+        for s in self.inside[k]:
+            if isinstance(s, n.Assign) and isinstance(s.value, n.Boolean):
+                name = n.Name(s.name)
+                found[s.name] = (name, name if s.value.value else n.Unary("not", name))
+        return list(found.values())
+
+    def counters(self, k: int) -> list[str]:
+        """Variables that a loop changes by 1 at a time, upwards."""
+        found: dict[str, bool] = {}
+        for s in self.inside[k]:
+            if isinstance(s, n.Assign):
+                up = s.value == n.Binary("+", n.Name(s.name), ONE)
+                found[s.name] = found.get(s.name, True) and up
+        return [x for x, up in found.items() if up]
+
+    # --- of every run ---
+
+    def early(self, k: int) -> Iterator[n.Expr]:
+        """Lines of every run on D."""
+        loop, inside = self.loops[k], self.inside[k]
+        for test in _tests_of_head(loop):
+            for s in inside:
+                if isinstance(s, n.Assign) and test.left == n.Name(s.name):
+                    step = _added(s)
+                    if step is not None:
+                        yield n.Compare("<=", test.left, n.Binary("+", test.right, step))
+        for s in inside:
+            if isinstance(s, n.Sample) and s.index is not None:
+                index = s.index
+                for inner in reversed(self._chain(s)):
+                    if inner == k:
+                        break
+                    index = line_costs.resolved(index, {_name(self._index(inner)): _low(self.loops[inner])})
+                yield n.Compare("<=", n.Name(f"$drawn_{s.name}"), index)
+        yield from self._records(k)
+
+    def _records(self, k: int) -> Iterator[n.Expr]:
+        """How many records there are: as many as there were rounds."""
+        if not isinstance(self.loops[k], n.For) or len(self._around(k)) > 1:
+            return
+        index = self._index(k)
+        steady = [s.name for s in self.loops[k].body if isinstance(s, n.Assign) and _added(s) == ONE]
+        for x in steady:
+            yield n.Compare("==", n.Name(x), index)
+        for before in range(k):
+            for x in (s.name for s in self.loops[before].body if isinstance(s, n.Assign)):
+                if x in self.counters(before) and x not in self._changed(k):
+                    yield n.Compare("==", RECORDS, n.Binary("+", n.Name(x), index))
+
+    # --- of both runs ---
+
+    def both(self, k: int) -> Iterator[n.Expr]:
+        """Lines of both runs."""
+        for x in self._changed(k):
+            values = [s.value for s in self.assigned if s.name == x]
+            if not any(walk.names_in(v) & self.unequal for v in values):
+                yield n.Compare("==", n.Name(x, True), n.Name(x))
+        for bound in self.costs(k):
+            yield n.Compare("<=", COST, bound)
+
+    def later(self, k: int) -> Iterator[n.Expr]:
+        """What the output has from here on: nothing where a flag is up."""
+        for _, up in self.flags(k):
+            yield n.Logic("or", (n.Unary("not", up), n.Compare("==", n.OutCount(None), RECORDS)))
+
+    # --- what was paid ---
+
+    def costs(self, k: int) -> list[n.Expr]:
+        """Bounds of what was paid before a round of a loop: of each line of a draw up to there, how
+        often it was on, times what it costs.
+        """
+        parts: list[list[n.Expr]] = []
+        lines = list(walk.shifts_in(self.spec.align))
+        last = max((at for at, s in enumerate(self.everything) if s in self.inside[k]), default=-1)
+        seen: set[tuple[str, tuple[int, ...]]] = set()
+        for s in self.everything[: last + 1]:
+            if isinstance(s, n.Sample) and (s.name, tuple(self._chain(s))) not in seen:
+                seen.add((s.name, tuple(self._chain(s))))
+                for line in (line for line in lines if line.name == s.name):
+                    parts.append(list(islice(self._paid(line, s, k), MANY)))
+        found = [_sum(each) for each in islice(product(*parts), 4 * MANY)] if all(parts) else []
+        if len(lines) == 1:
+            found += [_times(how, self.spec.privacy) for how in self._how_often(lines[0], k)]
+        return list(dict.fromkeys(found))[:MANY]
+
+    def _paid(self, line: n.Shift, draw: n.Sample, k: int) -> Iterator[n.Expr]:
+        chain = self._chain(draw)
+        for cost in self._unit(line, draw):
+            if not chain:
+                yield cost
+                continue
+            inner = chain[-1]
+            if inner in self._around(k):
+                for how in self._how_often(line, inner):
+                    yield _times(how, self._at_differing(cost, line, how))
+            else:
+                yield from (_times(how, cost) for how in self._after(line, inner))
+
+    def _unit(self, line: n.Shift, draw: n.Sample) -> Iterator[n.Expr]:
+        """What a line costs; with a scale that the program changes, what it costs with each of them."""
+        for defined in self._values(draw):
+            cost = line_costs.cost_of(self.spec, line, defined)
+            if cost is not None:
+                yield cost
+
+    def _values(self, draw: n.Sample) -> Iterator[n.Sample]:
+        """The draw with the values of the variables in its scale."""
+        names = {x for a in draw.args for x in walk.names_in(a)} - self.defined.keys()
+        given = {x: dict.fromkeys(s.value for s in self.assigned if s.name == x) for x in sorted(names)}
+        given = {x: values for x, values in given.items() if values}
+        for each in product(*given.values()):
+            known = {**self.defined, **dict(zip(given, each, strict=True))}
+            args = [line_costs.resolved(line_costs.resolved(a, known), self.defined) for a in draw.args]
+            ways = [args]
+            if isinstance(args[0], n.Conditional):
+                ways = [[args[0].then, *args[1:]], [args[0].otherwise, *args[1:]]]
+            yield from (replace(draw, args=tuple(way)) for way in ways)
+
+    def _at_differing(self, cost: n.Expr, line: n.Shift, how: n.Expr) -> n.Expr:
+        """The cost at the answer that differs, where that is counted."""
+        if (
+            isinstance(how, n.Conditional)
+            and isinstance(how.test, n.Compare)
+            and isinstance(line.index, n.Name)
+        ):
+            at = how.test.left
+            if isinstance(at, n.Name) and at.ident.startswith("$"):
+                return line_costs.resolved(cost, {line.index.ident: at})
+        return cost
+
+    def _how_often(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
+        """How often a line was on before a round."""
+        if line.guard is None:
+            for group in self.groups:
+                if group.adjacency.ways and {*group.names} & walk.names_in(line.value):
+                    marks = [n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways]
+                    yield _sum([_where(n.Compare("<", mark, self._index(k))) for mark in marks])
+            yield self._index(k)
+            return
+        ways = line.guard.args if isinstance(line.guard, n.Logic) and line.guard.op == "or" else (line.guard,)
+        options = [list(self._often(way, line, k)) for way in ways]
+        yield from (_sum(each) for each in product(*options))
+
+    def _often(self, way: n.Expr, line: n.Shift, k: int) -> Iterator[n.Expr]:
+        index = self._index(k)
+        for part in way.args if isinstance(way, n.Logic) and way.op == "and" else (way,):
+            if isinstance(part, n.OutIs):
+                yield n.Name(f"$count_{part.tag}")
+                yield from (n.Name(x) for x in self.counters(k))
+                yield from (_where(up) for _, up in self.flags(k))
+                return
+            if isinstance(part, n.Compare) and part.op == "==" and line.index in (part.left, part.right):
+                yield _where(n.Compare("<", part.right if part.left == line.index else part.left, index))
+                return
+
+    def _after(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
+        """How often a line was on in a loop that is over."""
+        for how in self._how_often(line, k):
+            if not walk.names_in(how) & {_name(self._index(k))}:
+                yield how
+            elif not isinstance(how, n.Name):
+                yield ONE
+
+
+def _tests_of_head(loop: n.For | n.While) -> Iterator[n.Compare]:
+    """What holds where a round goes on: `v <= E` or `v < E`."""
+    first = loop.body[0] if loop.body else None
+    tests: list[n.Expr] = []
+    if isinstance(loop, n.While):
+        tests = list(_all_of(loop.test))
+    elif isinstance(first, n.If) and isinstance(first.branches[0].body[0], n.Break):
+        test = first.branches[0].test
+        if isinstance(test, n.Unary) and test.op == "not":
+            tests = list(_all_of(test.operand))
+    for test in tests:
+        if isinstance(test, n.Compare) and test.op in ("<", "<=") and isinstance(test.left, n.Name):
+            yield test
+
+
+def _all_of(test: n.Expr) -> tuple[n.Expr, ...]:
+    return test.args if isinstance(test, n.Logic) and test.op == "and" else (test,)
+
+
+def _added(stmt: n.Assign) -> n.Expr | None:
+    """The E of `x = x + E`."""
+    e = stmt.value
+    return e.right if isinstance(e, n.Binary) and e.op == "+" and e.left == n.Name(stmt.name) else None
+
+
+def _low(loop: n.For | n.While) -> n.Expr:
+    over = loop.over if isinstance(loop, n.For) else None
+    return over.low if isinstance(over, n.OverRange) else ZERO
+
+
+def _name(e: n.Expr) -> str:
+    return e.ident if isinstance(e, n.Name) else ""
+
+
+def _where(test: n.Expr) -> n.Expr:
+    """1 where it holds, else 0."""
+    return n.Conditional(test, ONE, ZERO)
+
+
+def _times(how: n.Expr, cost: n.Expr) -> n.Expr:
+    if how == ONE:
+        return cost
+    if isinstance(how, n.Conditional) and how.then == ONE and how.otherwise == ZERO:
+        return n.Conditional(how.test, cost, ZERO)
+    return n.Binary("*", cost, how)
+
+
+def _sum(parts: Iterable[n.Expr]) -> n.Expr:
+    whole: n.Expr | None = None
+    for part in parts:
+        whole = part if whole is None else n.Binary("+", whole, part)
+    return ZERO if whole is None else whole

@@ -1,0 +1,73 @@
+"""Which lines of a witness the kernel shows: all that it does not are left out at once, until none is.
+
+Nothing here needs to be believed: what is left is put to the kernel itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from aligncheck.kernel.answer import Line, Reject
+from aligncheck.kernel.decide import Kernel
+from aligncheck.kernel.form import well_formed, well_formed_witness
+from aligncheck.kernel.logic import FEW, Confirm, Decider, Fact
+from aligncheck.kernel.symbols import Symbols
+from aligncheck.kernel.terms import Term
+from aligncheck.kernel.witness import Witness
+from aligncheck.language.source import Span
+from aligncheck.language.syntax import nodes as n
+from aligncheck.search.witness.fit import without
+from aligncheck.search.witness.more_lines import with_more
+
+HELPED = ("cost", "output", "invariant", "terminates", "fresh", "acyclic", "scales", "defined")
+"""Conditions that further lines may help to show."""
+ROUNDS = 8
+"""So often lines are left out."""
+
+
+def more_witnesses(spec: n.Mechanism, witness: Witness, confirm: Confirm) -> Iterator[Witness]:
+    """The witness with more lines; the cost is counted line by line, or as it is."""
+    more = with_more(spec, witness)
+    for costs in dict.fromkeys((more.costs, ())):
+        found = sifted(spec, replace(more, costs=costs), confirm)
+        if isinstance(found, Witness):
+            yield found
+        elif found != "cost":
+            return
+
+
+def sifted(spec: n.Mechanism, witness: Witness, confirm: Confirm) -> Witness | str:
+    """The witness with those lines only that the others show; or the condition that the kernel does not
+    accept with all of them.
+    """
+    for _ in range(ROUNDS):
+        symbols = Symbols()
+        kernel = Sifting(well_formed(spec), well_formed_witness(witness), Decider(confirm), symbols)
+        try:
+            kernel.judged()
+        except Reject as refusal:
+            if refusal.answer.line is None:
+                return refusal.answer.condition
+            kernel.failed.add(refusal.answer.line)
+        finally:
+            symbols.ctx.nodes.clear()
+        if not kernel.failed:
+            return witness
+        witness = without(witness, kernel.failed)
+    return "invariant"
+
+
+@dataclass
+class Sifting(Kernel):
+    """A kernel that goes on where a line is not shown."""
+
+    failed: set[Line] = field(default_factory=set)
+
+    def _decide(
+        self, facts: list[Fact], condition: str, place: Span, sentence: str, goal: Term, line: Line | None
+    ) -> None:
+        if line is None:
+            super()._decide(facts, condition, place, sentence, goal, line)
+        elif line not in self.failed and self.decider.follows(facts, goal, sentence, FEW) is None:
+            self.failed.add(line)
