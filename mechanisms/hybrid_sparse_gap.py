@@ -8,6 +8,7 @@ spec, not this file.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar, TypeAlias
 
 from aligncheck.runtime import (
@@ -26,6 +27,7 @@ from aligncheck.runtime import (
     Spec,
     checked_reals,
     integer,
+    or_default,
     real,
     real_answers,
     require,
@@ -34,6 +36,10 @@ from aligncheck.runtime import (
 from aligncheck.runtime.arrays import (
     upto,
     vector,
+)
+from aligncheck.runtime.rationals import (
+    exp,
+    ln,
 )
 
 
@@ -73,7 +79,8 @@ class HybridSparseGap(LatticeMechanism):
     Args:
         T: a real number (in the unit of `q`), public.
         k: an integer, public, where `k >= 1`.
-        theta: a real number, public, where `0 < theta < 1`.
+        theta: a real number, public, where `0 < theta < 1`. By default `1/(1 +
+            cbrt(4*k**2))`.
         eps: a real number (a privacy loss: a pure number, in natural-logarithm units),
             public, where `eps > 0`.
         gamma: the step of the lattice, in the unit of `q`; it must divide the
@@ -106,7 +113,13 @@ class HybridSparseGap(LatticeMechanism):
         parameters=(
             ParameterInfo("T", "T", "real"),
             ParameterInfo("k", "k", "int", where="k >= 1"),
-            ParameterInfo("theta", "theta", "real", where="0 < theta < 1"),
+            ParameterInfo(
+                "theta",
+                "theta",
+                "real",
+                where="0 < theta < 1",
+                default="1/(1 + cbrt(4*k**2))",
+            ),
             ParameterInfo("eps", "eps", "real", where="eps > 0"),
         ),
         queries=(
@@ -126,7 +139,7 @@ class HybridSparseGap(LatticeMechanism):
         *,
         T: RealLike,
         k: IntLike,
-        theta: RealLike,
+        theta: RealLike | None = None,
         eps: RealLike,
         gamma: RealLike | None = None,
         budget: Budget | None = None,
@@ -135,11 +148,18 @@ class HybridSparseGap(LatticeMechanism):
         super().__init__(budget=budget, testing_seed=testing_seed)
         self.T = real("T", T)
         self.k = integer("k", k)
-        self.theta = real("theta", theta)
         self.eps = real("eps", eps)
         require(self.k >= 1, "k", self.k, "k >= 1")
-        require(0 < self.theta and self.theta < 1, "theta", self.theta, "0 < theta < 1")
         require(self.eps > 0, "eps", self.eps, "eps > 0")
+        self.theta = real(
+            "theta",
+            or_default(
+                "theta",
+                theta,
+                lambda: 1 / (1 + exp(Fraction(1, 3) * ln(4 * self.k**2))),
+            ),
+        )
+        require(0 < self.theta and self.theta < 1, "theta", self.theta, "0 < theta < 1")
         self.gamma = resolution(gamma, {"1": 1})
         self.bound = self.eps
 
@@ -226,7 +246,7 @@ class HybridSparseGap(LatticeMechanism):
 #| aligncheck 0.1.0, Z3 5.4.1
 #: mode
 #| lattice
-#: spec hybrid_sparse_gap.dp sha256 e04d5878f2463ea796655ec63d4cf205ae2bb159bfe06809dad667336986ca12
+#: spec hybrid_sparse_gap.dp sha256 8a7509aa958a4d676645432fe8012a965ae1543b4ce4231d16fa459fc26f7213
 #| # Sparse vector on all answers at once: only the k largest can be released, and only those above the noisy threshold. What
 #| # is spent grows with the number of records; theta is the share of the threshold.
 #| # Source: dissertation, section 5.6, Algorithm 20 and Lemma 5.11. Exponential noise, centred; the shifts are never negative.
@@ -237,7 +257,7 @@ class HybridSparseGap(LatticeMechanism):
 #|   q : queries, sensitivity 1, adjacency all
 #|   T : real
 #|   k : int where k >= 1
-#|   theta : real where 0 < theta < 1
+#|   theta : real, default 1/(1 + cbrt(4*k**2)) where 0 < theta < 1
 #|   eps : real where eps > 0
 #|
 #| privacy (theta + (1 - theta)*len(out)/k) * eps at most eps
@@ -289,4 +309,4 @@ class HybridSparseGap(LatticeMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 9edd0aff66a4ba11a7dbf7d3686de9534fdd4c77df28745653a53a1ed0581dc5
+#| sha256 5bdf61f22c444170bafdc1a283f77a876170d78efa604dec5315a7ecbffdb000

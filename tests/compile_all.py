@@ -2,6 +2,7 @@
 
 python tests/compile_all.py                 writes the goldens
 python tests/compile_all.py SPEC...|--all   compiles these in memory, and prints a row for each
+python tests/compile_all.py --modes         the exact modes in which each verified spec compiles, or why not
 """
 
 from __future__ import annotations
@@ -104,9 +105,25 @@ def made(name: str) -> Made:
     raise RuntimeError(f"{name}: {problems}")
 
 
+def exact_modes(name: str) -> str:
+    """The exact modes in which a spec compiles."""
+    found = []
+    for mode in SAFEST_FIRST[:-1]:
+        try:
+            compiled(SPECS / f"{name}.dp", mode)
+            found.append(f"{mode.value}: yes")
+        except NotCompiledError as error:
+            found.append(f"{mode.value}: no, {error}")
+    return f"{name}  {'; '.join(found)}"
+
+
 def main(names: list[str]) -> None:
     """Writes the goldens and their table, or only prints the rows that were asked for."""
     rows = []
+    if names == ["--modes"]:
+        for each in verified_specs():
+            print(exact_modes(each), flush=True)
+        return
     with ProcessPoolExecutor(2) as pool:
         for each in pool.map(made, (verified_specs() if "--all" in names else names) or GOLDENS):
             rows.append(each.row)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -49,6 +49,7 @@ class CompletedRun:
     Attributes:
         mechanism: the mechanism's name.
         parameters: each public input with its value; lists are tuples.
+        defaults: those of them that were not set.
         columns: each private input that was read from the data, with its column.
         answers: how many answers each list of queries held (public).
         records: the output.
@@ -77,6 +78,7 @@ class CompletedRun:
     notes: tuple[str, ...]
     decided: bool
     bound: tuple[str, Real] | None = None
+    defaults: tuple[str, ...] = ()
 
     @property
     def labels(self) -> tuple[str | None, ...]:
@@ -138,7 +140,8 @@ def run_file(
         raise RunError("`--gamma` is the step of a lattice, and there is none in floating point")
     mechanism = _constructed(cls, settings, public, seed, gamma)
     decided = decide is not None or not path.endswith(".py")
-    return _execution(mechanism, given, columns, decided)
+    done = _execution(mechanism, given, columns, decided)
+    return replace(done, defaults=tuple(p.name for p in spec.parameters if p.name not in settings))
 
 
 def _constructed(
@@ -148,7 +151,8 @@ def _constructed(
     seed: int | None,
     gamma: str | None,
 ) -> Mechanism:
-    values: dict[str, Any] = {p.keyword: value_of(p, settings[p.name]) for p in cls.spec.parameters}
+    set_ = [p for p in cls.spec.parameters if p.name in settings]
+    values: dict[str, Any] = {p.keyword: value_of(p, settings[p.name]) for p in set_}
     if gamma is not None:
         values["gamma"] = gamma
     try:

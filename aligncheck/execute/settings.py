@@ -24,7 +24,7 @@ def check_names(spec: Spec, settings: Mapping[str, str]) -> None:
             near = get_close_matches(name, names, 1)
             hint = f"did you mean `{near[0]}`? " if near else ""
             raise RunError(f"`{spec.name}` has no parameter `{name}`", hint + needed(spec))
-    missing = [p.name for p in spec.parameters if p.name not in settings]
+    missing = [p.name for p in spec.parameters if p.name not in settings and p.default is None]
     if missing:
         raise RunError(f"no value for {', '.join(f'`{name}`' for name in missing)}", needed(spec))
 
@@ -74,4 +74,5 @@ def _truth(name: str, text: str) -> bool:
 
 def _described(info: ParameterInfo) -> str:
     sort = f"list of {info.sort}" if info.vector else info.sort
-    return f"{info.name} ({sort}{f' where {info.where}' if info.where else ''})"
+    clause = f" where {info.where}" if info.where else ""
+    return f"{info.name} ({sort}{clause}{f', by default {info.default}' if info.default else ''})"

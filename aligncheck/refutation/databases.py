@@ -18,7 +18,7 @@ from aligncheck.language.syntax.nodes import Adjacency, Mechanism, Sort
 from aligncheck.meaning import exact
 from aligncheck.meaning.choices import allowed, constants_of
 from aligncheck.meaning.exact import Irrational, Undecided, Undefined, Value
-from aligncheck.meaning.interpreter import Input, Inputs, RunScope, Stopped, number_of, truth_of
+from aligncheck.meaning.interpreter import Input, Inputs, RunScope, Stopped, evaluate, number_of, truth_of
 from aligncheck.meaning.scenario import Scenario, check_scenario
 
 MOST_CHOICES = 24
@@ -27,6 +27,8 @@ _WHOLE = 3
 """So many whole numbers are set together."""
 _CONSTANTS = 6
 """So many numbers of the program are tried."""
+_SMALL = 64
+"""Defaults are tried as the nearest number with a denominator up to this."""
 _RANKS = 5
 """A choice strays from the preferred values by so many places in all, at most."""
 
@@ -82,6 +84,7 @@ def parameter_choices(mechanism: Mechanism, length: int, fixed: Mapping[str, Inp
                 break
     if not found:
         return _within_ranges(mechanism, length, fixed, public)
+    found = [*_with_defaults(public, blank, fixed, found[0]), *found]
     found += _whole_numbers(public, blank, length, fixed, found)
     for item in public:
         if isinstance(item, nodes.Parameter) and item.name not in fixed and item.sort is not Sort.BOOL:
@@ -95,6 +98,30 @@ def parameter_choices(mechanism: Mechanism, length: int, fixed: Mapping[str, Inp
                 ):
                     found.append(chosen)
     return found
+
+
+def _with_defaults(
+    public: Sequence[nodes.Parameter | nodes.PublicVector],
+    blank: Mapping[str, Input],
+    fixed: Mapping[str, Input],
+    plainest: Inputs,
+) -> Iterator[Inputs]:
+    """The plainest choice with the defaults that the spec has, as quotients of small numbers near them."""
+    held = {**blank, **dict(plainest)}
+    near = dict(plainest)
+    for item in public:
+        if isinstance(item, nodes.Parameter) and item.default is not None and item.name not in fixed:
+            try:
+                value = evaluate(item.default, RunScope(held))
+                near[item.name] = value if isinstance(value, bool) else _small(value)
+            except (Stopped, Undecided, Undefined):
+                continue
+    if near != dict(plainest) and all(_holds(item, {**blank, **near}) for item in public):
+        yield tuple(near.items())
+
+
+def _small(value: exact.Number) -> Fraction:
+    return Fraction(exact.decimal(value, digits=12)).limit_denominator(_SMALL)
 
 
 def _whole_numbers(

@@ -115,7 +115,10 @@ def _bound(execution: CompletedRun) -> dict[str, Any] | None:
 
 
 def _headline(execution: CompletedRun) -> str:
-    parameters = ", ".join(f"{name} = {_shown(value)}" for name, value in execution.parameters)
+    parameters = ", ".join(
+        f"{name} = {_shown(value)}{' (default)' if name in execution.defaults else ''}"
+        for name, value in execution.parameters
+    )
     columns = dict(execution.columns)
     answers = [
         f"{count} answers" + (f" (column `{columns[name]}`)" if name in columns else "")

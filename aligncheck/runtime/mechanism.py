@@ -41,13 +41,16 @@ FINEST = 1024
 
 @dataclass(frozen=True, slots=True)
 class ParameterInfo:
-    """A public parameter: its name in the spec, its keyword in Python, its sort and its `where` text."""
+    """A public parameter: its name in the spec, its keyword in Python, its sort, and its `where` and default
+    in the spec's words.
+    """
 
     name: str
     keyword: str
     sort: str
     vector: bool = False
     where: str | None = None
+    default: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
 from typing import Self, SupportsIndex, TypeAlias, TypeVar
 
-from aligncheck.runtime.errors import ParameterError
+from aligncheck.runtime.errors import MechanismError, ParameterError
 
 RealLike: TypeAlias = Fraction | float | str
 """What a real parameter may be given as: `Fraction(1, 2)`, `1`, `0.5`, `"1/2"`, `"0.5"`."""
@@ -25,6 +25,9 @@ _TEXT = re.compile(
 )
 _LONGEST_TEXT = 1_000
 _LARGEST_EXPONENT = 400
+
+_LONG_BITS = 64
+"""Denominators above this are those of irrational numbers, approximated (`rationals`)."""
 
 _WRITTEN_BITS = 4096
 """Numbers are written out up to this many bits, about 1,200 digits."""
@@ -117,6 +120,24 @@ def integers(name: str, values: Iterable[IntLike]) -> tuple[int, ...]:
 def booleans(name: str, values: Iterable[bool]) -> tuple[bool, ...]:
     """A public vector of bools. Raises `ParameterError`, naming the entry."""
     return _vector(name, values, boolean)
+
+
+def or_default(name: str, given: _Given | None, value: Callable[[], _Given]) -> _Given:
+    """What a parameter was given as, or its default where that is None. An irrational default, which the
+    exact modes have to 90 bits, is taken as floats are: the decimal that names the nearest of them.
+
+    Raises:
+        ParameterError: the default has no value for the other parameters.
+    """
+    if given is not None:
+        return given
+    try:
+        found = value()
+        if isinstance(found, Fraction) and found.denominator.bit_length() > _LONG_BITS:
+            found = Fraction(repr(float(found)))  # type: ignore[assignment]
+    except (ArithmeticError, MechanismError) as error:
+        raise ParameterError(name, f"has no default here, and must be given: {error}") from None
+    return found
 
 
 def require(holds: bool, name: str, value: object, where: str) -> None:

@@ -200,14 +200,14 @@ def _made(cls: Callable[..., Mechanism], spec: Spec, setup: Setup) -> Mechanism:
             listed = ", ".join(f"`{other}`" for other in infos) or "none"
             hint = f"did you mean `{near[0]}`? " if near else ""
             raise CannotTest(f"`{spec.name}` has no parameter `{name}`", f"{hint}its parameters: {listed}")
-    missing = [name for name in infos if name not in settings]
+    missing = [name for name, info in infos.items() if name not in settings and info.default is None]
     if missing:
         raise CannotTest(
             f"`{spec.name}` needs {', '.join(f'`{name}`' for name in missing)}",
             " ".join(f"--set {name}=VALUE" for name in missing),
         )
     try:
-        return cls(**{info.keyword: _value(info, settings[name]) for name, info in infos.items()})
+        return cls(**{infos[name].keyword: _value(infos[name], text) for name, text in settings.items()})
     except ArgumentError as error:
         raise CannotTest(str(error)) from None
 

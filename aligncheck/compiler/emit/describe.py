@@ -219,7 +219,9 @@ def _parameters(mechanism: nodes.Mechanism) -> Iterator[tuple[str, str]]:
             what += " (a privacy loss: a pure number, in natural-logarithm units)"
         elif sort is not nodes.Sort.BOOL and (answers := units.answers(name)) is not None:
             what += f" (in the unit of `{answers}`)"
-        yield name, f"{what}, public" + (f", where `{unparse_expr(where)}`." if where is not None else ".")
+        said = f"{what}, public" + (f", where `{unparse_expr(where)}`." if where is not None else ".")
+        default = item.default if isinstance(item, nodes.Parameter) else None
+        yield name, said + (f" By default `{unparse_expr(default)}`." if default is not None else "")
 
 
 def _answers(item: nodes.Queries, mechanism: nodes.Mechanism) -> str:

@@ -128,11 +128,18 @@ class InputWriter:
             lengths = [f"{quoted(base)}: len({writer.names[base]})" for base in lists]
             yield Brackets("entries={", tuple(lengths), "}")
 
-    def parameters(self, writer: Writer, indent: str) -> Iterator[str]:
-        """What is declared of parameters alone."""
+    @property
+    def defaults(self) -> dict[str, nodes.Expr]:
+        """What parameters are that are given no value."""
+        found = ((i.name, i.default) for i in self.public if isinstance(i, nodes.Parameter))
+        return {name: default for name, default in found if default is not None}
+
+    def parameters(self, writer: Writer, indent: str, of_defaults: bool) -> Iterator[str]:
+        """What is declared of parameters alone: of those without a default, or of the others."""
         for item in self.public:
             for condition in _conditions(item.where, self.private):
-                if not names_in(condition) & self.private:
+                names = names_in(condition)
+                if not names & self.private and of_defaults is bool(names & self.defaults.keys()):
                     yield from self.require(item.name, condition, writer, indent)
 
     def lengths(self, writer: Writer, indent: str) -> Iterator[str]:

@@ -97,6 +97,7 @@ _RUNTIME = SCORE_FUNCTIONS | {
     "integer_stream",
     "integers",
     "is_multiple",
+    "or_default",
     "real",
     "real_answer",
     "real_function",
@@ -306,8 +307,9 @@ class _ModuleWriter:
         queries: list[Item] = []
         for item in self.mechanism.inputs:
             match item:
-                case nodes.Parameter(name=name, sort=sort, where=where):
-                    parameters.append(call("ParameterInfo", self._info(name, sort, where)))
+                case nodes.Parameter(name=name, sort=sort, where=where, default=default):
+                    said = [] if default is None else [f"default={quoted(unparse_expr(default))}"]
+                    parameters.append(call("ParameterInfo", [*self._info(name, sort, where), *said]))
                 case nodes.PublicVector(name=name, sort=sort, where=where):
                     info = self._info(name, sort, where)
                     parameters.append(call("ParameterInfo", [*info[:3], "vector=True", *info[3:]]))
@@ -353,7 +355,9 @@ class _ModuleWriter:
             self.used.add(given)
             is_list = isinstance(item, nodes.PublicVector)
             self.used.update({"Answers"} if is_list else set())
-            yield f"{inner}{self.names[item.name]}: {'Answers' if is_list else given},"
+            typed = "Answers" if is_list else given
+            optional = " | None = None" if item.name in self.inputs.defaults else ""
+            yield f"{inner}{self.names[item.name]}: {typed}{optional},"
         for function in self.mechanism.functions:
             self.used.add("Callable")
             kinds = [_passed(sort) for sort in function.args]
@@ -367,18 +371,27 @@ class _ModuleWriter:
         yield f"{inner}testing_seed: int | None = None,"
         yield f"{STEP}) -> None:"
         yield f"{inner}super().__init__(budget=budget, testing_seed=testing_seed)"
-        for item in self.inputs.public:
-            check = CHECKS[item.sort] + ("s" if isinstance(item, nodes.PublicVector) else "")
-            self.used.add(check)
-            python = self.names[item.name]
-            yield from bracket_lines(call(check, [quoted(item.name), python]), f"{inner}self.{python} = ")
+        checks = {
+            item.name: CHECKS[item.sort] + ("s" if isinstance(item, nodes.PublicVector) else "")
+            for item in self.inputs.public
+        }
+        self.used.update(checks.values())
+        for name, check in checks.items():
+            if name not in self.inputs.defaults:
+                yield from self._kept(name, check, self.names[name])
         for function in self.mechanism.functions:
             check = f"{CHECKS[function.result]}_function"
             self.used.add(check)
             python = self.names[function.name]
             yield from bracket_lines(call(check, [quoted(function.name), python]), f"{inner}self.{python} = ")
         attributes = self.inputs.writer(self.inputs.attributes())
-        yield from self.inputs.parameters(attributes, inner)
+        yield from self.inputs.parameters(attributes, inner, of_defaults=False)
+        for name, default in self.inputs.defaults.items():
+            self.used.add("or_default")
+            otherwise = f"lambda: {attributes.expression(default)}"
+            chosen = call("or_default", [quoted(name), self.names[name], otherwise])
+            yield from self._kept(name, checks[name], chosen)
+        yield from self.inputs.parameters(attributes, inner, of_defaults=True)
         if self.stepped:
             units = tuple(self.inputs.unit(unit, attributes) for unit in units_of(self.mechanism))
             self.used.add("resolution")
@@ -387,6 +400,9 @@ class _ModuleWriter:
         bound = self._most
         if not names_in(bound) & self.inputs.private:
             yield line(f"self.bound = {attributes.of_kind(bound, PythonKind.REAL)}", inner)
+
+    def _kept(self, name: str, check: str, given: Item) -> Iterator[str]:
+        yield from bracket_lines(call(check, [quoted(name), given]), f"{STEP * 2}self.{self.names[name]} = ")
 
     @property
     def stepped(self) -> bool:

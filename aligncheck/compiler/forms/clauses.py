@@ -23,9 +23,12 @@ def speaks_of_values(mechanism: Mechanism) -> bool:
 
 
 def without_values(mechanism: Mechanism) -> Mechanism:
-    """The mechanism without such clauses, or such parts of a conjunction."""
-    inputs = tuple(replace(each, where=_all_of(_public(each.where, mechanism))) for each in mechanism.inputs)
-    return replace(mechanism, inputs=inputs)
+    """The mechanism without such clauses, or such parts of a conjunction; and without defaults, which say
+    what is given, not what a run does with it.
+    """
+    inputs = (replace(each, where=_all_of(_public(each.where, mechanism))) for each in mechanism.inputs)
+    given = (replace(i, default=None) if isinstance(i, nodes.Parameter) else i for i in inputs)
+    return replace(mechanism, inputs=tuple(given))
 
 
 def _parts(where: Expr | None) -> tuple[Expr, ...]:

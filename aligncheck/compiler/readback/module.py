@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from types import MappingProxyType
 
 from aligncheck import runtime
 from aligncheck.compiler.modes import RunMode
@@ -99,6 +100,7 @@ class Read:
     """What it says of its spec, in the spec's words."""
     spec_name: str
     streams: bool
+    defaults: Mapping[str, Expr]
     calls: tuple[str, ...] = ()
     callees: Mapping[str, Read] = field(default_factory=dict)
 
@@ -296,6 +298,7 @@ class _Class:
         self.step: Expr | None = None
         self.names: dict[str, str] = {}
         self.claims: dict[str, Expr] = {}
+        self.defaults: dict[str, Expr] = {}
         self.told: dict[str, str] = {}
         self.called: list[str] = []
 
@@ -371,11 +374,9 @@ class _Class:
         for each in self._tuple(given, "parameters"):
             name, keyword, sort, more = self._info("ParameterInfo", each, 3)
             vector = "vector" in more and match("True", more["vector"]) is not None
-            if not set(more) <= {"vector", "where"}:
+            if not set(more) <= {"vector", "where", "default"}:
                 raise refuse(each, "a parameter is not described so")
-            self.told.update(
-                (f"where of {name}", text(value)) for part, value in more.items() if part == "where"
-            )
+            self.told.update((f"{part} of {name}", text(more[part])) for part in more.keys() - {"vector"})
             self.parameters.append((name, keyword, _SORTS[sort], vector, each.lineno))
         for each in self._tuple(given, "queries"):
             name, keyword, sort, more = self._info("QueryInfo", each, 3)
@@ -423,9 +424,9 @@ class _Class:
     # --- making an object ---------------------------------------------------------------------------------
 
     def _arguments(
-        self, node: ast.FunctionDef, positional: list[str], named: list[str], optional: list[str]
+        self, node: ast.FunctionDef, positional: list[str], named: Mapping[str, bool] = MappingProxyType({})
     ) -> None:
-        """Raises ReadError where a method has other arguments."""
+        """Raises ReadError where a method has other arguments; `named` says which may be left out."""
         given = node.args
         for each in [*given.args, *given.kwonlyargs]:
             self.module.refuse_types(each.annotation)
@@ -436,30 +437,33 @@ class _Class:
             or given.kwarg is not None
             or given.defaults
             or [a.arg for a in given.args] != ["self", *positional]
-            or [a.arg for a in given.kwonlyargs] != [*named, *optional]
-            or defaults != [None] * len(named) + ["None"] * len(optional)
+            or [a.arg for a in given.kwonlyargs] != list(named)
+            or defaults != ["None" if optional else None for optional in named.values()]
         ):
             raise refuse(node, f"`{node.name}` has other arguments")
 
     def _init(self, node: ast.FunctionDef) -> None:
+        named = {keyword: self._has_default(name) for name, keyword, *_ in self.parameters}
+        named |= dict.fromkeys(self.functions, False)
         optional = ["gamma"] * self.stepped + ["budget", "testing_seed"]
-        named = [keyword for _, keyword, *_ in self.parameters] + list(self.functions)
-        self._arguments(node, [], named, optional)
+        self._arguments(node, [], named | dict.fromkeys(optional, True))
         first, *body = without_docstring(node.body)
         if match("super().__init__(budget=budget, testing_seed=testing_seed)", first) is None:
             raise refuse(first, "`super().__init__` was expected here")
         for name, keyword, sort, vector, _ in self.parameters:
-            reader = _CHECKS[sort] + "s" * vector
-            self._expect(f"self.{keyword} = {reader}({name!r}, {keyword})", body)
             self.names[f"self.{keyword}"] = name
+            if not self._has_default(name):
+                reader = _CHECKS[sort] + "s" * vector
+                self._expect(f"self.{keyword} = {reader}({name!r}, {keyword})", body)
         types = {each.arg: each.annotation for each in node.args.kwonlyargs}
         for keyword, function in self.functions.items():
             self._function(keyword, function, types[keyword], body)
         self._resolution(node)
+        early = {python: name for python, name in self.names.items() if not self._has_default(name)}
+        self._requirements(self._scope(early), body)
+        self._defaults(early, body)
         scope = self._scope(self.names)
-        while body and (holes := match("require(_C, _S, _V, _W)", body[0])) is not None:
-            self._require(holes, scope)
-            body.pop(0)
+        self._requirements(scope, body)
         if self.stepped:
             holes = match("self.gamma = resolution(gamma, _D)", body[0]) if body else None
             if holes is None:
@@ -471,6 +475,25 @@ class _Class:
         if body:
             raise refuse(body[0], "the reader knows no such statement here")
         self._settle(scope, ())
+
+    def _requirements(self, scope: Expressions, body: list[ast.stmt]) -> None:
+        """Takes what is required of parameters that have a value by now."""
+        while body and (holes := match("require(_C, _S, _V, _W)", body[0])) is not None:
+            self._require(holes, scope)
+            body.pop(0)
+        self._settle(scope, ())
+
+    def _defaults(self, known: dict[str, str], body: list[ast.stmt]) -> None:
+        plain = Expressions(known, exact=False)
+        for name, keyword, sort, *_ in self.parameters:
+            if self._has_default(name):
+                given = f"or_default({name!r}, {keyword}, lambda: _E)"
+                found = self._expect(f"self.{keyword} = {_CHECKS[sort]}({name!r}, {given})", body)
+                self.defaults[name] = plain.read(found["E"])
+        self._settle(plain, ())
+
+    def _has_default(self, name: str) -> bool:
+        return f"default of {name}" in self.told
 
     def _expect(self, pattern: str, body: list[ast.stmt]) -> Found:
         """Takes the next statement, which must be this one."""
@@ -611,7 +634,7 @@ class _Class:
     # --- running it ---------------------------------------------------------------------------------------
 
     def _call(self, node: ast.FunctionDef) -> None:
-        self._arguments(node, [a.keyword for a in self.answers], [], [])
+        self._arguments(node, [a.keyword for a in self.answers])
         body = without_docstring(node.body)
         names = dict(self.names)
         passed: list[str] = ["run.noise", "run.release"]
@@ -713,7 +736,7 @@ class _Class:
             yield text(key)
 
     def _sensitivities(self, node: ast.FunctionDef) -> None:
-        self._arguments(node, [], [], [])
+        self._arguments(node, [])
         body = without_docstring(node.body)
         holes = match("return _D", body[0]) if len(body) == 1 else None
         if holes is None or not isinstance(holes["D"], ast.Dict):
@@ -729,7 +752,7 @@ class _Class:
         self._settle(scope, ())
 
     def _claim(self, node: ast.FunctionDef, claim: str) -> None:
-        self._arguments(node, ["release"], [], [])
+        self._arguments(node, ["release"])
         given = {f"release.given['{a.name}']": a.name for a in self.answers}
         scope = self._scope({**self.names, **given})
         body = without_docstring(node.body)
@@ -741,7 +764,7 @@ class _Class:
 
     def _check(self, node: ast.FunctionDef) -> None:
         """Computes nothing but conditions, which no run depends on."""
-        self._arguments(node, [a.keyword for a in self.answers], [], [])
+        self._arguments(node, [a.keyword for a in self.answers])
         body = without_docstring(node.body)
         names = dict(self.names)
         for each in self.answers:
@@ -769,7 +792,7 @@ class _Class:
     # --- the program --------------------------------------------------------------------------------------
 
     def _program(self, node: ast.FunctionDef, stream: ast.FunctionDef | None) -> Read:
-        self._arguments(node, ["noise", "release", *(a.keyword for a in self.answers)], [], [])
+        self._arguments(node, ["noise", "release", *(a.keyword for a in self.answers)])
         body, names = without_docstring(node.body), {a.keyword: a.name for a in self.answers}
         variables = variables_of(node)
         bound = {keyword for _, keyword, *_ in self.parameters} | set(self.functions)
@@ -904,7 +927,7 @@ class _Class:
         return nodes.Logic("and", tuple(parts)) if parts else None
 
     def _stream(self, node: ast.FunctionDef, tree: nodes.Mechanism) -> None:
-        self._arguments(node, [a.keyword for a in self.answers], [], [])
+        self._arguments(node, [a.keyword for a in self.answers])
         if not self.hands_out:
             raise refuse(node, "only a program that hands out its records can be streamed")
         body = without_docstring(node.body)
@@ -967,6 +990,7 @@ class _Class:
             self.told,
             self.spec_name,
             streams,
+            self.defaults,
             tuple(self.called),
             dict(self.module.classes),
         )

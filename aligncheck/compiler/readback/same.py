@@ -69,6 +69,8 @@ def _said(spec: Mechanism) -> Iterator[tuple[str, str]]:
         if not isinstance(item, nodes.Queries):
             if item.where is not None:
                 yield f"where of {item.name}", unparse_expr(item.where)
+            if isinstance(item, nodes.Parameter) and item.default is not None:
+                yield f"default of {item.name}", unparse_expr(item.default)
             continue
         for name in item.names:
             for part in ("sensitivity", "lattice"):
@@ -106,6 +108,9 @@ class _Comparison:
             self._bind(one.name, other.name)
             self._node(type(one), type(other))
             self._node(one.sort, other.sort)
+        for item in self.spec.inputs:
+            if isinstance(item, nodes.Parameter) and item.default is not None:
+                self._node(normal(item.default), normal(self.read.defaults[item.name]))
         every = [(i, n) for i in form.inputs if isinstance(i, nodes.Queries) for n in i.names]
         answers = [i for i in tree.inputs if isinstance(i, nodes.Queries)]
         for (_, name), other_ in self._paired(every, answers, "private inputs"):

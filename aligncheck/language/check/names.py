@@ -22,7 +22,7 @@ from aligncheck.language.syntax.idioms import IDIOMS, WORDS, draw_of
 from aligncheck.language.syntax.layout import word_in
 from aligncheck.language.syntax.refused import CALLS, scope_fault
 from aligncheck.language.syntax.unparse import unparse_expr
-from aligncheck.language.syntax.walk import names_in
+from aligncheck.language.syntax.walk import names_in, subexpressions
 
 _OWN = (
     "a function of one's own takes public or noisy values, and is declared above the inputs: "
@@ -84,8 +84,11 @@ class Reader:
         """Reads the attributes of an input. `i` is the index of an answer in those of a list."""
         indexed = frozenset((ANSWER_INDEX,))
         match item:
-            case n.Parameter(where=where):
+            case n.Parameter(where=where, default=default):
                 self._optional(where, Place("in `where` of a public input", public=True))
+                if default is not None:
+                    self.read(default, Place("in `default`", public=True))
+                    self._default(item.name, default)
             case n.PublicVector(where=where):
                 self._optional(where, Place("in `where` of a public input", public=True, binders=indexed))
             case n.Queries(sensitivity=sensitivity, lattice=lattice, range=interval, where=where):
@@ -96,6 +99,20 @@ class Reader:
                 for bound in interval or ():
                     self.read(bound, Place("in `range`", public=True, binders=binders))
                 self._optional(where, Place("in `where` of queries", binders=binders))
+
+    def _default(self, of: str, expr: n.Expr) -> None:
+        """A default is computed when a mechanism is made: from parameters that are given then."""
+        for each in subexpressions(expr):
+            other = self.symbols.inputs.get(each.ident) if isinstance(each, n.Name) else None
+            given = isinstance(other, n.Parameter) and other.default is None
+            own = isinstance(each, n.Call) and each.function in self.symbols.functions
+            if own or isinstance(each, n.Gather) or (isinstance(each, n.Name) and not given):
+                self.fail(
+                    "bad-default",
+                    f"the default of `{of}` cannot read this",
+                    each.span,
+                    help="it is computed from numbers and from parameters that have no default themselves",
+                )
 
     def _optional(self, expr: n.Expr | None, place: Place) -> None:
         if expr is not None:

@@ -211,8 +211,10 @@ class _Checker:
     def _declaration(self, item: n.Input) -> None:
         indexed = _Scope({ANSWER_INDEX: Sort.INT})
         match item:
-            case n.Parameter(where=where):
+            case n.Parameter(where=where, sort=sort, default=default):
                 self._optional_test(where, _Scope())
+                if default is not None:
+                    self._default(default, sort)
             case n.PublicVector(where=where):
                 self._optional_test(where, indexed)
             case n.Queries(where=where):
@@ -221,6 +223,15 @@ class _Checker:
                 if item.sort is Sort.INT and item.lattice is not None:
                     self._int(item.lattice, indexed, "the lattice of integer answers")
                 self._optional_test(where, _Scope({ANSWER_INDEX: Sort.INT}, compares_lists=True))
+
+    def _default(self, default: n.Expr, sort: Sort) -> None:
+        match sort:
+            case Sort.INT:
+                self._int(default, _Scope(), "this default")
+            case Sort.REAL:
+                self._number(default, _Scope(), "this default")
+            case Sort.BOOL:
+                self._test(default, _Scope(), "this default")
 
     def _optional_test(self, where: n.Expr | None, scope: _Scope) -> None:
         if where is not None:

@@ -291,6 +291,9 @@ class Builder:
     def range_(self, c: _Children) -> _Attribute:
         return _Attribute("range", (c[2], c[4]), _over(c))
 
+    def default(self, c: _Children) -> _Attribute:
+        return _Attribute("default", c[1], _over(c))
+
     def adjacency(self, c: _Children) -> _Attribute:
         word: Lexeme = c[1]
         known = {each.value: each for each in n.Adjacency}
@@ -337,6 +340,8 @@ class Builder:
         def value(name: str) -> Any:
             return found[name].value if name in found else None
 
+        if "default" in found:
+            raise self._no_default(found["default"], "private answers have no default: they are data")
         adjacency: n.Adjacency = value("adjacency") or n.Adjacency.ALL
         self._check_moves(found, adjacency, sort.span)
         return n.Queries(
@@ -379,8 +384,11 @@ class Builder:
     def _public(
         self, names: list[Lexeme], sort: _Sort, found: dict[str, _Attribute], span: Span
     ) -> list[n.Input]:
+        is_list = sort.shape == "vector"
+        if is_list and "default" in found:
+            raise self._no_default(found["default"], "a list has no default")
         for name, attribute in found.items():
-            if name != "where":
+            if name not in ("where", "default"):
                 raise self._fault(
                     "unexpected-attribute",
                     f"`{name}` belongs to queries; `{names[0].text}` is public",
@@ -388,12 +396,17 @@ class Builder:
                     help=f"declare it as `query` or `queries`, or leave `{name}` out",
                 )
         where = found["where"].value if "where" in found else None
-        kind = n.PublicVector if sort.shape == "vector" else n.Parameter
+        more = {"default": found["default"].value} if "default" in found else {}
+        kind = n.PublicVector if is_list else n.Parameter
         # A clause on a line with several names is kept once, with the last of them.
         return [
-            kind(name.text, sort.sort or n.Sort.REAL, where if name is names[-1] else None, span=span)
+            kind(name.text, sort.sort or n.Sort.REAL, where if name is names[-1] else None, **more, span=span)
             for name in names
         ]
+
+    def _no_default(self, attribute: _Attribute, message: str) -> SpecError:
+        advice = "only public numbers and truth values have one: leave it out"
+        return self._fault("unexpected-attribute", message, attribute.span, help=advice)
 
     # --- statements ---
 
@@ -721,7 +734,7 @@ class Builder:
     def call(self, c: _Children) -> n.Call:
         args = tuple(child for child in c[1:] if child is not None and not isinstance(child, Lexeme))
         if c[0].text == n.CUBE_ROOT and len(args) == 1:
-            return _by_logarithm(args[0], n.Number(Fraction(1, 3), span=c[0].span), _over(c))
+            return _by_logarithm(args[0], n.THIRD, _over(c))
         return n.Call(c[0].text, args, span=_over(c))
 
     # --- sets of indices ---

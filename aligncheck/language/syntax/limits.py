@@ -56,7 +56,7 @@ def check_limits(source: Source, mechanism: n.Mechanism) -> None:
 
 def _expressions(mechanism: n.Mechanism, statements: list[n.Stmt]) -> Iterator[n.Expr]:
     for item in mechanism.inputs:
-        attributes = [item.where]
+        attributes = [item.where, item.default if isinstance(item, n.Parameter) else None]
         if isinstance(item, n.Queries):
             attributes = [item.sensitivity, item.lattice, *(item.range or ()), item.where]
         yield from (each for each in attributes if each is not None)

@@ -246,7 +246,8 @@ LOG_SUM = "logsumexp"
 """What else may be done with them, in a mechanism that draws by densities."""
 
 CUBE_ROOT = "cbrt"
-"""A function that is read as another: `cbrt(x)` is `exp(ln(x)/3)`."""
+"""A function that is read as another: `cbrt(x)` is `exp(1/3*ln(x))`."""
+THIRD = Binary("/", Number(Fraction(1)), Number(Fraction(3)))
 
 FUNCTIONS: dict[str, tuple[int, int]] = {
     "abs": (1, 1),
@@ -276,11 +277,14 @@ class Sort(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter(Node):
-    """A public scalar: `eps : real where eps > 0`."""
+    """A public scalar: `eps : real where eps > 0`. `default` is what a run takes where it is given no value,
+    computed from the other parameters; no proof reads it.
+    """
 
     name: str
     sort: Sort
     where: Expr | None = None
+    default: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

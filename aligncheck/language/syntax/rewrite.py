@@ -97,7 +97,9 @@ def declaration(item: nodes.Input, change: OnExpr) -> nodes.Input:
         return None if expr is None else change(expr)
 
     match item:
-        case nodes.Parameter() | nodes.PublicVector():
+        case nodes.Parameter():
+            return replace(item, where=maybe(item.where), default=maybe(item.default))
+        case nodes.PublicVector():
             return replace(item, where=maybe(item.where))
         case nodes.Queries(range=interval):
             return replace(

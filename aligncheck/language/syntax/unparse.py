@@ -59,8 +59,10 @@ def unparse_input(declaration: n.Input) -> str:
     """One line of the `input` section."""
     attributes: list[str] = []
     match declaration:
-        case n.Parameter(name, sort, where):
+        case n.Parameter(name, sort, where, default):
             head = f"{name} : {sort.value}"
+            if default is not None:
+                attributes.append(f"default {unparse_expr(default)}")
         case n.PublicVector(name, sort, where):
             prefix = "" if sort is n.Sort.REAL else f"{sort.value} "
             head = f"{name} : {prefix}vector"
@@ -226,6 +228,8 @@ def _bound(expr: n.Expr) -> tuple[str, int]:
             return ident + "'" * primed, _ATOM
         case n.Index(base, index, primed):
             return f"{base}{chr(39) * primed}[{unparse_expr(index)}]", _ATOM
+        case n.Call("exp", (n.Binary("*", third, n.Call("ln", args)),)) if third == n.THIRD:
+            return f"{n.CUBE_ROOT}({_listed(args)})", _ATOM
         case n.Call(function, args):
             return f"{function}({_listed(args)})", _ATOM
         case n.Unary("not", n.OutIs(index, tag, of)):
