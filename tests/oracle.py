@@ -59,8 +59,12 @@ class TapeEnded(Exception):  # noqa: N818 - not an error of the program
 def supported(site: DrawSite, raw: int) -> Number:
     """A value in the support of the draw's distribution, dyadic where the step is."""
     match site.family:
-        case nodes.Family.LAPLACE | nodes.Family.CAUCHY:
+        case nodes.Family.LAPLACE | nodes.Family.CAUCHY | nodes.Family.GUMBEL:
             return Fraction(raw, 4)
+        case nodes.Family.UNIFORM:
+            scale = site.args[0]
+            assert isinstance(scale, Fraction)
+            return scale * (abs(raw) % 8) / 8
         case nodes.Family.EXPONENTIAL:
             return Fraction(abs(raw), 4)
         case nodes.Family.GEOMETRIC:

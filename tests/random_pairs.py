@@ -139,7 +139,9 @@ def random_noise(site: DrawSite, chance: random.Random) -> Number:
             step = site.args[1]
             assert isinstance(step, Fraction)
             return step * size * (1 if site.family.one_sided else chance.choice([1, -1]))
-        case nodes.Family.LAPLACE | nodes.Family.CAUCHY:
+        case nodes.Family.UNIFORM:
+            return F(0)
+        case nodes.Family.LAPLACE | nodes.Family.CAUCHY | nodes.Family.GUMBEL:
             return F(size, 2) * chance.choice([1, -1])
 
 

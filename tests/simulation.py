@@ -69,6 +69,10 @@ def noise_from(chance: random.Random) -> Noise:
                 return Fraction(chance.expovariate(1 / scale) * chance.choice((-1, 1)))
             case nodes.Family.CAUCHY:
                 return Fraction(scale * math.tan(math.pi * (chance.random() - 0.5)))
+            case nodes.Family.GUMBEL:
+                return Fraction(-scale * math.log(chance.expovariate(1)))
+            case nodes.Family.UNIFORM:
+                return Fraction(scale * chance.random())
             case nodes.Family.EXPONENTIAL:
                 return Fraction(chance.expovariate(1 / scale))
             case nodes.Family.GEOMETRIC:

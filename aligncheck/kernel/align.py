@@ -17,7 +17,7 @@ from aligncheck.kernel.sets import Sets
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Drawn, Held, Told
 from aligncheck.kernel.terms import Anatomy, Term, absolute, anatomy, both, either, implies, real, same
-from aligncheck.language.families import Family
+from aligncheck.language.families import Family, Moves
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import moved_by, shifts_in, signed_terms, statements_in
@@ -227,7 +227,7 @@ class Aligner(Sets):
         """
         x, place = stmt.name, stmt.span
         new = [m for m in moves if m.renews]
-        if new and (self.general or stmt.family.discrete):
+        if new and (self.general or stmt.family.discrete or stmt.family.row.moves is not Moves.BOTH):
             raise Reject("language", place, "a draw that is put in another's place, or divided")
         for at, m in enumerate(new):
             for other in new[:at]:

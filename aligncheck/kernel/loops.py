@@ -288,7 +288,8 @@ class Looping(Calling):
 
     def _chance(self, stmt: n.While, x: str, path: Path, threshold: Term, least: Term) -> None:
         made = [(at, scale, step) for name, at, scale, step in path.made if name == x]
-        if len(made) != 1 or self.noise[x].family.row.slope is not Slope.SCALE:
+        row = self.noise[x].family.row
+        if len(made) != 1 or row.slope is not Slope.SCALE or row.bounded:
             raise Reject("terminates", stmt.span, f"`{x}` is not drawn once in every round")
         at, scale, step = made[0]
         if step is not None and not self.symbols.inputs_only(step):

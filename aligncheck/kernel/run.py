@@ -20,7 +20,7 @@ from aligncheck.kernel.evaluate import EXP, divided
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.terms import Term, both, real
-from aligncheck.language.families import Lattice, Slope
+from aligncheck.language.families import Lattice, Moves, Slope
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in
 
@@ -225,12 +225,23 @@ class Runner(Choosing):
         path.fact(Kind.PRIME, other == image)
         if stmt.family.one_sided:
             path.oblige("support", place, f"the aligned {x} is not negative", image >= 0)
+        self._moved_as_it_may(stmt, shift, path)
         cost = self.charged(stmt, at, moves, rate, path)
         path.ghosts["alignment_cost"] = path.ghosts["alignment_cost"] + cost
         path.ghosts[f"$drawn_{x}"] = at + 1
         path.ghosts[f"$dense_{x}"] = both(dense, at == upto)
         path.scales[x] = divided(rate[1], rate[0])
         path.made.append((x, at, path.scales[x], step))
+
+    def _moved_as_it_may(self, stmt: n.Sample, shift: Term, path: Path) -> None:
+        """That the density falls no faster than its rate the way the draw is moved: see `Moves`."""
+        match stmt.family.row.moves:
+            case Moves.BOTH:
+                pass
+            case Moves.UP:
+                path.oblige("support", stmt.span, f"{stmt.name} is moved up only", shift >= 0)
+            case Moves.NOT:
+                path.oblige("support", stmt.span, f"{stmt.name} is not moved", shift == 0)
 
     def _draw_again(
         self, stmt: n.Sample, path: Path, at: Term, twin_at: Term, again: Term, step: Term | None

@@ -130,6 +130,8 @@ class Sets(Evaluator):
         candidates = [found.low, found.high - 1, *(w.other for w in self.selections.values())]
         candidates += [p for p in self.public.values() if z3.is_int(p)]
         candidates += [places[1] for places in self.late_places.values()]
+        known = (place for _, *places in self.made_sets.values() for place in places)
+        candidates += [place() for place in known if not place.arity()]
         relation = self.scope(Mode.RELATION, scope.path, self.spec.span)
         candidates += [self.whole_number(e, relation) for e in self.witness.indices]
         some = either(self.symbols.false, *(found.at(c).within for c in candidates))

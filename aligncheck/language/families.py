@@ -16,8 +16,9 @@ class Slope(Enum):
     """What the first argument is, and with it condition iii: how fast the density f (the masses, on a
     lattice) may fall or rise, for all x and y of the support; each by the name of the argument.
 
-    SCALE: s > 0, and ln f(x)/f(y) <= |x - y|/s. Moreover every number is exceeded with a positive
-    probability, one that is at least 0 with no smaller probability under a greater scale (a loop may end so).
+    SCALE: s > 0, and ln f(x)/f(y) <= |x - y|/s where x may be moved to y (`Moves`). Moreover, unless it is
+    `bounded`, every number is exceeded with a positive probability, one that is at least 0 with no smaller
+    probability under a greater scale (a loop may end so).
     CHANCE: 0 < p < 1, and ln f(x)/f(y) <= -ln(1 - p) |x - y|.
 
     On the reals, moreover, no density is less nearer to 0: f(x/r) >= f(x) for r >= 1.
@@ -25,6 +26,17 @@ class Slope(Enum):
 
     SCALE = "scale"
     CHANCE = "p"
+
+
+class Moves(Enum):
+    """Which way a draw x may be moved to y at the price that `Slope` names; ln f(x)/f(y) has no bound else.
+
+    BOTH: to every y of the support. UP: y >= x. NOT: y = x.
+    """
+
+    BOTH = "both"
+    UP = "up"
+    NOT = "not"
 
 
 class Lattice(Enum):
@@ -51,8 +63,10 @@ class FamilyRow:
         sampler: the method of a `runtime.noise.Noise` that draws one; with an `s` at its end, several.
         twin: the word of the family that it is on a lattice, with the step as one argument more; None where
             it is on one already, or where there is none.
-        tail: P(X > x) for scale 1, on numbers with the methods `exp`, `atan` and `pi`; None: the density is
+        tail: P(X > x) for scale 1, on numbers with the methods of `flint.arb`; None: the density is
             proportional to exp(-|x|/scale) on the support, which integrates in closed form.
+        moves: which way it may be moved.
+        bounded: it is never more than its scale.
     """
 
     word: str
@@ -64,6 +78,8 @@ class FamilyRow:
     sampler: str
     twin: str | None = None
     tail: Callable[[Any], Any] | None = None
+    moves: Moves = Moves.BOTH
+    bounded: bool = False
 
 
 class Family(Enum):
@@ -96,6 +112,38 @@ class Family(Enum):
     large at x = s and x = -s), so that |h(y) - h(x)| <= |x - y|/s. P(X > x) = 1/2 - arctan(x/s)/π, which
     rises with s where x >= 0.
     """
+
+    GUMBEL = FamilyRow(
+        "Gumbel",
+        (),
+        Slope.SCALE,
+        Lattice.NONE,
+        False,
+        "^",
+        "gumbel",
+        tail=lambda x: -(-(-x).exp()).expm1(),
+        moves=Moves.UP,
+    )
+    """f(x) = exp(-x/s - exp(-x/s))/s.
+
+    Its slope: for d >= 0, ln f(x)/f(x + d) = d/s - exp(-x/s) (1 - exp(-d/s)), which is at most d/s. Down it
+    has none: ln f(x)/f(x - d) = exp(-x/s) (exp(d/s) - 1) - d/s grows without bound where x falls. Its density
+    rises up to 0 and falls from there, so it is no less nearer to 0. P(X > x) = 1 - exp(-exp(-x/s)).
+    """
+
+    UNIFORM = FamilyRow(
+        "Uniform",
+        (),
+        Slope.SCALE,
+        Lattice.NONE,
+        True,
+        "=",
+        "uniform",
+        tail=lambda x: 1 - x.max(0).min(1),
+        moves=Moves.NOT,
+        bounded=True,
+    )
+    """f(x) = 1/s from 0 to s: a draw that stays costs nothing, one that is moved may leave the support."""
 
     GEOMETRIC = FamilyRow("Geo", ("Geometric",), Slope.CHANCE, Lattice.WHOLE, True, "%", "geometric")
     """Failures before the first success: f(x) = (1-p)^x p on x = 0, 1, 2, … (dissertation, section 5.4.2)."""
@@ -149,6 +197,16 @@ class Family(Enum):
         if self.discrete:
             return self
         return next((each for each in Family if each.value == self.row.twin), None)
+
+    @property
+    def upward(self) -> bool:
+        """Whether it is moved up rather than down: at 0 its support ends, or it may not be moved down."""
+        return self.one_sided or self.row.moves is Moves.UP
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is never more than its scale."""
+        return self.row.bounded
 
     @property
     def on_reals(self) -> Family | None:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from aligncheck.language.conditions import Condition
+from aligncheck.language.families import Moves
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
@@ -654,8 +655,11 @@ def draw_cost(draw: Draw, shift: Number, renewed: bool) -> Number:
         return ZERO
     if renewed:
         rate = rate_of(draw.family, draw.args)
+        cost = exact.multiply(exact.absolute(shift), rate)
+        if draw.family.row.moves is Moves.UP:  # see `Family.GUMBEL`
+            return exact.subtract(cost, exact.exp(exact.negative(exact.multiply(draw.value, rate))))
         if draw.family.row.tail is not None:
-            return exact.negative(exact.multiply(exact.absolute(shift), rate))
+            return exact.negative(cost)
         farther = exact.subtract(exact.absolute(exact.add(draw.value, shift)), exact.absolute(draw.value))
         return exact.multiply(farther, rate)
     return exact.multiply(exact.absolute(shift), rate_of(draw.family, draw.args))

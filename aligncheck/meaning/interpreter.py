@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import NoReturn, TypeAlias, TypeVar
 
 from aligncheck.language.conditions import Condition
-from aligncheck.language.families import Family, Lattice, Slope
+from aligncheck.language.families import Family, Lattice, Moves, Slope
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
@@ -1021,10 +1021,24 @@ def rate_of(family: Family, args: tuple[Number, ...]) -> Number:
             return exact.negative(exact.ln(exact.subtract(ONE, args[0])))
 
 
+def moved_at_no_price(draw: Draw, value: Number) -> str | None:
+    """Why no bound of the densities' quotient is known where a draw is moved to this value (see `Moves`)."""
+    way = exact.compare(value, draw.value)
+    match draw.family.row.moves:
+        case Moves.BOTH:
+            return None
+        case Moves.UP:
+            return None if way >= 0 else f"`{draw.family.value}` noise is moved up only, or not at all"
+        case Moves.NOT:
+            return None if way == 0 else f"`{draw.family.value}` noise is never moved"
+
+
 def outside_support(family: Family, args: tuple[Number, ...], value: Number) -> str | None:
     """Why the value is impossible under its distribution, or None."""
     if family.one_sided and exact.sign(value) < 0:
         return f"{value} is negative, and `{family.value}` noise is not"
+    if family.bounded and exact.compare(value, args[0]) > 0:
+        return f"{value} is more than {args[0]}, and `{family.value}` noise is not"
     match family.row.lattice:
         case Lattice.NONE:
             return None

@@ -20,6 +20,7 @@ from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
+from aligncheck.language.syntax.walk import renews, shifts_in
 from aligncheck.meaning import exact, interpreter
 from aligncheck.meaning.alignment import Alignment, BrokenCondition, draw_cost, not_covered, run_on_d
 from aligncheck.meaning.exact import ZERO, Number, Undecided, Value
@@ -307,6 +308,7 @@ def _draw_violations(pair: _Pair, together: bool) -> Iterator[BrokenCondition]:
     nothing to do with each other, and the outputs are what is wrong.
     """
     on_d = {draw.key: draw for draw in pair.run_d.draws}
+    renewed = {line.name for line in shifts_in(pair.mechanism.align) if renews(line)}
     for step in pair.steps if together or pair.parted is None else pair.steps[: pair.parted]:
         right = step.on_d_prime
         if not isinstance(right, interpreter.Draw) or right.key not in on_d:
@@ -315,7 +317,11 @@ def _draw_violations(pair: _Pair, together: bool) -> Iterator[BrokenCondition]:
         if not _same_distribution(left, right):
             message = f"`{variable}` is {_distribution(left)} on D and {_distribution(right)} on D'"
             yield BrokenCondition(Condition.SCALES, right.span, message)
-        elif (reason := interpreter.outside_support(right.family, right.args, right.value)) is not None:
+            continue
+        reason = interpreter.outside_support(right.family, right.args, right.value)
+        if reason is None and right.key[0] not in renewed:
+            reason = interpreter.moved_at_no_price(left, right.value)
+        if reason is not None:
             yield BrokenCondition(Condition.SUPPORT, right.span, f"the aligned `{variable}`: {reason}")
 
 

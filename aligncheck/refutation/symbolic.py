@@ -202,6 +202,11 @@ class NoiseLaw:
         """Whether it is never negative."""
         return self.family is not None and self.family.one_sided
 
+    @property
+    def bounded(self) -> bool:
+        """Whether it is never more than its scale."""
+        return self.family is not None and self.family.bounded
+
 
 class Known:
     """A conjunction of intervals of linear forms, and the noise that they are about."""

@@ -74,6 +74,8 @@ def _likeliest(way: SymbolicPath, effort: Effort) -> tuple[Fraction, list[Fracti
             solver.add(size >= variable - middle, size >= middle - variable)
             if noise.one_sided:
                 solver.add(variable >= 0)
+            if noise.bounded:
+                solver.add(variable * _rational(z3, noise.rate) <= 1)
             weights.append(size * _rational(z3, noise.rate))
         for form, (low, high) in way.restricted.items():
             value = z3.Sum([_rational(z3, coefficient) * variables[place] for place, coefficient in form])

@@ -227,7 +227,7 @@ class _Noise:
         if not site.family.discrete:
             size += Fraction(self._random.randint(1, _JITTER), 4 * _JITTER)
         if site.family.one_sided:
-            size = abs(size)
+            size = abs(size) % 1 if site.family.bounded else abs(size)
         match site.family.row.lattice:
             case Lattice.NONE:
                 return size * (site.args[0] if isinstance(site.args[0], Fraction) else _rounded(site.args[0]))

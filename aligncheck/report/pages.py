@@ -109,10 +109,11 @@ PAGES: dict[Condition, Page] = {
     Condition.SUPPORT: Page(
         says="The aligned noise stays in the support of its distribution.",
         why="A noise value that cannot occur has probability 0: no multiple of it covers the "
-        "probability on D. One-sided noise starts at 0; discrete noise lives on a lattice.",
+        "probability on D. One-sided noise starts at 0; discrete noise lives on a lattice. And where the "
+        "density falls faster than any exponential, no multiple covers a shift either.",
         rule="Lemma 1, condition iv, with Definition 5.1 of the dissertation version. For `Exp`, "
         "`Geo` and `DExp` the new value must not be negative; for `Geo`, `DLap` and `DExp` the shift "
-        "must be a multiple of the step.",
+        "must be a multiple of the step; `Gumbel` noise is moved up only, `Uniform` noise never.",
         failure="xi[i] ~ Exp(1/eps)\n\nalign\n  xi[i] += q[i] - q'[i]",
         what_fails="If the answer is larger on D', the shift is negative, and a small draw would become "
         "negative.",

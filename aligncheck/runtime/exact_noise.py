@@ -17,7 +17,7 @@ from aligncheck.runtime.decimals import as_read, step_below
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.exactly import Geometric, choice, rational
 from aligncheck.runtime.reals import Real
-from aligncheck.runtime.refined import DigitEvents, RefinedNumber, Rests
+from aligncheck.runtime.refined import DigitEvents, Draw, RefinedNumber, Rests
 
 if TYPE_CHECKING:
     from aligncheck.runtime.digits import Integers
@@ -212,6 +212,13 @@ class _ExactNoise:
         return ExactVector(steps_below(values, self.gamma), self.gamma)
 
 
+def _no_lattice(what: str) -> Callable[..., Any]:
+    def refuse(*args: Any) -> Any:
+        raise NumericError(f"{what} has no discrete form")
+
+    return refuse
+
+
 class LatticeNoise(_ExactNoise):
     """Discrete noise on the multiples of γ, where the spec has real-valued noise; answers are rounded down.
 
@@ -238,17 +245,15 @@ class LatticeNoise(_ExactNoise):
     def exponential(self, scale: Real) -> Real:
         return self.discrete_exponential(scale, self.gamma)
 
-    def cauchy(self, scale: Real) -> Real:
-        raise NumericError("Cauchy noise has no discrete form")
-
     def laplaces(self, scale: Real, count: int) -> Sequence[Real]:
         return self.discrete_laplaces(scale, self.gamma, count)
 
     def exponentials(self, scale: Real, count: int) -> Sequence[Real]:
         return self.discrete_exponentials(scale, self.gamma, count)
 
-    def cauchys(self, scale: Real, count: int) -> Sequence[Real]:
-        raise NumericError("Cauchy noise has no discrete form")
+    cauchy, cauchys = [_no_lattice("Cauchy noise")] * 2
+    gumbel, gumbels = [_no_lattice("Gumbel noise")] * 2
+    uniform, uniforms = [_no_lattice("uniform noise")] * 2
 
 
 class RefinedNoise(_ExactNoise):
@@ -308,9 +313,15 @@ class RefinedNoise(_ExactNoise):
 
     def cauchy(self, scale: Real) -> Any:
         whole, first = cauchy.draw(self._bits)
-        unit = 1 / short_rate(1 / rational(scale, "a noise scale"))
+        unit = _unit(scale)
         drawn = RefinedNumber(whole, unit, {(cauchy.UniformRests({0: first}, self._bits), 0): 1})
         return -drawn if below(2, self._bits) else drawn
+
+    def gumbel(self, scale: Real) -> Any:
+        return logistic.gumbel(self._bits) * _unit(scale)
+
+    def uniform(self, scale: Real) -> Any:
+        return RefinedNumber(0, _unit(scale), {(cauchy.UniformRests({}, self._bits), 0): 1})
 
     def logistic(self, location: Any, scale: Real, low: Any = None) -> Any:
         return logistic.draw(location, rational(scale, "a noise scale"), low, self._bits)
@@ -337,7 +348,13 @@ class RefinedNoise(_ExactNoise):
         return ExactVector(steps, self.gamma, {(rests, None): coefficient})
 
     def cauchys(self, scale: Real, count: int) -> Sequence[Any]:
-        return [self.cauchy(scale) for _ in range(count)]
+        return _together([self.cauchy(scale) for _ in range(count)])
+
+    def gumbels(self, scale: Real, count: int) -> Sequence[Any]:
+        return _together([self.gumbel(scale) for _ in range(count)])
+
+    def uniforms(self, scale: Real, count: int) -> Sequence[Any]:
+        return _together([self.uniform(scale) for _ in range(count)])
 
 
 class _CalledNoise(RefinedNoise):
@@ -361,6 +378,34 @@ class _CalledNoise(RefinedNoise):
 
     def inside(self) -> RefinedNoise:
         return self
+
+
+class _EachRests(Rests):
+    """Those of single draws, by their places in a vector."""
+
+    __slots__ = ("_each",)
+
+    def __init__(self, each: list[Draw]) -> None:
+        self._each = each
+
+    def digits(self, place: int, count: int) -> int:
+        rests, at = self._each[place]
+        return rests.digits(at, count)
+
+
+def _together(numbers: list[RefinedNumber]) -> ExactVector:
+    """A vector of draws, each with one rest, in the same unit."""
+    from aligncheck.runtime.vectors import ExactVector, whole_numbers
+
+    unit = numbers[0].unit if numbers else Fraction(1)
+    terms = [term for number in numbers for term in number.terms.items()]
+    rests, coefficients = _EachRests([draw for draw, _ in terms]), whole_numbers([c for _, c in terms])
+    return ExactVector(whole_numbers([x.steps for x in numbers]), unit, {(rests, None): coefficients})
+
+
+def _unit(scale: Real) -> Fraction:
+    """The scale, raised a little where it is long."""
+    return 1 / short_rate(1 / rational(scale, "a noise scale"))
 
 
 def _rational(value: Real) -> Fraction:

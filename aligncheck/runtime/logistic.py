@@ -1,5 +1,6 @@
-"""Numbers that are known between bounds as close as one asks: logarithms of sums of exponentials, and
-logistic noise. Each is a `RefinedNumber`: a whole number and a rest, whose digits are worked out on demand.
+"""Numbers that are known between bounds as close as one asks: logarithms of sums of exponentials, logistic
+noise and Gumbel noise. Each is a `RefinedNumber`: a whole number and a rest, whose digits are worked out on
+demand.
 
 Logistic noise is made by inversion of a uniform number v whose digits are drawn on demand. With no cut it is
 t + s ln(v/(1 - v)). Given that it is above a cut c it is c + s y with
@@ -7,7 +8,8 @@ t + s ln(v/(1 - v)). Given that it is above a cut c it is c + s y with
     y = ln(1 + (1/v - 1) (1 + exp(T))),    T = (t - c)/s:
 
 the chance to be above c + s z is 1/(1 + exp(z - T)), and its quotient by that for z = 0 is v where z is y.
-So y falls with v and rises with T, which gives its bounds.
+So y falls with v and rises with T, which gives its bounds. Gumbel noise of scale 1 is -ln(-ln v), since the
+chance that this is at most x is that of v <= exp(-exp(-x)); it rises with v.
 
 Digits end: y is irrational with probability 1; and so is, for rational numbers a, the logarithm of a sum of
 exp(a) with more than one term (Lindemann and Weierstrass: a sum of exp(a) equals exp(r) for a rational r only
@@ -104,6 +106,21 @@ def draw(
 
     above: RefinedNumber = bounded(cut) * scale + low
     return above
+
+
+def gumbel(bits: Bits) -> RefinedNumber:
+    """One draw of Gumbel noise of scale 1."""
+    uniform = _Uniform(bits)
+
+    def bounds(precision: int) -> tuple[int, int]:
+        ends = []
+        for v in uniform.between(precision + _SPARE):
+            working = precision + v.denominator.bit_length()  # in which -ln v is not 0
+            for end in ln_bounds(v, working):
+                ends += [-most for most in ln_bounds(Fraction(-end, 1 << working), precision)]
+        return min(ends), max(ends)
+
+    return bounded(bounds)
 
 
 class _Uniform:

@@ -60,6 +60,12 @@ class Noise(Protocol):
     def cauchy(self, scale: Real) -> Real:
         """Density proportional to 1 / (1 + (x/scale)^2) on the reals."""
 
+    def gumbel(self, scale: Real) -> Real:
+        """Density exp(-z - exp(-z)) / scale with z = x/scale on the reals."""
+
+    def uniform(self, scale: Real) -> Real:
+        """Density 1 / scale from 0 to the scale."""
+
     def geometric(self, p: Real) -> int:
         """Failures before the first success: probability (1-p)^x p on x = 0, 1, 2, …"""
 
@@ -97,6 +103,12 @@ class Noise(Protocol):
 
     def cauchys(self, scale: Real, count: int) -> Sequence[Real]:
         """`count` draws of `cauchy`, in order."""
+
+    def gumbels(self, scale: Real, count: int) -> Sequence[Real]:
+        """`count` draws of `gumbel`, in order."""
+
+    def uniforms(self, scale: Real, count: int) -> Sequence[Real]:
+        """`count` draws of `uniform`, in order."""
 
     def geometrics(self, p: Real, count: int) -> list[int]:
         """`count` draws of `geometric`, in order."""
@@ -136,6 +148,7 @@ class OneByOne:
         return function
 
     laplaces, exponentials, cauchys = map(_several, ("laplace", "exponential", "cauchy"))
+    gumbels, uniforms = map(_several, ("gumbel", "uniform"))
     geometrics, geometrics_of_rate = map(_several, ("geometric", "geometric_of_rate"))
     discrete_exponentials, discrete_laplaces = map(_several, ("discrete_exponential", "discrete_laplace"))
 
@@ -189,6 +202,12 @@ class FloatingNoise(OneByOne):
         # By inversion: P(|X| > x) is 1 - (2/π) arctan(x), so that |X| is tan(πu/2) for a uniform u.
         magnitude = math.tan(math.pi / 2 * (self._bits.getrandbits(53) + 0.5) * 2.0**-53) * at_least(scale)
         return magnitude if self._bits.getrandbits(1) else -magnitude
+
+    def gumbel(self, scale: Real) -> float:
+        return -math.log(self._positive_exponential()) * at_least(scale)
+
+    def uniform(self, scale: Real) -> float:
+        return self._bits.getrandbits(53) * 2.0**-53 * at_least(scale)
 
     def geometric(self, p: Real) -> int:
         if p == 1:
@@ -321,6 +340,12 @@ class RecordedNoise(OneByOne):
 
     def cauchy(self, scale: Real) -> Real:
         return self._next("Cauchy", scale)
+
+    def gumbel(self, scale: Real) -> Real:
+        return self._next("Gumbel", scale)
+
+    def uniform(self, scale: Real) -> Real:
+        return self._next("Uniform", scale)
 
     def geometric(self, p: Real) -> int:
         return int(self._next("Geo", p))

@@ -441,8 +441,8 @@ def _digits_of(key: Key, places: NDArray[np.intp], count: int) -> Coefficients:
             return rests.many(places, count)
         case (rests, int() as place):
             return rests.digits(place, count)
-        case _:
-            raise TypeError("a term of many draws that are not kept together")
+        case (rests, _):
+            return whole_numbers([rests.digits(place, count) for place in places.tolist()])
 
 
 def _signs(low: Integers, high: Integers, number: Fraction) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from aligncheck.kernel.answer import Rejected
 from aligncheck.language.conditions import Condition, condition_named
 from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
+from aligncheck.language.families import Moves
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.nodes import (
     NOWHERE,
@@ -278,7 +279,11 @@ def _support_help(mechanism: Mechanism) -> str:
     """What may be done about a moved draw that leaves its support, by the kinds of noise there are."""
     families = [each.family for each in statements_in(mechanism.body) if isinstance(each, Sample)]
     lists = [item for item in mechanism.inputs if isinstance(item, Queries)]
-    advice = ["move one-sided noise up only"] if any(each.one_sided for each in families) else []
+    ways = {each.row.moves: each.value for each in families}
+    one_sided = any(each.one_sided and each.row.moves is Moves.BOTH for each in families)
+    advice = ["move one-sided noise up only"] if one_sided else []
+    advice += [f"move `{ways[Moves.UP]}` noise up only"] if Moves.UP in ways else []
+    advice += [f"leave `{ways[Moves.NOT]}` noise as it was drawn"] if Moves.NOT in ways else []
     if any(each.discrete for each in families):
         advice.append("move noise on a lattice by multiples of its step")
         steps = dict.fromkeys(

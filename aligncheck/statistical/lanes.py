@@ -226,6 +226,12 @@ class _LaneNoise(OneByOne):
     def exponential(self, scale: Any) -> Lane:
         return Lane(self._unit() * at_least(scale), self._split)
 
+    def gumbel(self, scale: Any) -> Lane:
+        return Lane(-np.log(self._positive_unit()) * at_least(scale), self._split)
+
+    def uniform(self, scale: Any) -> Lane:
+        return Lane(np.exp(-self._unit()) * at_least(scale), self._split)
+
     def geometric(self, p: Any) -> Lane:
         if p == 1:
             return Lane(np.zeros(len(self._split.runs)), self._split)

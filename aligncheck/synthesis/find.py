@@ -125,7 +125,7 @@ class _AlignmentSearch:
         self.tally.lines = sum(map(len, self.options))
         self.pairs = some_pairs(self.mechanism, self.effort.pairs)
         one_way = [group for group in reading.groups if group.adjacency.one_way and group.vector]
-        whole = list(exchanges(reading)) if any(s.family.one_sided for s in reading.sites.values()) else []
+        whole = list(exchanges(reading)) if any(s.family.upward for s in reading.sites.values()) else []
         if one_way or whole:
             found = self._together(_FEW) or self._whole(whole)
             found = found or (self._each_way(one_way[0].names[0]) if one_way else None)

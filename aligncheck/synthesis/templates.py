@@ -166,7 +166,7 @@ class _OwnLines:
             found.append(_ShiftValue(4, n.Unary("-", size), None))
             found.append(_ShiftValue(3, twice, None))
             found.append(_ShiftValue(6, n.Unary("-", twice), None))
-        if self.site.family.one_sided:
+        if self.site.family.upward:
             found += [_ShiftValue(1, n.Call("max", (e, ZERO)), use) for e, use in self.keeps if e is not None]
             found += self._shares()
         unique: dict[tuple[n.Expr, tuple[str, ...]], _ShiftValue] = {}

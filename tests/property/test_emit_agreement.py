@@ -202,7 +202,7 @@ class Programs:
         scale = n.Binary("+", n.Call("abs", (self.number(names, 1),)), num(Fraction(1, 2)))
         family = self.rng.choice(list(Family))
         match family:
-            case Family.LAPLACE | Family.EXPONENTIAL | Family.CAUCHY:
+            case Family.LAPLACE | Family.EXPONENTIAL | Family.CAUCHY | Family.GUMBEL | Family.UNIFORM:
                 args: tuple[n.Expr, ...] = (scale,)
             case Family.GEOMETRIC:
                 p = n.Binary("-", num(1), n.Call("exp", (n.Unary("-", n.Name(self.real)),)))

@@ -118,7 +118,7 @@ class Programs:
                 args = (num(Fraction(1, 2)),)
             case Family.DISCRETE_LAPLACE:
                 args = (scale, rng.choice([num(1), num(Fraction(1, 2))]))
-            case Family.LAPLACE | Family.EXPONENTIAL | Family.CAUCHY | Family.DISCRETE_EXPONENTIAL:
+            case _:
                 pass
         over: n.OverQueries | n.OverRange = n.OverRange(num(0), length_of("q"))
         if rng.random() < 0.5:

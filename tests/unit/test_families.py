@@ -12,8 +12,9 @@ import pytest
 from flint import arb
 from frequencies import check
 
-from aligncheck.language.families import SPELLINGS, Family, Lattice, Slope
+from aligncheck.language.families import SPELLINGS, Family, Lattice, Moves, Slope
 from aligncheck.runtime import FloatingNoise
+from aligncheck.runtime.arrays import argmax, vector
 from aligncheck.runtime.bits import SeededBits
 from aligncheck.runtime.cauchy import UniformRests, draw
 from aligncheck.runtime.exact_noise import RefinedNoise
@@ -26,6 +27,8 @@ LOG_DENSITIES: dict[Family, Callable[[float], float]] = {
     Family.LAPLACE: lambda x: -abs(x) / SCALE,
     Family.EXPONENTIAL: lambda x: -x / SCALE,
     Family.CAUCHY: lambda x: -math.log1p((x / SCALE) ** 2),
+    Family.GUMBEL: lambda x: -x / SCALE - math.exp(-x / SCALE),
+    Family.UNIFORM: lambda x: 0.0,
     Family.GEOMETRIC: lambda x: x * math.log1p(-CHANCE),
     Family.DISCRETE_LAPLACE: lambda x: -abs(x) / SCALE,
     Family.DISCRETE_EXPONENTIAL: lambda x: -x / SCALE,
@@ -36,11 +39,21 @@ LOG_DENSITIES: dict[Family, Callable[[float], float]] = {
 @pytest.mark.parametrize("family", Family, ids=lambda family: family.value)
 def test_slopes_bound_the_ratio_of_densities_and_are_reached(family: Family) -> None:
     step = 0.25 if family.row.lattice is Lattice.NONE else 1.0
-    points = [step * i for i in range(-80, 81) if not (family.one_sided and i < 0)]
+    end = math.floor(SCALE / step) if family.bounded else 80
+    points = [step * i for i in range(0 if family.one_sided else -80, end + 1)]
     slope = 1 / SCALE if family.row.slope is Slope.SCALE else -math.log1p(-CHANCE)
     log_density = LOG_DENSITIES[family]
-    steepest = max((log_density(x) - log_density(y)) / abs(x - y) for x in points for y in points if x != y)
-    assert 0.98 * slope < steepest < (1 + 1e-9) * slope
+    ways = {Moves.BOTH: (-1, 1), Moves.UP: (1,), Moves.NOT: ()}
+
+    def steepest(way: int) -> float:
+        pairs = ((x, y) for x in points for y in points if way * (y - x) > 0)
+        return max((log_density(x) - log_density(y)) / abs(x - y) for x, y in pairs)
+
+    allowed = ways[family.row.moves]
+    if allowed:
+        assert 0.98 * slope < max(map(steepest, allowed)) < (1 + 1e-9) * slope
+    if family.row.moves is Moves.UP:
+        assert steepest(-1) > 1e5 * slope
 
 
 @pytest.mark.parametrize("family", Family, ids=lambda family: family.value)
@@ -60,39 +73,58 @@ def test_rows_agree_with_each_other(family: Family) -> None:
     assert family.row.mark not in others
 
 
-# --- Cauchy noise -----------------------------------------------------------------------------------------
+# --- noise with digits of its own -----------------------------------------------------------------------------------------
 
 ENDS = (-20.0, -3.0, -1.5, -0.7, -0.2, 0.0, 0.1, 0.5, 1.25, 2.0, 2.5, 4.0, 50.0)
 
 
-def above(x: float) -> float:
-    tail = Family.CAUCHY.row.tail
+TAILED = [family for family in Family if family.row.tail is not None]
+
+
+def above(x: float, family: Family) -> float:
+    tail = family.row.tail
     assert tail is not None
     return float(tail(arb(x)))
 
 
-def of_intervals() -> dict[Hashable, float]:
-    tails = [1.0, *map(above, ENDS), 0.0]
-    return {i: p - q for i, (p, q) in enumerate(itertools.pairwise(tails))}
+def of_intervals(family: Family) -> dict[Hashable, float]:
+    tails = [1.0, *(above(x, family) for x in ENDS), 0.0]
+    return {i: p - q for i, (p, q) in enumerate(itertools.pairwise(tails)) if p != q}
 
 
-def test_the_tail_of_cauchy_noise() -> None:
-    assert (above(0), above(1), above(-1)) == pytest.approx((1 / 2, 1 / 4, 3 / 4))
+def test_tails() -> None:
+    cauchy, uniform, gumbel = Family.CAUCHY, Family.UNIFORM, Family.GUMBEL
+    assert [above(x, cauchy) for x in (0, 1, -1)] == pytest.approx([1 / 2, 1 / 4, 3 / 4])
+    assert [above(x, uniform) for x in (-1, 0, 0.25, 1, 2)] == [1, 1, 0.75, 0, 0]
+    assert [above(-math.log(x), gumbel) for x in (1, 2)] == pytest.approx([1 - 1 / math.e, 1 - math.e**-2])
 
 
-@pytest.mark.parametrize("scale", [Fraction(1), Fraction(7, 3), Fraction(10**25 + 1, 10**25)], ids=str)
-def test_refined_cauchy_noise(scale: Fraction) -> None:
-    """Compared exactly, one number at a time; some digits are drawn for that."""
+@pytest.mark.parametrize("family", TAILED, ids=lambda family: family.value)
+@pytest.mark.parametrize("scale", [Fraction(7, 3), Fraction(10**25 + 1, 10**25)], ids=str)
+def test_refined_noise_with_a_tail(scale: Fraction, family: Family) -> None:
+    """Compared exactly, singly and as a vector; some digits are drawn for that."""
     noise = RefinedNoise(Fraction(1, 8), SeededBits(5))
-    count = 4000
-    drawn = [*noise.cauchys(scale, count // 2), *(noise.cauchy(scale) for _ in range(count // 2))]
-    seen = Counter[Hashable](sum(x > Fraction(end) * scale for end in ENDS) for x in drawn)
-    check(seen, of_intervals(), count)
+    count = 1000 if family is Family.GUMBEL else 4000
+    drawn = getattr(noise, f"{family.row.sampler}s")(scale, count // 2)
+    counted = sum((vector(drawn) > Fraction(end) * scale).astype(int) for end in ENDS)
+    singly = [getattr(noise, family.row.sampler)(scale) for _ in range(count // 2)]
+    counted = [*counted, *(sum(x > Fraction(end) * scale for end in ENDS) for x in singly)]
+    check(Counter[Hashable](counted), of_intervals(family), count)
 
 
-def test_floating_cauchy_noise() -> None:
-    drawn = FloatingNoise(3).cauchys(2, 4000)
-    check(Counter(sum(x > 2 * end for end in ENDS) for x in drawn), of_intervals(), 4000)
+@pytest.mark.parametrize("family", TAILED, ids=lambda family: family.value)
+def test_floating_noise_with_a_tail(family: Family) -> None:
+    drawn = getattr(FloatingNoise(3), f"{family.row.sampler}s")(2, 4000)
+    check(Counter(sum(x > 2 * end for end in ENDS) for x in drawn), of_intervals(family), 4000)
+
+
+@pytest.mark.parametrize("family", TAILED, ids=lambda family: family.value)
+def test_vectors_of_such_noise_are_added_to_answers_and_ranked(family: Family) -> None:
+    noise = RefinedNoise(Fraction(1, 8), SeededBits(5))
+    drawn = vector(noise.answers([0, 3, 0])) + vector(getattr(noise, f"{family.row.sampler}s")(1, 3))
+    singly = [drawn[i] for i in range(3)]
+    assert argmax(drawn) == max(range(3), key=singly.__getitem__)
+    assert len(getattr(noise, f"{family.row.sampler}s")(1, 0)) == 0
 
 
 def test_later_digits_of_cauchy_noise_are_fair() -> None:

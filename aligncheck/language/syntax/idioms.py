@@ -38,12 +38,14 @@ IDIOMS: dict[str, str] = {
     "exponential": _DRAW.format("Exp(scale)"),
     "expovariate": _DRAW.format("Exp(1/rate)"),
     "geometric": _DRAW.format("Geo(p)"),
+    "gumbel": _DRAW.format("Gumbel(scale)"),
     "standard_cauchy": _DRAW.format("Cauchy(1)"),
     "choice": "to choose an index by weights write `winner ~ Choose(exp(E) for i in q)`",
 }
 """What to write for a function of other languages, by its last name."""
 
-FAMILIES = frozenset(("Lap", "Laplace", "Exp", "Exponential", "Geo", "Geometric", "DLap", "DExp", "Cauchy"))
+FAMILIES = frozenset(("Lap", "Laplace", "Exp", "Exponential", "Geo", "Geometric", "DLap", "DExp"))
+FAMILIES |= {"Cauchy", "Gumbel", "Uniform"}
 """Spellings of noise, for who looks at words only."""
 
 WORDS = {

@@ -21,8 +21,8 @@ _TAILED = (
 )
 _STEEP = (
     "not every shift of it has a cost of at most `|x - x'| / scale` (condition iii of the lemma); of the "
-    "noise that may be moved in one direction only, `Exp`, `Geo` and `DExp` are built in",
-    "use `Lap` or `Exp`; the arg-max of Gumbel noise is `Choose(exp(E) for i in q)`",
+    "noise that may be moved in one direction only, `Exp`, `Geo`, `DExp` and `Gumbel` are built in",
+    "use `Lap` or `Exp`",
 )
 _STAIRS = (
     "its cost rises in steps: a shift by little may cost as much as one by the whole sensitivity",
@@ -86,7 +86,6 @@ REFUSED_FAMILIES: dict[str, tuple[str, str]] = {
             "flip",
             "coin",
             "binomial",
-            "uniform",
             "unif",
             "u",
             "randint",
@@ -96,7 +95,7 @@ REFUSED_FAMILIES: dict[str, tuple[str, str]] = {
     ),
     **dict.fromkeys(("choice", "categorical"), _CATEGORICAL),
     **dict.fromkeys(
-        ("gumbel", "gamma", "poisson"),
+        ("gamma", "poisson"),
         _STEEP,
     ),
     **dict.fromkeys(("student", "studentt"), _TAILED),

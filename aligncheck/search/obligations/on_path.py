@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from aligncheck.language.conditions import Condition
+from aligncheck.language.families import Moves
 from aligncheck.search.obligations.composition import calls_are_covered
 from aligncheck.search.obligations.obligation import (
     Invariants,
@@ -83,6 +84,13 @@ def _goals(event: paths.Event, wanted: Condition) -> Iterator[ir.Term]:
     elif isinstance(event, paths.Drawing):
         if event.left.floor is not None:
             yield ir.le(event.left.floor, ir.add(event.left.value, event.shift))
+        match event.family.row.moves:
+            case Moves.BOTH:
+                pass
+            case Moves.UP:
+                yield ir.le(ir.ZERO, event.shift)
+            case Moves.NOT:
+                yield ir.eq(event.shift, ir.ZERO)
         if event.left.step is not None:
             yield ir.IsInt(ir.div(event.shift, event.left.step))
 

@@ -75,5 +75,6 @@ def draw(family: Family, name: str, index: ir.Term | None, args: tuple[ir.Term, 
     value = base if step is None else ir.mul(step, base)
     # A multiple of a positive step is not negative either.
     support = tuple(ir.le(ir.ZERO, each) for each in dict.fromkeys((base, value))) if family.one_sided else ()
+    support += (ir.le(value, args[0]),) if family.bounded else ()
     floor = ir.ZERO if family.one_sided else None
     return DrawFacts(base, value, inverse_alpha(family, args), legal(family, args), support, floor, step)
