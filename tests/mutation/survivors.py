@@ -27,10 +27,12 @@ TABLE = Path(__file__).with_name("survivors.toml")
 NOT_SURVEYED = {
     "adaptive_svt_geometric_monotone",
     "adaptive_svt_with_measures",
+    "exponential_mechanism_gumbel",
     "exponential_mechanism_masked",
     "exponential_mechanism_repeated",
     "hybrid_sparse_gap_monotone",
     "hybrid_topk_gap_monotone",
+    "noisy_max_random_ties",
     "numeric_sparse_redrawn",
     "online_pmw_redrawn",
     "svt_with_gap_theta",
