@@ -73,7 +73,7 @@ def test_rows_agree_with_each_other(family: Family) -> None:
     assert family.row.mark not in others
 
 
-# --- noise with digits of its own -----------------------------------------------------------------------------------------
+# --- noise with digits of its own -------------------------------------------------------------------------
 
 ENDS = (-20.0, -3.0, -1.5, -0.7, -0.2, 0.0, 0.1, 0.5, 1.25, 2.0, 2.5, 4.0, 50.0)
 
