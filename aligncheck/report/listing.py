@@ -49,19 +49,24 @@ def render_spec(source: Source, mechanism: nodes.Mechanism) -> RenderableType:
 
 
 def _lines(canvas: Canvas, source: Source, mechanism: nodes.Mechanism) -> Iterator[Text]:
-    noise = frozenset(
-        statement.name
-        for statement in statements_in(mechanism.body)
-        if isinstance(statement, nodes.Sample | nodes.Choose | nodes.Logistic)
-    )
-    shifts = _shifts_by_line(source, mechanism)
+    noise = noise_of(mechanism)
+    shifts = shifts_by_line(source, mechanism)
     gutter = len(str(len(source.lines)))
     margin = _margin(source, shifts, gutter)
     for number, line in enumerate(source.lines, start=1):
         if number == len(source.lines) and not line:
             break  # the file's final line end
-        shown = Text.assemble((f"{number:>{gutter}}  ", "dim"), _coloured(expanded(line), noise))
+        shown = Text.assemble((f"{number:>{gutter}}  ", "dim"), coloured(expanded(line), noise))
         yield from _with_margin(canvas, shown, shifts.get(number, []), margin, gutter)
+
+
+def noise_of(mechanism: nodes.Mechanism) -> frozenset[str]:
+    """The names that are drawn."""
+    return frozenset(
+        statement.name
+        for statement in statements_in(mechanism.body)
+        if isinstance(statement, nodes.Sample | nodes.Choose | nodes.Logistic)
+    )
 
 
 def _margin(source: Source, shifts: Mapping[int, list[Text]], gutter: int) -> int:
@@ -90,7 +95,7 @@ def _with_margin(canvas: Canvas, line: Text, shifts: list[Text], margin: int, gu
 # --- the alignment, by line -------------------------------------------------------------------------------
 
 
-def _shifts_by_line(source: Source, mechanism: nodes.Mechanism) -> dict[int, list[Text]]:
+def shifts_by_line(source: Source, mechanism: nodes.Mechanism) -> dict[int, list[Text]]:
     """For each line with a draw, the lines of the alignment that move it."""
     moved: dict[int, list[Text]] = {}
     for statement in statements_in(mechanism.body):
@@ -118,7 +123,8 @@ def _shifts_of(sample: nodes.Sample, items: tuple[nodes.AlignItem, ...], context
 # --- colours ----------------------------------------------------------------------------------------------
 
 
-def _coloured(line: str, noise: frozenset[str]) -> Text:
+def coloured(line: str, noise: frozenset[str]) -> Text:
+    """A line of a spec with the styles of its words; `noise` holds the names that are drawn."""
     result = Text()
     for found in _TOKEN.finditer(line):
         result.append(found.group(), _style(found, line, noise))

@@ -88,14 +88,14 @@ def _violation(canvas: Canvas, source: Source, mechanism: Mechanism, violation: 
         Text("refuted: ", style="bold red"),
         prose(f"this mechanism is not `{unparse_claim(mechanism)}`-differentially private"),
     )
-    yield from _facts(canvas, list(_violation_facts(violation)))
+    yield from _facts(canvas, list(violation_facts(violation)))
     if violation.trace is not None:
         yield Text()
         yield from canvas.hanging(
             Text("how E arises: ", style="bold"),
             prose("a run on D that ends in E, and what the same noise does on D'"),
         )
-        yield from table_lines(canvas, source, _table(violation.trace))
+        yield from table_lines(canvas, source, trace_table(violation.trace))
     yield Text()
     yield from canvas.hanging(
         Text("note: ", style="bold"),
@@ -106,12 +106,12 @@ def _violation(canvas: Canvas, source: Source, mechanism: Mechanism, violation: 
     )
 
 
-def _table(trace: Trace) -> RunsTable:
+def trace_table(trace: Trace) -> RunsTable:
     steps = side_by_side(trace.on_d, trace.on_d_prime)
     return RunsTable(steps, "on D", "on D' (the same noise)")
 
 
-def _violation_facts(violation: Violation) -> Iterator[tuple[str, str]]:
+def violation_facts(violation: Violation) -> Iterator[tuple[str, str]]:
     yield from _databases(violation.scenario)
     yield "E", describe(violation.event)
     yield "P(M(D) in E)", interval_text(violation.on_d)
@@ -136,7 +136,7 @@ def _violation_facts(violation: Violation) -> Iterator[tuple[str, str]]:
             "certified",
             ", ".join(f"{member.what}: {decimal(member.level, 4)}" for member in violation.family),
         )
-    yield "how far", _MEANING[violation.kind]
+    yield "how far", _HOW_FAR[violation.kind]
 
 
 def _violated(violation: Violation) -> str:
@@ -148,7 +148,7 @@ def _violated(violation: Violation) -> str:
     return f"every ε up to {_down(violation.level)}{times}"
 
 
-_MEANING = {
+_HOW_FAR = {
     LossKind.FINITE: "the level at these inputs; others may be worse",
     LossKind.IMPOSSIBLE: "no ε suffices: E is possible on D and impossible on D'",
     LossKind.RARER: "no ε suffices: as the number moves on, the tail on D' falls faster than that on D",

@@ -38,7 +38,9 @@ class RunsTable:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class RunsRow:
+    """A step of two runs, as texts; `note` holds the cost, `style` marks where something is wrong."""
+
     line: str
     rounds: str
     step: str
@@ -54,21 +56,21 @@ class _Row:
 
 def table_lines(canvas: Canvas, source: Source | None, table: RunsTable) -> Iterator[Text]:
     """At most about forty steps; the middle of a longer run is left out, and a line says how much."""
-    rows = list(_rows(source, table, max(_SHORTEST_LIMIT, (canvas.width - _OTHER_COLUMNS) // 2)))
+    rows = list(rows_of(source, table, max(_SHORTEST_LIMIT, (canvas.width - _OTHER_COLUMNS) // 2)))
     if not rows:
         return
-    head = _Row(
+    head = RunsRow(
         "line", "round", "step", table.left, table.right, "cost" if table.claim is not None else "", "bold"
     )
-    parts = _kept(rows)
-    flat = [head, *(row for part in parts for row in part if isinstance(row, _Row))]
+    parts = kept_rows(rows)
+    flat = [head, *(row for part in parts for row in part if isinstance(row, RunsRow))]
     used = [any(_cells(row)[number] for row in flat[1:]) for number in range(6)]
     inner = Canvas(canvas.console, canvas.width - len(_INDENT))
     laid_out = _blocks(inner, flat, used)
     yield from _indented(next(laid_out))
     for part in parts:
         for row in part:
-            if isinstance(row, _Row):
+            if isinstance(row, RunsRow):
                 yield from _indented(next(laid_out))
             else:
                 yield Text(f"{_INDENT}… {row} steps left out …", style="dim")
@@ -78,7 +80,7 @@ def _indented(lines: list[Text]) -> Iterator[Text]:
     return (Text.assemble(_INDENT, line) for line in lines)
 
 
-def _blocks(canvas: Canvas, rows: list[_Row], used: list[bool]) -> Iterator[list[Text]]:
+def _blocks(canvas: Canvas, rows: list[RunsRow], used: list[bool]) -> Iterator[list[Text]]:
     """The lines of each row."""
     kept = [number for number in range(6) if used[number]]
     texts = [[Text(_cells(row)[number], style=row.style) for number in kept] for row in rows]
@@ -86,11 +88,11 @@ def _blocks(canvas: Canvas, rows: list[_Row], used: list[bool]) -> Iterator[list
     yield from columns(canvas, texts, flexible)
 
 
-def _cells(row: _Row) -> tuple[str, ...]:
+def _cells(row: RunsRow) -> tuple[str, ...]:
     return row.line, row.rounds, row.step, row.left, row.right, row.note
 
 
-def _kept(rows: list[_Row]) -> list[list[_Row | int]]:
+def kept_rows(rows: list[RunsRow]) -> list[list[RunsRow | int]]:
     """The rows that are shown, with the number of rows left out between them: head, marked rows, tail."""
     if len(rows) <= MOST_ROWS:
         return [list(rows)]
@@ -100,7 +102,7 @@ def _kept(rows: list[_Row]) -> list[list[_Row | int]]:
         *range(max(0, marked - _AROUND), min(len(rows), marked + _AROUND // 2)),
         *range(len(rows) - _TAIL, len(rows)),
     }
-    parts: list[list[_Row | int]] = []
+    parts: list[list[RunsRow | int]] = []
     skipped = 0
     for number, row in enumerate(rows):
         if number not in wanted:
@@ -116,7 +118,7 @@ def _kept(rows: list[_Row]) -> list[list[_Row | int]]:
 # --- rows -------------------------------------------------------------------------------------------------
 
 
-def _rows(source: Source | None, table: RunsTable, limit: int) -> Iterator[_Row]:
+def rows_of(source: Source | None, table: RunsTable, limit: int) -> Iterator[RunsRow]:
     """A row for each step that shows something; equal assignments on both sides show nothing, except for the
     ones that say what was selected.
 
@@ -155,7 +157,7 @@ def _rounds(loop: interpreter.Loop) -> str:
     return " ".join(f"{name}={interpreter.value_text(value)}" for name, value in loop)
 
 
-def _row(source: Source | None, paired: PairedStep, step: interpreter.Step, limit: int) -> _Row | None:
+def _row(source: Source | None, paired: PairedStep, step: interpreter.Step, limit: int) -> RunsRow | None:
     left, right = (_step_text(side, limit) for side in (paired.on_d, paired.on_d_prime))
     line = "" if source is None else str(source.position(step.span.start)[0])
     match step:
@@ -163,19 +165,19 @@ def _row(source: Source | None, paired: PairedStep, step: interpreter.Step, limi
             shift = "" if paired.shift is None or paired.shift == ZERO else f"  ({signed(paired.shift)})"
             if paired.unmoved and not shift:
                 shift = f"  ({paired.unmoved}: no shift)"
-            return _Row(line, "", interpreter.variable_text(step.key), left, right + shift)
+            return RunsRow(line, "", interpreter.variable_text(step.key), left, right + shift)
         case interpreter.TakenTest():
-            return _Row(line, "", step.kind, left, _same(left, right))
+            return RunsRow(line, "", step.kind, left, _same(left, right))
         case interpreter.Assigned():
             if left == right and not isinstance(step.expression, nodes.Gather):
                 return None
-            return _Row(line, "", f"{step.name} =", left, _same(left, right))
+            return RunsRow(line, "", f"{step.name} =", left, _same(left, right))
         case interpreter.Invoked():
             spent = f"  (spends {shown(step.spent)})"
-            return _Row(line, "", f"{step.name} =", left + spent, _same(left, right))
+            return RunsRow(line, "", f"{step.name} =", left + spent, _same(left, right))
         case interpreter.Emitted():
             style = "" if left == right else "bold red"
-            return _Row(line, "", "emit", left, _same(left, right), style=style)
+            return RunsRow(line, "", "emit", left, _same(left, right), style=style)
 
 
 def _same(left: str, right: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from rich.console import RenderableType
@@ -104,26 +105,26 @@ def _advice(canvas: Canvas, name: str, texts: Sequence[str]) -> Iterator[Text]:
 
 
 def _verified(canvas: Canvas, source: Source | None, verdict: Verified, verbose: bool) -> Iterator[Text]:
-    yield from canvas.hanging(Text("privacy  ", style="bold"), prose(_claim(verdict.mechanism)))
+    yield from canvas.hanging(Text("privacy  ", style="bold"), prose(claimed_for(verdict.mechanism)))
     route = verdict.accepted.route
     yield Text()
     yield from _conditions(canvas, verdict.conditions, by_lemma=True)
     yield Text()
     yield from _cost(canvas, verdict)
     if verbose:
-        yield from _titled(canvas, "route", [_ROUTES.get(route, route)])
+        yield from _titled(canvas, "route", [ROUTES.get(route, route)])
         yield from _proof(canvas, source, invariants_of(verdict), verdict.conditions)
         yield Text()
-        yield from _advice(canvas, "note", (_WHAT_IT_SAYS,))
+        yield from _advice(canvas, "note", (WHAT_IT_SAYS,))
 
 
-_WHAT_IT_SAYS = (
+WHAT_IT_SAYS = (
     "the proof is about noise as it is written, with exact numbers; it says nothing of floating point, of "
     "side channels, or of whether the declared sensitivity is right"
 )
 
 
-def _claim(mechanism: nodes.Mechanism) -> str:
+def claimed_for(mechanism: nodes.Mechanism) -> str:
     """The privacy claimed and all that it is claimed for."""
     ranges = [range_ for declared in mechanism.inputs if (range_ := _range(declared))]
     claim = f"`{unparse_expr(mechanism.privacy)}`"
@@ -196,7 +197,7 @@ def _term(part: CostPart) -> str:
     return f"`{part.amount}`" if part.times == "once" else f"`{part.amount}` {part.times}"
 
 
-_ROUTES = {
+ROUTES = {
     "acyclic": "acyclic alignment (Lemma 1)",
     "injective": "one-to-one alignment with Jacobian determinant at least 1 in size (Theorem 4)",
 }
@@ -248,11 +249,11 @@ def _obligation(canvas: Canvas, source: Source | None, one: ObligationReport) ->
 
 
 def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbose: bool) -> Iterator[Text]:
-    remarks = list(_to_prove(verdict.conditions, verdict.condition, Status.FAILED))
+    remarks = list(to_prove(verdict.conditions, verdict.condition, Status.FAILED))
     if verdict.counterexample is not None:
-        remarks += _model(verdict.counterexample, verdict.condition)
+        remarks += model_facts(verdict.counterexample, verdict.condition)
     if verdict.densities is not None:
-        remarks += _densities(verdict.densities)
+        remarks += density_facts(verdict.densities)
     yield Text()
     yield from frame_lines(
         canvas,
@@ -271,7 +272,7 @@ def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbo
         yield from _runs(canvas, source, verdict.mechanism, verdict.counterexample, verdict.condition)
     yield Text()
     yield from _advice(canvas, "help", verdict.advice or (() if verdict.help is None else (verdict.help,)))
-    yield from _advice(canvas, "note", _about(verdict))
+    yield from _advice(canvas, "note", about_failure(verdict))
     if verdict.condition in (*_MENDED, Condition.DRAWS, Condition.SCALES):
         path = "FILE" if source is None else source.path
         yield from _advice(canvas, "help", (f"`aligncheck refute {path}` searches for a real violation",))
@@ -306,7 +307,7 @@ _NOT_PRIVATE = (
 )
 
 
-def _about(verdict: AlignmentFails) -> tuple[str, ...]:
+def about_failure(verdict: AlignmentFails) -> tuple[str, ...]:
     """What a failure says of the mechanism."""
     if verdict.densities is not None:
         return (_of_densities(verdict.condition, verdict.densities),)
@@ -353,7 +354,7 @@ def _unknown(canvas: Canvas, source: Source | None, verdict: Unknown, verbose: b
         yield from _proof(canvas, source, verdict.invariants, verdict.conditions)
 
 
-def _to_prove(
+def to_prove(
     conditions: Sequence[ConditionReport], condition: Condition, status: Status
 ) -> Iterator[tuple[str, str]]:
     texts = [
@@ -384,7 +385,7 @@ def _summary(canvas: Canvas, conditions: Sequence[ConditionReport]) -> Iterator[
 # --- concrete runs ----------------------------------------------------------------------------------------
 
 
-def _model(counterexample: Counterexample, condition: Condition) -> Iterator[tuple[str, str]]:
+def model_facts(counterexample: Counterexample, condition: Condition) -> Iterator[tuple[str, str]]:
     """The inputs and the noise for which the condition fails, and what was then seen."""
     scenario, second = counterexample.scenario, counterexample.second
     if inputs := inputs_text(scenario):
@@ -397,7 +398,7 @@ def _model(counterexample: Counterexample, condition: Condition) -> Iterator[tup
             yield "then", violation.message
 
 
-def _densities(example: DensityExample) -> Iterator[tuple[str, str]]:
+def density_facts(example: DensityExample) -> Iterator[tuple[str, str]]:
     """The databases and the draws, what these release, and how likely they are on each."""
     yield "fails for", inputs_text(example.scenario)
     yield "drawn", ", ".join(f"{name} = {shown(value)}" for name, value in example.drawn)
@@ -415,6 +416,36 @@ def _likelihood(side: Weighed) -> str:
     return "density 0" if side.log_density is None else f"density exp({decimal(side.log_density)})"
 
 
+@dataclass(frozen=True, slots=True)
+class CommonImage:
+    """Two noise vectors, each with what it is moved to, and what both release: texts, the titles first."""
+
+    rows: tuple[tuple[str, ...], ...]
+    released: str
+
+
+def shown_runs(
+    mechanism: nodes.Mechanism, counterexample: Counterexample, condition: Condition
+) -> tuple[RunsTable | CommonImage, tuple[str, ...]] | None:
+    """What is shown of the runs for which a condition fails, and what is said below it; None where exact
+    arithmetic cannot run the second noise.
+    """
+    first = counterexample.replay
+    if counterexample.second is None:
+        table = RunsTable(first.steps, "on D", "on D' (aligned noise)", first.claim, first.parted)
+        return table, tuple(_endings(first))
+    try:
+        second = replay(mechanism, counterexample.second)
+    except (ScenarioError, Undecided):
+        return None
+    if condition is Condition.INJECTIVE:
+        return _common_image(first, second), ()
+    steps = side_by_side(first.run_d, second.run_d)
+    counts = len(first.run_d.draws), len(second.run_d.draws)
+    told = f"{counts[0]} draws with the first noise, {counts[1]} with the second"
+    return RunsTable(steps, "first noise", "second noise"), (told,)
+
+
 def _runs(
     canvas: Canvas,
     source: Source | None,
@@ -422,47 +453,37 @@ def _runs(
     counterexample: Counterexample,
     condition: Condition,
 ) -> Iterator[Text]:
-    first = counterexample.replay
-    if counterexample.second is None:
-        table = RunsTable(first.steps, "on D", "on D' (aligned noise)", first.claim, first.parted)
-        yield from table_lines(canvas, source, table)
-        yield from _endings(canvas, first)
-        return
-    try:
-        second = replay(mechanism, counterexample.second)
-    except (ScenarioError, Undecided):
-        return
-    if condition is Condition.INJECTIVE:
-        yield from _images(canvas, first, second)
-    else:
-        steps = side_by_side(first.run_d, second.run_d)
-        yield from table_lines(canvas, source, RunsTable(steps, "first noise", "second noise"))
-        counts = len(first.run_d.draws), len(second.run_d.draws)
-        yield from canvas.hanging(
-            Text("   "), Text(f"{counts[0]} draws with the first noise, {counts[1]} with the second")
-        )
+    match shown_runs(mechanism, counterexample, condition):
+        case None:
+            return
+        case (RunsTable() as table, said):
+            yield from table_lines(canvas, source, table)
+            style = "bold red" if counterexample.second is None else ""
+            for text in said:
+                yield from canvas.hanging(Text("   ", style), prose(text, style))
+        case (CommonImage(rows=rows, released=released), _):
+            cells = [tuple(Text(cell, "" if at else "bold") for cell in row) for at, row in enumerate(rows)]
+            for block in columns(Canvas(canvas.console, canvas.width - 3), cells, frozenset({1, 2, 3, 4})):
+                yield from (Text.assemble("   ", line) for line in block)
+            yield from canvas.hanging(Text("   both release ", style="bold"), Text(released))
 
 
-def _endings(canvas: Canvas, replayed: Replay) -> Iterator[Text]:
+def _endings(replayed: Replay) -> Iterator[str]:
     """How the runs ended, where that is not the end of the program."""
     for one, which in ((replayed.run_d, "D"), (replayed.run_d_prime, "D'")):
         reason = getattr(one.ended, "reason", None)
         if reason is not None:
-            yield from canvas.hanging(Text(f"   the run on {which} stops: ", style="bold red"), prose(reason))
+            yield f"the run on {which} stops: {reason}"
 
 
-def _images(canvas: Canvas, first: Replay, second: Replay) -> Iterator[Text]:
-    """Two noise vectors, what they release, and their common image."""
+def _common_image(first: Replay, second: Replay) -> CommonImage:
     from aligncheck.meaning.interpreter import variable_text
 
     noise = [{draw.key: draw.value for draw in one.run_d.draws} for one in (first, second)]
     image = [{draw.key: draw.value for draw in one.run_d_prime.draws} for one in (first, second)]
-    titles = ("noise on D", "first", "second", "moved to (first)", "moved to (second)")
-    rows = [tuple(Text(title, style="bold") for title in titles)]
+    rows = [("noise on D", "first", "second", "moved to (first)", "moved to (second)")]
     for key in noise[0] | noise[1]:
         values = [shown(side[key]) if key in side else "-" for side in (*noise, *image)]
-        rows.append((Text(variable_text(key)), *(Text(value) for value in values)))
-    for block in columns(Canvas(canvas.console, canvas.width - 3), rows, frozenset({1, 2, 3, 4})):
-        yield from (Text.assemble("   ", line) for line in block)
+        rows.append((variable_text(key), values[0], values[1], values[2], values[3]))
     released = ", ".join(recorded(record) for record in first.run_d.output) or "nothing"
-    yield from canvas.hanging(Text("   both release ", style="bold"), Text(released))
+    return CommonImage(tuple(rows), released)
