@@ -240,9 +240,23 @@ def _tune(args: argparse.Namespace) -> int:
 
 
 def _explain(args: argparse.Namespace) -> int:
+    targets = (args.html, args.latex, args.markdown)
+    if any(targets) or (args.name or "").endswith(".dp"):
+        from aligncheck.commands.publish import Targets, publish
+
+        if args.name is None:
+            raise CommandError("which spec? `aligncheck explain SPEC --html OUT` writes about one")
+        return publish(args.name, Targets(*targets), timeout=args.timeout)
     from aligncheck.commands.explain import explain
 
     return explain(args.name)
+
+
+def _compare(args: argparse.Namespace) -> int:
+    from aligncheck.commands.publish import Targets, compare
+
+    targets = Targets(args.html, args.latex, args.markdown)
+    return compare(args.one, args.other, targets, timeout=args.timeout)
 
 
 def _examples(args: argparse.Namespace) -> int:
@@ -582,19 +596,38 @@ _EXPLAIN_ABOUT = """\
 Says what a condition of the proof demands, why it matters, where it comes from,
 how it typically fails and what to do then; what a statement, an adjacency or a
 noise family means; when an error is reported. `language` is the reference.
-Without a name: the list of conditions."""
+Without a name: the list of conditions.
 
-_EXPLAIN_EXAMPLES = """\
+Of a spec: its proof as papers write it, condition by condition, with the cost
+of each line; or the two runs on which it fails, side by side, and a certified
+violation if there is one. As one self-contained page, as LaTeX (algorithmicx,
+booktabs) or as Markdown, which is printed where no file is named."""
+
+_EXPLAIN_EXAMPLES = f"""\
 examples:
-  aligncheck explain
+{_BRING}  aligncheck explain
   aligncheck explain cost
   aligncheck explain monotone
   aligncheck explain unknown-name
   aligncheck explain language
+  aligncheck explain specs/svt.dp --html svt.html --latex svt.tex
 
 exit status:
   0  explained
-  2  error: nothing is called that"""
+  2  error: nothing is called that, or it is no spec that can be checked"""
+
+_COMPARE_ABOUT = """\
+Two specs side by side: the lines that differ, both verdicts, and what was found
+of each: the proof, or the runs on which it fails, and a certified violation if
+there is one. Printed, or as one self-contained page."""
+
+_COMPARE_EXAMPLES = f"""\
+examples:
+{_BRING}  aligncheck compare specs/svt.dp specs/broken/isvt1.dp --html svt.html
+
+exit status:
+  0  compared
+  2  error: one is no spec that can be checked"""
 
 _EXAMPLES_ABOUT = """\
 The specs that come with aligncheck, correct and broken: lists them, prints one,
@@ -656,6 +689,7 @@ def _parser() -> _Parser:
         _declare_tune,
         _declare_show,
         _declare_explain,
+        _declare_compare,
         _declare_examples,
         _declare_new,
         _declare_completion,
@@ -986,12 +1020,36 @@ def _declare_explain(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "explain",
-        summary="explain a condition, a word of the language or an error",
+        summary="explain a spec, a condition, a word of the language or an error",
         about=_EXPLAIN_ABOUT,
         epilog=_EXPLAIN_EXAMPLES,
     )
     parser.set_defaults(carry_out=_explain)
-    parser.add_argument("name", nargs="?", metavar="NAME", help="for example `cost`, `monotone`, `language`")
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="for example `cost`, `monotone`, `language`; or a spec"
+    )
+    _add_documents(parser)
+
+
+def _declare_compare(commands: _Commands) -> None:
+    parser = _declare(
+        commands,
+        "compare",
+        summary="put a correct spec beside a broken one",
+        about=_COMPARE_ABOUT,
+        epilog=_COMPARE_EXAMPLES,
+    )
+    parser.set_defaults(carry_out=_compare)
+    parser.add_argument("one", metavar="A", help="a spec")
+    parser.add_argument("other", metavar="B", help="another one")
+    _add_documents(parser)
+
+
+def _add_documents(parser: _Parser) -> None:
+    parser.add_argument("--html", metavar="OUT", help="write a page")
+    parser.add_argument("--latex", metavar="OUT", help="write LaTeX")
+    parser.add_argument("--markdown", metavar="OUT", help="write Markdown")
+    _add_timeout(parser)
 
 
 def _declare_examples(commands: _Commands) -> None:

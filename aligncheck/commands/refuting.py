@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from aligncheck.commands import CommandError
 from aligncheck.commands.checking import GRACE, MEMORY, processors, why_lost
-from aligncheck.verdict import AlignmentFails
+from aligncheck.verdict import AlignmentFails, Unknown
 from aligncheck.workers import Done, Outcome, Supervision, in_order, is_lost
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aligncheck.pipeline import Options
     from aligncheck.refutation.findings import Refutation
     from aligncheck.refutation.violation import NoViolation, Violation
-    from aligncheck.verdict import Verdict
+    from aligncheck.verdict import FileResult, Verdict
 
 STEPS = 25_000
 """How much is searched for each file by default: so many steps, the same on every machine (see `Effort`)."""
@@ -224,6 +224,16 @@ def _stopped_after(seconds: float, *, counted: bool) -> Iterator[None]:
     finally:
         signal.setitimer(timer, 0)
         signal.signal(number_of, before)
+
+
+def refuted_after(result: FileResult) -> Refutation | None:
+    """What a search finds where a proof failed, starting from what it failed for."""
+    if not isinstance(result.verdict, AlignmentFails | Unknown):
+        return None
+    hint = hint_of(result.verdict)
+    job = Job(result.path, {}, None, () if hint is None else (hint,), tried=True)
+    with Refuting([job], jobs=1) as work:
+        return next(iter(work))
 
 
 def hint_of(verdict: Verdict | None) -> Scenario | None:

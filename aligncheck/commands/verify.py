@@ -29,6 +29,8 @@ def verify(
     `refuting`: where the proof fails, a violation is searched for, and what comes of it is printed beside the
     verdict. A certified violation of what was not decided counts as a failure.
     """
+    from aligncheck.commands.refuting import refuted_after
+
     start = time.monotonic()
     files = spec_files(paths)
     with Checking(files, timeout=timeout, jobs=jobs, verbose=verbose) as results:
@@ -40,7 +42,7 @@ def verify(
         refuted: list[Refutation | None] = []
         for result in results:
             seen.append(result)
-            refuted.append(_refuted(result) if refuting else None)
+            refuted.append(refuted_after(result) if refuting else None)
             if screen is not None:
                 report_result(screen, result, verbose)
                 _tell_alignment(screen, result, timeout)
@@ -71,19 +73,6 @@ def _is_refuted(refutation: Refutation) -> bool:
     from aligncheck.refutation.violation import Violation
 
     return isinstance(refutation.outcome, Violation)
-
-
-def _refuted(result: FileResult) -> Refutation | None:
-    """What a search finds where a proof failed, starting from what it failed for."""
-    from aligncheck.commands.refuting import Job, Refuting, hint_of
-    from aligncheck.verdict import AlignmentFails, Unknown
-
-    if not isinstance(result.verdict, AlignmentFails | Unknown):
-        return None
-    hint = hint_of(result.verdict)
-    job = Job(result.path, {}, None, () if hint is None else (hint,), tried=True)
-    with Refuting([job], jobs=1) as work:
-        return next(iter(work))
 
 
 def expect(paths: Sequence[str], *, timeout: float, jobs: int | None, as_json: bool) -> int:

@@ -65,6 +65,7 @@ ORDER = (
     "execute",
     "statistical",
     "report",
+    "publish",
     "commands",
     "api",
     "pytest_plugin",

@@ -107,6 +107,15 @@ _LEXEME = re.compile(
     rf"|(?P<operator>{_any_of(_OPERATORS)})"
 )
 
+
+def spelled_plainly(line: str) -> str:
+    """A line without comments and superfluous spaces, in plain ASCII: lines that are the same by this are
+    the same to `aligncheck compare`.
+    """
+    found = (f for f in _LEXEME.finditer(line) if f.lastgroup not in ("space", "comment", "newline"))
+    return " ".join(_CANONICAL.get(f.group(), f.group().translate(_SPELLING)) for f in found)
+
+
 _HIDING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """What breaks a line, or puts it in another order, where a text is shown and not where it is read."""
 

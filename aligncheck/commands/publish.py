@@ -1,0 +1,124 @@
+"""Documents about specs: `aligncheck explain SPEC` and `aligncheck compare`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aligncheck.commands import CommandError
+from aligncheck.commands.checking import Checking, one_file
+from aligncheck.commands.telling import tell
+
+if TYPE_CHECKING:
+    from aligncheck.publish.sheet import Sheet
+    from aligncheck.refutation.findings import Refutation
+    from aligncheck.verdict import FileResult
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Where documents are written, by their kinds; None: that kind is not asked for."""
+
+    html: str | None = None
+    latex: str | None = None
+    markdown: str | None = None
+
+    def any(self) -> bool:
+        """Whether there is one."""
+        return (self.html, self.latex, self.markdown) != (None, None, None)
+
+
+def publish(path: str, targets: Targets, *, timeout: float) -> int:
+    """Writes what is found of a spec, or prints it as Markdown where no file is named. Returns 0; 2 where the
+    file is no spec that can be checked.
+    """
+    _keep(path, targets)
+    result, refutation = _judged(path, timeout)
+    if _refused(result):
+        return 2
+    from aligncheck.publish.compose import spec_sheet
+
+    sheet = spec_sheet(result, refutation)
+    if targets.any():
+        _write(sheet, targets)
+    else:
+        from aligncheck.publish.markdown import markdown_text
+
+        tell(*markdown_text(sheet).rstrip("\n").split("\n"))
+    return 0
+
+
+def compare(one: str, other: str, targets: Targets, *, timeout: float) -> int:
+    """Writes, or prints, which lines of two specs differ, and what is found of each. Returns 0; 2 where
+    a file is no spec that can be checked.
+    """
+    for path in (one, other):
+        _keep(path, targets)
+    pair = (_judged(one, timeout), _judged(other, timeout))
+    if sum(_refused(result) for result, _ in pair):
+        return 2
+    from aligncheck.publish.compose import comparison_sheet, differing_lines
+
+    if targets.any():
+        _write(comparison_sheet(*pair), targets)
+        return 0
+    from aligncheck.commands.screen import Screen, report_result
+    from aligncheck.report.refutation import render_refutation
+
+    tell(f"- {one}", f"+ {other}", *differing_lines(pair[0][0].text, pair[1][0].text), "")
+    screen = Screen()
+    for result, refutation in pair:
+        report_result(screen, result, False)
+        if refutation is not None:
+            screen.show(render_refutation(refutation))
+    return 0
+
+
+def _judged(path: str, timeout: float) -> tuple[FileResult, Refutation | None]:
+    """The verdict on a file and, where it is not VERIFIED, what a search for a violation finds."""
+    from aligncheck.commands.refuting import refuted_after
+
+    with Checking([one_file(path)], timeout=timeout, jobs=1) as results:
+        result = next(iter(results))
+    return result, refuted_after(result)
+
+
+def _refused(result: FileResult) -> bool:
+    from aligncheck.verdict import Error
+
+    if not isinstance(result.verdict, Error):
+        return False
+    from aligncheck.commands.screen import Screen, report_result
+
+    report_result(Screen(error=True), result, False)
+    return True
+
+
+def _keep(path: str, targets: Targets) -> None:
+    """Refuses to write a document over a spec, before time is spent. Raises CommandError."""
+    for target in (targets.html, targets.latex, targets.markdown):
+        if target is None:
+            continue
+        if target.endswith(".dp") or os.path.realpath(target) == os.path.realpath(path):
+            raise CommandError(f"cannot write `{target}`: that is a spec")
+        if os.path.isdir(target):
+            raise CommandError(f"cannot write `{target}`: it is a folder")
+
+
+def _write(sheet: Sheet, targets: Targets) -> None:
+    from aligncheck.commands.compile import replace_file
+    from aligncheck.publish.html import html_page
+    from aligncheck.publish.latex import latex_text
+    from aligncheck.publish.markdown import markdown_text
+
+    kinds: tuple[tuple[str | None, Callable[[Sheet], str]], ...] = (
+        (targets.html, html_page),
+        (targets.latex, latex_text),
+        (targets.markdown, markdown_text),
+    )
+    for target, drawn in kinds:
+        if target is not None:
+            replace_file(target, drawn(sheet))
+            tell(f"written to `{target}`")

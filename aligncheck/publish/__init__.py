@@ -1,0 +1,1 @@
+"""Verdicts as documents: a list of typed blocks, drawn as HTML, LaTeX or Markdown."""

@@ -1,0 +1,396 @@
+"""A verdict, and a violation beside it, as a document; two of them compared. Only what was found is told: the
+kernel's decisions, the runs that were replayed, the bounds that were certified.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import TypeAlias
+
+from aligncheck.compiler.emit.describe import guarantee
+from aligncheck.language.conditions import Condition
+from aligncheck.language.source import Source
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.layout import spelled_plainly
+from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.syntax.walk import has_densities
+from aligncheck.meaning.exact import decimal
+from aligncheck.publish.sheet import (
+    Bar,
+    BarChart,
+    Beside,
+    Block,
+    FactList,
+    Grid,
+    Listing,
+    Masthead,
+    Paragraph,
+    ProofStep,
+    SectionHead,
+    Sheet,
+    Theorem,
+)
+from aligncheck.refutation.findings import Refutation
+from aligncheck.refutation.violation import Violation
+from aligncheck.report.cost import cost_parts, invariants_of
+from aligncheck.report.refutation import interval_text, trace_table, violation_facts
+from aligncheck.report.sidebyside import RunsRow, RunsTable, kept_rows, rows_of
+from aligncheck.report.terminal import (
+    ROUTES,
+    WHAT_IT_SAYS,
+    CommonImage,
+    about_failure,
+    claimed_for,
+    density_facts,
+    model_facts,
+    shown_runs,
+    to_prove,
+)
+from aligncheck.verdict import (
+    AlignmentFails,
+    ConditionReport,
+    Error,
+    FileResult,
+    Status,
+    Unknown,
+    Verified,
+    name_of,
+)
+
+_LONGEST_TEST = 60
+"""Characters of a test with its numbers; of a longer one the two sides are shown."""
+
+
+def spec_sheet(result: FileResult, refutation: Refutation | None = None) -> Sheet:
+    """The document about one spec. `refutation`: what a search for a violation found, where there was one."""
+    violation = _violation(refutation)
+    source = Source(result.path, result.text)
+    blocks = [_masthead(result, violation), *_found(source, result, violation)]
+    return Sheet(f"{_title(result)}: {_verdict(result, violation)}", tuple(blocks))
+
+
+def comparison_sheet(
+    one: tuple[FileResult, Refutation | None], other: tuple[FileResult, Refutation | None]
+) -> Sheet:
+    """Two specs: the lines that differ, both verdicts, and of each what was found: what fails first."""
+    pair = (one, other)
+    sources = [Source(result.path, result.text) for result, _ in pair]
+    heads, lists = [], []
+    parting = list(_parting(*(source.lines for source in sources)))
+    marks = [frozenset(number for stretch in parting for number, _ in stretch[side]) for side in (0, 1)]
+    for (result, refutation), source, marked in zip(pair, sources, marks, strict=True):
+        heads.append((_masthead(result, _violation(refutation)),))
+        lists.append((Listing(source, _mechanism(result), marked),))
+    blocks: list[Block] = [Beside(*heads), SectionHead("The lines that differ")]
+    blocks += [_difference(*sources), SectionHead("Both in full"), Beside(*lists)]
+    told = sorted(zip(pair, sources, strict=True), key=lambda one: isinstance(one[0][0].verdict, Verified))
+    for (result, refutation), source in told:
+        blocks.append(SectionHead(f"{_title(result)}: {_verdict(result, _violation(refutation))}"))
+        blocks += _told(source, result, _violation(refutation))
+    return Sheet(" beside ".join(_title(result) for result, _ in pair), tuple(blocks))
+
+
+def _violation(refutation: Refutation | None) -> Violation | None:
+    found = None if refutation is None else refutation.outcome
+    return found if isinstance(found, Violation) else None
+
+
+def _mechanism(result: FileResult) -> nodes.Mechanism | None:
+    return None if isinstance(result.verdict, Error) else result.verdict.mechanism
+
+
+def _title(result: FileResult) -> str:
+    return result.mechanism or result.path
+
+
+def _verdict(result: FileResult, violation: Violation | None) -> str:
+    return name_of(result.verdict) + (", REFUTED" if violation is not None else "")
+
+
+def _masthead(result: FileResult, violation: Violation | None) -> Masthead:
+    tones = {Verified: "good", AlignmentFails: "bad", Error: "bad", Unknown: "open"}
+    tone = "bad" if violation is not None else tones[type(result.verdict)]
+    mechanism = _mechanism(result)
+    about = "" if mechanism is None else " ".join(mechanism.doc.split())
+    return Masthead(_title(result), _verdict(result, violation), tone, about, result.path)
+
+
+def _found(source: Source, result: FileResult, violation: Violation | None) -> Iterator[Block]:
+    yield SectionHead("The mechanism")
+    yield Listing(source, _mechanism(result), _marked(source, result))
+    mechanism = _mechanism(result)
+    if mechanism is not None and mechanism.align and not isinstance(result.verdict, Verified):
+        yield _aligned(mechanism.align)
+    yield from _told(source, result, violation)
+
+
+def _marked(source: Source, result: FileResult) -> frozenset[int]:
+    match result.verdict:
+        case AlignmentFails(primary=primary) | Unknown(primary=primary) if primary is not None:
+            return frozenset((source.position(primary.span.start)[0],))
+        case Error(diagnostic=diagnostic):
+            return frozenset((source.position(diagnostic.primary.span.start)[0],))
+        case Verified() | AlignmentFails() | Unknown():
+            return frozenset()
+
+
+def _told(source: Source, result: FileResult, violation: Violation | None) -> Iterator[Block]:
+    """All that was found, below the listing."""
+    match result.verdict:
+        case Verified() as verified:
+            yield from _proof(source, verified)
+        case AlignmentFails() as fails:
+            yield from _failure(source, fails)
+        case Unknown(message=message, help=help_) as unknown:
+            yield SectionHead("What is not decided")
+            yield Paragraph(message, "wrong")
+            yield from _help(() if help_ is None else (help_,))
+            yield Paragraph("Nothing is claimed: neither a proof nor a violation was found.", "note")
+            yield from _statuses(unknown.conditions)
+        case Error(diagnostic=diagnostic, further=further):
+            yield SectionHead("What is wrong")
+            for one in (diagnostic, *further):
+                line, column = source.position(one.primary.span.start)
+                yield Paragraph(f"Line {line}, column {column}: {one.message}", "wrong")
+                yield from _help(() if one.help is None else (one.help,))
+    if violation is not None:
+        yield from _refuted(source, violation)
+
+
+def _help(texts: Sequence[str]) -> Iterator[Block]:
+    return (Paragraph(text, "help") for text in texts)
+
+
+# --- verified ---------------------------------------------------------------------------------------------
+
+
+def _proof(source: Source, verified: Verified) -> Iterator[Block]:
+    mechanism = verified.mechanism
+    power = f"`{unparse_expr(mechanism.privacy)}`"
+    claim = f"one run of `{mechanism.name}` is {claimed_for(mechanism)}".replace(
+        power, f"{power}-differentially private", 1
+    )
+    yield SectionHead("What is proved")
+    yield Theorem(mechanism.name, f"{claim}.", tuple(guarantee(mechanism)[1:]))
+    yield SectionHead("The proof")
+    if has_densities(mechanism.body):
+        yield Paragraph(
+            "The ratio of the densities of what is drawn, on D and on D', is bounded for every output."
+        )
+    else:
+        yield Paragraph(
+            "Let D and D' be neighbours, H the noise of a run on D, and `out` what this run releases. The "
+            "run on D' gets the noise H', which differs from H in these draws and in no other:"
+        )
+        yield _aligned(mechanism.align)
+        route = ROUTES.get(verified.accepted.route, verified.accepted.route)
+        yield Paragraph(f"The theorem used is that of an {route}. Its conditions:")
+    order = {condition: number for number, condition in enumerate(Condition)}
+    for report in sorted(verified.conditions, key=lambda one: order[one.condition]):
+        yield _step(source, report)
+        if report.condition is Condition.COST:
+            yield from _cost(verified)
+    yield Paragraph(
+        f"So every output is at most exp({power}) times as likely on D as on D', and this is the claim. ∎"
+    )
+    if invariants := invariants_of(verified):
+        yield SectionHead("Invariants that the proof uses")
+        yield Grid("", ("loop", "holds at each head"), tuple(_parted(line) for line in invariants))
+    yield Paragraph(f"{WHAT_IT_SAYS[0].upper()}{WHAT_IT_SAYS[1:]}.", "note")
+
+
+def _parted(line: str) -> tuple[str, str]:
+    loop, _, text = line.partition(": ")
+    return loop.removeprefix("loop "), f"`{text}`"
+
+
+def _step(source: Source, report: ConditionReport) -> ProofStep:
+    decided = tuple(
+        (source.position(one.span.start)[0], one.text, one.how if one.steps else "")
+        for one in report.obligations
+    )
+    lemma = "" if report.condition.lemma == "-" else report.condition.lemma
+    return ProofStep(report.condition.id, lemma, report.condition.proved, report.status.value, decided)
+
+
+def _aligned(items: tuple[nodes.AlignItem, ...]) -> Grid:
+    rows = tuple(_shifts(items, ""))
+    if not rows:
+        return Grid("The alignment", ("draw", "on D'", "when"), (("all", "as on D", "always"),))
+    return Grid("The alignment", ("draw", "on D'", "when"), rows)
+
+
+def _shifts(items: tuple[nodes.AlignItem, ...], case: str) -> Iterator[tuple[str, str, str]]:
+    for item in items:
+        match item:
+            case nodes.Shift(name=name, index=index, op=op, value=value, guard=guard):
+                draw: nodes.Expr = nodes.Name(name) if index is None else nodes.Index(name, index)
+                moved = value if op == "=" else nodes.Binary(op[0], draw, value)
+                when = [case] if case else []
+                when += [f"`{unparse_expr(guard)}`"] if guard is not None else []
+                yield f"`{unparse_expr(draw)}`", f"`{unparse_expr(moved)}`", " and ".join(when) or "always"
+            case nodes.CaseSplit(cases=cases, otherwise=otherwise):
+                for one in cases:
+                    yield from _shifts(
+                        one.items, f"{case}{', ' if case else ''}case `{unparse_expr(one.test)}`"
+                    )
+                yield from _shifts(otherwise, f"{case}{', ' if case else ''}otherwise")
+
+
+def _cost(verified: Verified) -> Iterator[Block]:
+    claim = unparse_expr(verified.mechanism.privacy)
+    parts = cost_parts(verified)
+    if not parts:
+        yield Paragraph(f"No draw is moved at a cost, so what is paid is within `{claim}`.")
+        return
+    rows = tuple((f"`{p.name}`", _code(p.amount), _code(p.share), p.times) for p in parts)
+    share = "share of it" if verified.mechanism.most is None else "share of bound"
+    yield Grid(
+        f"What moving the noise costs, in all at most `{claim}`",
+        ("noise", "cost of one", share, "paid"),
+        rows,
+        figures=frozenset({1, 2}),
+    )
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text and " costs" not in text else text
+
+
+# --- not verified -----------------------------------------------------------------------------------------
+
+
+def _failure(source: Source, fails: AlignmentFails) -> Iterator[Block]:
+    yield SectionHead(f"What fails: {fails.condition.id}")
+    yield Paragraph(f"{fails.message[0].upper()}{fails.message[1:]}.", "wrong")
+    facts = list(to_prove(fails.conditions, fails.condition, Status.FAILED))
+    if fails.counterexample is not None:
+        facts += model_facts(fails.counterexample, fails.condition)
+    if fails.densities is not None:
+        facts += density_facts(fails.densities)
+    if facts:
+        yield FactList(tuple(facts))
+    if fails.counterexample is not None:
+        yield from _runs(source, fails)
+    yield from _help(fails.advice or (() if fails.help is None else (fails.help,)))
+    yield from (Paragraph(f"{text[0].upper()}{text[1:]}.", "note") for text in about_failure(fails))
+    yield from _statuses(fails.conditions)
+
+
+def _runs(source: Source, fails: AlignmentFails) -> Iterator[Block]:
+    if fails.counterexample is None:
+        return
+    match shown_runs(fails.mechanism, fails.counterexample, fails.condition):
+        case None:
+            return
+        case (RunsTable() as table, said):
+            yield _run_grid(source, table, "The two runs, step by step")
+            yield from map(Paragraph, said)
+        case (CommonImage(rows=rows, released=released), _):
+            yield Grid(
+                "Two noise vectors with one image", rows[0], rows[1:], code=frozenset(range(len(rows[0])))
+            )
+            yield Paragraph(f"Both release `{released}`.")
+
+
+def _run_grid(source: Source, table: RunsTable, title: str) -> Grid:
+    head = ("line", "round", "step", table.left, table.right, "cost" if table.claim is not None else "")
+    rows: list[tuple[str, ...]] = []
+    marked = set()
+    for part in kept_rows(list(rows_of(source, table, _LONGEST_TEST))):
+        for row in part:
+            if not isinstance(row, RunsRow):
+                rows.append((f"… {row} steps left out …",))
+                continue
+            if row.style:
+                marked.add(len(rows))
+            rows.append((row.line, row.rounds, row.step, row.left, row.right, row.note))
+    used = [n for n in range(6) if head[n] == "cost" or any(len(row) == 6 and row[n] for row in rows)]
+    cut = tuple(row if len(row) == 1 else tuple(row[n] for n in used) for row in rows)
+    code = frozenset(at for at, n in enumerate(used) if 1 <= n <= 4)
+    return Grid(
+        title,
+        tuple(head[n] for n in used),
+        cut,
+        code=code,
+        figures=frozenset(at for at, n in enumerate(used) if n == 0),
+        marked=frozenset(marked),
+    )
+
+
+def _statuses(conditions: Sequence[ConditionReport]) -> Iterator[Block]:
+    if conditions:
+        rows = tuple(
+            (r.condition.lemma.strip("-"), r.condition.id, r.status.value, r.how) for r in conditions
+        )
+        yield Grid("The conditions", ("lemma", "condition", "status", "how"), rows)
+
+
+# --- refuted ----------------------------------------------------------------------------------------------
+
+
+def _refuted(source: Source, violation: Violation) -> Iterator[Block]:
+    yield SectionHead("A violation of privacy")
+    yield Paragraph(
+        "This is about the mechanism itself, whatever its alignment: for these databases, which are "
+        "neighbours, the event E is more likely on D than the claim allows.",
+        "wrong",
+    )
+    yield FactList(tuple(violation_facts(violation)))
+    factor = _exp(violation)
+    on_d, on_d_prime = violation.on_d, violation.on_d_prime
+    bars = [
+        Bar("P(M(D) in E)", float(on_d.lower), float(on_d.upper), interval_text(on_d)),
+        Bar("P(M(D') in E)", float(on_d_prime.lower), float(on_d_prime.upper), interval_text(on_d_prime)),
+    ]
+    if factor is not None:
+        low, high = float(on_d_prime.lower) * factor, float(on_d_prime.upper) * factor
+        bars.insert(1, Bar("what the claim allows at most", low, high, f"about {high:.4g}"))
+    yield BarChart("How likely E is", tuple(bars))
+    if violation.trace is not None:
+        yield _run_grid(source, trace_table(violation.trace), "How E arises: the same noise on D and on D'")
+
+
+def _exp(violation: Violation) -> float | None:
+    from math import exp
+
+    power = float(decimal(violation.claim, 17))
+    return exp(power) if power < 100 else None
+
+
+# --- differences ------------------------------------------------------------------------------------------
+
+
+Numbered: TypeAlias = list[tuple[int, str]]
+"""Lines with their numbers."""
+
+
+def _parting(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[Numbered, Numbered]]:
+    """The stretches that differ; comments, spaces and the spelling of letters make no difference."""
+    one, other = ([spelled_plainly(line) for line in lines] for lines in (left, right))
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        if kind != "equal":
+            yield (
+                [(at + 1, left[at].rstrip()) for at in range(a, b) if one[at]],
+                [(at + 1, right[at].rstrip()) for at in range(c, d) if other[at]],
+            )
+
+
+def differing_lines(left: str, right: str) -> Iterator[str]:
+    """The lines that only one of two texts has, after `-` or `+` and their numbers."""
+    for stretch in _parting(left.split("\n"), right.split("\n")):
+        for sign, lines in zip("-+", stretch, strict=True):
+            yield from (f"{sign} {number:>3}  {line}" for number, line in lines)
+
+
+def _difference(left: Source, right: Source) -> Grid:
+    """The lines that differ, side by side."""
+    rows = [
+        (str(one[0] or ""), one[1], str(other[0] or ""), other[1])
+        for stretch in _parting(left.lines, right.lines)
+        for one, other in zip_longest(*stretch, fillvalue=(0, ""))
+    ]
+    head = ("line", left.path, "line", right.path)
+    return Grid("", head, tuple(rows), code=frozenset({1, 3}), figures=frozenset({0, 2}))
