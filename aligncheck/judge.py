@@ -6,12 +6,12 @@ Trusted: VERIFIED is said here, and only of what the kernel accepted. All that i
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from aligncheck.effort import Effort
 from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.decide import decide
 from aligncheck.kernel.witness import Witness
@@ -26,6 +26,10 @@ from aligncheck.verdict import Error, Unknown, Verdict, Verified, name_of
 
 ROUNDS = 40
 """So many witnesses are tried for one mechanism."""
+
+
+_OF_A_QUESTION = 5
+"""The steps of an effort that one question of the kernel takes."""
 
 
 class OutOfTimeError(Exception):
@@ -60,8 +64,8 @@ class JudgedCallee:
 
 @dataclass(frozen=True)
 class Judge:
-    """How verdicts are made; `known` are the callees that were verified so far, by path, each once. Time of
-    the processor may end one, too: `until` is a `time.process_time()` value.
+    """How verdicts are made; `known` are the callees that were verified so far, by path, each once. `limit`
+    bounds the effort, besides the clock.
     """
 
     deadline: float
@@ -69,7 +73,7 @@ class Judge:
     search: bool = True
     early: bool = False
     known: dict[str, JudgedCallee] = field(default_factory=dict)
-    until: float = math.inf
+    limit: Effort = field(default_factory=Effort)
 
     def verdict(self, mechanism: Mechanism, source: Source) -> Verdict:
         """See `judge`."""
@@ -79,7 +83,8 @@ class Judge:
     def _judged(
         self, mechanism: Mechanism, source: Source, callees: Mapping[str, Witness], called: bool
     ) -> Verdict:
-        tried = attempt(mechanism, source, self.deadline, self.early and not called)
+        effort = self.limit.part(self.deadline - time.monotonic())
+        tried = attempt(mechanism, source, effort, self.early and not called)
         if tried.shown is not None:
             return tried.refuted(tried.shown)
         witness = guess(mechanism, tried.chosen, callees, called)
@@ -107,12 +112,10 @@ class Judge:
                 return tried.failing(answer, self.search, verified)
 
     def _holds(
-        self, source: Source, callees: Mapping[str, Witness], mechanism: Mechanism, until: float
+        self, source: Source, callees: Mapping[str, Witness], mechanism: Mechanism, effort: Effort
     ) -> bool:
-        """Whether a mechanism that calls the same ones is verified before `until`, a `time.process_time()`
-        value.
-        """
-        other = replace(self, until=until, explain=False, search=False, early=False)
+        """Whether a mechanism that calls the same ones is verified with such an effort."""
+        other = replace(self, limit=effort, explain=False, search=False, early=False)
         try:
             return isinstance(other._judged(mechanism, source, callees, called=False), Verified)
         except SpecError:
@@ -122,7 +125,8 @@ class Judge:
         """Confirms what the kernel decided, which counts steps and knows of no clock, while there is time.
         Raises OutOfTimeError.
         """
-        if time.monotonic() > self.deadline or time.process_time() > self.until:
+        self.limit.spend(_OF_A_QUESTION)
+        if time.monotonic() > self.deadline or self.limit.is_over:
             raise OutOfTimeError
         return True
 

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from aligncheck.effort import Effort
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.verdict import AlignmentFails, Error, FileResult, Unknown, Verdict, Verified
 
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to check: seconds for one file, and whether to work out what a verdict does not need but a reader
-    does (the shares of the cost; what would pass instead).
+    """How to check: seconds for one file, whether to work out what a verdict does not need but a reader does
+    (the shares of the cost; what would pass instead), and how many steps of an `Effort` it may take.
     """
 
     timeout: float = 60.0
     explain: bool = True
+    steps: int | None = None
 
 
 def load_stages() -> None:
@@ -148,12 +150,8 @@ def verify(mechanism: Mechanism, source: Source, options: Options) -> Verdict:
     """The verdict on a checked mechanism. Raises SpecError for what only the proof can see (contradictory
     `where` clauses).
     """
-    from aligncheck.judge import judge
+    from aligncheck.judge import Judge
 
-    return judge(
-        mechanism,
-        source,
-        time.monotonic() + options.timeout,
-        options.explain,
-        early=not options.explain,
-    )
+    limit = Effort(steps=options.steps)
+    deadline = time.monotonic() + options.timeout
+    return Judge(deadline, options.explain, early=not options.explain, limit=limit).verdict(mechanism, source)

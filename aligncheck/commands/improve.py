@@ -83,24 +83,22 @@ def _align(job: tuple[str, float, SearchEffort]) -> FoundAlignment | NoAlignment
         return RefusedSpec(error.source, error.diagnostic)
 
 
-_PART = 10.0
-"""Seconds after which the search for a hint ends in any case; its steps are counted."""
 _SHARE = 4
-"""It has no more than this part of the time that the file has."""
+"""The search for a hint counts its steps; it ends, too, after this part of the time that the file has."""
 
 
 def hint(result: FileResult, timeout: float) -> tuple[str, ...]:
     """What is said of other alignments under a verdict: one that is verified, or that there is none among so
     many; nothing where the file's own is verified, or where there can be none. `timeout` is the file's own.
     """
-    from aligncheck.synthesis.find import SHORT, FoundAlignment, NoAlignment
+    from aligncheck.synthesis.find import LATE, SHORT, FoundAlignment, NoAlignment
     from aligncheck.verdict import AlignmentFails, Unknown
 
     verdict = result.verdict
     if not isinstance(verdict, AlignmentFails | Unknown) or verdict.mechanism is None:
         return ()
     try:
-        part = min(_PART, timeout / _SHARE)
+        part = timeout / _SHARE
         found = in_worker(_align, (result.path, part, SHORT), part)
     except CommandError:
         return ()
@@ -110,7 +108,7 @@ def hint(result: FileResult, timeout: float) -> tuple[str, ...]:
 
             lines = (f"  {line}" for line in unparse_alignment(items).split("\n") if line)
             return "another alignment is verified (`aligncheck align --write` puts it into the file):", *lines
-        case NoAlignment(tally=tally) if tally.alignments:
+        case NoAlignment(tally=tally, ended=ended) if tally.alignments and ended != LATE:
             return (f"note: {none_among(tally.alignments, '')}",)
         case _:
             return ()

@@ -30,8 +30,8 @@ BACKSTOP = 60.0
 """Seconds after which the clock ends a search that counts steps."""
 _FIRST = 0.7
 """The share of the search on its own; then a proof is tried, and followed where it fails."""
-_PROOF, _PROOF_SECONDS = 0.2, 3.0
-"""The share of the time for that proof, and its seconds of processor time where steps are counted."""
+_PROOF, _PROOF_STEPS = 0.2, 8_000
+"""The share of the time for that proof, and its steps where these are counted."""
 _AGAIN = 0.01
 """Seconds after which an alarm rings again that came at a bad moment."""
 
@@ -156,10 +156,9 @@ def _searched(
 
     def proof(explain: bool) -> Verdict | None:
         left = end - time.monotonic()
-        seconds = min(_PROOF_SECONDS if job.seconds is None else _PROOF * job.seconds, left)
-        counted = job.seconds is None and not explain  # advice may be missing, a violation may not
-        timeout = left if counted else seconds
-        return _verdict(mechanism, source, Options(timeout, explain), seconds, counted=counted)
+        if job.seconds is None:
+            return _verdict(mechanism, source, Options(left, explain, _PROOF_STEPS))
+        return _verdict(mechanism, source, Options(min(_PROOF * job.seconds, left), explain))
 
     if isinstance(first, Violation):
         return first, advice_of(proof(explain=True))
@@ -173,19 +172,15 @@ def _searched(
     return (first if first.strongest is not None else second), ()
 
 
-def _verdict(
-    mechanism: Mechanism, source: Source, options: Options, seconds: float, *, counted: bool
-) -> Verdict | None:
-    """What a proof comes to in a short time; None where it meets something that it refuses. `counted`: the
-    time is the processor's, so that a busy machine comes to the same.
-    """
+def _verdict(mechanism: Mechanism, source: Source, options: Options) -> Verdict | None:
+    """What a proof comes to in a short time; None where it meets something that it refuses."""
     from aligncheck.language.diagnostics import SpecError
     from aligncheck.pipeline import verify
 
     if options.timeout < 0.1:
         return None
     try:
-        with _stopped_after(seconds, counted=counted):
+        with _stopped_after(options.timeout):
             return verify(mechanism, source, options)
     except (SpecError, _TooLong):
         return None
@@ -196,9 +191,9 @@ class _TooLong(Exception):  # noqa: N818 - it is an answer
 
 
 @contextmanager
-def _stopped_after(seconds: float, *, counted: bool) -> Iterator[None]:
-    """Raises `_TooLong` after so many seconds, of the processor if `counted`, where the system has such an
-    alarm: proofs are not always on time. Solvers are interrupted when they come back.
+def _stopped_after(seconds: float) -> Iterator[None]:
+    """Raises `_TooLong` after so many seconds, where the system has such an alarm: proofs are not always on
+    time. Solvers are interrupted when they come back.
     """
     import signal
     import threading
@@ -207,23 +202,19 @@ def _stopped_after(seconds: float, *, counted: bool) -> Iterator[None]:
         yield
         return
 
-    timer, number_of = (
-        (signal.ITIMER_PROF, signal.SIGPROF) if counted else (signal.ITIMER_REAL, signal.SIGALRM)
-    )
-
     def ring(number: int, frame: FrameType | None) -> None:
         if is_lost(frame):
-            signal.setitimer(timer, _AGAIN)
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN)
             return
         raise _TooLong
 
-    before = signal.signal(number_of, ring)
-    signal.setitimer(timer, seconds)
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
-        signal.setitimer(timer, 0)
-        signal.signal(number_of, before)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def refuted_after(result: FileResult) -> Refutation | None:

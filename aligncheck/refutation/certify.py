@@ -10,13 +10,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from aligncheck.effort import Effort, OutOfTime
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Number, Undecided, Undefined
 from aligncheck.meaning.interpreter import Inputs, Stopped
 from aligncheck.refutation.claims import claim_for
 from aligncheck.refutation.databases import legal
-from aligncheck.refutation.effort import Effort, OutOfTime
 from aligncheck.refutation.enclosure import Ball, NotComputable
 from aligncheck.refutation.events import Event
 from aligncheck.refutation.pair_search import Candidate

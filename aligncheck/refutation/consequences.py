@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
+from aligncheck.effort import Effort, OutOfTime
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning import exact
@@ -15,7 +16,6 @@ from aligncheck.meaning.interpreter import Inputs
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.certify import certified
 from aligncheck.refutation.databases import swapped
-from aligncheck.refutation.effort import Effort, OutOfTime
 from aligncheck.refutation.enclosure import NotComputable, Tail
 from aligncheck.refutation.events import Between, CompleteOutput, Event, Exactly, RecordPattern
 from aligncheck.refutation.pair_search import Candidate, Scored, length_of, unit_of

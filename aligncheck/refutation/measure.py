@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from math import inf, log
 
+from aligncheck.effort import Effort, OutOfTime
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Number, Undecided, Undefined
 from aligncheck.meaning.interpreter import Inputs, Stopped
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.claims import claim_for
-from aligncheck.refutation.effort import Effort, OutOfTime
 from aligncheck.refutation.enclosure import Ball, NotComputable
 from aligncheck.refutation.events import Event
 from aligncheck.refutation.probability import probability, shapes

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from aligncheck.effort import Effort
 from aligncheck.language.syntax import nodes
 from aligncheck.meaning.interpreter import Function, Input
-from aligncheck.refutation.effort import Effort
 from aligncheck.refutation.enclosure import Ball, Tail
 from aligncheck.refutation.events import CompleteOutput, Event
 from aligncheck.refutation.execution import Execution

@@ -9,13 +9,13 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from aligncheck.effort import Effort, OutOfTime
 from aligncheck.language.syntax.nodes import Mechanism, Sample
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.meaning.exact import Undecided, Undefined
 from aligncheck.meaning.interpreter import Inputs, Stopped
 from aligncheck.refutation.claims import claim_for
 from aligncheck.refutation.databases import legal
-from aligncheck.refutation.effort import Effort, OutOfTime
 from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.measure import approximately
 from aligncheck.refutation.probability import closed_form

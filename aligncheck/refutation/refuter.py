@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
+from aligncheck.effort import Effort, OutOfTime
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning.exact import Undecided, Undefined
@@ -18,7 +19,6 @@ from aligncheck.refutation.claims import claim_for
 from aligncheck.refutation.consequences import explained
 from aligncheck.refutation.cuts import beside, ties, with_cuts
 from aligncheck.refutation.databases import legal, neighbours, parameter_choices, starting_databases
-from aligncheck.refutation.effort import Effort, OutOfTime
 from aligncheck.refutation.events import CompleteOutput, Event, Exactly
 from aligncheck.refutation.measure import Meter
 from aligncheck.refutation.pair_search import (

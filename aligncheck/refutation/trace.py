@@ -12,11 +12,11 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
+from aligncheck.effort import Effort, OutOfTime
 from aligncheck.language.syntax import nodes
 from aligncheck.meaning import exact, interpreter
 from aligncheck.meaning.exact import Number, Undecided, Undefined, Value
 from aligncheck.meaning.scenario import Scenario
-from aligncheck.refutation.effort import Effort, OutOfTime
 from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.events import Between, CompleteOutput, Constraint, Event, Exactly, Raises
 from aligncheck.refutation.execution import Execution, SymbolicPath

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
+from aligncheck.effort import Effort
 from aligncheck.language.conditions import Condition
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes, rewrite
@@ -62,12 +62,12 @@ _FACTORS = (
 )
 _MOST_PARTS = 12
 """A claim with a greater denominator is no advice."""
-SECONDS = 1.0
-"""How long to look for advice, in time of the processor, so that a busy machine says the same."""
+STEPS = 2_500
+"""How much is done to find advice."""
 
 
-Verified: TypeAlias = Callable[[Mechanism, float], bool]
-"""Whether the kernel accepts a mechanism, by a `time.process_time()` value."""
+Verified: TypeAlias = Callable[[Mechanism, Effort], bool]
+"""Whether the kernel accepts a mechanism, with such an effort."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +99,15 @@ def advice_for(
     """Other claims, declarations and adjacencies under which this spec would be verified; no proof is tried
     under any that allows the run that was found failing.
     """
-    until = time.process_time() + SECONDS
+    effort = Effort(steps=STEPS)
     found: list[str] = []
     match failure.condition:
         case Condition.COST:
-            found += _other_claims(mechanism, chosen, failure, verified, until)
+            found += _other_claims(mechanism, chosen, failure, verified, effort)
         case Condition.OUTPUT:
-            found += _ties(mechanism, verified, until)
+            found += _ties(mechanism, verified, effort)
         case Condition.DEFINED | Condition.SCALES:
-            return tuple(_declarations(mechanism, failure, verified, until))
+            return tuple(_declarations(mechanism, failure, verified, effort))
         case Condition.SUPPORT:
             pass
         case (
@@ -122,18 +122,18 @@ def advice_for(
             | Condition.INVARIANT
         ):
             return ()
-    found += _other_lines(mechanism, failure, verified, until)
+    found += _other_lines(mechanism, failure, verified, effort)
     if chosen is None and found:  # the kernel may think about densities for long
         return tuple(found)
     for name, changed in _other_adjacencies(mechanism):
-        if time.process_time() > until:
+        if effort.is_over:
             break
-        if failure.excluded(changed) and verified(changed, until):
+        if failure.excluded(changed) and verified(changed, effort):
             found.append(f"verified for adjacency `{name.value}`")
     return tuple(found)
 
 
-def _ties(mechanism: Mechanism, verified: Verified, until: float) -> Iterator[str]:
+def _ties(mechanism: Mechanism, verified: Verified, effort: Effort) -> Iterator[str]:
     """What ties cost a selection on a lattice, where the same alignment is verified for continuous noise, in
     which there are none.
 
@@ -148,7 +148,7 @@ def _ties(mechanism: Mechanism, verified: Verified, until: float) -> Iterator[st
     ]
     compared = [(drawn[name], e.over) for e in selections for name in sorted(names_in(e.body) & drawn.keys())]
     lattice = [(s, over) for s, over in compared if s.family.stepped]
-    if not lattice or not verified(_continuous(mechanism), until):
+    if not lattice or not verified(_continuous(mechanism), effort):
         return
     sample, over = lattice[0]
     scale, step = sample.args
@@ -181,7 +181,7 @@ def _continuous(mechanism: Mechanism) -> Mechanism:
     return replace(mechanism, inputs=inputs, body=rewrite.statements(mechanism.body, statement))
 
 
-def _other_lines(mechanism: Mechanism, failure: Failure, verified: Verified, until: float) -> Iterator[str]:
+def _other_lines(mechanism: Mechanism, failure: Failure, verified: Verified, effort: Effort) -> Iterator[str]:
     """A line of the alignment with the other sign, or that adds what it gives, with which it is verified."""
     for number, line in enumerate(mechanism.align):
         if not isinstance(line, Shift):
@@ -191,12 +191,14 @@ def _other_lines(mechanism: Mechanism, failure: Failure, verified: Verified, unt
             changed = replace(
                 mechanism, align=(*mechanism.align[:number], other, *mechanism.align[number + 1 :])
             )
-            if time.process_time() < until and not failure.fails(changed) and verified(changed, until):
+            if not effort.is_over and not failure.fails(changed) and verified(changed, effort):
                 yield f"verified with `{unparse_shift(other)}` in place of `{unparse_shift(line)}`"
                 return
 
 
-def _declarations(mechanism: Mechanism, failure: Failure, verified: Verified, until: float) -> Iterator[str]:
+def _declarations(
+    mechanism: Mechanism, failure: Failure, verified: Verified, effort: Effort
+) -> Iterator[str]:
     """The first declaration of an input that is read at the place of the failure with which the mechanism is
     verified: of a parameter that is positive, or of a list that is long enough.
     """
@@ -218,7 +220,7 @@ def _declarations(mechanism: Mechanism, failure: Failure, verified: Verified, un
         for test in tests:
             narrower = _narrowed(item, test)
             changed = replace(mechanism, inputs=tuple(narrower if i is item else i for i in mechanism.inputs))
-            if time.process_time() < until and failure.excluded(changed) and verified(changed, until):
+            if not effort.is_over and failure.excluded(changed) and verified(changed, effort):
                 yield f"verified with `{unparse_input(narrower)}`"
                 return
 
@@ -283,17 +285,17 @@ def _read_at(mechanism: Mechanism, place: Span) -> frozenset[str]:
 
 
 def _other_claims(
-    mechanism: Mechanism, chosen: Chosen | None, failure: Failure, verified: Verified, until: float
+    mechanism: Mechanism, chosen: Chosen | None, failure: Failure, verified: Verified, effort: Effort
 ) -> Iterator[str]:
     """The least multiple of the claim, and a parameter range, with which the mechanism is verified: those are
     tried of which the invariants show it, where there are any. No less is needed where the run costs as much.
     """
     theory = Theory(mechanism)
     for factor, larger, most in _larger_claims(theory, chosen, failure.times):
-        if (chosen is None or chosen.keeps(larger, most)) and time.process_time() < until:
+        if (chosen is None or _keeps(chosen, larger, most, (), effort)) and not effort.is_over:
             privacy = mechanism.privacy if larger == theory.claim else _expression(larger)
             bound = None if most is None else _expression(most)
-            if verified(replace(mechanism, privacy=privacy, most=bound), until):
+            if verified(replace(mechanism, privacy=privacy, most=bound), effort):
                 how = "needs" if factor is not None and factor == failure.times else "verified for"
                 yield f"{how} `privacy {unparse_expr(privacy)}{f' at most {_text(most)}' if most else ''}`"
                 break
@@ -306,12 +308,21 @@ def _other_claims(
             value = theory.parameter(parameter.name)
             for op, end in ((">=", 1), (">=", 2), ("<=", 1), ("<=", 2)):
                 given = ir.compare(op, value, ir.const(end))
-                shown = chosen.smt.satisfiable((given,), 500).model and chosen.keeps(
-                    theory.claim, theory.most, (given,)
-                )
-                if shown and verified(_restricted(mechanism, parameter, op, end), until):
+                possible = chosen.smt.satisfiable((given,), 500).model is not None
+                shown = possible and _keeps(chosen, theory.claim, theory.most, (given,), effort)
+                if shown and verified(_restricted(mechanism, parameter, op, end), effort):
                     yield f"verified where `{parameter.name} {op} {end}`"
                     return
+
+
+def _keeps(
+    chosen: Chosen, claim: ir.Term, most: ir.Term | None, given: tuple[ir.Term, ...], effort: Effort
+) -> bool:
+    """What `Chosen.keeps` says, at the expense of an effort."""
+    before = chosen.smt.effort.steps
+    shown = chosen.keeps(claim, most, given)
+    effort.spend(chosen.smt.effort.steps - before)
+    return shown
 
 
 def _restricted(mechanism: Mechanism, parameter: Parameter, op: str, bound: int) -> Mechanism:

@@ -6,12 +6,12 @@ Not trusted for VERIFIED, which is never said here. What is said to fail was rep
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from aligncheck.effort import Effort
 from aligncheck.kernel.answer import Rejected
 from aligncheck.language.conditions import Condition, condition_named
 from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
@@ -51,34 +51,35 @@ if TYPE_CHECKING:
     from aligncheck.search.discharge.counterexamples import FailingRun
     from aligncheck.search.discharge.exceeding import Exceeding
 
-SEARCH_SECONDS = 5.0
-"""How long to look for a concrete violation, in time of the processor."""
+SEARCH_STEPS = 15_000
+"""How much is done to find a concrete violation."""
 
 
-def attempt(mechanism: Mechanism, source: Source, deadline: float, early: bool = False) -> Attempt:
-    """What a search chooses for a proof; nothing where, `early`, a few runs show that there is none.
+def attempt(mechanism: Mechanism, source: Source, effort: Effort, early: bool = False) -> Attempt:
+    """What a search chooses for a proof, with such an effort; nothing where, `early`, a few runs show that
+    there is none.
 
     Raises SpecError for programs with too many paths.
     """
     if has_densities(mechanism.body):
-        return Attempt(mechanism, source, deadline, None)
+        return Attempt(mechanism, source, effort, None)
     try:
         paths = paths_of(mechanism)
-        shown = _shown(paths.theory.mechanism, deadline) if early else None
-        chosen = choose(paths, deadline) if shown is None else None
-        return Attempt(mechanism, source, deadline, chosen, None, early, shown)
+        shown = _shown(paths.theory.mechanism, effort) if early else None
+        chosen = choose(paths, effort) if shown is None else None
+        return Attempt(mechanism, source, effort, chosen, None, early, shown)
     except TooManyPathsError as error:
         raise SpecError(source, _too_many_paths(mechanism, error)) from None
     except UnsupportedError as error:
         in_program = any(s.span.start <= error.span.start < s.span.end for s in mechanism.body)
         advice = error.advice or (_OWN_ASSIGNMENT if in_program else "")
-        return Attempt(mechanism, source, deadline, None, advice)
+        return Attempt(mechanism, source, effort, None, advice)
 
 
-def _shown(mechanism: Mechanism, deadline: float) -> FailingRun | None:
+def _shown(mechanism: Mechanism, effort: Effort) -> FailingRun | None:
     from aligncheck.search.discharge.counterexamples import shown_by_runs
 
-    return shown_by_runs(mechanism, SEARCH_SECONDS, deadline)
+    return shown_by_runs(mechanism, effort.part(steps=SEARCH_STEPS))
 
 
 @dataclass(frozen=True)
@@ -91,17 +92,17 @@ class Attempt:
 
     mechanism: Mechanism
     source: Source
-    deadline: float
+    effort: Effort
     chosen: Chosen | None
     unsupported: str | None = None
     early: bool = False
     shown: FailingRun | None = None
 
     def failing(
-        self, answer: Rejected, search: bool, verified: Callable[[Mechanism, float], bool] | None
+        self, answer: Rejected, search: bool, verified: Callable[[Mechanism, Effort], bool] | None
     ) -> Verdict:
         """The verdict where the kernel does not accept: a confirmed violation, or UNKNOWN. With `verified`,
-        which says whether another mechanism would be, by a time, the former comes with advice.
+        which says whether another mechanism would be, with an effort, the former comes with advice.
 
         Raises SpecError for contradictory `where` clauses (rule 2; where the kernel accepts, it has found
         inputs that satisfy them), and for clauses of the inputs that make no sense.
@@ -125,12 +126,11 @@ class Attempt:
 
         first = condition_named(answer.condition)
         if self.chosen is None:
-            until = min(self.deadline, time.monotonic() + SEARCH_SECONDS)
-            return find_exceeding(self.mechanism, first, until)
+            return find_exceeding(self.mechanism, first, self.effort)
         named = self.chosen.theory.mechanism  # with a name for each selection
-        shown = None if self.early else _shown(named, self.deadline)
+        shown = None if self.early else _shown(named, self.effort)
         first = first if shown is None else shown.condition
-        found = find_violation(named, first, SEARCH_SECONDS, self.deadline)
+        found = find_violation(named, first, self.effort.part(steps=SEARCH_STEPS))
         return found if shown is None or (found is not None and found.condition is first) else shown
 
     def refuted(self, shown: FailingRun) -> Verdict:
@@ -145,7 +145,7 @@ class Attempt:
         self,
         found: FailingRun | Exceeding,
         answer: Rejected | None,
-        verified: Callable[[Mechanism, float], bool] | None,
+        verified: Callable[[Mechanism, Effort], bool] | None,
     ) -> AlignmentFails:
         from aligncheck.search.advice import Failure, advice_for
         from aligncheck.search.discharge.exceeding import Exceeding
@@ -178,7 +178,7 @@ class Attempt:
             help=None if advice else self._help(found.condition, at),
         )
 
-    def _unknown(self, answer: Rejected, verified: Callable[[Mechanism, float], bool] | None) -> Unknown:
+    def _unknown(self, answer: Rejected, verified: Callable[[Mechanism, Effort], bool] | None) -> Unknown:
         """The kernel's own reason."""
         from aligncheck.search.advice import Failure, advice_for
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 
+from aligncheck.effort import Effort
 from aligncheck.judge import Judge
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import SpecError
@@ -35,17 +36,18 @@ _GROUPS = (1, 2, 4, 8, 16, 32)
 @dataclass(frozen=True, slots=True)
 class SearchEffort:
     """How much is tried at most: alignments, and proofs; how many pairs of runs are stored; whether the runs
-    that failed proofs come with are used, too.
+    that failed proofs come with are used, too; how many steps of an `Effort` it takes, if there is a bound.
     """
 
     alignments: int = 30_000
     proofs: int = 40
     pairs: int = SIZE
     learns: bool = True
+    steps: int | None = None
 
 
 FULL = SearchEffort()
-SHORT = SearchEffort(alignments=1_000, proofs=4, pairs=80, learns=False)
+SHORT = SearchEffort(alignments=1_000, proofs=4, pairs=80, learns=False, steps=6_000)
 """For a hint beside a verdict."""
 
 
@@ -81,6 +83,9 @@ class NoAlignment:
     ended: str
 
 
+LATE = "the time was over"
+
+
 class _Over(Exception):  # noqa: N818 - the end of the search, no error
     pass
 
@@ -108,10 +113,10 @@ def find_alignment(
 class _AlignmentSearch:
     def __init__(self, source: Source, mechanism: n.Mechanism, deadline: float, effort: SearchEffort) -> None:
         self.source = source
-        self.deadline = deadline
         self.effort = effort
         self.tally = SearchTally()
-        self.judge = Judge(deadline, explain=False, search=effort.learns)
+        self.spent = Effort(deadline - time.monotonic(), effort.steps)
+        self.judge = Judge(deadline, explain=False, search=effort.learns, limit=self.spent)
         self.mechanism, _ = self.judge.with_callees(mechanism, source)
 
     def run(self) -> FoundAlignment | NoAlignment:
@@ -220,10 +225,10 @@ class _AlignmentSearch:
 
     def _count(self) -> None:
         self.tally.alignments += 1
-        if self.tally.alignments > self.effort.alignments:
+        if self.spent.is_late:
+            raise _Over(LATE)
+        if self.tally.alignments > self.effort.alignments or self.spent.is_over:
             raise _Over("so many are tried at most")
-        if time.monotonic() > self.deadline:
-            raise _Over("the time was over")
 
     def _passes(self, chosen: tuple[int, ...], pairs: list[StoredPair]) -> bool:
         """Whether no stored pair rules a choice out; what ruled one out is asked earlier the next time."""
@@ -258,6 +263,7 @@ class _AlignmentSearch:
 
     def _breaks(self, items: Lines, pair: StoredPair) -> bool:
         self.tally.replays += 1
+        self.spent.spend(1)
         return pair.breaks(replace(self.mechanism, align=items))
 
     # --- proofs -------------------------------------------------------------------------------------------

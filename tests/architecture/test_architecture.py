@@ -33,6 +33,7 @@ ORDER = (
     "language.adjacencies",
     "library",
     "trusted",
+    "effort",
     "language.conditions",
     "language.diagnostics",
     "language.syntax",

@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from aligncheck.effort import Effort
 from aligncheck.judge import ROUNDS, Judge
 from aligncheck.kernel.answer import Accepted, Reject, Rejected
 from aligncheck.kernel.decide import Kernel
@@ -55,7 +56,7 @@ def row(path: Path) -> str:
     far = time.monotonic() + 600
     spec, callees = Judge(far, False, False).with_callees(check(source, parse(source)), source)
     start = time.process_time()
-    witness = guess(spec, attempt(spec, source, far).chosen, callees)
+    witness = guess(spec, attempt(spec, source, Effort(600)).chosen, callees)
     searching = time.process_time() - start
     tried = 0
     while True:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from aligncheck import judge as judging
+from aligncheck.effort import Effort
 from aligncheck.judge import judge
 from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.check import check
@@ -70,8 +71,8 @@ def all_is_proved(patch: Patch) -> None:
 
 
 def chooses_nothing(patch: Patch) -> None:
-    def chosen(mechanism: n.Mechanism, source: Source, deadline: float, early: bool) -> attempt.Attempt:
-        return attempt.Attempt(mechanism, source, deadline, None, "nothing was tried")
+    def chosen(mechanism: n.Mechanism, source: Source, effort: Effort, early: bool) -> attempt.Attempt:
+        return attempt.Attempt(mechanism, source, effort, None, "nothing was tried")
 
     patch.setattr(judging, "attempt", chosen)
 

@@ -8,6 +8,7 @@ import pytest
 from random_pairs import replays
 from small_specs import mechanism, paths_of, symbol
 
+from aligncheck.effort import Effort
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.search.discharge.algebra import canonical
 from aligncheck.search.discharge.houdini import Houdini
@@ -110,7 +111,7 @@ def test_an_inner_loop_may_use_what_holds_around_it() -> None:
 
 def test_too_little_time_keeps_nothing_that_needs_the_solver() -> None:
     analysis = paths_of(COUNTING)
-    late = Smt(analysis.theory, deadline=0.0)
+    late = Smt(analysis.theory, effort=Effort(seconds=-1))
     n, m = symbol(analysis, "n@1"), symbol(analysis, "m@1")
     wanted = le(m, add(n, n))
     found = Houdini(analysis, late).run({1: [wanted]}, lambda found: None)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from small_specs import outcome, spec, verdict_of
 
+from aligncheck.effort import Effort
 from aligncheck.judge import judge
 from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import SpecError
@@ -243,3 +244,36 @@ def test_what_a_check_needs_is_loaded_before_processes_are_forked() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root
     )
     assert done.stdout.strip() == "[]"
+
+
+class SlowMachine:
+    """A clock on which everything takes 12 times as long."""
+
+    def __init__(self) -> None:
+        self.start = time.monotonic()
+
+    def monotonic(self) -> float:
+        return self.start + 12 * (time.monotonic() - self.start)
+
+
+def test_what_is_said_does_not_depend_on_how_busy_the_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def said(path: str) -> tuple[object, ...]:
+        result = verify_file(path, Options(timeout=300)).verdict
+        assert isinstance(result, AlignmentFails)
+        shown = result.counterexample and result.counterexample.scenario
+        return result.message, result.primary, shown, result.advice, result.help
+
+    paths = [f"specs/broken/{name}.dp" for name in ("isvt2", "noisy_max_half_noise", "svt_off_by_one")]
+    quiet = [said(path) for path in paths]
+    monkeypatch.setattr("aligncheck.effort.time", SlowMachine())
+    assert [said(path) for path in paths] == quiet
+
+
+def test_a_search_ends_where_its_steps_do() -> None:
+    effort = Effort(steps=10)
+    part = effort.part(steps=8)
+    part.spend(4)
+    assert part.share(0.5).part().seconds_left() == float("inf")
+    over = [part.is_over, effort.is_over]
+    part.share(0.5).spend(6)
+    assert [*over, part.is_over, effort.is_over] == [False, False, True, True]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from small_specs import mechanism, only, paths_of, symbol, ways
 
+from aligncheck.effort import Effort
 from aligncheck.language.families import Family
 from aligncheck.language.internal import InternalError
 from aligncheck.search.obligations.obligation import run_on_d, run_on_d_prime
@@ -346,9 +347,9 @@ def test_unrolled_paths_are_whole_runs() -> None:
     assert {(p.origin, p.target) for p in found.paths} == {(0, None)}
 
 
-@pytest.mark.parametrize("unroll", [Unroll(3, 100), Unroll(3, 100, until=0.0)])
+@pytest.mark.parametrize("unroll", [Unroll(3, 100), Unroll(3, 100, effort=Effort(seconds=-1))])
 def test_what_takes_too_long_is_not_unrolled(unroll: Unroll) -> None:
-    rounds = 10_000 if unroll.until else 10
+    rounds = 10_000 if not unroll.effort.is_over else 10
     spec = mechanism(f"for t in range({rounds}):\n  a[t] ~ Lap(1)\n  emit r(a[t])")
     with pytest.raises(TooManyPathsError):
         unrolled(Theory(spec, Grounding({}, {})), unroll)

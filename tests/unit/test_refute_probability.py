@@ -13,10 +13,10 @@ import pytest
 import sympy
 from small_specs import mechanism
 
+from aligncheck.effort import Effort, OutOfTime
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning.exact import Irrational
 from aligncheck.meaning.interpreter import Input
-from aligncheck.refutation.effort import Effort, OutOfTime
 from aligncheck.refutation.enclosure import Ball, NotComputable
 from aligncheck.refutation.events import (
     Between,

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from small_specs import mechanism
 
+from aligncheck.effort import Effort, OutOfTime
 from aligncheck.language.check import check
 from aligncheck.language.syntax.nodes import Binary, Mechanism, Number
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.certify import certified, exceeds, level_of
 from aligncheck.refutation.databases import legal, parameter_choices, starting_databases
-from aligncheck.refutation.effort import Effort, OutOfTime
 from aligncheck.refutation.enclosure import Ball
 from aligncheck.refutation.events import Between, CompleteOutput, Exactly, Raises, RecordPattern
 from aligncheck.refutation.measure import Meter
@@ -203,7 +203,7 @@ def test_a_search_that_counts_does_not_look_at_the_clock(name: str, monkeypatch:
     found = refute(spec(name), aim)
     assert isinstance(found, Violation) is name.startswith("broken")
     clock = iter(range(0, 10**9, 1000))
-    monkeypatch.setattr("aligncheck.refutation.effort.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("aligncheck.effort.time.monotonic", lambda: float(next(clock)))
     refute(spec("svt"), aim)
     assert refute(spec(name), aim) == found
 

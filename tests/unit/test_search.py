@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 
 import pytest
 from small_specs import INPUTS, mechanism, spec
 
+from aligncheck.effort import Effort
 from aligncheck.language.check import check
 from aligncheck.language.conditions import Condition
 from aligncheck.language.syntax.parse import parse
@@ -20,13 +20,11 @@ ALL = [c for c in Condition if c not in (Condition.TERMINATES, Condition.HYPOTHE
 
 
 def found(
-    condition: Condition, program: str, align: str = "", inputs: str = ONE_ANSWER, seconds: float = 5
+    condition: Condition, program: str, align: str = "", inputs: str = ONE_ANSWER, steps: int = 15_000
 ) -> FailingRun | None:
     """A violation of a condition, if that is the first that is found."""
     source = spec(program, align, inputs)
-    violation = find_violation(
-        check(source, parse(source)), condition, seconds, time.monotonic() + 4 * seconds
-    )
+    violation = find_violation(check(source, parse(source)), condition, Effort(20, steps))
     return violation if violation is not None and violation.condition is condition else None
 
 
@@ -69,7 +67,7 @@ def test_a_violation_replays() -> None:
 
 
 def test_no_time_finds_nothing() -> None:
-    assert found(Condition.SCALES, "eta ~ Lap(b/eps)\nemit value(x + eta)", seconds=-1) is None
+    assert found(Condition.SCALES, "eta ~ Lap(b/eps)\nemit value(x + eta)", steps=0) is None
 
 
 def test_what_the_replay_does_not_confirm_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +155,7 @@ def test_runs_are_tried_where_the_solver_has_no_answer(monkeypatch: pytest.Monke
 
 def shown(program: str, align: str = "", inputs: str = ONE_ANSWER) -> Condition | None:
     """What a few runs show before anything is proved."""
-    run = shown_by_runs(mechanism(program, align, inputs), 5, time.monotonic() + 20)
+    run = shown_by_runs(mechanism(program, align, inputs), Effort(20))
     return None if run is None else run.condition
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 
 import pytest
 from random_terms import A, B, K, M, N, P, X, Y
 from small_specs import mechanism
 
+from aligncheck.effort import Effort
 from aligncheck.search.discharge.smt import Answer, Smt
 from aligncheck.search.relational.ir import (
     FALSE,
@@ -46,9 +46,9 @@ INPUTS = """
 """
 
 
-def smt(whole: bool = False, deadline: float | None = None) -> Smt:
+def smt(whole: bool = False, effort: Effort | None = None) -> Smt:
     theory = Theory(mechanism("emit done", inputs=INPUTS, privacy="b"))
-    return Smt(theory, whole=whole, deadline=deadline)
+    return Smt(theory, whole, effort or Effort())
 
 
 def moved(index: Term) -> Term:
@@ -118,7 +118,7 @@ def test_a_step_limit_makes_it_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_deadline_in_the_past_makes_it_unknown() -> None:
-    late = smt(deadline=time.monotonic() - 1)
+    late = smt(effort=Effort(seconds=-1))
     assert late.implied((), lt(ZERO, A), 1000).answer is Answer.UNKNOWN
     assert late.satisfiable((lt(ZERO, A),), 1000).answer is Answer.UNKNOWN
     proved, open_ = late.survivors((), {ZERO: lt(ZERO, A), ONE: le(ZERO, A)}, 1000)

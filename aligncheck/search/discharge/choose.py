@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from aligncheck.effort import Effort
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.search.discharge.algebra import common_unit
 from aligncheck.search.discharge.houdini import Houdini
@@ -55,12 +56,10 @@ def paths_of(mechanism: Mechanism) -> Analysis:
     return analyse(Theory(hoisted(mechanism)))
 
 
-def choose(paths: Analysis, deadline: float | None = None) -> Chosen:
-    """The choices for a mechanism with such paths; `deadline` is a `time.monotonic()` value. Raises
-    UnsupportedError.
-    """
+def choose(paths: Analysis, effort: Effort) -> Chosen:
+    """The choices for a mechanism with such paths, with such an effort. Raises UnsupportedError."""
     theory = paths.theory
-    smt = Smt(theory, deadline=deadline)
+    smt = Smt(theory, effort=effort)
     analysis = with_first_record(with_later_records(paths))
     _measure_costs(analysis, smt)
 

@@ -7,13 +7,13 @@ it is used.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, islice, product
 from random import Random
 
+from aligncheck.effort import Effort
 from aligncheck.language.conditions import Condition
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
@@ -107,6 +107,8 @@ the lemma, so that runs that violate these tell something only where it stopped 
 """
 _ROUNDS, _TRIES = 4, 40
 """How often all lengths are tried, and how many runs each time."""
+_OF_A_RUN = 3
+"""The steps of an effort that a pair of runs takes."""
 _BEYOND_PROOF = {Condition.SUPPORT, Condition.OUTPUT, Condition.COST}
 """What holds of all runs where the kernel accepts; what else the lemma asks for it may do without."""
 _SMALL: dict[nodes.Sort, tuple[Ground, ...]] = {
@@ -130,46 +132,24 @@ class FailingRun:
     counterexample: Counterexample
 
 
-@dataclass(frozen=True, slots=True)
-class TimeLimit:
-    """How long to search: `until` a `time.process_time()` value, so that what is found does not depend on how
-    busy the machine is, and at most until `deadline`, a `time.monotonic()` value.
+def find_violation(mechanism: Mechanism, first: Condition | None, budget: Effort) -> FailingRun | None:
+    """A confirmed violation, or None where none was found with such an effort: of the condition `first`, at
+    which the kernel stopped, if there is one.
     """
-
-    until: float
-    deadline: float
-
-    @property
-    def is_spent(self) -> bool:
-        return time.process_time() > self.until or time.monotonic() > self.deadline
-
-    def part(self, share: float) -> TimeLimit:
-        """A share of what is left."""
-        now = time.process_time()
-        return TimeLimit(now + share * (self.until - now), self.deadline)
-
-
-def find_violation(
-    mechanism: Mechanism, first: Condition | None, seconds: float, deadline: float
-) -> FailingRun | None:
-    """A confirmed violation, or None where none was found in so many seconds of the processor, or before the
-    `deadline` (`time.monotonic()`): of the condition `first`, at which the kernel stopped, if there is one.
-    """
-    budget = TimeLimit(time.process_time() + seconds, deadline)
     conditions = () if first is None else _STANDS_FOR.get(first, (first,))
     found = None
     if first is Condition.OUTPUT:  # by which the kernel shows that the output determines the draws, too
-        found = _asked(mechanism, (Condition.DRAWS,), budget.part(_FIRST), few=1)
+        found = _asked(mechanism, (Condition.DRAWS,), budget.share(_FIRST), few=1)
     if found is None and conditions:
-        found = _asked(mechanism, conditions, budget.part(_FIRST))
+        found = _asked(mechanism, conditions, budget.share(_FIRST))
     if found is None:
-        found = _tried(mechanism, conditions, budget.part(_TRYING))
+        found = _tried(mechanism, conditions, budget.share(_TRYING))
     if found is None:
         found = _asked(mechanism, tuple(c for c in _OTHERS if c not in conditions), budget)
     return found
 
 
-def shown_by_runs(mechanism: Mechanism, seconds: float, deadline: float) -> FailingRun | None:
+def shown_by_runs(mechanism: Mechanism, budget: Effort) -> FailingRun | None:
     """What a few runs on small inputs violate, if it is one thing, and one that no proof gets around: what
     they cost, release, or need of the support. Nothing else is asked then, but whether it is rather the draws
     that differ.
@@ -178,10 +158,9 @@ def shown_by_runs(mechanism: Mechanism, seconds: float, deadline: float) -> Fail
     if len(found) != 1 or not found.keys() <= _BEYOND_PROOF:
         return None
     ((condition, shown),) = found.items()
-    if condition is Condition.OUTPUT:
-        budget = TimeLimit(time.process_time() + seconds, deadline)
-        if _asked(mechanism, (Condition.DRAWS,), budget.part(_FIRST), few=1) is not None:
-            return None
+    draws = Condition.DRAWS
+    if condition is Condition.OUTPUT and _asked(mechanism, (draws,), budget.share(_FIRST), few=1) is not None:
+        return None
     return shown
 
 
@@ -209,7 +188,7 @@ def _violations(mechanism: Mechanism) -> dict[Condition, FailingRun]:
 
 
 def _asked(
-    mechanism: Mechanism, conditions: tuple[Condition, ...], budget: TimeLimit, few: int | None = None
+    mechanism: Mechanism, conditions: tuple[Condition, ...], budget: Effort, few: int | None = None
 ) -> FailingRun | None:
     """A violation that a model of the solver gives; with only so many choices of parameters, if `few`."""
     theory = Theory(mechanism)
@@ -221,7 +200,7 @@ def _asked(
             islice(_at_constants(theory, lengths), _NUMBERS),
         )
         for parameters in islice(chain(small, *others), few):
-            if budget.is_spent:
+            if budget.is_over:
                 return None
             ground = Theory(mechanism, Grounding(parameters, lengths))
             found = _at(ground, conditions, budget, max(lengths.values(), default=0))
@@ -230,20 +209,18 @@ def _asked(
     return None
 
 
-def _at(
-    ground: Theory, conditions: tuple[Condition, ...], budget: TimeLimit, length: int
-) -> FailingRun | None:
+def _at(ground: Theory, conditions: tuple[Condition, ...], budget: Effort, length: int) -> FailingRun | None:
     """The first violation for fixed parameters and lengths, as small as a few tries can make it."""
     try:
-        analysis = unrolled(ground, Unroll(length + 2, _PATHS, budget.deadline))
+        analysis = unrolled(ground, Unroll(length + 2, _PATHS, budget))
     except (TooManyPathsError, UnsupportedError, ZeroDivisionError):
         return None
-    smt = Smt(ground, whole=True, deadline=budget.deadline)
+    smt = Smt(ground, whole=True, effort=budget)
     found = (_Search(ground, condition, budget, analysis, smt).run() for condition in conditions)
     return next((violation for violation in found if violation is not None), None)
 
 
-def _tried(mechanism: Mechanism, conditions: tuple[Condition, ...], budget: TimeLimit) -> FailingRun | None:
+def _tried(mechanism: Mechanism, conditions: tuple[Condition, ...], budget: Effort) -> FailingRun | None:
     """A violation that turns up among random runs, of these conditions if there is one: of selections among
     many answers most go wrong somewhere, while their formulas are long. None where runs do not end.
     """
@@ -256,6 +233,7 @@ def _tried(mechanism: Mechanism, conditions: tuple[Condition, ...], budget: Time
             for parameters in islice(groundings(theory, lengths, INTEGERS), 2):
                 for scenario in islice(scenarios(mechanism, parameters, lengths, random), _TRIES):
                     replayed = _replayed(mechanism, scenario)
+                    budget.spend(_OF_A_RUN)
                     if replayed is None:
                         continue
                     endless += isinstance(replayed.run_d.ended, StepLimit)
@@ -263,7 +241,7 @@ def _tried(mechanism: Mechanism, conditions: tuple[Condition, ...], budget: Time
                     if found is not None and (not conditions or found.condition in conditions):
                         return _simplified(mechanism, found)
                     other = other or found
-                    if budget.is_spent or endless > _ENDLESS:
+                    if budget.is_over or endless > _ENDLESS:
                         return other and _simplified(mechanism, other)
     return other and _simplified(mechanism, other)
 
@@ -379,7 +357,7 @@ class _Search:
 
     theory: Theory
     condition: Condition
-    budget: TimeLimit
+    budget: Effort
     analysis: Analysis
     smt: Smt
 
@@ -402,7 +380,7 @@ class _Search:
         for path in paths:
             for question in self._questions(path, analysis):
                 facts = [canonical(near(t)) for t in question]
-                if FALSE in facts or self.budget.is_spent:
+                if FALSE in facts or self.budget.is_over:
                     continue
                 if smt.satisfiable(facts, _MILLISECONDS).answer is Answer.INVALID:
                     yield facts, path
@@ -523,7 +501,7 @@ class _Search:
         differ = _scales if self.condition is Condition.SCALES else _number_of_draws
         for i, p in enumerate(paths):
             for q in paths[i + 1 :]:
-                if self.budget.is_spent:
+                if self.budget.is_over:
                     return None
                 if _shape(p) != _shape(q) or differ(p) == differ(q):
                     continue
@@ -562,7 +540,7 @@ class _Search:
     def _circular(self, paths: list[Segment], smt: Smt) -> FailingRun | None:
         """A run in which a draw needs its own aligned value: by way of a maximum on D', say."""
         for path in paths:
-            if self.budget.is_spent or not any(_looks_ahead(e.shift) for e in path.drawings()):
+            if self.budget.is_over or not any(_looks_ahead(e.shift) for e in path.drawings()):
                 continue
             taken = [canonical(near(d.holds(False))) for d in path.decisions()]
             reply = smt.satisfiable(taken, _MILLISECONDS, _LIMITS[0])
@@ -626,7 +604,7 @@ class _Search:
         given = tuple(parameters), tuple(data), tuple(prime)
         scenario = Scenario(*given, noise, (), functions)  # type: ignore[arg-type]
         try:
-            return realised(theory.mechanism, scenario, wishes(theory, path, model), self.budget.deadline)
+            return realised(theory.mechanism, scenario, wishes(theory, path, model), self.budget)
         except (Unrealised, ScenarioError, Undecided):
             return None
 

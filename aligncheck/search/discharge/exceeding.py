@@ -6,13 +6,13 @@ with exact arithmetic (`aligncheck.meaning.exact_density`).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice, product
 from typing import TypeAlias
 
+from aligncheck.effort import Effort
 from aligncheck.language.conditions import Condition
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import statements_in
@@ -51,14 +51,14 @@ class Exceeding:
     example: DensityExample
 
 
-def find_exceeding(mechanism: nodes.Mechanism, first: Condition | None, until: float) -> Exceeding | None:
+def find_exceeding(mechanism: nodes.Mechanism, first: Condition | None, effort: Effort) -> Exceeding | None:
     """An output whose density on D' is 0 (`support`) or differs by more than the claim allows (`cost`), or
-    draws that release something else on D' (`output`); None where none was found before `until`
-    (`time.monotonic()`). What violates `first`, at which the kernel stopped, comes before all else.
+    draws that release something else on D' (`output`); None where none was found with such an effort. What
+    violates `first`, at which the kernel stopped, comes before all else.
     """
     other = None
     for scenario, drawn in islice(_candidates(mechanism), _TRIES):
-        if time.monotonic() > until:
+        if effort.is_over:
             break
         found = _exceeding(mechanism, scenario, drawn)
         if found is not None and found.condition is first:

@@ -7,12 +7,12 @@ what is wanted. Where nothing is wanted, they run without noise.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
+from aligncheck.effort import Effort
 from aligncheck.language.syntax.nodes import Choose, Mechanism
 from aligncheck.language.syntax.walk import has_densities
 from aligncheck.meaning import exact
@@ -106,10 +106,10 @@ def _wished(theory: Theory, event: AlignedCall, model: Model) -> tuple[CallKey, 
     return key, tuple(found)
 
 
-def realised(mechanism: Mechanism, scenario: Scenario, wanted: Wishes, until: float) -> Scenario:
+def realised(mechanism: Mechanism, scenario: Scenario, wanted: Wishes, effort: Effort) -> Scenario:
     """The scenario with noise of all callees, so that on D they release what is wanted, as far as possible.
 
-    Raises Unrealised where none was found before `until` (`time.monotonic()`), `ScenarioError` and
+    Raises Unrealised where none was found with such an effort, `ScenarioError` and
     `Undecided` as a replay does.
     """
     if not mechanism.uses:
@@ -121,18 +121,18 @@ def realised(mechanism: Mechanism, scenario: Scenario, wanted: Wishes, until: fl
         {**dict(scenario.parameters), **dict(scenario.data)},
         lambda site: given.get(site.key, ZERO),
         STEP_LIMIT,
-        call_source=_granting(wanted, found, until),
+        call_source=_granting(wanted, found, effort),
         functions=scenario.applied(mechanism),
     ).run()
     return replace(scenario, calls=tuple(found.items()))
 
 
-def _granting(wanted: Wishes, found: dict[CallKey, CallNoise], until: float) -> CallSource:
+def _granting(wanted: Wishes, found: dict[CallKey, CallNoise], effort: Effort) -> CallSource:
     """Runs the callees with noise that makes them release what is wanted; notes it in `found`."""
 
     def source(site: CallSite) -> tuple[EmittedRecord, ...]:
         records = wanted.get(site.key)
-        noise = CallNoise() if records is None else _noise_for(site, records, until)
+        noise = CallNoise() if records is None else _noise_for(site, records, effort)
         if noise is None:
             raise Unrealised
         found[site.key] = noise
@@ -141,7 +141,7 @@ def _granting(wanted: Wishes, found: dict[CallKey, CallNoise], until: float) -> 
     return source
 
 
-def _noise_for(site: CallSite, records: tuple[Wish, ...], until: float) -> CallNoise | None:
+def _noise_for(site: CallSite, records: tuple[Wish, ...], effort: Effort) -> CallNoise | None:
     """Noise with which a callee releases these records, or others that are close, or None where none was
     found.
     """
@@ -150,7 +150,7 @@ def _noise_for(site: CallSite, records: tuple[Wish, ...], until: float) -> CallN
     if not all(isinstance(v, bool | Fraction) for v in numbers):
         return None
     if has_densities(callee.body):
-        return _first(_drawn(site, wanted, until) for wanted in _weaker(records))
+        return _first(_drawn(site, wanted, effort) for wanted in _weaker(records))
     public = Theory(callee)
     scalars = {n: v for n, v in given.items() if not isinstance(v, tuple) and not public.is_private(n)}
     lengths = {n: len(v) for n, v in given.items() if isinstance(v, tuple)}
@@ -159,12 +159,12 @@ def _noise_for(site: CallSite, records: tuple[Wish, ...], until: float) -> CallN
     try:
         theory = Theory(callee, Grounding(ground, lengths))
         known = [fact for name, value in given.items() for fact in _known(theory, name, value)]
-        paths = unrolled(theory, Unroll(rounds + 2, _PATHS, until)).paths
+        paths = unrolled(theory, Unroll(rounds + 2, _PATHS, effort)).paths
     except (TooManyPathsError, UnsupportedError, ZeroDivisionError):
         return None
-    smt = Smt(theory, whole=True, deadline=until)
+    smt = Smt(theory, whole=True, effort=effort)
     return _first(
-        _on_path(site, wanted, path, known, smt, until) for wanted in _weaker(records) for path in paths
+        _on_path(site, wanted, path, known, smt, effort) for wanted in _weaker(records) for path in paths
     )
 
 
@@ -183,14 +183,15 @@ def _weaker(records: tuple[Wish, ...]) -> Iterator[tuple[Wish, ...]]:
         yield tuple(Wish(w.tag, tuple((n, v) for n, v in w.fields if n in some)) for w in records)
 
 
-def _drawn(site: CallSite, records: tuple[Wish, ...], until: float) -> CallNoise | None:
+def _drawn(site: CallSite, records: tuple[Wish, ...], effort: Effort) -> CallNoise | None:
     """The same for a callee that draws by densities: any index of a set may be chosen, and any number above
     the bound of a cut be drawn; numbers that are wanted of the records are tried.
     """
     held = [value for wish in records for _, value in wish.fields if isinstance(value, Fraction)]
     script: list[int] = []
     for _ in range(_RUNS):
-        if time.monotonic() > until:
+        effort.spend(1)
+        if effort.is_over:
             return None
         taken: list[tuple[int, int]] = []
         values: list[tuple[str, Number]] = []
@@ -247,10 +248,10 @@ def _equal(term: Term, value: Value) -> Term:
 
 
 def _on_path(
-    site: CallSite, records: tuple[Wish, ...], path: Segment, known: list[Term], smt: Smt, until: float
+    site: CallSite, records: tuple[Wish, ...], path: Segment, known: list[Term], smt: Smt, effort: Effort
 ) -> CallNoise | None:
     emitted = path.emissions()
-    if len(emitted) != len(records) or time.monotonic() > until:
+    if len(emitted) != len(records) or effort.is_over:
         return None
     wanted = [*known, *run_on_d(path)]
     for emission, wish in zip(emitted, records, strict=True):
@@ -275,7 +276,7 @@ def _on_path(
     wanted_inside = wishes(smt.theory, path, reply.model)
     try:
         plain = CallNoise(tuple(noise.items()))
-        output = execute(site, plain, inner=_granting(wanted_inside, inner, until))
+        output = execute(site, plain, inner=_granting(wanted_inside, inner, effort))
     except (ScenarioError, Unrealised, Stopped):
         return None
     return replace(plain, calls=tuple(inner.items())) if _granted(output, records) else None

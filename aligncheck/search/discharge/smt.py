@@ -7,7 +7,6 @@ the machine is; seconds are only a second fence.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -17,10 +16,20 @@ from typing import Any
 
 import z3
 
+from aligncheck.effort import Effort
 from aligncheck.search.discharge.algebra import Quotient, canonical, polynomial_term, quotient
 from aligncheck.search.discharge.facts import Facts
 from aligncheck.search.discharge.translate import Translator
-from aligncheck.search.discharge.z3build import add_all, boolean, context, either, is_true_in, limit, negation
+from aligncheck.search.discharge.z3build import (
+    add_all,
+    boolean,
+    context,
+    either,
+    is_true_in,
+    limit,
+    negation,
+    steps_of,
+)
 from aligncheck.search.relational import ir
 from aligncheck.search.relational.theory import Theory
 
@@ -28,6 +37,8 @@ STEPS_PER_MILLISECOND = 2_500
 """Z3 resource units per millisecond of a limit: about its speed on a quiet machine."""
 MANY = 120
 """With more formulas than this about sets, a question has so many cases that the general solver is faster."""
+_STEP = 1_000
+"""So many of these units are one step of an `Effort`."""
 PATIENCE = 50
 """The fence in seconds stands this many times further out than the steps: a slow machine finds what a fast
 one does.
@@ -57,16 +68,14 @@ class Reply:
 
 @dataclass
 class Smt:
-    """Asks Z3 about the terms of one mechanism; `whole` is for concrete models (see `Translator`).
-
-    `hurried`: some question was ended by the clock, so that on another machine the answers may be others.
+    """Asks Z3 about the terms of one mechanism; `whole` is for concrete models (see `Translator`). Where the
+    `effort` for all questions together is over, every answer is unknown.
     """
 
     theory: Theory
     whole: bool = False
-    deadline: float | None = None
+    effort: Effort = field(default_factory=Effort)
     queries: int = 0
-    hurried: bool = False
     _signs: dict[ir.Term, int] = field(default_factory=dict)
     _units: dict[ir.Term, ir.Term] = field(default_factory=dict)
     _asked: dict[ir.Term, ir.Term] = field(default_factory=dict)
@@ -259,21 +268,20 @@ class Smt:
         self.queries += 1
         if self._late():
             return z3.unknown
-        fence = (_PATIENCE_FOR_MODELS if self.whole else PATIENCE) * milliseconds
-        start = time.monotonic()
-        if self.deadline is not None:
-            fence = min(fence, max(1, int((self.deadline - start) * 1000)))
-        limit(solver, fence, max(1, STEPS_PER_MILLISECOND * milliseconds))
+        fence = (_PATIENCE_FOR_MODELS if self.whole else PATIENCE) * milliseconds / 1000
+        clock = Effort(min(fence, self.effort.seconds_left()))
+        steps = max(1, STEPS_PER_MILLISECOND * milliseconds)
+        limit(solver, max(1, int(1000 * clock.seconds_left())), steps)
+        before = steps_of(solver)
         answer = solver.check()
-        if answer == z3.unknown and time.monotonic() - start >= fence / 1000:
-            self.hurried = True
+        stopped = answer == z3.unknown and clock.is_late
+        # Z3 does not count all that it does: what the clock stops has cost the most there is.
+        self.effort.spend(1 + (steps if stopped else steps_of(solver) - before) // _STEP)
         return answer
 
     def _late(self) -> bool:
-        """Whether the time is over, so that no question is even written down."""
-        late = self.deadline is not None and time.monotonic() >= self.deadline
-        self.hurried = self.hurried or late
-        return late
+        """Whether the effort is over, so that no question is even written down."""
+        return self.effort.is_over
 
     def _has_many_cases(self, terms: Collection[ir.Term]) -> bool:
         """Whether a question is of those that the general solver answers sooner."""

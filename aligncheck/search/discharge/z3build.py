@@ -175,6 +175,13 @@ def limit(solver: Any, milliseconds: int, steps: int) -> None:
     z3core.Z3_solver_set_params(context().ref(), solver.solver, params.params)
 
 
+def steps_of(solver: Any) -> int:
+    """Z3's resource units for all that was asked in this context so far."""
+    counts = solver.statistics()  # the one that is wanted is among the last
+    found = map(counts.__getitem__, reversed(range(len(counts))))
+    return next((int(value) for key, value in found if key == "rlimit count"), 0)
+
+
 def is_true_in(model: Any, formula: Any) -> bool:
     """Whether a model decides that a formula is true; what it leaves open is not."""
     where = context().ref()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from aligncheck.effort import Effort
 from aligncheck.search.relational.ir import Pair
 from aligncheck.search.relational.labels import Key
 from aligncheck.search.relational.paths import ArmTaken, Event
@@ -33,18 +32,19 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Unroll:
-    """Rounds to allow for a `while` loop, how many paths to follow, and until when (`time.monotonic()`), in a
-    concrete search.
+    """Rounds to allow for a `while` loop, how many paths to follow, and what that may spend, in a concrete
+    search.
     """
 
     rounds: int
     limit: int
-    until: float = math.inf
+    effort: Effort = field(default_factory=Effort)
 
     def allows(self, states: list[State]) -> bool:
         """Whether so many runs, as long as these, are still followed."""
         longest = max((len(state.events) for state in states), default=0)
-        return len(states) <= self.limit and longest <= LONGEST_RUN and time.monotonic() <= self.until
+        self.effort.spend(len(states))
+        return len(states) <= self.limit and longest <= LONGEST_RUN and not self.effort.is_over
 
 
 def decided_before(test: Pair, state: State) -> bool | None:

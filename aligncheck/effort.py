@@ -14,9 +14,10 @@ class Effort:
     """What a search, or a part of one, may spend: seconds from now on, or steps, whichever ends first; None
     for as many as it takes.
 
-    A step is a piece of work of about the same size: a probability that is asked, a fork of the program or a
-    few of its statements, a variable that is integrated, some cells of a lattice. With steps alone nothing
-    depends on the clock.
+    A step is a piece of work of about the same size, some tenths of a millisecond on a quiet machine: a
+    probability that is asked, a fork of the program or a few of its statements, a variable that is
+    integrated, some cells of a lattice, a thousand steps of Z3. With steps alone nothing depends on the
+    clock.
     """
 
     def __init__(self, seconds: float | None = None, steps: int | None = None) -> None:
@@ -30,6 +31,17 @@ class Effort:
         found = Effort(seconds, steps)
         found._whole = self
         return found
+
+    def share(self, part: float) -> Effort:
+        """A part of the steps that are left here, if they are counted."""
+        left = None if self._most == math.inf else max(0, round(part * (self._most - self.steps)))
+        return self.part(steps=left)
+
+    def spend(self, steps: int) -> None:
+        """Counts work that is done, however much is left for it."""
+        self.steps += steps
+        if self._whole is not None:
+            self._whole.spend(steps)
 
     def step(self) -> None:
         """Counts a step. Raises `OutOfTime` if that was one too many, here or in the whole."""
