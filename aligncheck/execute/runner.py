@@ -34,12 +34,14 @@ Value: TypeAlias = Fraction | float | bool
 class NamedRecord:
     """One record of the output: its tag, its fields in the spec's order, the name of the item it is about.
 
-    `label` is None where the data has no names or the output does not tell which item it is.
+    `label` is None where the data has no names or the output does not tell which item it is. `p_value` is
+    given beside a choice whose gap was released: see `runtime.estimates.Choice`.
     """
 
     tag: str
     fields: tuple[tuple[str, Value], ...]
     label: str | None
+    p_value: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +188,13 @@ def _execution(
         columns=tuple(columns.items()),
         answers=tuple((q.name, len(given[q.name])) for q in spec.queries if q.vector),
         records=tuple(
-            NamedRecord(record.tag, tuple(row_of(record).items()), None if label is None else str(label))
-            for record, label in zip(result.records, result.labels, strict=True)
+            NamedRecord(
+                record.tag,
+                tuple(row_of(record).items()),
+                None if label is None else str(label),
+                None if choice is None else choice.p_value,
+            )
+            for record, label, choice in zip(result.records, result.labels, result.choices, strict=True)
         ),
         claim=spec.claim,
         spent=result.spent,

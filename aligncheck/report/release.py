@@ -41,6 +41,7 @@ def render_execution(execution: CompletedRun) -> RenderableType:
         Text(_headline(execution), style="bold"),
         Text(),
         *(_table(execution.records) if execution.records else [Text("no records")]),
+        *map(Text, _beside_choices(execution.records)),
         Text(),
         *map(Text, _spent(execution)),
         *map(Text, _computed(execution)),
@@ -62,6 +63,7 @@ def execution_document(execution: CompletedRun) -> dict[str, Any]:
                 "item": record.label,
                 "tag": record.tag,
                 "fields": {name: _json(value) for name, value in record.fields},
+                "p_value": record.p_value,
             }
             for record in execution.records
         ],
@@ -74,6 +76,15 @@ def execution_document(execution: CompletedRun) -> dict[str, Any]:
         "notes": list(execution.notes),
         "checked": execution.decided,
     }
+
+
+def _beside_choices(records: Sequence[NamedRecord]) -> Iterator[str]:
+    """What the gap beside a choice says (dissertation, Theorem 5.14)."""
+    for number, record in enumerate(records):
+        if record.p_value is not None:
+            yield f"{number}: the returned answer is the best one, p = {record.p_value:.3g}"
+    if any(record.p_value is not None for record in records):
+        yield "(where another is better, so large a gap has at most the chance p)"
 
 
 def _spent(execution: CompletedRun) -> Iterator[str]:

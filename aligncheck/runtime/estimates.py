@@ -184,6 +184,32 @@ class Estimate:
         return min(nearest_float(Fraction(self.value) - 2 * self.resolution - margin), sys.float_info.max)
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the gap beside a choice of the exponential mechanism tells (dissertation, Algorithms 21 and 22).
+
+    Attributes:
+        gap: the gap that was released, which is not negative.
+        unit: the scale of its noise, in the same unit.
+    """
+
+    gap: Real
+    unit: Real = 1
+
+    @property
+    def p_value(self) -> float:
+        """How likely such a gap or a greater one is, at most, beside a choice that is not the best: that
+        another answer has a larger score is refuted at this level. Source: dissertation, Theorem 5.14.
+        """
+        return choice_p_value(self.gap, self.unit)
+
+    def expected_gap(self, location: Real) -> float:
+        """The mean of the gap if it has this location, which is private: how large a gap is to be expected
+        where the choice is ahead by so much. Source: dissertation, Theorem 5.13.
+        """
+        return expected_choice_gap(location, self.unit)
+
+
 def choice_p_value(gap: Real, unit: Real = 1) -> float:
     """2/(1 + exp(gap)): how likely such a gap is, at most, beside a choice that is not the best.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from aligncheck.runtime.answers import CleanedAnswers
 from aligncheck.runtime.errors import MissingPandasError
-from aligncheck.runtime.estimates import Estimate, GapNoise
+from aligncheck.runtime.estimates import Choice, Estimate, GapNoise
 from aligncheck.runtime.noise import Noise
 from aligncheck.runtime.reals import Real, nearest_float
 from aligncheck.runtime.refined import RefinedNumber
@@ -62,6 +62,8 @@ class Result(Generic[R_co]):
         private: whether the proof covers this run. False in floating point, and where the noise was seeded,
             recorded, or came from elsewhere.
         notes: what a reader of the records must know.
+        choices: what the gap beside each choice of the exponential mechanism tells about the choice:
+            `result.choices[0].p_value`; None for the other records.
     """
 
     mechanism: str
@@ -74,6 +76,7 @@ class Result(Generic[R_co]):
     gamma: Fraction | None
     private: bool
     notes: tuple[str, ...]
+    choices: tuple[Choice | None, ...] = ()
 
     @property
     def left(self) -> Real:
@@ -130,6 +133,7 @@ class Result(Generic[R_co]):
             "gamma": None if self.gamma is None else _written(self.gamma),
             "private": self.private,
             "notes": list(self.notes),
+            "choices": [None if c is None else _choice_written(c) for c in self.choices],
         }
         return json.dumps(document, indent=2)
 
@@ -158,6 +162,10 @@ class Result(Generic[R_co]):
                 gamma=None if document["gamma"] is None else Fraction(document["gamma"]),
                 private=document["private"],
                 notes=tuple(document["notes"]),
+                choices=tuple(
+                    None if c is None else Choice(_read(c["gap"]), _read(c["unit"]))
+                    for c in document.get("choices", ())
+                ),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is not what `to_json` wrote, or not of these records: {error}") from error
@@ -196,6 +204,7 @@ class Release(Generic[R]):
         self._records: list[R] = []
         self._labels: list[Hashable | None] = []
         self._estimates: list[Estimate | None] = []
+        self._choices: list[Choice | None] = []
 
     def forget(self) -> None:
         """From now on records are counted, not kept: they are handed out one by one."""
@@ -206,6 +215,7 @@ class Release(Generic[R]):
         record: R,
         query: tuple[str, int] | None = None,
         estimate: tuple[str, Real, GapNoise] | None = None,
+        choice: tuple[str, Real] | None = None,
     ) -> R:
         """Releases one record, and gives it back as it was released.
 
@@ -213,7 +223,8 @@ class Release(Generic[R]):
         determines that index: other labels would tell more than the output does. An index outside the vector
         stands for no answer (for a public threshold among them, say). `estimate` is given where a
         field is a gap: the field's name in Python, the public number that must be added to it so that it is
-        the answer and the noise as drawn, and that noise.
+        the answer and the noise as drawn, and that noise. `choice` is given where a field is the gap beside a
+        choice of the exponential mechanism: its name in Python, and the scale of its noise.
         """
         record = self._released(record)
         self._counts[record.tag] += 1
@@ -223,6 +234,7 @@ class Release(Generic[R]):
             self._estimates.append(
                 None if estimate is None else _estimate(record, *estimate, self._gamma or Fraction(0))
             )
+            self._choices.append(None if choice is None else _choice(getattr(record, choice[0]), choice[1]))
         return record
 
     def _released(self, record: R) -> R:
@@ -259,6 +271,7 @@ class Release(Generic[R]):
             gamma=self._gamma,
             private=remark is None and mode != FLOAT,
             notes=tuple(each for each in remarks if each is not None),
+            choices=tuple(self._choices),
         )
 
 
@@ -302,6 +315,15 @@ def _estimate(record: Record, field: str, added: Real, noise: GapNoise, gamma: F
     if isinstance(gap, RefinedNumber):  # inside a call: the caller takes the gap itself
         return None
     return Estimate(gap + (added - noise.mean), noise, gamma)
+
+
+def _choice(gap: Real, unit: Real) -> Choice | None:
+    """None inside a call, whose caller takes the gap itself; and where a public factor makes it no gap."""
+    return Choice(gap, unit) if isinstance(gap, int | Fraction | float) and unit > 0 and gap >= 0 else None
+
+
+def _choice_written(choice: Choice) -> dict[str, Any]:
+    return {"gap": _written(choice.gap), "unit": _written(choice.unit), "p_value": choice.p_value}
 
 
 def _plain(value: object) -> object:

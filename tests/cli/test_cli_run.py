@@ -7,6 +7,7 @@ import os
 import re
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -426,6 +427,17 @@ def text_of(execution: CompletedRun) -> list[str]:
     with console.capture() as capture:
         console.print(render_execution(execution))
     return capture.get().splitlines()
+
+
+def test_the_gap_beside_a_choice_has_a_p_value() -> None:
+    record = NamedRecord("chosen", (("index", 1), ("gap", 2.5)), None, 0.1517)
+    execution = replace(released(("chosen", None, {})), records=(record,))
+    assert text_of(execution)[3:6] == [
+        "0  chosen        1  2.5",
+        "0: the returned answer is the best one, p = 0.152",
+        "(where another is better, so large a gap has at most the chance p)",
+    ]
+    assert execution_document(execution)["records"][0]["p_value"] == 0.1517
 
 
 def test_equal_records_in_a_row_take_one_line() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Protocol, assert_never
 
+from aligncheck.compiler.emit.chosen import ChosenGap
 from aligncheck.compiler.emit.expressions import Writer
 from aligncheck.compiler.emit.formatting import (
     COMFORTABLE,
@@ -61,6 +62,7 @@ class Program:
     answered: Mapping[int, Answered]
     declared: frozenset[str]
     gaps: Mapping[int, Gap] = field(default_factory=dict)
+    chosen: Mapping[int, ChosenGap] = field(default_factory=dict)
     callees: Mapping[str, CalleeClass] = field(default_factory=dict)
     annotated: set[str] = field(default_factory=set)
     streams: bool = False
@@ -266,6 +268,9 @@ class Program:
             arguments.append(f"query=({quoted(answered.base)}, {at})")
         if (gap := self.gaps.get(id(statement))) is not None:
             arguments.append(self._estimate(gap, dict(f[:2] for f in record.fields)[gap.field]))
+        if (beside := self.chosen.get(id(statement))) is not None:
+            python = quoted(dict(f[:2] for f in record.fields)[beside.field])
+            arguments.append(Brackets("choice=(", (python, self.writer.expression(beside.unit))))
         prefix = "yield " if self.streams else ""
         yield from bracket_lines(call("release.emit", arguments), f"{indent}{prefix}")
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from aligncheck import __version__
 from aligncheck.compiler.emit import describe
+from aligncheck.compiler.emit.chosen import chosen_gaps
 from aligncheck.compiler.emit.expressions import RUNTIME_FUNCTIONS
 from aligncheck.compiler.emit.formatting import (
     STEP,
@@ -554,7 +555,7 @@ class _ModuleWriter:
         declared = frozenset(self.inputs.private | {item.name for item in self.inputs.public})
         writer = replace(writer, fields=self._fields_of_calls())
         answered = answered_queries(self.mechanism)
-        gaps = released_gaps(self.mechanism)
+        gaps, chosen = released_gaps(self.mechanism), chosen_gaps(self.mechanism)
         program = Program(
             self.mechanism,
             writer,
@@ -562,6 +563,7 @@ class _ModuleWriter:
             answered,
             declared,
             gaps,
+            chosen,
             self.callees,
             streams=streams is not None,
             on_lattice=self.mode is RunMode.LATTICE,

@@ -326,12 +326,14 @@ class Statements:
             nodes.EmitField(name, self.scope.read(values[python]), span=at) for python, name in kind.fields
         )
         emit = nodes.Emit(kind.tag, fields, span=at)
-        if not set(given) <= {"query", "estimate"}:
+        if not set(given) <= {"query", "estimate", "choice"}:
             raise refuse(node, "`release.emit` has other arguments")
         if "query" in given:
             self._label(given["query"], emit)
         if "estimate" in given:
             self._estimate(given["estimate"], kind)
+        if "choice" in given:
+            self._choice(given["choice"], kind)
         return emit
 
     def _label(self, node: ast.expr, emit: nodes.Emit) -> None:
@@ -346,6 +348,12 @@ class Statements:
         if holes is None or text(holes["S"]) not in dict(kind.fields):
             raise refuse(node, "a field, a number and its noise were expected here")
         self.estimates += [self.scope.read(holes[each]) for each in "AXY"]
+
+    def _choice(self, node: ast.expr, kind: RecordType) -> None:
+        holes = match("(_S, _U)", node)
+        if holes is None or text(holes["S"]) not in dict(kind.fields):
+            raise refuse(node, "a field and its unit were expected here")
+        self.estimates.append(self.scope.read(holes["U"]))
 
     # --- calls --------------------------------------------------------------------------------------------
 
