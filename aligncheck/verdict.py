@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 from aligncheck.language.conditions import Condition
@@ -111,18 +112,31 @@ class DensityExample:
 
 
 @dataclass(frozen=True, slots=True)
+class DearestRun:
+    """The run that costs most of those that were tried, replayed with exact arithmetic: `share` of the claim,
+    or of its bound. It bounds from below what this alignment proves.
+    """
+
+    scenario: Scenario
+    share: Fraction
+
+
+@dataclass(frozen=True, slots=True)
 class Verified:
     """ε-DP for every input, parameter and ε in the declared ranges, with real-valued (or lattice) noise as
     written.
 
     It says nothing about floating point, side channels, or whether the declared sensitivity is right.
     `accepted` is what the kernel decided of the mechanism with `witness`, which holds those of its callees:
-    it is all that a verdict rests on.
+    it is all that a verdict rests on. `dearest` is a run that shows how much of the claim is needed, and
+    `smaller` a claim that is verified as well; both only where a reader is to be told.
     """
 
     mechanism: Mechanism
     witness: Witness
     accepted: Accepted
+    dearest: DearestRun | None = None
+    smaller: str | None = None
 
     @property
     def conditions(self) -> tuple[ConditionReport, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from aligncheck.commands import CommandError
@@ -161,21 +161,11 @@ def claim(path: str, *, timeout: float) -> int:
 
 def _least(found: LeastClaim) -> str:
     """Whether the claim that was found is the least, by the run that costs most."""
-    from aligncheck.language.printable import printable
-    from aligncheck.meaning.interpreter import value_text
+    from aligncheck.report.cost import dearest_text
 
-    if found.attained is None or found.factor is None:
+    if found.dearest is None or found.factor is None:
         return "no run tells whether it is the least"
-    scenario, share = found.attained
-    primed = tuple((f"{name}'", held) for name, held in scenario.data_prime)
-    keyed = (*scenario.parameters, *scenario.data, *primed)
-    shown = ", ".join(
-        f"{name} = [{', '.join(map(value_text, held))}]" if isinstance(held, tuple) else f"{name} = {held}"
-        for name, held in keyed
-    )
-    if share == found.factor:
-        return f"less is not proved by this alignment, attained by {printable(shown)}"
-    return f"runs come as near as {float(share / found.factor):.0%} of it: {printable(shown)}"
+    return dearest_text(replace(found.dearest, share=found.dearest.share / found.factor))
 
 
 def _claim(job: tuple[str, float]) -> LeastClaim | RefusedSpec:

@@ -21,7 +21,7 @@ from aligncheck.refutation.enclosure import Ball, NotComputable
 from aligncheck.refutation.events import Event
 from aligncheck.refutation.pair_search import Candidate
 from aligncheck.refutation.probability import probability
-from aligncheck.refutation.violation import LossKind, Violation
+from aligncheck.refutation.violation import LossKind, StrongestSeen, Violation
 
 _PRECISIONS = (128, 256, 512)
 _FINE = 1 << 64
@@ -51,6 +51,24 @@ def certified(mechanism: Mechanism, candidate: Candidate, effort: Effort) -> Vio
     except (NotComputable, OutOfTime, Stopped, Undecided, Undefined):
         return None
     return None
+
+
+def seen(mechanism: Mechanism, candidate: Candidate, level: float, effort: Effort) -> StrongestSeen:
+    """The strongest ratio, close to exp(`level`), with what is certified of it where that is possible.
+
+    Raises `Stopped`, `Undecided` or `Undefined` where there is no claim for its event.
+    """
+    scenario, event = candidate.scenario, candidate.event
+    claim = claim_for(mechanism, scenario, event)
+    try:
+        on_d, on_d_prime = (
+            _probability(mechanism, scenario.parameters, data, event, _PRECISIONS[0], effort)
+            for data in (scenario.data, scenario.data_prime)
+        )
+        sure = level_of(on_d, on_d_prime) if legal(mechanism, scenario) else None
+    except (NotComputable, OutOfTime, Stopped, Undecided, Undefined):
+        sure = None
+    return StrongestSeen(scenario, event, level, claim, sure)
 
 
 def _probability(

@@ -14,8 +14,7 @@ from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning.exact import Undecided, Undefined
 from aligncheck.meaning.interpreter import Input, Inputs, Stopped
 from aligncheck.meaning.scenario import Scenario
-from aligncheck.refutation.certify import certified
-from aligncheck.refutation.claims import claim_for
+from aligncheck.refutation.certify import certified, seen
 from aligncheck.refutation.consequences import explained
 from aligncheck.refutation.cuts import beside, ties, with_cuts
 from aligncheck.refutation.databases import legal, neighbours, parameter_choices, starting_databases
@@ -120,7 +119,7 @@ def refute(mechanism: Mechanism, aim: Aim) -> Finding:
         meter.left_out["no inputs that the declarations allow were found"] = None
     if not meter.asked:  # where no output was known, no probability was asked for
         meter.left_out |= meter.unlisted
-    return NoViolation(hunt.attempt(), meter.asked, searched, tuple(meter.left_out), hunt.looked)
+    return NoViolation(hunt.attempt(rest), meter.asked, searched, tuple(meter.left_out), hunt.looked)
 
 
 def _share(aim: Aim, share: float) -> float | None:
@@ -166,15 +165,13 @@ class _Hunt:
 
         return [scored for _, scored in sorted(self.by_length.items(), key=rank)]
 
-    def attempt(self) -> StrongestSeen | None:
+    def attempt(self, effort: Effort) -> StrongestSeen | None:
         """The strongest ratio."""
         for scored in self.ranked():
-            scenario, event = scored.candidate.scenario, scored.candidate.event
             try:
-                claim = claim_for(self._mechanism, scenario, event)
+                return seen(self._mechanism, scored.candidate, scored.level, effort)
             except (Stopped, Undecided, Undefined):
                 continue
-            return StrongestSeen(scenario, event, scored.level, claim)
         return None
 
     @property

@@ -78,12 +78,15 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class StrongestSeen:
-    """The strongest ratio that was seen, not more than the claim: `level` is close to ln(P/P')."""
+    """The strongest ratio that was seen, not more than the claim: `level` is close to ln(P/P'), and
+    `certified` a rational number below it by rigorous bounds, where these were found.
+    """
 
     scenario: Scenario
     event: Event
     level: float
     claim: Number
+    certified: Fraction | None = None
 
 
 class Ended(Enum):

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 
 from aligncheck.kernel.answer import Part
 from aligncheck.language.internal import InternalError
+from aligncheck.language.printable import printable
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import parts_of, statements_in, with_parts
+from aligncheck.report.numbers import listed
 from aligncheck.search.witness.line_costs import product
-from aligncheck.verdict import Verified
+from aligncheck.verdict import DearestRun, Verified
 
 EXACT = "what it costs"
 
@@ -39,6 +41,22 @@ class CostPart:
 def cost_parts(verified: Verified) -> tuple[CostPart, ...]:
     """The parts as the kernel counted them."""
     return tuple(_part(verified.mechanism, part) for part in verified.accepted.cost)
+
+
+def dearest_text(run: DearestRun) -> str:
+    """Whether the claim is the least that its alignment proves, by the run that costs most."""
+    scenario = run.scenario
+    primed = tuple((f"{name}'", held) for name, held in scenario.data_prime)
+    drawn = tuple(scenario.all_noise())
+    values = (*scenario.parameters, *scenario.data, *primed, *drawn[:_MOST_DRAWS])
+    more = "" if len(drawn) <= _MOST_DRAWS else f", … {len(drawn) - _MOST_DRAWS} more draws"
+    shown = printable(", ".join(f"{name} = {listed(held)}" for name, held in values) + more)
+    if run.share == 1:
+        return f"this alignment proves nothing less: a run costs all of it, `{shown}`"
+    return f"the dearest run that was tried costs {float(run.share):.1%} of it, `{shown}`"
+
+
+_MOST_DRAWS = 8
 
 
 def _part(mechanism: nodes.Mechanism, part: Part) -> CostPart:

@@ -38,6 +38,7 @@ from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,
     Counterexample,
+    DearestRun,
     DensityExample,
     Error,
     FileResult,
@@ -119,6 +120,8 @@ def _cost(source: Source, verified: Verified) -> Json:
     return {
         "bound": unparse_expr(verified.mechanism.privacy),
         "most": None if most is None else unparse_expr(most),
+        "dearest": None if verified.dearest is None else _dearest(verified.dearest),
+        "smaller": verified.smaller,
         "parts": [
             {
                 "name": part.name,
@@ -130,6 +133,10 @@ def _cost(source: Source, verified: Verified) -> Json:
             for part in cost_parts(verified)
         ],
     }
+
+
+def _dearest(run: DearestRun) -> Json:
+    return {"scenario": _scenario(run.scenario), "share": float(run.share)}
 
 
 def _failure(source: Source, verdict: AlignmentFails) -> Json:

@@ -19,6 +19,7 @@ from aligncheck.language.printable import printable
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism, Parameter
 from aligncheck.language.syntax.unparse import unparse_claim
+from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Number, decimal
 from aligncheck.meaning.interpreter import value_text, variable_text
 from aligncheck.meaning.replay import side_by_side
@@ -26,7 +27,15 @@ from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.enclosure import Ball
 from aligncheck.refutation.events import describe
 from aligncheck.refutation.findings import Outcome, Refutation, Unfinished, exit_status, name_of
-from aligncheck.refutation.violation import Ended, LossKind, NoViolation, Searched, Trace, Violation
+from aligncheck.refutation.violation import (
+    Ended,
+    LossKind,
+    NoViolation,
+    Searched,
+    StrongestSeen,
+    Trace,
+    Violation,
+)
 from aligncheck.report.lines import Canvas, Lines, prose
 from aligncheck.report.machine import diagnostic_document, inputs_document, step_document
 from aligncheck.report.numbers import listed
@@ -176,6 +185,11 @@ def _no_violation(canvas: Canvas, mechanism: Mechanism, outcome: NoViolation) ->
         )
         facts = [*_databases(strongest.scenario), ("E", describe(strongest.event))]
         yield from _facts(canvas, facts)
+        if _is_tight(strongest):
+            yield from canvas.hanging(
+                Text("tight: ", style="bold"),
+                prose("on these inputs no smaller level holds (by rigorous bounds, to nine digits)"),
+            )
     for reason in outcome.left_out[:3]:
         yield from canvas.hanging(Text("left out: ", style="bold"), prose(reason))
     yield from canvas.hanging(
@@ -190,6 +204,15 @@ def _no_violation(canvas: Canvas, mechanism: Mechanism, outcome: NoViolation) ->
     more += [f"`--set {public}=VALUE` tries one value of `{public}`"] if public is not None else []
     if more:
         yield from canvas.hanging(Text("help: ", style="bold green"), prose(", and ".join(more)))
+
+
+_TIGHT = Fraction(1, 10**9)
+
+
+def _is_tight(strongest: StrongestSeen) -> bool:
+    """Whether the level that is certified is the claim, but for a part in 10^9."""
+    sure, claim = strongest.certified, strongest.claim
+    return sure is not None and sure > 0 and exact.compare(exact.multiply(claim, 1 - _TIGHT), sure) <= 0
 
 
 def _searched(outcome: NoViolation) -> str:
@@ -366,4 +389,5 @@ def _strongest_document(outcome: NoViolation) -> Json | None:
         "event": describe(strongest.event),
         "level": strongest.level,
         "claim": value_text(strongest.claim),
+        "certified": None if strongest.certified is None else _float_below(strongest.certified),
     }

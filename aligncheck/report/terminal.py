@@ -20,7 +20,7 @@ from aligncheck.meaning.exact import Undecided, absolute, decimal, subtract
 from aligncheck.meaning.exact_density import Weighed
 from aligncheck.meaning.replay import Replay, replay, side_by_side
 from aligncheck.meaning.scenario import ScenarioError
-from aligncheck.report.cost import EXACT, CostPart, cost_parts, invariants_of
+from aligncheck.report.cost import EXACT, CostPart, cost_parts, dearest_text, invariants_of
 from aligncheck.report.frame import Frame, frame_lines
 from aligncheck.report.lines import Canvas, Lines, columns, prose
 from aligncheck.report.numbers import inputs_text, noise_text, recorded, shown
@@ -111,6 +111,10 @@ def _verified(canvas: Canvas, source: Source | None, verdict: Verified, verbose:
     yield from _conditions(canvas, verdict.conditions, by_lemma=True)
     yield Text()
     yield from _cost(canvas, verdict)
+    if verdict.dearest is not None:
+        told = dearest_text(verdict.dearest)
+        smaller = "" if verdict.smaller is None else f"`privacy {verdict.smaller}` also holds; "
+        yield from canvas.hanging(Text("least  ", style="bold"), prose(f"{smaller}{told}"))
     if verbose:
         yield from _titled(canvas, "route", [ROUTES.get(route, route)])
         yield from _proof(canvas, source, invariants_of(verdict), verdict.conditions)

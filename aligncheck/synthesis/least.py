@@ -7,10 +7,10 @@ A claim that a run exceeds is never tried, and none is given that has not been v
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
+from itertools import islice, product
 
 from aligncheck.judge import Judge
 from aligncheck.language.check import check
@@ -25,13 +25,16 @@ from aligncheck.meaning import exact
 from aligncheck.meaning.interpreter import Draw, RunScope, number_of
 from aligncheck.meaning.replay import Replay
 from aligncheck.meaning.scenario import Scenario
+from aligncheck.refutation.databases import legal
 from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, simplified
 from aligncheck.synthesis.put_in import with_section
 from aligncheck.synthesis.reading import ProgramReading
-from aligncheck.synthesis.runs import NO_RUN, StoredPair, some_pairs
-from aligncheck.verdict import Verified
+from aligncheck.synthesis.runs import NO_RUN, StoredPair, pair_of, pairs
+from aligncheck.verdict import DearestRun, Verified
 
 RUNS = 400
+_FEW = 100
+"""So many runs are made for a verdict."""
 _PROOFS = 8
 _PARTS = 8
 """Claims are tried that are so many parts of the claim, or of its multiples."""
@@ -52,9 +55,9 @@ class CostOfRun:
 @dataclass(frozen=True)
 class LeastClaim:
     """What was found. `claim` is that of the spec and `verified` whether it is; `least` is the least multiple
-    of it that is verified, if any is, and `text` the spec with it; `attained` is the run that costs most, as
-    a share of the spec's claim; `formula` is a claim by the scales of the noise, and `free` one by free
-    scales, each verified, if one was found.
+    of it that is verified, if any is, and `text` the spec with it; `dearest` is the run that costs most, as a
+    share of the spec's claim; `formula` is a claim by the scales of the noise that is smaller for some
+    parameters, and `free` one by free scales, each verified, if one was found.
     """
 
     claim: str
@@ -62,7 +65,7 @@ class LeastClaim:
     factor: Fraction | None
     least: str | None
     text: Source | None
-    attained: tuple[Scenario, Fraction] | None
+    dearest: DearestRun | None
     formula: str | None
     free: str | None
 
@@ -82,19 +85,70 @@ def verified(judge: Judge, source: Source) -> bool:
 
 def costs(mechanism: n.Mechanism) -> list[CostOfRun]:
     """The stored runs that come to their end on both sides with one output, and what they cost."""
-    found = []
-    for pair in some_pairs(mechanism, RUNS):
-        try:
-            done = pair.replayed(mechanism)
-        except NO_RUN:
-            continue
-        if any(each.condition.id != "cost" for each in done.violations):
-            continue
-        cost, claim = done.cost, done.claim if done.most is None else done.most
-        share = _share(cost, claim)
-        if share is not None:
-            found.append(CostOfRun(pair, done, share, _moved(done)))
-    return found
+    return list(islice(costs_of(mechanism), RUNS))
+
+
+def costs_of(mechanism: n.Mechanism) -> Iterator[CostOfRun]:
+    """The same, each made when it is asked for."""
+    for pair in pairs(mechanism):
+        run = _cost_of(mechanism, pair)
+        if run is not None:
+            yield run
+
+
+def _cost_of(mechanism: n.Mechanism, pair: StoredPair) -> CostOfRun | None:
+    try:
+        done = pair.replayed(mechanism)
+    except NO_RUN:
+        return None
+    if any(each.condition.id != "cost" for each in done.violations):
+        return None
+    share = _share(done.cost, done.claim if done.most is None else done.most)
+    return None if share is None else CostOfRun(pair, done, share, _moved(done))
+
+
+def dearest(mechanism: n.Mechanism, runs: Iterable[CostOfRun]) -> DearestRun | None:
+    """The first of the runs that cost most; one that costs the whole claim ends the search. Where none does,
+    that one with more rounds: some claims are only approached.
+    """
+    most: CostOfRun | None = None
+    for run in runs:
+        if most is None or run.share > most.share:
+            most = run
+        if most.share == 1:
+            break
+    if most is None or most.share == 0:
+        return None
+    if most.share < 1:
+        most = max((most, *_longer(mechanism, most.pair.scenario)), key=lambda run: run.share)
+    drawn = tuple((draw.key, draw.value) for draw in most.pair.run.draws)
+    return DearestRun(replace(most.pair.scenario, noise=drawn), most.share)
+
+
+def _longer(mechanism: n.Mechanism, scenario: Scenario) -> Iterator[CostOfRun]:
+    """The runs with one of the whole numbers ten times as large."""
+    whole = {i.name for i in mechanism.inputs if isinstance(i, n.Parameter) and i.sort is n.Sort.INT}
+    for at, (name, value) in enumerate(scenario.parameters):
+        if name in whole and isinstance(value, Fraction):
+            other = (*scenario.parameters[:at], (name, 10 * value), *scenario.parameters[at + 1 :])
+            longer = replace(scenario, parameters=other)
+            pair = pair_of(mechanism, longer) if legal(mechanism, longer) else None
+            run = None if pair is None else _cost_of(mechanism, pair)
+            if run is not None:
+                yield run
+
+
+def with_dearest(verdict: Verified, source: Source, deadline: float) -> Verified:
+    """A verdict with the dearest of a few runs and, where that costs less than the claim, the claim of its
+    share, if it is verified as text.
+    """
+    found = dearest(verdict.mechanism, islice(costs_of(verdict.mechanism), _FEW))
+    if found is None or found.share == 1:
+        return replace(verdict, dearest=found)
+    whole = verdict.mechanism.privacy if verdict.mechanism.most is None else verdict.mechanism.most
+    smaller = times(whole, found.share)
+    holds = verified(Judge(deadline, explain=False, search=False), with_claim(source, smaller))
+    return replace(verdict, dearest=found, smaller=smaller if holds else None)
 
 
 def _share(cost: exact.Number, claim: exact.Number | None) -> Fraction | None:
@@ -124,19 +178,20 @@ def least_claim(source: Source, deadline: float) -> LeastClaim:
     mechanism, _ = judge.with_callees(check(source, parse(source)), source)
     whole = mechanism.privacy if mechanism.most is None else mechanism.most
     runs = costs(mechanism)
-    most = max(runs, key=lambda each: each.share, default=None)
+    most = dearest(mechanism, runs)
     holds = verified(judge, source)
     factor = _least_factor(judge, source, whole, most.share if most else Fraction(0), holds)
     least = None if factor is None else times(whole, factor)
     text = None if least is None else with_claim(source, least)
-    dearest = None if most is None else (most.pair.scenario, most.share)
     formula = free = None
     if runs and not mechanism.uses:
         reading = ProgramReading(mechanism)
         bounds = list(_bounds(mechanism, reading, runs))
         formula = _by_scales(judge, source, reading, bounds)
+        if formula is not None and least is not None and not _ever_less(source, formula, least, runs):
+            formula = None
         free = _free(judge, source, mechanism, bounds)
-    return LeastClaim(unparse_claim(mechanism), holds, factor, least, text, dearest, formula, free)
+    return LeastClaim(unparse_claim(mechanism), holds, factor, least, text, most, formula, free)
 
 
 def times(claim: n.Expr, factor: Fraction) -> str:
@@ -260,6 +315,19 @@ def _by_scales(
         if verified(judge, with_claim(source, claim)):
             return claim
     return None
+
+
+def _ever_less(source: Source, formula: str, least: str, runs: Iterable[CostOfRun]) -> bool:
+    """Whether one claim is smaller than another for the parameters of some run."""
+    one, other = (parse(with_claim(source, text)).privacy for text in (formula, least))
+    for run in runs:
+        scope = RunScope({**dict(run.pair.scenario.parameters), **dict(run.pair.scenario.data)})
+        try:
+            if exact.compare(number_of(one, scope), number_of(other, scope)) < 0:
+                return True
+        except NO_RUN:
+            continue
+    return False
 
 
 def _free(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import islice
 from random import Random
 
 from aligncheck.language.families import Lattice
@@ -105,17 +106,22 @@ def pair_of(mechanism: n.Mechanism, scenario: Scenario) -> StoredPair | None:
 
 
 def some_pairs(mechanism: n.Mechanism, size: int = SIZE) -> list[StoredPair]:
-    """Up to `size` pairs: answers and noise are small multiples of the sensitivity, so that ties and equal
-    sums occur, and some noise is far out.
+    """Up to `size` of the `pairs`."""
+    return list(islice(pairs(mechanism), size))
+
+
+def pairs(mechanism: n.Mechanism) -> Iterator[StoredPair]:
+    """Pairs, each made when it is asked for: answers and noise are small multiples of the sensitivity, so
+    that ties and equal sums occur, and some noise is far out.
     """
-    found: list[StoredPair] = []
+    found = False
     for number, scenario in enumerate(_scenarios(mechanism, Random(0))):
-        if len(found) >= size or number >= (_TRIES if found else _IN_VAIN):
+        if number >= (_TRIES if found else _IN_VAIN):
             break
         pair = pair_of(mechanism, scenario)
         if pair is not None:
-            found.append(pair)
-    return found
+            found = True
+            yield pair
 
 
 def _scenarios(mechanism: n.Mechanism, chance: Random) -> Iterator[Scenario]:

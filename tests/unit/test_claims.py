@@ -37,8 +37,8 @@ def test_claims_by_free_scales(name: str, free: str) -> None:
     found = least(spec(name))
     assert found.free == free
     assert found.factor == 1
-    assert found.attained is not None
-    assert found.attained[1] == 1
+    assert found.dearest is not None
+    assert found.dearest.share == 1
 
 
 def test_a_claim_that_is_too_large_gets_the_least_one() -> None:
