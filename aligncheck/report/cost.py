@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 from aligncheck.kernel.answer import Part
 from aligncheck.language.internal import InternalError
@@ -53,10 +54,14 @@ def dearest_text(run: DearestRun) -> str:
     shown = printable(", ".join(f"{name} = {listed(held)}" for name, held in values) + more)
     if run.share == 1:
         return f"this alignment proves nothing less: a run costs all of it, `{shown}`"
+    if run.share > _NEARLY:
+        short = f"{float(1 - run.share):.1g}"
+        return f"this alignment proves nothing less: a run costs all but {short} of it, `{shown}`"
     return f"the dearest run that was tried costs {float(run.share):.1%} of it, `{shown}`"
 
 
 _MOST_DRAWS = 8
+_NEARLY = Fraction(99, 100)
 
 
 def _part(mechanism: nodes.Mechanism, part: Part) -> CostPart:
