@@ -212,7 +212,13 @@ def _verify(job: tuple[str, float, bool]) -> FileResult:
     from aligncheck.pipeline import Options, verify_file
 
     path, timeout, explain = job
-    return verify_file(path, Options(timeout=timeout, explain=explain))
+    deadline = time.monotonic() + timeout
+    result = verify_file(path, Options(timeout=timeout, explain=explain))
+    if not explain:
+        return result
+    from aligncheck.synthesis.least import with_dearest
+
+    return with_dearest(result, deadline)
 
 
 def result_of(path: str, outcome: Outcome[FileResult]) -> FileResult:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import islice, product
+from itertools import islice, product, takewhile
 
 from aligncheck.judge import Judge
 from aligncheck.language.check import check
@@ -30,7 +30,7 @@ from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, simplifie
 from aligncheck.synthesis.put_in import with_section
 from aligncheck.synthesis.reading import ProgramReading
 from aligncheck.synthesis.runs import NO_RUN, StoredPair, pair_of, pairs
-from aligncheck.verdict import DearestRun, Verified
+from aligncheck.verdict import DearestRun, FileResult, Verified
 
 RUNS = 400
 _FEW = 100
@@ -138,17 +138,21 @@ def _longer(mechanism: n.Mechanism, scenario: Scenario) -> Iterator[CostOfRun]:
                 yield run
 
 
-def with_dearest(verdict: Verified, source: Source, deadline: float) -> Verified:
-    """A verdict with the dearest of a few runs and, where that costs less than the claim, the claim of its
-    share, if it is verified as text.
+def with_dearest(result: FileResult, deadline: float) -> FileResult:
+    """A result that says, where it is VERIFIED, how much of the claim is needed: the dearest of a few runs
+    and, where that costs less than the claim, the claim of its share, if it is verified as text.
     """
-    found = dearest(verdict.mechanism, islice(costs_of(verdict.mechanism), _FEW))
-    if found is None or found.share == 1:
-        return replace(verdict, dearest=found)
-    whole = verdict.mechanism.privacy if verdict.mechanism.most is None else verdict.mechanism.most
-    smaller = times(whole, found.share)
-    holds = verified(Judge(deadline, explain=False, search=False), with_claim(source, smaller))
-    return replace(verdict, dearest=found, smaller=smaller if holds else None)
+    if not isinstance(result.verdict, Verified):
+        return result
+    mechanism = result.verdict.mechanism
+    runs = takewhile(lambda _: time.monotonic() < deadline, costs_of(mechanism))
+    found = dearest(mechanism, islice(runs, _FEW))
+    smaller = None
+    if found is not None and found.share < 1:
+        text = times(mechanism.privacy if mechanism.most is None else mechanism.most, found.share)
+        judge = Judge(deadline, explain=False, search=False)
+        smaller = text if verified(judge, with_claim(Source(result.path, result.text), text)) else None
+    return replace(result, verdict=replace(result.verdict, dearest=found, smaller=smaller))
 
 
 def _share(cost: exact.Number, claim: exact.Number | None) -> Fraction | None:

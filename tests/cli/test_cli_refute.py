@@ -68,6 +68,7 @@ def test_no_violation(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert out.startswith("NO VIOLATION FOUND   enough.dp   half_noise   ")
     assert "strongest ratio seen: exp(1), within the exp(1) that `eps` allows" in out
+    assert "tight: on these inputs no smaller level holds" in out
     assert "this claims nothing" in out
     assert "searched: " in out
     assert "`--set eps=VALUE` tries one value of `eps`" in out

@@ -13,13 +13,14 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
+from aligncheck.meaning.replay import replay
 from aligncheck.pipeline import Options, verify_source
 from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, quotient, simplified
-from aligncheck.synthesis.least import LeastClaim, least_claim
+from aligncheck.synthesis.least import LeastClaim, least_claim, with_dearest
 from aligncheck.synthesis.put_in import with_section
 from aligncheck.synthesis.reading import ProgramReading
 from aligncheck.synthesis.repair import repairs, with_scales
-from aligncheck.verdict import Verified
+from aligncheck.verdict import FileResult, Verified
 
 SPECS = Path(__file__).parents[2] / "specs"
 
@@ -49,6 +50,36 @@ def test_a_claim_that_is_too_large_gets_the_least_one() -> None:
     assert isinstance(verify_source(found.text, Options(explain=False)), Verified)
 
 
+def told(source: Source) -> Verified:
+    verdict = verify_source(source, Options())
+    result = with_dearest(FileResult(source.path, verdict, 0.0, source.text), time.monotonic() + 60)
+    assert isinstance(result.verdict, Verified)
+    return result.verdict
+
+
+def test_verified_shows_a_run_that_costs_all() -> None:
+    """It is replayed anew here, and its noise is that of the draws on D."""
+    verdict = told(spec("svt_with_gap"))
+    assert verdict.smaller is None
+    assert verdict.dearest is not None
+    done = replay(verdict.mechanism, verdict.dearest.scenario)
+    assert not done.violations
+    assert done.cost == done.claim
+
+
+def test_verified_says_which_smaller_claim_holds() -> None:
+    verdict = told(with_section(spec("noisy_max"), "privacy", ["privacy 3*eps"]))
+    assert verdict.smaller == "eps"
+    assert verdict.dearest is not None
+    assert verdict.dearest.share == Fraction(1, 3)
+
+
+def test_a_claim_that_is_only_approached() -> None:
+    dearest = told(spec("halving_budget")).dearest
+    assert dearest is not None
+    assert Fraction(99, 100) < dearest.share < 1
+
+
 def test_what_is_verified_needs_no_repair() -> None:
     assert not list(repairs(spec("laplace"), time.monotonic() + 30))
 
@@ -70,7 +101,7 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     path = tmp_path / "m.dp"
     path.write_text(spec("broken/noisy_max_half_noise").text)
     assert main(["claim", str(path)]) == 0
-    assert "`privacy eps` is not verified; less is not proved by this alignment" in capsys.readouterr().out
+    assert "`privacy eps` is not verified; this alignment proves nothing less" in capsys.readouterr().out
     assert main(["fix", str(path), "--write"]) == 0
     told = capsys.readouterr().out
     assert "verified with scales 2 times as large:" in told
