@@ -121,8 +121,8 @@ def main(names: list[str]) -> None:
     """Writes the goldens and their table, or only prints the rows that were asked for."""
     rows = []
     if names == ["--modes"]:
-        for each in verified_specs():
-            print(exact_modes(each), flush=True)
+        for name in verified_specs():
+            print(exact_modes(name), flush=True)
         return
     with ProcessPoolExecutor(2) as pool:
         for each in pool.map(made, (verified_specs() if "--all" in names else names) or GOLDENS):
