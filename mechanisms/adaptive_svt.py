@@ -72,8 +72,10 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 
     Guarantee: one run is `eps`-differentially private, for every number of answers and
     every value of the parameters. Neighbouring data: each answer of `q` differs by at
-    most `1` (adjacency `all`). Proved by a randomness alignment that is acyclic (Lemma
-    1 of Ding, Wang, Zhang, Kifer, PVLDB 13(3)).
+    most `1` (adjacency `all`). Queries may be chosen by the records so far (`stream`):
+    the proof covers that, as long as whatever may be asked has answers that are
+    neighbours as declared. Proved by a randomness alignment that is acyclic (Lemma 1 of
+    Ding, Wang, Zhang, Kifer, PVLDB 13(3)).
 
     It runs as it was proved: answers are rounded down to multiples of `gamma`, all
     noise is discrete, on the same lattice, and every number is exact. The proof is of
@@ -318,4 +320,4 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 5183897c4609669ce2beb31e3ca1ae8a5f2c0e2886619847652339b0a3b2b743
+#| sha256 89b79839cc551cf7c78cd833e0bcdc2fdf19fa0e1de806c85cfcc23cfb29ad4f

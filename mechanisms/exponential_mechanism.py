@@ -47,8 +47,9 @@ class ExponentialMechanism(LatticeMechanism):
 
     Guarantee: one run is `eps`-differentially private, for every number of answers and
     every value of the parameters. Neighbouring data: each answer of `u` differs by at
-    most `Delta` (adjacency `all`). Proved by a randomness alignment that is acyclic
-    (Lemma 1 of Ding, Wang, Zhang, Kifer, PVLDB 13(3)).
+    most `Delta` (adjacency `all`). Queries are fixed before the run: none may be chosen
+    by what is released. Proved by a randomness alignment that is acyclic (Lemma 1 of
+    Ding, Wang, Zhang, Kifer, PVLDB 13(3)).
 
     It runs as it was proved: answers are rounded down to multiples of `gamma`, all
     noise is discrete, on the same lattice, and every number is exact. The proof is of
@@ -202,4 +203,4 @@ class ExponentialMechanism(LatticeMechanism):
 #|  }
 #| }
 #: digest
-#| sha256 7705ca406950954c5d2290a35ceb42a6edd08c9de3d11c8929d86b6a604cc239
+#| sha256 9b90059a8c22aa204ac9f1416c76e6b6db66fbef09d54abfbb564d4cf7a44cf8

@@ -65,8 +65,9 @@ class HybridSparseGap(LatticeMechanism):
     theta)*len(out)/k)*eps` (see `spent` and `remaining`): neighbouring data give it
     with a probability, or density, that differs by at most a factor of e to this power.
     Neighbouring data: each answer of `q` differs by at most `1` (adjacency `all`).
-    Proved by a randomness alignment that is acyclic (Lemma 1 of Ding, Wang, Zhang,
-    Kifer, PVLDB 13(3)).
+    Queries are fixed before the run: none may be chosen by what is released. Proved by
+    a randomness alignment that is acyclic (Lemma 1 of Ding, Wang, Zhang, Kifer, PVLDB
+    13(3)).
 
     It runs as it was proved: answers are rounded down to multiples of `gamma`, all
     noise is discrete, on the same lattice, and every number is exact. The proof is of
@@ -309,4 +310,4 @@ class HybridSparseGap(LatticeMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 5bdf61f22c444170bafdc1a283f77a876170d78efa604dec5315a7ecbffdb000
+#| sha256 58d1d4cc64d1a2dfa1718fe231d855cc2081d36e3cffe8d483fdca72924a13e2

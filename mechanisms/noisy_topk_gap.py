@@ -56,8 +56,9 @@ class NoisyTopkGap(RefinedMechanism):
 
     Guarantee: one run is `eps`-differentially private, for every number of answers and
     every value of the parameters. Neighbouring data: each answer of `q` differs by at
-    most `1` (adjacency `all`). Proved by a randomness alignment that is acyclic (Lemma
-    1 of Ding, Wang, Zhang, Kifer, PVLDB 13(3)).
+    most `1` (adjacency `all`). Queries are fixed before the run: none may be chosen by
+    what is released. Proved by a randomness alignment that is acyclic (Lemma 1 of Ding,
+    Wang, Zhang, Kifer, PVLDB 13(3)).
 
     It runs as it was proved: noise is real-valued, with as many digits as the decisions
     need, and every comparison is exact. Answers are rounded down to multiples of
@@ -255,4 +256,4 @@ class NoisyTopkGap(RefinedMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 a721316a11208e420fa6a088de2022a7d8e3b93c148e6b3bbd8b71fd4a72e2dc
+#| sha256 cfdd90480aa29d665012d7297ec1da3405c52b1d3e8a7169acdecd8c3244d1e2

@@ -60,8 +60,10 @@ class SvtWithGap(LatticeMechanism):
 
     Guarantee: one run is `eps`-differentially private, for every number of answers and
     every value of the parameters. Neighbouring data: each answer of `q` differs by at
-    most `1` (adjacency `all`). Proved by a randomness alignment that is acyclic (Lemma
-    1 of Ding, Wang, Zhang, Kifer, PVLDB 13(3)).
+    most `1` (adjacency `all`). Queries may be chosen by the records so far (`stream`):
+    the proof covers that, as long as whatever may be asked has answers that are
+    neighbours as declared. Proved by a randomness alignment that is acyclic (Lemma 1 of
+    Ding, Wang, Zhang, Kifer, PVLDB 13(3)).
 
     It runs as it was proved: answers are rounded down to multiples of `gamma`, all
     noise is discrete, on the same lattice, and every number is exact. The proof is of
@@ -289,4 +291,4 @@ class SvtWithGap(LatticeMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 5d2b9b55d76c88d2267e8654777f2fe65d190de6067565fedf70d72f9ae7f002
+#| sha256 95f0c5a8a623bf05be384dbffa66092214c1ca2974daef5872cb1ae9d7a29636

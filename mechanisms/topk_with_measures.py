@@ -63,9 +63,9 @@ class NoisyTopkGapMonotone(RefinedMechanism):
 
     Guarantee: one run is `eps/2`-differentially private, for every number of answers
     and every value of the parameters. Neighbouring data: each answer of `q` differs by
-    at most `1`, all of them up or all of them down (adjacency `monotone`). Proved by a
-    randomness alignment that is acyclic (Lemma 1 of Ding, Wang, Zhang, Kifer, PVLDB
-    13(3)).
+    at most `1`, all of them up or all of them down (adjacency `monotone`). Queries are
+    fixed before the run: none may be chosen by what is released. Proved by a randomness
+    alignment that is acyclic (Lemma 1 of Ding, Wang, Zhang, Kifer, PVLDB 13(3)).
 
     It runs as it was proved: noise is real-valued, with as many digits as the decisions
     need, and every comparison is exact. Answers are rounded down to multiples of
@@ -223,9 +223,9 @@ class TopkWithMeasures(RefinedMechanism):
 
     Guarantee: one run is `eps`-differentially private, for every number of answers and
     every value of the parameters. Neighbouring data: each answer of `q` differs by at
-    most `1`, all of them up or all of them down (adjacency `monotone`). Proved by a
-    randomness alignment that is acyclic (Lemma 1 of Ding, Wang, Zhang, Kifer, PVLDB
-    13(3)).
+    most `1`, all of them up or all of them down (adjacency `monotone`). Queries are
+    fixed before the run: none may be chosen by what is released. Proved by a randomness
+    alignment that is acyclic (Lemma 1 of Ding, Wang, Zhang, Kifer, PVLDB 13(3)).
 
     It runs as it was proved: noise is real-valued, with as many digits as the decisions
     need, and every comparison is exact. Answers are rounded down to multiples of
@@ -507,4 +507,4 @@ class TopkWithMeasures(RefinedMechanism):
 #|  }
 #| }
 #: digest
-#| sha256 34f633981540566e0ac70b51db5cd5756588d90090a7e6e88a7d56ce05a022a1
+#| sha256 c776da46ada509e780334b64f7300fbf526e59b582ba169c4f5b6b56b88a7aa0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from aligncheck.compiler.emit.describe import guarantee
+from aligncheck.compiler.emit.describe import chosen_queries, guarantee
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.unparse import unparse_expr, unparse_input
@@ -28,6 +28,7 @@ def statement(spec: Mechanism, form: Mechanism, mode: RunMode) -> Iterator[str]:
     """
     yield from _part("title", [" ".join(spec.doc.split())] if spec.doc else [])
     yield from _part("claim", guarantee(spec))
+    yield from _part("stream", [] if mode is RunMode.FLOAT else chosen_queries(form))
     yield from _part("inputs", _inputs(spec))
     stepped = any(item not in spec.inputs for item in form.inputs)
     yield from _part("mode", [_FIXED if mode is RunMode.LATTICE and not stepped else _HOW[mode]])

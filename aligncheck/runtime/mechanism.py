@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType, TracebackType
-from typing import Any, ClassVar, Generic, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 from aligncheck.runtime.answers import CleanedAnswers, labels_of
 from aligncheck.runtime.bits import Bits, SeededBits, SystemBits
@@ -236,6 +236,12 @@ class Mechanism(metaclass=_Fixed):
     def _cost(self, release: Release[Any]) -> Real:
         """What the output so far costs, which is the bound unless the claim depends on the output."""
         return self._most()
+
+    if not TYPE_CHECKING:  # to a type checker, which knows all attributes, this would be any
+
+        def __getattr__(self, name: str) -> Any:
+            why = ": its queries are fixed before the run (see the docstring)" if name == "stream" else ""
+            raise AttributeError(f"`{type(self).__name__}` has no `{name}`{why}", name=name, obj=self)
 
     def __repr__(self) -> str:
         values = ", ".join(f"{p.keyword}={shown(getattr(self, p.keyword))}" for p in self.spec.parameters)

@@ -44,6 +44,14 @@ def test_what_was_compiled_is_accepted(folder: Path, capsys: pytest.CaptureFixtu
         assert any(line.startswith(said) for line in lines), said
 
 
+def test_the_statement_says_whether_queries_may_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    goldens = Path(SPEC).parents[1] / "mechanisms"
+    said = {"svt_with_gap": "Queries may be chosen", "noisy_topk_gap": "Queries are fixed"}
+    for name, start in said.items():
+        assert main(["check", str(goldens / f"{name}.py")]) == 0
+        assert f"  stream  {start}" in capsys.readouterr().out
+
+
 def test_the_statement_has_every_declaration_and_public_function() -> None:
     from aligncheck.compiler.modes import RunMode
     from aligncheck.language.check import check as checked

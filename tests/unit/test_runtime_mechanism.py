@@ -687,9 +687,20 @@ EACH = "eps*len(out)/9 at most eps"
 )
 def test_which_mechanisms_have_a_stream(claim: str, body: str, offered: bool) -> None:
     text = HEAD.format(claim) + "".join(f"  {line}\n" for line in body.split("\n"))
-    assert hasattr(compiled(parse(Source("test.dp", text))), "stream") is offered
+    cls = compiled(parse(Source("test.dp", text)))
+    assert hasattr(cls, "stream") is offered
+    said = " ".join((cls.__doc__ or "").split())
+    assert ("Queries may be chosen by the records so far (`stream`)" in said) is offered
+    assert ("Queries are fixed before the run" in said) is not offered
     two = text.replace("  x : query,", "  p : queries, sensitivity 1\n  x : query,")
     assert not hasattr(compiled(parse(Source("test.dp", two))), "stream"), "the other list is no stream"
+
+
+def test_who_asks_for_a_stream_that_is_not_offered_is_told_why() -> None:
+    text = HEAD.format("eps") + "  emit n(len(q))\n"
+    mechanism: Any = compiled(parse(Source("test.dp", text)))(eps=1)
+    with pytest.raises(AttributeError, match="no `stream`: its queries are fixed before the run"):
+        mechanism.stream([1])
 
 
 @pytest.mark.parametrize("mode", [RunMode.LATTICE, RunMode.FLOAT])

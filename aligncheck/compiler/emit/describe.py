@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 from aligncheck.compiler.emit.formatting import STEP
+from aligncheck.compiler.emit.streams import streamed
 from aligncheck.compiler.emit.units import Units
 from aligncheck.compiler.forms import AnswerReading, reading_of
 from aligncheck.compiler.modes import RunMode
@@ -58,6 +59,20 @@ def guarantee(mechanism: nodes.Mechanism) -> list[str]:
     return [_claim(mechanism), *_neighbours(mechanism)]
 
 
+def chosen_queries(mechanism: nodes.Mechanism) -> list[str]:
+    """Whether the proof covers queries that are chosen while it runs (`docs/papers.md`): a sentence; none
+    where there is no list of answers.
+    """
+    if not any(item.vector for item in _queries(mechanism)):
+        return []
+    if streamed(mechanism) is None:
+        return ["Queries are fixed before the run: none may be chosen by what is released."]
+    return [
+        "Queries may be chosen by the records so far (`stream`): the proof covers that, as long as whatever "
+        "may be asked has answers that are neighbours as declared."
+    ]
+
+
 def docstring(paragraphs: list[str], indent: str) -> list[str]:
     """The lines of a docstring; the paragraphs are laid out already, without indentation."""
     lines = [escaped(text.rstrip()) for paragraph in paragraphs for text in [*paragraph.split("\n"), ""]]
@@ -94,8 +109,9 @@ def of_class(verified: Verified, names: Mapping[str, str], indent: str, mode: Ru
     """
     mechanism, width = verified.mechanism, _WIDTH - len(indent)
     route = _ROUTES.get(verified.accepted.route, verified.accepted.route)
+    chosen = [] if mode is RunMode.FLOAT else chosen_queries(mechanism)
     proved = "Guarantee" if mode is not RunMode.FLOAT else "Guarantee in real arithmetic"
-    claimed = f"{proved}: {' '.join(guarantee(mechanism))} Proved by {route}."
+    claimed = f"{proved}: {' '.join([*guarantee(mechanism), *chosen])} Proved by {route}."
     said = (claimed, _COMPUTES[mode]) if mode is not RunMode.FLOAT else (_COMPUTES[mode], claimed)
     arguments = [_hanging(f"{names[n]}: {text}", width) for n, text in _parameters(mechanism)]
     arguments += [_hanging(text, width) for text in _settings(mechanism, mode)]
@@ -153,13 +169,16 @@ def of_call(mechanism: nodes.Mechanism, names: Mapping[str, str], indent: str) -
     return paragraphs
 
 
-def of_stream(mechanism: nodes.Mechanism, names: Mapping[str, str], indent: str) -> list[str]:
+def of_stream(indent: str, mode: RunMode) -> list[str]:
     """What a run gives whose answers come one by one."""
     width = _WIDTH - len(indent)
+    covered = (
+        "The proof covers queries that are chosen by the records so far, as long as whatever may be asked "
+        "has answers that are neighbours as declared. "
+    )
     says = (
         "Run the mechanism once, on answers that come one by one: each is asked for when the mechanism needs "
-        "it, and each record is given as soon as it is released. The proof covers queries that are chosen by "
-        "the records so far, as long as whatever may be asked has answers that are neighbours as declared. "
+        f"it, and each record is given as soon as it is released. {covered * (mode is not RunMode.FLOAT)}"
         "Nothing is kept. `spent` and `remaining` say what was spent so far; who stops early has spent no "
         "more. See `__call__` for the arguments and errors."
     )

@@ -295,9 +295,9 @@ def _plural(function: str) -> str:
     return f"{function}s" if function != "geometric_of_rate" else "geometrics_of_rate"
 
 
-def loop_locals(mechanism: nodes.Mechanism, names: Mapping[str, str]) -> dict[str, str]:
+def loop_locals(mechanism: nodes.Mechanism) -> list[str]:
     """Indexed noise that is drawn and read under the index of one loop only: a plain variable does for it."""
-    found: dict[str, str] = {}
+    found = []
     for loop in statements_in(mechanism.body):
         if not isinstance(loop, nodes.For) or loop.index is None:
             continue
@@ -306,7 +306,7 @@ def loop_locals(mechanism: nodes.Mechanism, names: Mapping[str, str]) -> dict[st
         for name in _indexed(loop.body):
             inside, everywhere = _indices(loop.body, name), _indices(mechanism.body, name)
             if len(inside) == len(everywhere) and set(inside) == {nodes.Name(loop.index)}:
-                found[name] = names[name]
+                found.append(name)
     return found
 
 

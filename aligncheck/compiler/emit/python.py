@@ -451,7 +451,7 @@ class _ModuleWriter:
         read = self.inputs.read_names()
         given = [f"{self.names[n]}: {self.inputs.streamed_type(i)}" for i, n in self.inputs.each_query()]
         yield from bracket_lines(call("def stream", ["self", *given]), STEP, f" -> Iterator[{self.alias}]:")
-        yield from describe.docstring(describe.of_stream(self.mechanism, self.names, inner), inner)
+        yield from describe.docstring(describe.of_stream(inner, self.mode), inner)
         passed: list[Item] = ["run.noise", "run.release"]
         for item, name in self.inputs.each_query():
             reader = f"{CHECKS[item.sort]}_{'stream' if item.vector else 'answer'}"
@@ -522,14 +522,13 @@ class _ModuleWriter:
     def _local(self) -> dict[str, str]:
         """Indexed noise that lives in one round of a loop."""
         lists = lists_of(self.mechanism)
-        found = loop_locals(self.mechanism, self.names).items()
-        return {noise: name for noise, name in found if noise not in lists.drawn_at_once()}
+        found = loop_locals(self.mechanism)
+        return {noise: self.names[noise] for noise in found if noise not in lists.drawn_at_once()}
 
     @property
     def _streamed(self) -> nodes.For | None:
         """The loop that answers one query after the other."""
-        lists = lists_of(self.mechanism)
-        return streamed(self.mechanism, frozenset(self._local) | lists.drawn_at_once())
+        return streamed(self.mechanism)
 
     def _program(self) -> Iterator[str]:
         self.used.update({"Noise", "Release"})

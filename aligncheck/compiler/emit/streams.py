@@ -11,13 +11,14 @@ import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from aligncheck.compiler.emit.program import names_read
+from aligncheck.compiler.emit.program import loop_locals, names_read
+from aligncheck.compiler.emit.vectorise import lists_of
 from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import names_in, own_expressions, statements_in, subexpressions
 
 
-def streamed(mechanism: nodes.Mechanism, local: Collection[str]) -> nodes.For | None:
+def streamed(mechanism: nodes.Mechanism) -> nodes.For | None:
     """The loop `for i, x in q` that is all that reads the mechanism's only list of answers, if there is one
     and answers may come one by one.
 
@@ -38,9 +39,10 @@ def streamed(mechanism: nodes.Mechanism, local: Collection[str]) -> nodes.For | 
     than the output of a run on just these; with such claims no records may come outside of the loop, and one
     in a round, so that whoever stops early has seen such an output, too.
 
-    `local` names indexed noise that is not kept for longer than a round. Where a draw of each round is kept,
-    memory would grow with the answers, and there is no such loop.
+    Where a draw of each round is kept for longer than the round, memory would grow with the answers, and
+    there is no such loop.
     """
+    local = {*loop_locals(mechanism), *lists_of(mechanism).drawn_at_once()}
     lists = [n for q in mechanism.inputs if isinstance(q, nodes.Queries) and q.vector for n in q.names]
     loops = [s for s in mechanism.body if isinstance(s, nodes.For) and _runs_over(s, lists)]
     if len(lists) != 1 or len(loops) != 1:
