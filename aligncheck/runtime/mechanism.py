@@ -13,6 +13,9 @@ from fractions import Fraction
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
+if TYPE_CHECKING:
+    import inspect
+
 from aligncheck.runtime.answers import CleanedAnswers, labels_of
 from aligncheck.runtime.bits import Bits, SeededBits, SystemBits
 from aligncheck.runtime.budget import Budget, Reservation
@@ -101,6 +104,14 @@ class _Fixed(type):
         made = super().__call__(*args, **kwargs)
         made.__dict__[_MADE] = True
         return made
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """That of the constructor, which `inspect` does not look for behind `__call__`."""
+        import inspect
+
+        whole = inspect.signature(cls.__init__)  # type: ignore[misc]
+        return whole.replace(parameters=list(whole.parameters.values())[1:])
 
 
 class Mechanism(metaclass=_Fixed):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import inspect
 import itertools
 import math
 import threading
@@ -694,6 +695,13 @@ def test_which_mechanisms_have_a_stream(claim: str, body: str, offered: bool) ->
     assert ("Queries are fixed before the run" in said) is not offered
     two = text.replace("  x : query,", "  p : queries, sensitivity 1\n  x : query,")
     assert not hasattr(compiled(parse(Source("test.dp", two))), "stream"), "the other list is no stream"
+
+
+def test_the_signature_of_a_class_shows_its_parameters(adaptive: Any) -> None:
+    parameters = inspect.signature(adaptive).parameters
+    assert list(parameters) == ["T", "k", "eps", "gamma", "budget", "testing_seed"]
+    assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in parameters.values())
+    assert list(inspect.signature(adaptive(T=0, k=1, eps=1)).parameters) == ["q"]
 
 
 def test_who_asks_for_a_stream_that_is_not_offered_is_told_why() -> None:
