@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -178,13 +178,29 @@ _INSTEAD = {
 
 def refusal_for(mode: RunMode, done: Certification) -> str:
     """Why a verified spec is not compiled for a mode, and what else can be done with it."""
-    lines = [f"but {_REFUSED[mode]}{done.problem}"]
+    lines = [f"but {_REFUSED[mode]}{done.problem}", *_ties(mode, done)]
     if mode in _INSTEAD:
         other, hint = _INSTEAD[mode]
         if _is_proved(done, other):
             lines.append(hint)
         lines.append("  `--mode float` computes in floating point, which no proof covers")
     return "\n".join(lines)
+
+
+def _ties(mode: RunMode, done: Certification) -> Iterator[str]:
+    """What ties would cost, where they are what a lattice has and the proof has not."""
+    from aligncheck.commands.ties import tie_bound
+    from aligncheck.language.syntax.unparse import unparse_expr
+    from aligncheck.verdict import Verified
+
+    verdict = done.result.verdict
+    bound = tie_bound(verdict.mechanism) if isinstance(verdict, Verified) else None
+    if mode is RunMode.LATTICE and bound is not None:
+        yield (
+            "  the proof needs noise without ties: on a lattice of step gamma two noisy answers are equal "
+            f"with a probability of at most δ = `{unparse_expr(bound)}`"
+        )
+        yield "  (VLDB paper, appendix A.2), which would be (ε, δ)-privacy, and δ > 0 is out of scope"
 
 
 def _is_proved(done: Certification, mode: RunMode) -> bool:

@@ -1,0 +1,48 @@
+"""How likely ties are where a lattice is refused because of them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from aligncheck.language.families import Family
+from aligncheck.language.syntax.nodes import (
+    SELECTING,
+    Assign,
+    Binary,
+    Call,
+    Emit,
+    Expr,
+    Gather,
+    Indices,
+    Mechanism,
+    Name,
+    Number,
+    Parameter,
+    Sample,
+)
+from aligncheck.language.syntax.walk import names_in, statements_in
+
+
+def tie_bound(mechanism: Mechanism) -> Expr | None:
+    """How likely a tie is, at most, among the noisy answers of a selection beside which their noise is
+    released (in a gap), if it were discrete Laplace noise on the multiples of `gamma`: n² gamma / scale for
+    n answers. None where there is no such selection, or its noise is not Laplace noise of one public scale.
+
+    Two of them tie with a probability of at most (1 + 1/e) gamma / scale, and there are n (n - 1)/2 pairs.
+    Source: appendix A.2 of the VLDB paper.
+    """
+    statements = list(statements_in(mechanism.body))
+    drawn = {s.name: s for s in statements if isinstance(s, Sample)}
+    told = {x for s in statements if isinstance(s, Emit) for f in s.fields for x in names_in(f.value)}
+    public = {p.name for p in mechanism.inputs if isinstance(p, Parameter)}
+    for statement in statements:
+        chosen = statement.value if isinstance(statement, Assign) else None
+        if not isinstance(chosen, Gather) or chosen.function not in ("argmax", "argmin", *SELECTING):
+            continue
+        noise = [drawn[x] for x in names_in(chosen.body) & told if x in drawn]
+        if len(noise) == 1 and noise[0].family is Family.LAPLACE and isinstance(chosen.over, Indices):
+            (scale,) = noise[0].args
+            if names_in(scale) <= public:
+                count = Binary("**", Call("len", (Name(chosen.over.base),)), Number(Fraction(2)))
+                return Binary("/", Binary("*", count, Name("gamma")), scale)
+    return None
