@@ -15,9 +15,9 @@ from aligncheck.language.syntax.unparse import unparse_expr
 SPECS = Path(__file__).parents[2] / "specs"
 BOUNDS = {
     "noisy_max_gap": "len(q)**2*gamma/(2/eps)",
-    "noisy_max_gap_monotone": "len(q)**2*gamma/(1/eps)",
+    "noisy_max_gap_monotone": "len(q)**2*gamma/(2/eps)",
     "noisy_topk_gap": "len(q)**2*gamma/(2*k/eps)",
-    "noisy_topk_gap_monotone": "len(q)**2*gamma/(k/eps)",
+    "noisy_topk_gap_monotone": "len(q)**2*gamma/(2*k/eps)",
 }
 
 
