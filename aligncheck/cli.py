@@ -119,6 +119,7 @@ def _verify(args: argparse.Namespace) -> int:
         as_json=args.json,
         verbose=args.verbose,
         refuting=args.refute,
+        lints=args.lint,
     )
 
 
@@ -718,6 +719,13 @@ def _declare_verify(commands: _Commands) -> None:
     parser.add_argument("--expect", action="store_true", help="compare verdicts with the `expect` lines")
     parser.add_argument(
         "--refute", action="store_true", help="where the proof fails, search for a real violation"
+    )
+    parser.add_argument(
+        "--lint",
+        action="append",
+        default=[],
+        choices=["units"],
+        help="also what may be meant, but looks wrong: units, sums of an answer and a count",
     )
     _add_timeout(parser)
     parser.add_argument(

@@ -53,9 +53,11 @@ def report_json(
     results: Sequence[FileResult],
     comparisons: Sequence[Comparison] | None = None,
     refutations: Sequence[Refutation | None] | None = None,
+    units: bool = False,
 ) -> None:
     """Prints the one JSON document for all files."""
-    from aligncheck.report.machine import document
+    from aligncheck.report.machine import diagnostic_document, document
+    from aligncheck.report.terminal import mixed_units_of
 
     found = document(results, comparisons)
     if refutations is not None:
@@ -64,6 +66,9 @@ def report_json(
         for result, refutation in zip(found["results"], refutations, strict=True):
             one = [] if refutation is None else refutation_document([refutation])["results"]
             result["refutation"] = one[0] if one else None
+    for result, one in zip(found["results"], results, strict=True) if units else ():
+        source = Source(one.path, one.text)
+        result["units"] = [diagnostic_document(source, each) for each in mixed_units_of(one)]
     print_json(found)
 
 

@@ -23,11 +23,13 @@ def verify(
     as_json: bool,
     verbose: bool,
     refuting: bool = False,
+    lints: Sequence[str] = (),
 ) -> int:
     """Prints a report per file, and a count where there are several. Returns the worst verdict's status.
 
     `refuting`: where the proof fails, a violation is searched for, and what comes of it is printed beside the
-    verdict. A certified violation of what was not decided counts as a failure.
+    verdict. A certified violation of what was not decided counts as a failure. `lints`: what is looked at
+    besides, by name, which changes no verdict.
     """
     from aligncheck.commands.refuting import refuted_after
 
@@ -45,17 +47,27 @@ def verify(
             refuted.append(refuted_after(result) if refuting else None)
             if screen is not None:
                 report_result(screen, result, verbose)
+                if "units" in lints:
+                    _tell_units(screen, result)
                 _tell_alignment(screen, result, timeout)
                 if (found := refuted[-1]) is not None:
                     from aligncheck.report.refutation import render_refutation
 
                     screen.show(render_refutation(found))
     if screen is None:
-        report_json(seen, refutations=refuted if refuting else None)
+        report_json(seen, refutations=refuted if refuting else None, units="units" in lints)
     elif len(files) > 1:
         screen.show(_count(seen, time.monotonic() - start))
     statuses = [exit_status(result.verdict) for result in seen]
     return worst_status([*statuses, *(1 for found in refuted if found is not None and _is_refuted(found))])
+
+
+def _tell_units(screen: Screen, result: FileResult) -> None:
+    from aligncheck.language.source import Source
+    from aligncheck.report.terminal import mixed_units_of, render_warning
+
+    for each in mixed_units_of(result):
+        screen.show(render_warning(Source(result.path, result.text), each))
 
 
 def _tell_alignment(screen: Screen, result: FileResult, timeout: float) -> None:

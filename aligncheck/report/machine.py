@@ -78,6 +78,7 @@ def _result(result: FileResult, comparison: Comparison | None) -> Json:
         "diagnostic": _error(source, verdict) if isinstance(verdict, Error) else None,
         "expected": _comparison(comparison) if comparison else None,
         "refutation": None,  # who searches for a violation fills it in
+        "units": [],  # and these, who is asked for them
     }
 
 

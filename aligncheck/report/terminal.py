@@ -87,8 +87,23 @@ def _time(seconds: float) -> str:
 # --- faults of the input ----------------------------------------------------------------------------------
 
 
-def diagnostic_lines(canvas: Canvas, source: Source | None, diagnostic: Diagnostic) -> Iterator[Text]:
-    frame = Frame("error", diagnostic.code, diagnostic.message, "red", diagnostic.primary, diagnostic.related)
+def mixed_units_of(result: FileResult) -> tuple[Diagnostic, ...]:
+    """What is added up or compared that is not of one unit, in a spec that could be read."""
+    from aligncheck.language.check.mixed_units import mixed_units
+
+    mechanism = getattr(result.verdict, "mechanism", None)
+    return mixed_units(mechanism) if isinstance(mechanism, nodes.Mechanism) else ()
+
+
+def render_warning(source: Source, diagnostic: Diagnostic) -> RenderableType:
+    """What looks wrong, and may be meant."""
+    return Lines(lambda canvas: diagnostic_lines(canvas, source, diagnostic, "warning", "yellow"))
+
+
+def diagnostic_lines(
+    canvas: Canvas, source: Source | None, diagnostic: Diagnostic, kind: str = "error", colour: str = "red"
+) -> Iterator[Text]:
+    frame = Frame(kind, diagnostic.code, diagnostic.message, colour, diagnostic.primary, diagnostic.related)
     yield from frame_lines(canvas, source, frame)
     yield from _advice(canvas, "note", diagnostic.notes)
     yield from _advice(canvas, "help", () if diagnostic.help is None else (diagnostic.help,))
