@@ -1,0 +1,329 @@
+"use strict";
+// Both runs of a mechanism, with exact numbers: what a page computes while its reader moves a slider. A program is the tree
+// that playground.py writes; the meaning is that of aligncheck/meaning, which the tests compare it with.
+const aligncheck = (() => {
+  // --- exact numbers -----------------------------------------------------------------------------------------
+  const gcd = (a, b) => { if (a < 0n) a = -a; while (b) [a, b] = [b, a % b]; return a; };
+  const Q = (n, d = 1n) => {
+    if (d === 0n) throw new Stop("division by 0");
+    if (d < 0n) { n = -n; d = -d; }
+    const g = gcd(n, d) || 1n;
+    return { n: n / g, d: d / g };
+  };
+  const number = (text) => { const [n, d = "1"] = text.split("/"); return Q(BigInt(n), BigInt(d)); };
+  const add = (a, b) => Q(a.n * b.d + b.n * a.d, a.d * b.d);
+  const neg = (a) => Q(-a.n, a.d);
+  const sub = (a, b) => add(a, neg(b));
+  const mul = (a, b) => Q(a.n * b.n, a.d * b.d);
+  const div = (a, b) => Q(a.n * b.d, a.d * b.n);
+  const cmp = (a, b) => { const x = a.n * b.d - b.n * a.d; return x < 0n ? -1 : x > 0n ? 1 : 0; };
+  const abs = (a) => (a.n < 0n ? neg(a) : a);
+  const floor = (a) => Q(a.n >= 0n ? a.n / a.d : -((-a.n + a.d - 1n) / a.d));
+  const ZERO = Q(0n);
+  const text = (v) => typeof v === "boolean" ? String(v)
+    : Array.isArray(v) ? `[${v.join(", ")}]` : v.d === 1n ? String(v.n) : `${v.n}/${v.d}`;
+  const same = (a, b) => typeof a === "boolean" || typeof b === "boolean" ? a === b : cmp(a, b) === 0;
+  const whole = (v) => { if (v.d !== 1n) throw new Stop(`an index must be an integer, not ${text(v)}`); return Number(v.n); };
+
+  class Stop extends Error {
+    constructor(message, condition = "defined") { super(message); this.condition = condition; }
+  }
+  const LIMIT = 20000;
+
+  // --- expressions -------------------------------------------------------------------------------------------
+  // A scope answers `name`, `entry`, `list`, `selection`; `bound` are indices of sets; `out` is what D released.
+  const compare = (op, a, b) => {
+    if (typeof a === "boolean") return op === "==" ? a === b : a !== b;
+    const c = cmp(a, b);
+    return { "<": c < 0, "<=": c <= 0, ">": c > 0, ">=": c >= 0, "==": c === 0, "!=": c !== 0 }[op];
+  };
+  const arithmetic = {
+    "+": add, "-": sub, "*": mul, "/": div,
+    "%": (a, b) => sub(a, mul(b, floor(div(a, b)))),
+    "**": (a, b) => {
+      const k = whole(b);
+      let x = Q(1n);
+      for (let i = 0; i < Math.abs(k); i++) x = mul(x, a);
+      return k < 0 ? div(Q(1n), x) : x;
+    },
+  };
+  const greatest = (values) => values.reduce((a, b) => (cmp(b, a) > 0 ? b : a));
+  const least = (values) => values.reduce((a, b) => (cmp(b, a) < 0 ? b : a));
+  const functions = {
+    abs: ([x]) => abs(x), floor: ([x]) => floor(x), max: greatest, min: least,
+    clip: ([x, low, high]) => least([greatest([x, low]), high]),
+  };
+
+  function value(e, s) {
+    switch (e[0]) {
+      case "number": return number(e[1]);
+      case "truth": return e[1];
+      case "name": return s.name(e[1], e[2]);
+      case "entry": return s.entry(e[1], whole(value(e[2], s)), e[3]);
+      case "length": return Q(BigInt(e[1] === "out" ? s.out.length : (s.list(e[1]) || s.selection(e[1])).length));
+      case "call": return functions[e[1]](e[2].map((x) => value(x, s)));
+      case "minus": return neg(value(e[1], s));
+      case "not": return !value(e[1], s);
+      case "and": return e[1].every((x) => value(x, s));
+      case "or": return e[1].some((x) => value(x, s));
+      case "if": return value(value(e[1], s) ? e[2] : e[3], s);
+      case "arithmetic": return arithmetic[e[1]](value(e[2], s), value(e[3], s));
+      case "compare": {
+        const [a, b] = [value(e[2], s), value(e[3], s)];
+        if (s.compared) s.compared.push(`${text(a)} ${e[1]} ${text(b)}`);
+        return compare(e[1], a, b);
+      }
+      case "is": { const r = s.out[whole(value(e[1], s))]; return r !== undefined && r.tag === e[2]; }
+      case "field": {
+        const r = s.out[whole(value(e[1], s))];
+        const f = r && r.fields.find(([name]) => name === e[2]);
+        if (!f) throw new Stop(`there is no ${e[2]} in this record`);
+        return f[1];
+      }
+      case "count": return Q(BigInt(s.out.filter((r) => r.tag === e[1]).length));
+      case "in": return s.selection(e[2]).includes(whole(value(e[1], s)));
+      case "set": return gathered(e, s);
+    }
+    throw new Stop(`no such expression: ${e[0]}`);
+  }
+
+  function gathered([, how, count, body, index, over, where], s) {
+    const [low, high] = Array.isArray(over) ? over.map((x) => whole(value(x, s))) : [0, s.list(over).length];
+    const outside = s.bound, noted = s.compared, found = [];
+    s.compared = null;
+    for (let i = low; i < high; i++) {
+      s.step();
+      s.bound = { ...outside, [index]: Q(BigInt(i)) };
+      if (where === null || value(where, s)) found.push([i, value(body, s)]);
+    }
+    s.bound = outside;
+    s.compared = noted;
+    if (how === "sum") return found.reduce((a, [, v]) => add(a, v), ZERO);
+    if (how === "top" || how === "upto") {
+      const wanted = whole(value(count, s));
+      if (how === "top" && found.length < wanted) throw new Stop(`top is asked for ${wanted} indices of ${found.length}`);
+      return found.sort((a, b) => cmp(b[1], a[1]) || a[0] - b[0]).slice(0, wanted).map(([i]) => i);
+    }
+    if (!found.length) throw new Stop(`${how} over no index`);
+    const sign = how.endsWith("max") ? 1 : -1;
+    const best = found.reduce((a, b) => (cmp(b[1], a[1]) * sign > 0 ? b : a));
+    return how.startsWith("arg") ? Q(BigInt(best[0])) : best[1];
+  }
+
+  // --- one run -----------------------------------------------------------------------------------------------
+  const keyOf = (name, index) => (index === null ? name : `${name}[${index}]`);
+
+  class Run {
+    constructor(program, inputs, noise) {
+      Object.assign(this, { program, inputs, noise, variables: {}, draws: new Map(), steps: [], out: [], bound: {}, compared: [], loop: [], taken: 0 });
+    }
+    step() { if (++this.taken > LIMIT) throw new Stop("this takes too many steps"); }
+    name(ident) {
+      for (const place of [this.bound, this.variables]) if (ident in place) return place[ident];
+      if (this.draws.has(ident)) return this.draws.get(ident).value;
+      if (ident in this.inputs) return this.inputs[ident];
+      throw new Stop(`${ident} has no value here`);
+    }
+    entry(base, index) {
+      const list = this.list(base) || (base in this.variables ? this.variables[base].map((i) => Q(BigInt(i))) : null);
+      if (list) {
+        if (!(index in list)) throw new Stop(`index ${index} is outside of ${base}`);
+        return list[index];
+      }
+      const draw = this.draws.get(keyOf(base, index));
+      if (!draw) throw new Stop(`${base}[${index}] has not been drawn here`);
+      return draw.value;
+    }
+    list(base) { return Array.isArray(this.inputs[base]) ? this.inputs[base] : null; }
+    selection(base) { return this.variables[base]; }
+    go() {
+      try { this.block(this.program.body); this.ended = null; } catch (e) { if (!(e instanceof Stop)) throw e; this.ended = e; }
+      return this;
+    }
+    note(step) { this.steps.push({ ...step, loop: this.loop.join(" ") }); }
+    block(body) { return body.some((s) => this.statement(s)); }
+    statement(s) {
+      this.step();
+      switch (s.kind) {
+        case "assign":
+          this.variables[s.name] = value(s.value, this);
+          this.note({ kind: "assign", line: s.line, label: `${s.name} =`, shown: text(this.variables[s.name]), chosen: s.chosen });
+          return false;
+        case "draw": {
+          const key = keyOf(s.name, s.index === null ? null : whole(value(s.index, this)));
+          const scale = value(s.scale, this);
+          if (this.draws.has(key)) throw new Stop(`${key} is drawn a second time`, "fresh");
+          if (scale.n <= 0n) throw new Stop(`the scale is ${text(scale)}, which is not positive`, "scales");
+          const draw = { key, scale, one_sided: s.one_sided, name: s.name, index: key === s.name ? null : whole(value(s.index, this)), environment: { ...this.variables } };
+          this.draws.set(key, draw);
+          draw.value = this.noise(draw);
+          this.note({ kind: "draw", line: s.line, label: key, shown: text(draw.value), draw });
+          return false;
+        }
+        case "if":
+          for (const [test, body, line] of s.branches) {
+            const holds = this.test(test, line);
+            if (holds) return this.block(body);
+          }
+          return this.block(s.otherwise);
+        case "for": {
+          const [low, high] = s.base === null ? s.range.map((x) => whole(value(x, this))) : [0, this.list(s.base).length];
+          for (let i = low; i < high; i++) {
+            if (s.index !== null) this.variables[s.index] = Q(BigInt(i));
+            if (s.base !== null) this.variables[s.item] = this.list(s.base)[i];
+            if (this.round(s.index === null ? "round" : s.index, i, s.body)) break;
+          }
+          return false;
+        }
+        case "emit": {
+          const fields = s.fields.map(([name, e]) => [name, value(e, this)]);
+          this.out.push({ tag: s.tag, fields });
+          this.note({ kind: "emit", line: s.line, label: "emit", shown: record(this.out.at(-1)) });
+          return false;
+        }
+        case "break": return true;
+      }
+      return false;
+    }
+    round(name, i, body) {
+      this.step();
+      this.loop.push(`${name}=${i}`);
+      const left = this.block(body);
+      this.loop.pop();
+      return left;
+    }
+    test(test, line) {
+      this.compared = [];
+      const holds = value(test, this);
+      this.note({ kind: "test", line, label: "if", shown: `${this.compared.join(", ") || holds}  ${holds ? "yes" : "no"}`, holds });
+      return holds;
+    }
+  }
+  const record = (r) => r.tag + (r.fields.length ? `(${r.fields.map(([n, v]) => `${n} = ${text(v)}`).join(", ")})` : "");
+
+  // --- the alignment -----------------------------------------------------------------------------------------
+  // Where a variable is drawn: its program variables as on D there, what sets give in the whole run on D, all noise of D.
+  function alignScope(program, d, inputs, inputsPrime, environment, bound, noise) {
+    const sets = Object.fromEntries(program.sets.filter((n) => n in d.variables).map((n) => [n, d.variables[n]]));
+    const variables = { ...sets, ...environment };
+    return {
+      bound, out: d.out, step: () => {}, compared: null,
+      name(ident, primed) {
+        if (ident in this.bound) return this.bound[ident];
+        const from = primed ? inputsPrime : inputs;
+        if (!primed && ident in variables) return variables[ident];
+        if (ident in from) return from[ident];
+        if (program.drawn.includes(ident)) return noise(ident);
+        throw new Stop(`${ident} has no value here`);
+      },
+      entry(base, index, primed) {
+        const list = (primed ? inputsPrime : inputs)[base] || (base in variables ? variables[base].map((i) => Q(BigInt(i))) : null);
+        if (!list) return noise(keyOf(base, index));
+        if (!(index in list)) throw new Stop(`index ${index} is outside of ${base}`);
+        return list[index];
+      },
+      list: (base) => (Array.isArray(inputs[base]) ? inputs[base] : null),
+      selection: (base) => variables[base],
+    };
+  }
+
+  function shiftOf(program, draw, scopeWith) {
+    const lines = (items) => items.flatMap((item) => {
+      if (item.name) return item.name === draw.name ? [item] : [];
+      const moves = (xs) => xs.some((x) => (x.name ? x.name === draw.name : moves([...x.cases.flatMap((c) => c[1]), ...x.otherwise])));
+      if (!moves([item])) return [];
+      const arm = item.cases.find(([test]) => value(test, scopeWith({})));
+      return lines(arm ? arm[1] : item.otherwise);
+    });
+    let total = ZERO;
+    for (const line of lines(program.align)) {
+      const scope = scopeWith(line.binder !== null && draw.index !== null ? { [line.binder]: Q(BigInt(draw.index)) } : {});
+      if (line.binder === null && (line.index === null ? null : whole(value(line.index, scope))) !== draw.index) continue;
+      if (line.guard !== null && !value(line.guard, scope)) continue;
+      const by = value(line.value, scope);
+      total = line.op === "+=" ? add(total, by) : line.op === "-=" ? sub(total, by) : add(total, sub(by, draw.value));
+    }
+    return total;
+  }
+
+  // --- both runs ---------------------------------------------------------------------------------------------
+  const placeOf = (s) => (s.kind === "draw" ? s.label : `${s.kind} ${s.line} ${s.loop}`);
+
+  function paired(left, right) {
+    const rows = [];
+    let reached = 0;
+    for (const step of left) {
+      const at = right.findIndex((other, n) => n >= reached && placeOf(other) === placeOf(step));
+      if (at < 0) { rows.push([step, null]); continue; }
+      for (; reached < at; reached++) rows.push([null, right[reached]]);
+      rows.push([step, right[at]]);
+      reached = at + 1;
+    }
+    for (; reached < right.length; reached++) rows.push([null, right[reached]]);
+    return rows;
+  }
+
+  // The runs, step by step; the cost; what the claim is for the output of D; and which conditions this pair violates.
+  function replay(program, scenario) {
+    const read = (x) => (typeof x === "boolean" ? x : Array.isArray(x) ? x.map(read) : number(x));
+    const all = (...parts) => Object.fromEntries(parts.flatMap((p) => Object.entries(p)).map(([k, v]) => [k, read(v)]));
+    const inputs = all(scenario.parameters, scenario.data), inputsPrime = all(scenario.parameters, scenario.data_prime);
+    const given = Object.fromEntries(Object.entries(scenario.noise).map(([k, v]) => [k, number(v)]));
+    const noise = (key) => given[key] || ZERO;
+    const d = new Run(program, inputs, (draw) => noise(draw.key)).go();
+    const shifts = new Map();
+    const prime = new Run(program, inputsPrime, (draw) => {
+      const on = d.draws.get(draw.key);
+      if (!on || d.ended !== null) return noise(draw.key);
+      const scopeWith = (bound) => alignScope(program, d, inputs, inputsPrime, on.environment, bound, noise);
+      const by = shiftOf(program, on, scopeWith);
+      shifts.set(draw.key, by);
+      return add(on.value, by);
+    }).go();
+    const claim = d.ended === null ? value(program.privacy, alignScope(program, d, inputs, inputsPrime, {}, {}, noise)) : null;
+    let cost = ZERO, parted = null;
+    const violated = new Set([d, prime].flatMap((run) => (run.ended === null ? [] : [run.ended.condition])));
+    const rows = paired(d.steps, prime.steps).map(([left, right], n) => {
+      const step = left || right;
+      if (parted === null && (!left || !right || (step.kind === "test" && left.holds !== right.holds))) parted = n;
+      const row = { line: step.line, loop: step.loop, label: step.label, kind: step.kind, left: left && left.shown, right: right && right.shown, shift: null, cost: null, chosen: step.chosen };
+      if (step.kind === "draw" && right && shifts.has(step.label)) {
+        const by = shifts.get(step.label);
+        cost = add(cost, div(abs(by), d.draws.get(step.label).scale));
+        Object.assign(row, { shift: text(by), cost: text(cost) });
+      }
+      return row;
+    });
+    const finished = d.ended === null && prime.ended === null;
+    const differs = finished && (d.out.length !== prime.out.length || d.out.some((r, n) => record(r) !== record(prime.out[n])));
+    if (differs) violated.add("output");
+    for (const row of differs && parted !== null ? rows.slice(0, parted) : rows) {
+      const [on, draw] = [d.draws.get(row.label), prime.draws.get(row.label)];
+      if (row.kind !== "draw" || row.right === null || !on || d.ended !== null) continue;
+      if (cmp(on.scale, draw.scale) !== 0) violated.add("scales");
+      else if (draw.one_sided && draw.value.n < 0n) violated.add("support");
+    }
+    if (finished && !differs && d.draws.size !== prime.draws.size) violated.add("draws");
+    if (claim !== null && cmp(cost, claim) > 0) violated.add("cost");
+    return {
+      rows, parted, cost: text(cost), claim: claim === null ? null : text(claim), violated: [...violated].sort(),
+      ended: [d, prime].map((run) => run.ended && run.ended.message), output: d.out.map(record), output_prime: prime.out.map(record),
+      draws: [...d.draws.values()].map((draw) => ({ key: draw.key, one_sided: draw.one_sided })),
+    };
+  }
+
+  // Whether the inputs are as declared; a sentence where they are not.
+  function allowed(program, scenario) {
+    const read = (x) => (typeof x === "boolean" ? x : Array.isArray(x) ? x.map(read) : number(x));
+    const at = (data) => new Run(program, Object.fromEntries(Object.entries({ ...scenario.parameters, ...data }).map(([k, v]) => [k, read(v)])), () => ZERO);
+    const [d, prime] = [at(scenario.data), at(scenario.data_prime)];
+    for (const run of [d, prime]) for (const [clause, said] of program.clauses) if (!value(clause, run)) return `${said} does not hold`;
+    for (const q of program.queries) {
+      const most = value(q.sensitivity, d), moves = d.list(q.name).map((x, i) => sub(prime.list(q.name)[i], x));
+      if (moves.some((m) => cmp(abs(m), most) > 0)) return `an answer of ${q.name} moves by more than ${text(most)}`;
+    }
+    return null;
+  }
+  return { replay, allowed, number, text };
+})();
+if (typeof module !== "undefined") module.exports = aligncheck;

@@ -1,0 +1,257 @@
+"""A mechanism for a page on which a reader moves inputs and noise: its tree as JSON, which `playground.js` runs
+exactly on D and, with the aligned noise, on D'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Never, TypeAlias
+
+from aligncheck.language.adjacencies import Adjacency
+from aligncheck.language.families import Lattice, Moves, Slope
+from aligncheck.language.source import Source
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.syntax.walk import gathered_in_full, statements_in
+from aligncheck.meaning.interpreter import value_text, variable_text
+from aligncheck.meaning.scenario import Scenario
+
+Json: TypeAlias = Any
+
+
+class NotPlayableError(Exception):
+    """The mechanism has something that a page does not run; the message says what."""
+
+
+def script() -> str:
+    """The interpreter, in JavaScript."""
+    return Path(__file__).with_name("playground.js").read_text("utf-8")
+
+
+def program_document(source: Source, mechanism: n.Mechanism) -> Json:
+    """The tree of a mechanism. Raises NotPlayableError for what the interpreter does not know: calls, while
+    loops, draws by densities or on lattices, adjacencies but `all`, roots and the like.
+    """
+    return _Writer(source, mechanism).program()
+
+
+def scenario_document(scenario: Scenario) -> Json:
+    """Inputs and noise, exact numbers as texts."""
+    if scenario.calls or scenario.functions:
+        raise NotPlayableError("calls")
+
+    def shown(value: Any) -> Json:
+        if isinstance(value, tuple):
+            return [shown(one) for one in value]
+        return value if isinstance(value, bool) else value_text(value)
+
+    return {
+        "parameters": {name: shown(value) for name, value in scenario.parameters},
+        "data": {name: shown(value) for name, value in scenario.data},
+        "data_prime": {name: shown(value) for name, value in scenario.data_prime},
+        "noise": {variable_text(key): shown(value) for key, value in scenario.noise},
+    }
+
+
+def _no(what: str) -> Never:
+    raise NotPlayableError(what)
+
+
+_CALLS = ("abs", "min", "max", "clip", "floor")
+
+
+class _Writer:
+    def __init__(self, source: Source, mechanism: n.Mechanism) -> None:
+        self._source = source
+        self._mechanism = mechanism
+        self._queries = [item for item in mechanism.inputs if isinstance(item, n.Queries)]
+        self._public = {item.name for item in mechanism.inputs if not isinstance(item, n.Queries)}
+        self._inputs = self._public | {name for item in self._queries for name in item.names}
+
+    def program(self) -> Json:
+        mechanism = self._mechanism
+        for item in self._queries:
+            if item.adjacency is not Adjacency.ALL or not item.vector or item.sensitivity is None:
+                _no("an adjacency other than `all`")
+            if item.lattice is not None or item.range is not None:
+                _no("answers on a lattice or in a range")
+        drawn = {s.name for s in statements_in(mechanism.body) if isinstance(s, n.Sample)}
+        return {
+            "name": mechanism.name,
+            "body": self._block(mechanism.body),
+            "align": [self._item(item) for item in mechanism.align],
+            "privacy": self._expr(mechanism.privacy),
+            "sets": sorted(gathered_in_full(mechanism.body)),
+            "drawn": sorted(drawn),
+            "clauses": [
+                [self._expr(item.where), unparse_expr(item.where)]
+                for item in mechanism.inputs
+                if item.where is not None
+            ],
+            "queries": [
+                {"name": name, "sensitivity": self._expr(item.sensitivity)}
+                for item in self._queries
+                for name in item.names
+                if item.sensitivity is not None
+            ],
+            "parameters": {
+                item.name: item.sort.value for item in mechanism.inputs if isinstance(item, n.Parameter)
+            },
+        }
+
+    # --- statements -----------------------------------------------------------------------------------------
+
+    def _line(self, node: n.Node) -> int:
+        return self._source.position(node.span.start)[0]
+
+    def _block(self, body: Sequence[n.Stmt]) -> list[Json]:
+        return [self._statement(statement) for statement in body]
+
+    def _statement(self, statement: n.Stmt) -> Json:
+        line = self._line(statement)
+        match statement:
+            case n.Assign(name=name, value=value):
+                chosen = isinstance(value, n.Gather)
+                return {
+                    "kind": "assign",
+                    "name": name,
+                    "value": self._expr(value),
+                    "line": line,
+                    "chosen": chosen,
+                }
+            case n.Sample(name=name, index=index, family=family, args=args):
+                row = family.row
+                if row.slope is not Slope.SCALE or row.lattice is not Lattice.NONE:
+                    _no(f"noise of the family {family.value}")
+                if row.moves is not Moves.BOTH:
+                    _no(f"noise of the family {family.value}")
+                return {
+                    "kind": "draw",
+                    "name": name,
+                    "index": None if index is None else self._expr(index),
+                    "scale": self._expr(args[0]),
+                    "one_sided": family.one_sided,
+                    "line": line,
+                }
+            case n.If(branches=branches, otherwise=otherwise):
+                return {
+                    "kind": "if",
+                    "branches": [
+                        [self._expr(b.test), self._block(b.body), self._line(b.test)] for b in branches
+                    ],
+                    "otherwise": self._block(otherwise),
+                }
+            case n.For(index=index, over=over, body=body):
+                listed = isinstance(over, n.OverQueries)
+                return {
+                    "kind": "for",
+                    "index": index,
+                    "base": over.base if isinstance(over, n.OverQueries) else None,
+                    "item": over.item if isinstance(over, n.OverQueries) else None,
+                    "range": None if listed else self._range(over),
+                    "body": self._block(body),
+                }
+            case n.Emit(tag=tag, fields=fields):
+                shown = [[one.name, self._expr(one.value)] for one in fields]
+                return {"kind": "emit", "tag": tag, "fields": shown, "line": line}
+            case n.Break():
+                return {"kind": "break"}
+            case n.Pass():
+                return {"kind": "pass"}
+            case n.While():
+                _no("`while`")
+            case n.Invoke():
+                _no("calls")
+            case n.Choose() | n.Logistic():
+                _no("draws by densities")
+
+    def _range(self, over: n.OverQueries | n.OverRange | n.Indices) -> Json:
+        if not isinstance(over, n.OverRange):
+            _no("a loop over no range")
+        return [self._expr(over.low), self._expr(over.high)]
+
+    # --- the alignment --------------------------------------------------------------------------------------
+
+    def _item(self, item: n.AlignItem) -> Json:
+        match item:
+            case n.Shift(name=name, index=index, op=op, value=value, guard=guard):
+                if op not in ("+=", "-=", "="):
+                    _no(f"`{op}` in an alignment")
+                binder = (
+                    index.ident if isinstance(index, n.Name) and index.ident not in self._public else None
+                )
+                return {
+                    "name": name,
+                    "binder": binder,
+                    "index": None if index is None else self._expr(index),
+                    "op": op,
+                    "value": self._expr(value),
+                    "guard": None if guard is None else self._expr(guard),
+                }
+            case n.CaseSplit(cases=cases, otherwise=otherwise):
+                return {
+                    "cases": [
+                        [self._expr(one.test), [self._item(inner) for inner in one.items]] for one in cases
+                    ],
+                    "otherwise": [self._item(inner) for inner in otherwise],
+                }
+
+    # --- expressions ----------------------------------------------------------------------------------------
+
+    def _exprs(self, exprs: Sequence[n.Expr]) -> list[Json]:
+        return [self._expr(one) for one in exprs]
+
+    def _input(self, name: str, primed: bool) -> None:
+        """On D' only what is an input is known before the run."""
+        if primed and name not in self._inputs:
+            _no(f"`{name}'` in an alignment")
+
+    def _expr(self, expr: n.Expr) -> Json:
+        match expr:
+            case n.Number(value=value):
+                return ["number", str(value)]
+            case n.Boolean(value=truth):
+                return ["truth", truth]
+            case n.Name(ident=ident, primed=primed):
+                self._input(ident, primed)
+                return ["name", ident, primed]
+            case n.Index(base=base, index=index, primed=primed):
+                self._input(base, primed)
+                return ["entry", base, self._expr(index), primed]
+            case n.Call(function="len", args=(n.Name(ident=ident),)):
+                return ["length", ident]
+            case n.Call(function=function, args=args):
+                return ["call", function, self._exprs(args)] if function in _CALLS else _no(f"`{function}`")
+            case n.Unary(op="not", operand=operand):
+                return ["not", self._expr(operand)]
+            case n.Unary(operand=operand):
+                return ["minus", self._expr(operand)]
+            case n.Binary(op=op, left=left, right=right):
+                return ["arithmetic", op, self._expr(left), self._expr(right)]
+            case n.Compare(op=op, left=left, right=right):
+                return ["compare", op, self._expr(left), self._expr(right)]
+            case n.Logic(op=op, args=args):
+                return [op, self._exprs(args)]
+            case n.Conditional(test=test, then=then, otherwise=otherwise):
+                return ["if", self._expr(test), self._expr(then), self._expr(otherwise)]
+            case n.OutIs(of="out", index=index, tag=tag):
+                return ["is", self._expr(index), tag]
+            case n.OutField(of="out", index=index, field=part):
+                return ["field", self._expr(index), part]
+            case n.OutCount(of="out", tag=tag):
+                return ["length", "out"] if tag is None else ["count", tag]
+            case n.OutIs() | n.OutField() | n.OutCount():
+                _no("calls")
+            case n.Gather():
+                return self._gather(expr)
+            case n.Member(index=index, selection=selection):
+                return ["in", self._expr(index), selection]
+
+    def _gather(self, expr: n.Gather) -> Json:
+        if expr.function in (n.LISTING, n.LOG_SUM):
+            _no(f"`{expr.function}`")
+        over = expr.over.base if isinstance(expr.over, n.Indices) else self._range(expr.over)
+        count = None if expr.count is None else self._expr(expr.count)
+        where = None if expr.where is None else self._expr(expr.where)
+        return ["set", expr.function, count, self._expr(expr.body), expr.index, over, where]
