@@ -67,7 +67,7 @@ def spec_sheet(result: FileResult, refutation: Refutation | None = None) -> Shee
     """The document about one spec. `refutation`: what a search for a violation found, where there was one."""
     violation = _violation(refutation)
     source = Source(result.path, result.text)
-    blocks = [_masthead(result, violation), *_found(source, result, violation)]
+    blocks = [masthead(result, refutation), *_found(source, result, violation)]
     return Sheet(f"{_title(result)}: {_verdict(result, violation)}", tuple(blocks))
 
 
@@ -81,7 +81,7 @@ def comparison_sheet(
     parting = list(_parting(*(source.lines for source in sources)))
     marks = [frozenset(number for stretch in parting for number, _ in stretch[side]) for side in (0, 1)]
     for (result, refutation), source, marked in zip(pair, sources, marks, strict=True):
-        heads.append((_masthead(result, _violation(refutation)),))
+        heads.append((masthead(result, refutation),))
         lists.append((Listing(source, _mechanism(result), marked),))
     blocks: list[Block] = [Beside(*heads), SectionHead("The lines that differ")]
     blocks += [_difference(*sources), SectionHead("Both in full"), Beside(*lists)]
@@ -109,7 +109,9 @@ def _verdict(result: FileResult, violation: Violation | None) -> str:
     return name_of(result.verdict) + (", REFUTED" if violation is not None else "")
 
 
-def _masthead(result: FileResult, violation: Violation | None) -> Masthead:
+def masthead(result: FileResult, refutation: Refutation | None) -> Masthead:
+    """What a document begins with."""
+    violation = _violation(refutation)
     tones = {Verified: "good", AlignmentFails: "bad", Error: "bad", Unknown: "open"}
     tone = "bad" if violation is not None else tones[type(result.verdict)]
     mechanism = _mechanism(result)

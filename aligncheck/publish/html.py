@@ -69,10 +69,11 @@ def style() -> str:
     return Path(__file__).with_name("page.css").read_text("utf-8")
 
 
-def html_of(blocks: Iterable[Block]) -> Iterator[str]:
-    """The blocks, each as HTML. Lines of a listing can be linked to as `L12`, if there is only one."""
+def html_of(blocks: Iterable[Block], *, anchors: bool = True) -> Iterator[str]:
+    """The blocks, each as HTML. Lines of a listing can be linked to as `L12`, if it is the only one."""
+    blocks = list(blocks)
     listed = [block for block in blocks if isinstance(block, Listing)]
-    yield from (_block(block, anchors=len(listed) == 1) for block in blocks)
+    yield from (_block(block, anchors=anchors and len(listed) == 1) for block in blocks)
 
 
 def text(plain: str) -> str:

@@ -1,4 +1,4 @@
-"""A mechanism for a page on which a reader moves inputs and noise: its tree as JSON, which `playground.js` runs
+"""A mechanism for a page on which a reader moves inputs and noise: its tree as JSON. `playground.js` runs it
 exactly on D and, with the aligned noise, on D'.
 """
 

@@ -157,8 +157,9 @@ CALLED = """
 const out = [];
 for (const { program, scenario } of JSON.parse(require("fs").readFileSync(process.argv[2]))) {
   const r = aligncheck.replay(program, scenario);
-  const said = (row, side) => row[side] === null ? null
-    : row.kind === "test" ? `if ${row[side].endsWith("  yes") ? "True" : "False"}` : `${row.label} ${row[side]}`;
+  const told = (row, said) => (row.kind === "test" ? `if ${said.endsWith("  yes") ? "True" : "False"}`
+    : `${row.label} ${said}`);
+  const said = (row, side) => (row[side] === null ? null : told(row, row[side]));
   out.push({
     steps: r.rows.map((row) => [said(row, "left"), said(row, "right"), row.shift, row.cost]),
     parted: r.parted, cost: r.cost, claim: r.claim, violated: r.violated, output: [r.output, r.output_prime],
