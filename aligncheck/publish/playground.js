@@ -319,8 +319,13 @@ const aligncheck = (() => {
     const [d, prime] = [at(scenario.data), at(scenario.data_prime)];
     for (const run of [d, prime]) for (const [clause, said] of program.clauses) if (!value(clause, run)) return `${said} does not hold`;
     for (const q of program.queries) {
-      const most = value(q.sensitivity, d), moves = d.list(q.name).map((x, i) => sub(prime.list(q.name)[i], x));
-      if (moves.some((m) => cmp(abs(m), most) > 0)) return `an answer of ${q.name} moves by more than ${text(most)}`;
+      const most = value(q.sensitivity, d), name = q.names.join(", ");
+      const moves = q.names.flatMap((n) => d.list(n).map((x, i) => sub(prime.list(n)[i], x)));
+      if (moves.some((m) => cmp(abs(m), most) > 0)) return `an answer of ${name} moves by more than ${text(most)}`;
+      const [ups, downs] = [1, -1].map((sign) => moves.filter((m) => cmp(m, ZERO) === sign).length);
+      const count = { "0": ups + downs, "1": ups, "-1": downs };
+      for (const [sign, limit] of q.limits) if (count[sign] > limit) return `too many answers of ${name} move`;
+      if (q.one_way && ups && downs) return `some answers of ${name} go up, others down`;
     }
     return null;
   }

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Never, TypeAlias
 
-from aligncheck.language.adjacencies import Adjacency
+from aligncheck.language.adjacencies import Bound
 from aligncheck.language.families import Lattice, Moves, Slope
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
@@ -31,7 +31,7 @@ def script() -> str:
 
 def program_document(source: Source, mechanism: n.Mechanism) -> Json:
     """The tree of a mechanism. Raises NotPlayableError for what the interpreter does not know: calls, while
-    loops, draws by densities or on lattices, adjacencies but `all`, roots and the like.
+    loops, draws by densities or on lattices, adjacencies that bound no single answer, roots and the like.
     """
     return _Writer(source, mechanism).program()
 
@@ -72,8 +72,8 @@ class _Writer:
     def program(self) -> Json:
         mechanism = self._mechanism
         for item in self._queries:
-            if item.adjacency is not Adjacency.ALL or not item.vector or item.sensitivity is None:
-                _no("an adjacency other than `all`")
+            if item.adjacency.row.bound is not Bound.EACH or not item.vector:
+                _no("an adjacency that bounds no single answer of a list")
             if item.lattice is not None or item.range is not None:
                 _no("answers on a lattice or in a range")
         drawn = {s.name for s in statements_in(mechanism.body) if isinstance(s, n.Sample)}
@@ -90,9 +90,13 @@ class _Writer:
                 if item.where is not None
             ],
             "queries": [
-                {"name": name, "sensitivity": self._expr(item.sensitivity)}
+                {
+                    "names": item.names,
+                    "sensitivity": self._expr(item.sensitivity),
+                    "limits": item.adjacency.limits,
+                    "one_way": item.adjacency.one_way,
+                }
                 for item in self._queries
-                for name in item.names
                 if item.sensitivity is not None
             ],
             "parameters": {

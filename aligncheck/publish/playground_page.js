@@ -59,8 +59,8 @@
       return it;
     });
     group("Public", ...parameters);
-    for (const q of program.queries) {
-      const name = q.name, rows = [];
+    for (const name of program.queries.flatMap((q) => q.names)) {
+      const rows = [];
       state.data[name].forEach((x, i) => {
         rows.push(slider(`d-${name}-${i}`, `${name}[${i}] on D`, x, -16, 16, (v) => (state.data[name][i] = exactly(v))));
         rows.push(slider(`e-${name}-${i}`, `${name}[${i}] on D'`, state.data_prime[name][i], -16, 16, (v) => (state.data_prime[name][i] = exactly(v))));

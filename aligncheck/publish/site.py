@@ -37,8 +37,8 @@ _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
 class Chapter:
     """A page with a mechanism and what goes wrong beside it.
 
-    `right` and `wrong` are specs by their paths in the folder of specs, without `.dp`; `start` gives inputs and
-    noise of a first run (`D`, `D_prime`, `noise`, and parameters, which are 1 where it says nothing).
+    `right` and `wrong` are specs by their paths in the folder of specs, without `.dp`; `start` gives inputs
+    and noise of a first run (`D`, `D_prime`, `noise`, and parameters, which are 1 where it says nothing).
     """
 
     name: str
@@ -286,10 +286,11 @@ def _presets(result: FileResult, start: Mapping[str, Any], program: Mapping[str,
         yield _preset(first, example.scenario)
         if example.second is not None:
             yield _preset("The second", example.second)
+    lists = [name for group in program["queries"] for name in group["names"]]
     scenario = {
         "parameters": {name: start.get(name, "1") for name in program["parameters"]},
-        "data": {q["name"]: start["D"] for q in program["queries"]},
-        "data_prime": {q["name"]: start["D_prime"] for q in program["queries"]},
+        "data": dict.fromkeys(lists, start["D"]),
+        "data_prime": dict.fromkeys(lists, start["D_prime"]),
         "noise": dict(start.get("noise", {})),
     }
     yield {"label": "A quiet run", "scenario": scenario}

@@ -92,7 +92,8 @@ def test_a_chapter_begins_with_neighbours(chapter: Chapter, spec: str) -> None:
     start = chapter.start
     parameters = tuple((name, Fraction(start.get(name, "1"))) for name in program["parameters"])
     lists = [tuple(map(Fraction, start[side])) for side in ("D", "D_prime")]
-    data, prime = (tuple((q["name"], values) for q in program["queries"]) for values in lists)
+    names = [name for group in program["queries"] for name in group["names"]]
+    data, prime = (tuple((name, values) for name in names) for values in lists)
     assert not check_scenario(mechanism, Scenario(parameters, data, prime))
     verdict = mechanism.expect.verdict if isinstance(mechanism.expect, nodes.Expectation) else ""
     assert (verdict == "verified") is (spec == chapter.right)
