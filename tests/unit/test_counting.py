@@ -35,6 +35,7 @@ COUNTS = {
     "guard of the counter": PLAIN.replace("len(q)", "len(q) and i <= T") + STEP,
     "break": "  c = 0\n" + PLAIN + STEP + "    c = c + 1\n    if c >= k: break\n",
     "inner": "  for r in range(1):\n" + INNER,
+    "nothing but its counter": "  i = 0\n  while i < len(q) and abs(T) < k:\n" + STEP,
 }
 DOES_NOT = {
     "read afterwards": PLAIN + STEP + "  emit last(i)\n",
@@ -47,6 +48,10 @@ DOES_NOT = {
     "an end that is no whole number": "  i = 0\n  while i < T:\n" + STEP,
     "a start that is no whole number": "  i = T\n  while i < len(q):\n" + STEP,
     "two starts": "  i = 0\n" + PLAIN + STEP,
+    "a guard whose size has no value": PLAIN.replace("len(q)", "len(q) and abs(1/(len(q) - i)) > T") + STEP,
+    "a guard that reads a draw": PLAIN.replace("i < len(q)", "(i == 0 or z > T) and i < len(q)")
+    + "    if q[i] > T and i == 0:\n      z ~ Lap(1)\n"
+    + STEP,
     "a guard without a value": PLAIN.replace("len(q)", "len(q) and 1/(len(q) - i) > T") + STEP,
 }
 

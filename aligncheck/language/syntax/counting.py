@@ -44,6 +44,7 @@ class _Counting:
                 case n.Queries(names=names):
                     self.fixed.update(names)
         self.everything = tuple(walk.statements_in(mechanism.body))
+        self.drawn = {s.name for s in self.everything if isinstance(s, n.Sampling | n.Invoke)}
 
     def block(self, body: tuple[n.Stmt, ...]) -> tuple[n.Stmt, ...]:
         """A block with its loops read, inner ones too."""
@@ -116,6 +117,7 @@ class _Counting:
             )
             rest = (n.If((leave,), (), span=loop.test.span), *rest)
         over = n.OverRange(start.value, bound.right, span=bound.span)
+        rest = rest or (n.Pass(span=loop.body[0].span),)
         return n.For(counter, over, rest, loop.invariants, span=loop.span)
 
     def _is_whole(self, expr: n.Expr) -> bool:
@@ -142,12 +144,18 @@ class _Counting:
                 return False
 
     def _has_a_value(self, expr: n.Expr) -> bool:
-        """Whether it has a value whatever its variables are: nothing in it is a partial operation."""
+        """Whether it has a value whatever its variables are: nothing in it is a partial operation, or a draw,
+        which need not have been made.
+        """
         match expr:
-            case n.Name() | n.Number() | n.Boolean():
+            case n.Name(ident=ident):
+                return ident not in self.drawn
+            case n.Number() | n.Boolean():
                 return True
-            case n.Call(function="len" | "abs"):
+            case n.Call(function="len"):
                 return True
+            case n.Call(function="abs"):
+                return all(self._has_a_value(part) for part in walk.parts_of(expr))
             case n.Binary(op="+" | "-" | "*") | n.Unary() | n.Compare() | n.Logic():
                 return all(self._has_a_value(part) for part in walk.parts_of(expr))
             case n.Binary(op="/", left=left, right=right):
