@@ -34,6 +34,7 @@ const aligncheck = (() => {
   // A scope answers `name`, `entry`, `list`, `selection`; `bound` are indices of sets; `out` is what D released.
   const compare = (op, a, b) => {
     if (typeof a === "boolean") return op === "==" ? a === b : a !== b;
+    if (Array.isArray(a)) return a.length === b.length && a.every((x, i) => compare(op, x, b[i]));
     const c = cmp(a, b);
     return { "<": c < 0, "<=": c <= 0, ">": c > 0, ">=": c >= 0, "==": c === 0, "!=": c !== 0 }[op];
   };
