@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from aligncheck.commands import CommandError
 from aligncheck.commands.checking import GRACE, MEMORY, one_file, why_lost
 from aligncheck.commands.telling import tell
+from aligncheck.language.files import opened
 from aligncheck.workers import Done, Supervision
 
 if TYPE_CHECKING:
@@ -39,7 +41,8 @@ def align(path: str, *, timeout: float, write: bool) -> int:
     """
     from aligncheck.synthesis.find import FULL, FoundAlignment, NoAlignment
 
-    found = in_worker(_align, (one_file(path), timeout, FULL), timeout)
+    before = _bytes(path)
+    found = in_worker(_align, (path, timeout, FULL), timeout)
 
     match found:
         case FoundAlignment(items=items, source=source, tally=tally):
@@ -51,9 +54,7 @@ def align(path: str, *, timeout: float, write: bool) -> int:
                 f"verified; {tally.alignments:,} tried, {tally.proofs} put to proof ({tally.seconds:.1f} s)"
             ]
             if write:
-                from aligncheck.commands.compile import replace_file
-
-                replace_file(path, source.text)
+                _write_spec(path, before, source.text)
                 told.append(f"written to `{path}`")
             tell("", *told)
             return 0
@@ -62,6 +63,26 @@ def align(path: str, *, timeout: float, write: bool) -> int:
             return 3
         case RefusedSpec():
             return refused(found)
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        with opened(one_file(path)) as file:
+            return file.read()
+    except OSError as error:
+        raise CommandError(f"cannot read `{path}`: {error.strerror}") from error
+
+
+def _write_spec(path: str, before: bytes, text: str) -> None:
+    """Writes a spec with the line ends and the byte order mark that the file has. Raises CommandError where
+    it holds something else than before the search.
+    """
+    from aligncheck.commands.compile import replace_file
+
+    if _bytes(path) != before:
+        raise CommandError(f"`{path}` was changed during the search: nothing is written", "run it again")
+    mark = "\ufeff" if before.startswith(codecs.BOM_UTF8) else ""
+    replace_file(path, mark + (text.replace("\n", "\r\n") if b"\r\n" in before else text))
 
 
 def none_among(tried: int, ended: str) -> str:
@@ -185,7 +206,8 @@ def fix(path: str, *, timeout: float, write: bool) -> int:
     """Prints repairs of a spec as diffs, each verified; writes the first one into the file. Returns 0; 2
     where there is no spec; 3 where no repair was found.
     """
-    found = in_worker(_fix, (one_file(path), timeout), timeout)
+    before = _bytes(path)
+    found = in_worker(_fix, (path, timeout), timeout)
     if isinstance(found, RefusedSpec):
         return refused(found)
     source, ways = found
@@ -200,9 +222,7 @@ def fix(path: str, *, timeout: float, write: bool) -> int:
     for repair in ways:
         tell(f"verified with {repair.what}:", "", *diff(source, repair.source), "")
     if write:
-        from aligncheck.commands.compile import replace_file
-
-        replace_file(path, ways[0].source.text)
+        _write_spec(path, before, ways[0].source.text)
         tell(f"written to `{path}`: {ways[0].what}")
     return 0
 

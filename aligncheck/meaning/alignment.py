@@ -18,7 +18,16 @@ from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.unparse import unparse_expr
-from aligncheck.language.syntax.walk import gathered_in_full, has_densities, renews, shifts_in, statements_in
+from aligncheck.language.syntax.walk import (
+    gathered_in_full,
+    has_densities,
+    moved_by,
+    names_in,
+    renews,
+    shifts_in,
+    signed_terms,
+    statements_in,
+)
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import ZERO, Number, Undecided, Value
 from aligncheck.meaning.interpreter import (
@@ -296,7 +305,8 @@ class Alignment:
         self._open: dict[NoiseKey | int, Span] = {}
         self._not_counted: list[NoiseKey] = []
         self._cost: Number = ZERO
-        self.renewed = any(map(renews, shifts_in(mechanism.align)))
+        self._renewed = any(map(renews, shifts_in(mechanism.align)))
+        self._stretched: dict[NoiseKey, Number] = {}
         self._around: tuple[NoiseKey, ...] = ()
         self.reads: dict[NoiseKey, dict[Reading, None]] = {}
         self.shifts: dict[NoiseKey, Number] = {}
@@ -502,10 +512,12 @@ class Alignment:
         for key in self._not_counted:
             self._aligned(key)
             if key in self.shifts:
-                self._cost = exact.add(self._cost, draw_cost(self._on_d[key], self.shifts[key], self.renewed))
+                self._cost = exact.add(self._cost, self.cost_of(key))
         self._not_counted.clear()
         environment = {**on_d.environment, "alignment_cost": self._cost}
         for invariant in prime.statement.invariants:
+            if self._renewed and "alignment_cost" in names_in(invariant):
+                continue  # what the kernel counts is a bound there, which this run need not attain
             wrong = _broken(invariant, self._scope((environment, {}), {}, self._machine.scope))
             if wrong is not None:
                 rounds = ", ".join(f"{name} = {value_text(value)}" for name, value in prime.loop)
@@ -573,7 +585,27 @@ class Alignment:
             reads[draw.key] = None
         else:
             del reads[draw.key]
+        if renews(line):
+            self._stretched[draw.key] = self._stretch(line, scope)
         return exact.subtract(value, draw.value)
+
+    def _stretch(self, line: nodes.Shift, scope: RunScope) -> Number:
+        """ln r where the draw is divided by r, which is what its Jacobian costs; 0 where it stands in no
+        quotient or product.
+        """
+        own = moved_by(line)
+        for term, plus in signed_terms(line.value):
+            match term:
+                case nodes.Binary(op="/", left=left, right=by) if plus and left == own:
+                    return exact.ln(number_of(by, scope))
+                case nodes.Binary(op="*", left=left, right=right) if plus and own in (left, right):
+                    return exact.negative(exact.ln(number_of(right if left == own else left, scope)))
+        return ZERO
+
+    def cost_of(self, key: NoiseKey) -> Number:
+        """What a draw that the alignment moves costs."""
+        cost = _draw_cost(self._on_d[key], self.shifts[key], self._renewed)
+        return exact.add(cost, self._stretched.get(key, ZERO))
 
     def _binder(self, line: nodes.Shift) -> str | None:
         if isinstance(line.index, nodes.Name) and line.index.ident not in self._parameters:
@@ -643,13 +675,12 @@ def _cycle_in(reads: Mapping[NoiseKey, Collection[Reading]]) -> tuple[NoiseKey, 
     return ()
 
 
-def draw_cost(draw: Draw, shift: Number, renewed: bool) -> Number:
+def _draw_cost(draw: Draw, shift: Number, renewed: bool) -> Number:
     """|shift|/α; without a shift the rate, which may be irrational, is never computed.
 
     Where some line renews draws (divides them, or exchanges them: `renews`), densities are compared one for
-    all, and there is the Jacobian. Then this is a bound from below of the logarithm of the densities'
-    quotient, exact but for Cauchy noise, and the Jacobian (a quotient of at most 1) is not counted: what is
-    more than the claim is too much for Theorem 4, too.
+    all, and there is the Jacobian (`_stretch`). Then this is the logarithm of the densities' quotient, or for
+    Cauchy noise a bound from below: what is more than the claim is too much for Theorem 4, too.
     """
     if exact.sign(shift) == 0:
         return ZERO

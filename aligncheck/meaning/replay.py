@@ -22,7 +22,7 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.walk import renews, shifts_in
 from aligncheck.meaning import exact, interpreter
-from aligncheck.meaning.alignment import Alignment, BrokenCondition, draw_cost, not_covered, run_on_d
+from aligncheck.meaning.alignment import Alignment, BrokenCondition, not_covered, run_on_d
 from aligncheck.meaning.exact import ZERO, Number, Undecided, Value
 from aligncheck.meaning.scenario import Scenario
 
@@ -132,7 +132,7 @@ def _replayed(
     run_d, machine_d = on_d or run_on_d(mechanism, scenario, limit)
     alignment = Alignment(mechanism, scenario, run_d, machine_d, limit)
     run_d_prime = alignment.run()
-    steps = side_by_side(run_d, run_d_prime, alignment.shifts, alignment.unmoved, alignment.renewed)
+    steps = side_by_side(run_d, run_d_prime, alignment.shifts, alignment.unmoved, alignment.cost_of)
     cost = next((step.cost for step in reversed(steps) if step.cost is not None), ZERO)
     claim = _value(alignment.claim) if isinstance(run_d.ended, interpreter.Finished) else None
     most = _value(alignment.most) if isinstance(run_d.ended, interpreter.Finished) else None
@@ -171,12 +171,12 @@ def side_by_side(
     run_d_prime: interpreter.Run,
     shifts: Mapping[interpreter.NoiseKey, Number] = MappingProxyType({}),
     unmoved: Mapping[interpreter.NoiseKey, str] = MappingProxyType({}),
-    renewed: bool = False,
+    cost_of: Callable[[interpreter.NoiseKey], Number] = lambda _: ZERO,
 ) -> tuple[PairedStep, ...]:
     """Match the steps of two runs in order: the same draw, or the same statement in the same round.
 
     `shifts` are those of the draws, as far as the second run's noise is the aligned noise of the first;
-    `unmoved` says of some why a line does not move them.
+    `unmoved` says of some why a line does not move them, `cost_of` what each costs.
     """
     others = run_d_prime.steps
     places: dict[object, list[int]] = {}
@@ -194,7 +194,7 @@ def side_by_side(
         pairs.append((step, others[numbers[position]]))
         reached = numbers[position] + 1
     pairs += [(None, other) for other in others[reached:]]
-    return tuple(_with_costs(pairs, run_d, shifts, unmoved, renewed))
+    return tuple(_with_costs(pairs, shifts, unmoved, cost_of))
 
 
 def _place(step: interpreter.Step) -> object:
@@ -203,12 +203,10 @@ def _place(step: interpreter.Step) -> object:
 
 def _with_costs(
     pairs: list[tuple[interpreter.Step | None, interpreter.Step | None]],
-    run_d: interpreter.Run,
     shifts: Mapping[interpreter.NoiseKey, Number],
     unmoved: Mapping[interpreter.NoiseKey, str],
-    renewed: bool,
+    cost_of: Callable[[interpreter.NoiseKey], Number],
 ) -> Iterator[PairedStep]:
-    on_d = {draw.key: draw for draw in run_d.draws}
     cost: Number = ZERO
     for left, right in pairs:
         if isinstance(left, interpreter.Invoked) and isinstance(right, interpreter.Invoked):
@@ -216,7 +214,7 @@ def _with_costs(
             yield PairedStep(left, right, None, cost)
         elif isinstance(right, interpreter.Draw) and right.key in shifts:
             shift = shifts[right.key]
-            cost = exact.add(cost, draw_cost(on_d[right.key], shift, renewed))
+            cost = exact.add(cost, cost_of(right.key))
             yield PairedStep(left, right, shift, cost, unmoved.get(right.key, ""))
         else:
             yield PairedStep(left, right)

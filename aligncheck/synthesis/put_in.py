@@ -1,4 +1,4 @@
-"""Other sections in the text of a spec; all the rest of the text, comments too, stays as it is."""
+"""Other sections in the text of a spec; all the rest of the text, and all comments, stay as they are."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def with_section(source: Source, name: str, section: list[str]) -> Source:
         end = next((at for at, _ in heads if at > place), len(text))
         while end > place + 1 and (not text[end - 1].strip() or text[end - 1].startswith("#")):
             end -= 1
-        made = [*text[:place], *section, *text[end:]]
+        made = [*text[:place], *_with_comments(section, text[place:end]), *text[end:]]
     else:
         later = SECTIONS[SECTIONS.index(name) + 1 :]
         end = next((at for at, head in heads if head in later), len(text))
@@ -37,3 +37,10 @@ def with_section(source: Source, name: str, section: list[str]) -> Source:
         gap = [""] if rest and rest[0].strip() else []
         made = [*text[:end], "", *section, *gap, *rest]
     return Source(source.path, "\n".join(made) + "\n")
+
+
+def _with_comments(section: list[str], old: list[str]) -> list[str]:
+    """The section with the comments of the one that it replaces: at its first line, and below that."""
+    _, sign, told = old[0].partition("#")
+    own = [line for line in old[1:] if line.lstrip().startswith("#")]
+    return [f"{section[0]}  #{told}" if sign else section[0], *own, *section[1:]]

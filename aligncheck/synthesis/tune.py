@@ -56,7 +56,11 @@ def variance_of(reading: ProgramReading, tag: str, field: str) -> Any:
     ]
     if not values:
         raise NoFormulaError(f"no record `{tag}` has a field `{field}`")
-    drawn = {s.name: s for s in statements_in(reading.mechanism.body) if isinstance(s, n.Sample)}
+    samples = [s for s in statements_in(reading.mechanism.body) if isinstance(s, n.Sample)]
+    drawn = {s.name: s for s in samples}
+    for name in drawn:
+        if len({(s.family, s.args) for s in samples if s.name == name}) > 1:
+            raise NoFormulaError(f"`{name}` is drawn in more than one way")
     found: Any = sympy.Integer(0)
     seen = 0
     for part, k in reading.form(values[0]).items():

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from aligncheck.cli import main
+from aligncheck.commands import improve
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
@@ -20,6 +21,7 @@ from aligncheck.synthesis.least import LeastClaim, least_claim, with_dearest
 from aligncheck.synthesis.put_in import with_section
 from aligncheck.synthesis.reading import ProgramReading
 from aligncheck.synthesis.repair import repairs, with_scales
+from aligncheck.synthesis.tune import best_split
 from aligncheck.verdict import FileResult, Verified
 
 SPECS = Path(__file__).parents[2] / "specs"
@@ -109,3 +111,55 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "verified with the claim `2*eps`" in told
     assert main(["fix", str(path)]) == 0
     assert "is verified as it is" in capsys.readouterr().out
+
+
+def test_what_was_saved_meanwhile_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "m.dp"
+    path.write_text(spec("broken/noisy_max_half_noise").text)
+    search = improve.in_worker
+
+    def saving(*job: object) -> object:
+        found = search(*job)  # type: ignore[arg-type]
+        path.write_text(path.read_text() + "# saved\n")
+        return found
+
+    monkeypatch.setattr(improve, "in_worker", saving)
+    assert main(["fix", "--write", str(path)]) == 2
+    assert "was changed during the search" in capsys.readouterr().err
+    assert path.read_text().endswith("# saved\n")
+
+
+def test_line_ends_marks_and_comments_stay(tmp_path: Path) -> None:
+    path = tmp_path / "m.dp"
+    text = spec("broken/noisy_max_half_noise").text.replace("privacy eps", "privacy eps  # claimed")
+    path.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    assert main(["fix", "--write", str(path)]) == 0
+    written = path.read_bytes()
+    assert written.startswith(b"\xef\xbb\xbf")
+    assert written.count(b"\n") == written.count(b"\r\n")
+    claimed = with_section(Source("m.dp", text), "privacy", ["privacy 2*eps"])
+    assert "privacy 2*eps  # claimed" in claimed.text
+
+
+def test_a_draw_of_two_scales_has_no_formula(tmp_path: Path) -> None:
+    text = """mechanism two
+  "A draw in two ways."
+input
+  x : query, sensitivity 1
+  big : bool
+  t : real where 0 < t < 1
+  eps : real where eps > 0
+privacy eps
+program
+  b ~ Lap(1/((1 - t)*eps))
+  if big:
+    a ~ Lap(1000/(t*eps))
+  else:
+    a ~ Lap(1/(t*eps))
+  emit v(n = x + a + b)
+"""
+    mechanism = parse(Source("two.dp", text))
+    with pytest.raises(NoFormulaError, match="more than one way"):
+        best_split(mechanism, "v", "n", "t")

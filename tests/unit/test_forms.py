@@ -261,6 +261,15 @@ def test_clauses_are_not_compared_with_numbers_near_those_that_they_name(clause:
             form(source, mode)
 
 
+def test_what_is_spent_is_no_number_near_the_claim() -> None:
+    source = Source(
+        "half.dp", "mechanism half\ninput\n  x : query, sensitivity 1\nprivacy ln(2)\nprogram\n  emit no"
+    )
+    for mode in (RunMode.LATTICE, RunMode.REFINED):
+        with pytest.raises(NoFormError, match="irrational"):
+            form(source, mode)
+
+
 def test_clauses_with_floors_of_roots_are_exact() -> None:
     inputs = "q : queries, sensitivity 1\nk : int where 1 <= k and k <= floor(log2(8))"
     assert form(written(*ONE_ANSWER, inputs), RunMode.REFINED).same

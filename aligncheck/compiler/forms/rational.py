@@ -129,8 +129,11 @@ def irrational_calls(mechanism: Mechanism) -> tuple[nodes.Call, ...]:
 def refuse_irrational_clauses(mechanism: Mechanism) -> None:
     """Raises NoFormError where a `where` clause, a range or a lattice needs an irrational number: a run
     compares with one near it, and takes parameters between the two that the proof leaves out, or the other
-    way round.
+    way round. So it does where the claim needs one: what a run is charged would be a number below it.
     """
+    for claimed in (mechanism.privacy, mechanism.most):
+        for call in _calls(claimed) if claimed is not None else ():
+            raise NoFormError("the claim needs an irrational number, and what is spent is exact", call.span)
     for item in mechanism.inputs:
         for call in _calls(item.where) if item.where is not None else ():
             raise NoFormError("a `where` clause needs an irrational number", call.span)
