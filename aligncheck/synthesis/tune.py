@@ -58,9 +58,9 @@ def variance_of(reading: ProgramReading, tag: str, field: str) -> Any:
         raise NoFormulaError(f"no record `{tag}` has a field `{field}`")
     samples = [s for s in statements_in(reading.mechanism.body) if isinstance(s, n.Sample)]
     drawn = {s.name: s for s in samples}
-    for name in drawn:
-        if len({(s.family, s.args) for s in samples if s.name == name}) > 1:
-            raise NoFormulaError(f"`{name}` is drawn in more than one way")
+    for variable in drawn:
+        if len({(s.family, s.args) for s in samples if s.name == variable}) > 1:
+            raise NoFormulaError(f"`{variable}` is drawn in more than one way")
     found: Any = sympy.Integer(0)
     seen = 0
     for part, k in reading.form(values[0]).items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -120,8 +121,8 @@ def test_what_was_saved_meanwhile_is_kept(
     path.write_text(spec("broken/noisy_max_half_noise").text)
     search = improve.in_worker
 
-    def saving(*job: object) -> object:
-        found = search(*job)  # type: ignore[arg-type]
+    def saving(*job: Any) -> Any:
+        found: Any = search(*job)
         path.write_text(path.read_text() + "# saved\n")
         return found
 
