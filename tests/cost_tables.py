@@ -13,7 +13,7 @@ from aligncheck.meaning.interpreter import Draw, Finished, Invoked, RunScope, St
 from aligncheck.meaning.replay import Replay
 from aligncheck.report.cost import EXACT, CostPart
 
-SETS = re.compile(r"\b(arg)?(max|min)\(.* for ")
+SETS = re.compile(r"'|\b(arg)?(max|min)\(.* for ")
 """Amounts that ask where a maximum is taken may look ahead, and at D': no run has them yet."""
 
 

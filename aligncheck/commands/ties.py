@@ -40,9 +40,13 @@ def tie_bound(mechanism: Mechanism) -> Expr | None:
         if not isinstance(chosen, Gather) or chosen.function not in ("argmax", "argmin", *SELECTING):
             continue
         noise = [drawn[x] for x in names_in(chosen.body) & told if x in drawn]
-        if len(noise) == 1 and noise[0].family is Family.LAPLACE and isinstance(chosen.over, Indices):
+        if len(noise) == 1 and _is_laplace(noise[0].family) and isinstance(chosen.over, Indices):
             (scale,) = noise[0].args
             if names_in(scale) <= public:
                 count = Binary("**", Call("len", (Name(chosen.over.base),)), Number(Fraction(2)))
                 return Binary("/", Binary("*", count, Name("gamma")), scale)
     return None
+
+
+def _is_laplace(family: Family) -> bool:
+    return family.exponential and not family.discrete and not family.one_sided

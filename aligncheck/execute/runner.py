@@ -35,7 +35,7 @@ class NamedRecord:
     """One record of the output: its tag, its fields in the spec's order, the name of the item it is about.
 
     `label` is None where the data has no names or the output does not tell which item it is. `p_value` is
-    given beside a choice whose gap was released: see `runtime.estimates.Choice`.
+    given beside a choice whose gap was released: see `runtime.estimates.ChoiceGap`.
     """
 
     tag: str

@@ -68,7 +68,7 @@ class Condition(Enum):
     INJECTIVE = _Entry(
         "injective",
         "iv",
-        "the alignment is one-to-one and its Jacobian determinant is at least 1 in size (Theorem 4)",
+        "the alignment is one-to-one, its Jacobian determinant at least 1 in size (VLDB paper, Theorem 4)",
         "two noise vectors with the same output have the same image",
     )
     COST = _Entry(

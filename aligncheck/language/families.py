@@ -67,6 +67,7 @@ class FamilyRow:
             proportional to exp(-|x|/scale) on the support, which integrates in closed form.
         moves: which way it may be moved.
         bounded: it is never more than its scale.
+        max_stable: the greatest of several draws, each with a number added, is such noise as well.
     """
 
     word: str
@@ -80,6 +81,7 @@ class FamilyRow:
     tail: Callable[[Any], Any] | None = None
     moves: Moves = Moves.BOTH
     bounded: bool = False
+    max_stable: bool = False
 
 
 class Family(Enum):
@@ -123,12 +125,15 @@ class Family(Enum):
         "gumbel",
         tail=lambda x: -(-(-x).exp()).expm1(),
         moves=Moves.UP,
+        max_stable=True,
     )
     """f(x) = exp(-x/s - exp(-x/s))/s.
 
     Its slope: for d >= 0, ln f(x)/f(x + d) = d/s - exp(-x/s) (1 - exp(-d/s)), which is at most d/s. Down it
     has none: ln f(x)/f(x - d) = exp(-x/s) (exp(d/s) - 1) - d/s grows without bound where x falls. Its density
     rises up to 0 and falls from there, so it is no less nearer to 0. P(X > x) = 1 - exp(-exp(-x/s)).
+    The greatest of draws to which u_j is added is at most x with the product of these probabilities, that of
+    one draw to which s ln Σ exp(u_j/s) is added (dissertation, Theorem 5.16).
     """
 
     UNIFORM = FamilyRow(

@@ -15,7 +15,14 @@ from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.unparse import unparse_expr
-from aligncheck.language.syntax.walk import parts_of, statements_in, with_parts
+from aligncheck.language.syntax.walk import (
+    moved_by,
+    parts_of,
+    renews,
+    signed_terms,
+    statements_in,
+    with_parts,
+)
 from aligncheck.report.numbers import listed
 from aligncheck.search.witness.line_costs import product
 from aligncheck.verdict import DearestRun, Verified
@@ -41,7 +48,7 @@ class CostPart:
 
 def cost_parts(verified: Verified) -> tuple[CostPart, ...]:
     """The parts as the kernel counted them."""
-    return tuple(_part(verified.mechanism, part) for part in verified.accepted.cost)
+    return tuple(found for part in verified.accepted.cost for found in _parts(verified.mechanism, part))
 
 
 def dearest_text(run: DearestRun) -> str:
@@ -62,6 +69,59 @@ def dearest_text(run: DearestRun) -> str:
 
 _MOST_DRAWS = 8
 _NEARLY = Fraction(99, 100)
+
+
+def _parts(mechanism: nodes.Mechanism, part: Part) -> Iterator[CostPart]:
+    """More than one for a draw that is exchanged or divided: see `_renewed`."""
+    lines = [found for found in _lines(mechanism.align) if found[0].name == part.name]
+    if part.amount is None and any(renews(line) for line, _ in lines):
+        draws = [s for s in statements_in(mechanism.body) if isinstance(s, nodes.Sample)]
+        scale = next(s.args[0] for s in draws if s.name == part.name)
+        for line, tests in lines:
+            yield from _renewed(mechanism, line, tests, scale)
+    else:
+        yield _part(mechanism, part)
+
+
+def _renewed(
+    mechanism: nodes.Mechanism, line: nodes.Shift, tests: tuple[str, ...], scale: nodes.Expr
+) -> Iterator[CostPart]:
+    """Theorem 4 of the VLDB paper, ln(a/b): what dividing costs is -ln b, and what is added is in ln a. See
+    section 13 of docs/kernel.md, and `Aligner.charged`.
+    """
+    own, paid = moved_by(line), _paid(mechanism, line, tests)
+    rest: nodes.Expr | None = None
+    for term, plus in signed_terms(line.value):
+        if line.op == "=" and plus and term == own:
+            continue
+        divisor = _divisor(term, own) if line.op == "=" and plus else None
+        if divisor is not None:
+            amount = _amount(mechanism, nodes.Call("ln", (divisor,)))
+            yield CostPart(line.name, *amount, f"{paid}, for dividing (VLDB paper, Theorem 4)", line.span)
+        elif line.op == "=" and plus and isinstance(term, nodes.Name) and _draws(mechanism, term.ident):
+            exchanged = f"{paid}, in the place of `{term.ident}` (VLDB paper, Theorem 4)"
+            yield CostPart(line.name, "0", "0", exchanged, line.span)
+        elif rest is None:
+            rest = term if plus else nodes.Unary("-", term)
+        else:
+            rest = nodes.Binary("+" if plus else "-", rest, term)
+    if rest is not None:
+        moved = rest if isinstance(rest, nodes.Number) else nodes.Call("abs", (rest,))
+        amount = _amount(mechanism, product((moved, 1), (scale, -1)))
+        yield CostPart(line.name, *amount, paid, line.span)
+
+
+def _divisor(term: nodes.Expr, own: nodes.Expr) -> nodes.Expr | None:
+    """The r of `x/r`, or of `x*(1/r)`."""
+    if isinstance(term, nodes.Binary) and term.op == "/" and term.left == own:
+        return term.right
+    if isinstance(term, nodes.Binary) and term.op == "*" and own in (term.left, term.right):
+        return product((term.right if term.left == own else term.left, -1))
+    return None
+
+
+def _draws(mechanism: nodes.Mechanism, name: str) -> bool:
+    return any(isinstance(s, nodes.Sample) and s.name == name for s in statements_in(mechanism.body))
 
 
 def _part(mechanism: nodes.Mechanism, part: Part) -> CostPart:

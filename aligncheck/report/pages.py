@@ -1,7 +1,8 @@
 """The long text on each condition of the proof, for `aligncheck explain`.
 
 Lemma 1 and its conditions: Ding, Wang, Zhang, Kifer, *Free Gap Information from the Differentially Private
-Sparse Vector and Noisy Max Mechanisms*, PVLDB 13(3). Theorem 4: its general form, in the dissertation.
+Sparse Vector and Noisy Max Mechanisms*, PVLDB 13(3). Theorem 4 there is its general form, which is Theorem
+5.15 of Ding's dissertation.
 """
 
 from __future__ import annotations
@@ -143,9 +144,14 @@ PAGES: dict[Condition, Page] = {
         "1 in size.",
         why="The general theorem replaces `acyclic` where shifts depend on noise in a harmless way. "
         "It needs both parts: no two noise vectors with one image, and no squeezing of volumes.",
-        rule="The general theorem behind Lemma 1 (Theorem 4 of the dissertation version, conditions "
-        "2 and 4). Piecewise translations have determinant 1; that they are one-to-one is "
-        "proved from two noise vectors with the same image and the same output.",
+        rule="The general theorem behind Lemma 1: Theorem 4 of the VLDB paper, Theorem 5.15 of the "
+        "dissertation (conditions 2 and 4; ln(a/b) with a for the densities and b for the determinant). "
+        "Piecewise translations have determinant 1; that they are one-to-one is proved from two noise "
+        "vectors with the same image and the same output. Two kinds of lines use more of it. `x = x/r`, r "
+        "at least 1, divides a draw: the determinant has the factor 1/r, which costs ln(r), and the "
+        "density is no less nearer to 0. `x = y` with `y = x` exchanges two draws with one scale, for "
+        "nothing. Both need an order of the draws, and noise with a density on the reals that may be moved "
+        "both ways; what is added besides costs what it does elsewhere.",
         failure="align\n  eta = 2",
         what_fails="All draws have the image 2.",
         fix="align\n  eta += 2",

@@ -218,7 +218,7 @@ def _term(part: CostPart) -> str:
 
 ROUTES = {
     "acyclic": "acyclic alignment (Lemma 1)",
-    "injective": "one-to-one alignment with Jacobian determinant at least 1 in size (Theorem 4)",
+    "injective": "one-to-one alignment with Jacobian determinant at least 1 in size (VLDB paper, Theorem 4)",
 }
 
 

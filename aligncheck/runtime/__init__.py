@@ -40,7 +40,7 @@ from aligncheck.runtime.errors import (
     SelectionError,
     UnsafeFloatWarning,
 )
-from aligncheck.runtime.estimates import Choice, Estimate, GapNoise, choice_p_value, expected_choice_gap
+from aligncheck.runtime.estimates import ChoiceGap, Estimate, GapNoise, choice_p_value, expected_choice_gap
 from aligncheck.runtime.extremes import argmax_of, argmin_of, max_of, min_of, top_of, upto_of
 from aligncheck.runtime.functions import boolean_function, has_tag, integer_function, real_function
 from aligncheck.runtime.mechanism import (
@@ -90,7 +90,7 @@ __all__ = [
     "ArgumentError",
     "Budget",
     "BudgetError",
-    "Choice",
+    "ChoiceGap",
     "CleanedAnswers",
     "Estimate",
     "FloatMechanism",

@@ -185,7 +185,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChoiceGap:
     """What the gap beside a choice of the exponential mechanism tells (dissertation, Algorithms 21 and 22).
 
     Attributes:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from aligncheck.runtime.answers import CleanedAnswers
 from aligncheck.runtime.errors import MissingPandasError
-from aligncheck.runtime.estimates import Choice, Estimate, GapNoise
+from aligncheck.runtime.estimates import ChoiceGap, Estimate, GapNoise
 from aligncheck.runtime.noise import Noise
 from aligncheck.runtime.reals import Real, nearest_float
 from aligncheck.runtime.refined import RefinedNumber
@@ -76,7 +76,7 @@ class Result(Generic[R_co]):
     gamma: Fraction | None
     private: bool
     notes: tuple[str, ...]
-    choices: tuple[Choice | None, ...] = ()
+    choices: tuple[ChoiceGap | None, ...] = ()
 
     @property
     def left(self) -> Real:
@@ -163,7 +163,7 @@ class Result(Generic[R_co]):
                 private=document["private"],
                 notes=tuple(document["notes"]),
                 choices=tuple(
-                    None if c is None else Choice(_read(c["gap"]), _read(c["unit"]))
+                    None if c is None else ChoiceGap(_read(c["gap"]), _read(c["unit"]))
                     for c in document.get("choices", ())
                 ),
             )
@@ -204,7 +204,7 @@ class Release(Generic[R]):
         self._records: list[R] = []
         self._labels: list[Hashable | None] = []
         self._estimates: list[Estimate | None] = []
-        self._choices: list[Choice | None] = []
+        self._choices: list[ChoiceGap | None] = []
 
     def forget(self) -> None:
         """From now on records are counted, not kept: they are handed out one by one."""
@@ -317,12 +317,12 @@ def _estimate(record: Record, field: str, added: Real, noise: GapNoise, gamma: F
     return Estimate(gap + (added - noise.mean), noise, gamma)
 
 
-def _choice(gap: Real, unit: Real) -> Choice | None:
+def _choice(gap: Real, unit: Real) -> ChoiceGap | None:
     """None inside a call, whose caller takes the gap itself; and where a public factor makes it no gap."""
-    return Choice(gap, unit) if isinstance(gap, int | Fraction | float) and unit > 0 and gap >= 0 else None
+    return ChoiceGap(gap, unit) if isinstance(gap, int | Fraction | float) and unit > 0 and gap >= 0 else None
 
 
-def _choice_written(choice: Choice) -> dict[str, Any]:
+def _choice_written(choice: ChoiceGap) -> dict[str, Any]:
     return {"gap": _written(choice.gap), "unit": _written(choice.unit), "p_value": choice.p_value}
 
 

@@ -38,6 +38,8 @@ def spec(inputs: str, program: str, align: str, uses: str = "") -> str:
 ONE = "x : query, sensitivity 1"
 MANY = "q : queries, sensitivity 1, adjacency {}"
 
+THEOREM = "VLDB paper, Theorem 4"
+
 TABLES = {
     "a quotient": (file("tests/specs/statements/sensitivity_over_r.dp"), [("eta", "eps", "once")]),
     "some of the records": (
@@ -45,6 +47,21 @@ TABLES = {
         [("eta", "eps/2", "once"), ("xi[i]", "eps/(2*k)", "when `out[i].gap >= 0`")],
     ),
     "after a loop": (file("specs/partial_sum.dp"), [("eta", EXACT, "when moved")]),
+    "a draw that is divided": (
+        file("tests/specs/rules/halved_ok.dp")
+        .replace("eta/2", "eta/2 + 1")
+        .replace("ln(2)\n", "ln(2) + eps\n")
+        .replace("eta > 0", "eta > 2"),
+        [("eta", "ln(2)", f"once, for dividing ({THEOREM})"), ("eta", "eps", "once")],
+    ),
+    "draws that are exchanged": (
+        file("tests/specs/rules/exchanged_ok.dp"),
+        [
+            ("eta", "0", f"once, in the place of `xi` ({THEOREM})"),
+            ("eta", "abs(x - x')*eps", "once"),
+            ("xi", "0", f"once, in the place of `eta` ({THEOREM})"),
+        ],
+    ),
     "one answer moves": (file("specs/histogram.dp"), [("eta[i]", EXACT, "when moved")]),
     "a variable amount": (file("specs/halving_budget.dp"), [("xi[t]", "use", "per draw")]),
     "a claim about the output": (

@@ -17,7 +17,7 @@ from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
-from aligncheck.runtime import Choice, Result
+from aligncheck.runtime import ChoiceGap, Result
 
 SPECS = Path(__file__).parents[2] / "specs"
 NAMES = ("exponential_mechanism_gap", "exponential_mechanism_gap_monotone", "exponential_mechanism_gumbel")
@@ -67,7 +67,7 @@ def test_a_run_says_how_likely_the_gap_is_beside_a_choice_that_is_not_the_best(n
     result = cls(Delta=1, eps=Fraction(1, 2), testing_seed=3)([0, 1, 40])
     (record,), (choice,) = result.records, result.choices
     unit = 2 if name == NAMES[1] else 1
-    assert choice == Choice(record.gap, unit)
+    assert choice == ChoiceGap(record.gap, unit)
     assert choice.p_value == pytest.approx(2 / (1 + math.exp(float(record.gap) / unit)))
     assert choice.expected_gap(0) == pytest.approx(2 * math.log(2) * unit)
     assert json.loads(result.to_json())["choices"][0]["p_value"] == choice.p_value

@@ -188,7 +188,7 @@ def test_the_choice_against_its_exact_probabilities() -> None:
 
 
 def test_the_choice_and_its_gap_together() -> None:
-    """The joint density is that of a logistic number: P(index, gap > g) = s(theta - g) (Theorem 5.13)."""
+    """The joint density is that of a logistic number: P(index, gap > g) = s(theta - g) (Theorem 5.19)."""
     utilities, cuts = [0.0, 3.0, 1.0], (0.0, 0.5, 2.0)
     made: Any = compiled(mechanism("exponential_mechanism_gap"), RunMode.FLOAT)(Delta=1, eps=1)  # type: ignore[call-arg]
     noise = FloatingNoise(seed=22)

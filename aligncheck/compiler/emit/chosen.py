@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from aligncheck.compiler.emit.indices import bound_by
-from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import (
     names_in,
@@ -42,7 +41,7 @@ class ChosenGap:
 
 def chosen_gaps(mechanism: nodes.Mechanism) -> Mapping[int, ChosenGap]:
     """The gap beside a choice that an `emit` releases (of several the first), by the `id` of the node."""
-    reader = _Reader.of(mechanism)
+    reader = _GapFinder.of(mechanism)
     found: dict[int, ChosenGap] = {}
     for statement in statements_in(mechanism.body):
         if isinstance(statement, nodes.Emit):
@@ -54,7 +53,7 @@ def chosen_gaps(mechanism: nodes.Mechanism) -> Mapping[int, ChosenGap]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _GapFinder:
     """What is set or drawn once, by name; and the names of scalar parameters."""
 
     values: Mapping[str, nodes.Expr]
@@ -62,7 +61,7 @@ class _Reader:
     public: frozenset[str]
 
     @classmethod
-    def of(cls, mechanism: nodes.Mechanism) -> _Reader:
+    def of(cls, mechanism: nodes.Mechanism) -> _GapFinder:
         statements = tuple(statements_in(mechanism.body))
         times = Counter(name for s in statements for name in bound_by(s))
         times.update(s.name for s in statements if isinstance(s, nodes.Sample | nodes.Invoke))
@@ -127,7 +126,7 @@ class _Reader:
             return None
         noisy = [name for name in names_in(first.body) if name in self.drawn or name in self.values]
         drawn = self.drawn.get(noisy[0]) if len(noisy) == 1 else None
-        if not isinstance(drawn, nodes.Sample) or drawn.family is not Family.GUMBEL:
+        if not isinstance(drawn, nodes.Sample) or not drawn.family.row.max_stable:
             return None
         eta = nodes.Index(drawn.name, nodes.Name(first.index))
         added = isinstance(first.body, nodes.Binary) and first.body.op == "+"
