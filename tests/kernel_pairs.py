@@ -789,6 +789,98 @@ PAIRS: tuple[Pair, ...] = (
     Pair(
         "an_empty_set", 7, spec("y = max(q[i] for i in q where i >= {})", "emit done"), "0", "1", ("defined",)
     ),
+    *(
+        Pair(
+            f"a_sum_of_{name}",
+            7,
+            spec(
+                *("eta ~ Lap(1/eps)", "emit done(v = sum(b[j] for j in b) + eta)"),
+                align="eta += sum(b[j] for j in b) - sum(b'[j] for j in b)",
+                more=f"  b : queries, sensitivity 1, adjacency {way}\n",
+                where=" and len(b) == 3",
+                claim="{}",
+            ),
+            right,
+            wrong,
+            ("cost",),
+        )
+        for name, way, right, wrong in (
+            ("one_answer_that_moves", "one", "eps", "eps/2"),
+            ("two_answers_that_move", "moved", "2*eps", "eps/2"),
+            ("answers_that_all_move", "all", "3*eps", "5*eps/2"),
+            ("answers_that_move_in_all", "l1", "eps", "eps/2"),
+        )
+    ),
+    Pair(
+        "a_sum_of_answers_of_which_all_may_move",
+        7,
+        spec(
+            *("eta ~ Lap(1/eps)", "emit done(v = sum(b[j] for j in b) + eta)"),
+            align="eta += sum(b[j] for j in b) - sum(b'[j] for j in b)",
+            more="  b : queries, sensitivity 1, adjacency {}\n",
+        ),
+        "one",
+        "all",
+        ("cost",),
+    ),
+    Pair(
+        "sums_over_ranges_that_differ",
+        7,
+        spec(
+            *("eta ~ Lap(1/eps)", "emit done(v = sum(b[j] for j in b) + eta)"),
+            align="eta += sum(b[j] for j in range({}, len(b))) - sum(b'[j] for j in b)",
+            more="  b : queries, sensitivity 1, adjacency one\n",
+            where=" and len(b) >= 1",
+        ),
+        "0",
+        "1",
+        ("cost", "output"),
+    ),
+    Pair(
+        "a_sum_as_a_claim",
+        7,
+        spec(
+            *("eta ~ Lap(1/(eps + sum(t[j] for j in t)))", "emit done(v = x + eta)"),
+            align="eta += x - x'",
+            claim="eps + sum(t[j] for j in t)",
+            more="  t : vector where t[i] >= {}\n",
+        ),
+        "0",
+        "-1",
+        ("scales", "cost"),
+    ),
+    Pair(
+        "sums_of_whole_numbers",
+        7,
+        spec(
+            *("eta ~ DLap(1/eps, 1)", "emit done(v = sum(b[j]{} for j in b) + eta)"),
+            align="eta += sum(b[j]{} for j in b) - sum(b'[j]{} for j in b)",
+            more="  b : int queries, sensitivity 1, adjacency one\n",
+        ),
+        "*1",
+        "/2",
+        ("support",),
+    ),
+    Pair(
+        "sums_up_to_a_round",
+        7,
+        spec(
+            *("eta ~ Lap(1/eps)", "s = 0", "for i, y in b:", "  s = s + y", "emit done(v = s + eta)"),
+            align="eta += sum({} for j in b) - sum(b'[j] for j in b)",
+            more="  b : queries, sensitivity 1, adjacency one\n",
+        ),
+        "b[j]",
+        "b[j]/2",
+        ("output", "cost"),
+        Witness(
+            (
+                loop(
+                    "s == sum(b[j] for j in range(0, i))",
+                    "s' == sum(b'[j] for j in range(0, i))",
+                ),
+            )
+        ),
+    ),
     Pair("a_sum_that_differs", 7, spec("emit done(v = sum({} + 1/2 for i in q))"), "i", "q[i]", ("output",)),
     Pair(
         "a_maximum_that_differs", 7, spec("emit done(v = max({} + 1/2 for i in q))"), "i", "q[i]", ("output",)

@@ -7,7 +7,7 @@ the indices, under the guard for which it was shown to exist.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -19,7 +19,18 @@ from aligncheck.kernel.evaluate import Evaluator
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Scope
 from aligncheck.kernel.symbols import Defined
-from aligncheck.kernel.terms import Term, anatomy, both, either, implies, real, same, subterms
+from aligncheck.kernel.terms import (
+    Anatomy,
+    Term,
+    absolute,
+    anatomy,
+    both,
+    either,
+    implies,
+    real,
+    same,
+    subterms,
+)
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in
 
@@ -31,8 +42,8 @@ KINDS = (Kind.RUN, Kind.TOLD, Kind.WHOLE, Kind.PRIME)
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A set as one run sees it. The index `j` is in it where `within` holds, so between `low` and `high`;
-    `body` is the value there.
+    """A set as one run sees it. The index `j` is in it where `within` holds: between `low` and `high`, and
+    where it is `chosen`; `body` is the value there.
     """
 
     j: Term
@@ -40,11 +51,27 @@ class Opened:
     body: Term
     low: Term
     high: Term
+    chosen: Term
 
     def at(self, i: Term) -> Opened:
         """The same, at another index."""
         within, body = (z3.substitute(term, (self.j, i)) for term in (self.within, self.body))
         return replace(self, j=i, within=within, body=body)
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """A sum over the indices from `low` up to `high`, by its terms; sums of one range have equal `ends`."""
+
+    value: Term
+    ends: tuple[Anatomy, ...]
+    low: Term
+    high: Term
+    at: Callable[[Term], Term]
+
+    def within(self, i: Term) -> Term:
+        """That an index is in the range."""
+        return both(self.low <= i, i < self.high)
 
 
 class Sets(Evaluator):
@@ -56,7 +83,7 @@ class Sets(Evaluator):
         self.late_places: dict[str, tuple[Term, ...]] = {}
         self.pool: list[Term] = []
         self.made_sets: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-        self.totals: list[tuple[tuple[Any, ...], Term, Callable[[Term], Term]]] = []
+        self.totals: list[Summed] = []
 
     def generic(self, depth: int) -> Term:
         """An arbitrary whole number: the index of a set with `depth` indices around it. No fact is ever
@@ -87,12 +114,13 @@ class Sets(Evaluator):
         if any(g.index in names for names in named):
             raise Reject("form", g.span, f"`{g.index}` has a meaning around this set")
         j, (low, high) = self.another(scope.generic), self.ends(g.over, scope)
-        within = both(low <= j, j < high)
+        within, chosen = both(low <= j, j < high), self.symbols.true
         scope = scope.binding(g.index, j, True)
         if g.where is not None:
-            within = both(within, self.truth(g.where, replace(scope.under(within), testing=True)))
+            chosen = self.truth(g.where, replace(scope.under(within), testing=True))
+            within = both(within, chosen)
         body = (self.number if number else self.value)(g.body, scope.under(within))
-        return Opened(j, within, real(body) if number else body, low, high)
+        return Opened(j, within, real(body) if number else body, low, high, chosen)
 
     def gathered(self, g: n.Gather, scope: Scope) -> Term:
         """The value of a set expression."""
@@ -176,29 +204,60 @@ class Sets(Evaluator):
     # --- sums ---------------------------------------------------------------------------------------------
 
     def _total(self, found: Opened, scope: Scope) -> Term:
-        """The sum over a set: the last of the sums up to an index. These equations define a function of the
-        terms, so they hold in every run; and two sums over one range are equal unless their terms differ
-        somewhere.
+        """The sum over a set, by the sums up to an index, which are the same wherever a range ends. These
+        equations define a function of the terms, so they hold in every run. What is negative has a negative
+        term; of whole numbers it is a whole number.
         """
-        s, j, low, high = self.symbols, found.j, found.low, found.high
-        term = z3.If(found.within, found.body, s.none)
-        around = self.around(j, term, low, high)
-        key = ("sum", *map(anatomy, (term, low, high, *around)))
+        s, j, low, high, body = self.symbols, found.j, found.low, found.high, found.body
+        whole = z3.is_app_of(body, z3.Z3_OP_TO_REAL)
+        term = z3.If(found.chosen, body.arg(0), s.zero) if whole else z3.If(found.chosen, body, s.none)
+        inner, around = self.around(j, term, low), self.around(j, term, low, high)
+        key = ("sum", *map(anatomy, (term, low, *inner)))
         if key not in self.made_sets:
-            up_to = s.function("sum", (*(s.INT for _ in around), s.INT), s.REAL, Defined((term, low, high)))
+            up_to = s.function("sum", (*(s.INT for _ in inner), s.INT), term.sort(), Defined((term, low)))
             self.made_sets[key] = (up_to,)
-        up_to = self.made_sets[key][0]
-        variables, path = scope.generic, scope.path
-        path.fact(Kind.RUN, up_to(*around, low) == 0, variables)
-        step = up_to(*around, j + 1) == up_to(*around, j) + term
+        up_to, variables, path = self.made_sets[key][0], scope.generic, scope.path
+        value = up_to(*inner, high)
+        path.fact(Kind.RUN, both(up_to(*inner, low) == 0, implies(high <= low, value == 0)), variables)
+        step = up_to(*inner, j + 1) == up_to(*inner, j) + term
         path.fact(Kind.RUN, implies(both(low <= j, j < high), step), (*variables, j))
-        value = up_to(*around, z3.If(high < low, low, high))
-        for others, other, term_at in self.totals:
-            if others == key[2:] and not same(other, value):
-                role = Defined((term, term_at(j)))
-                at = s.function("differs", tuple(s.INT for _ in around), s.INT, role)(*around)
-                apart = both(low <= at, at < high, z3.substitute(term, (j, at)) != term_at(at))
-                path.fact(Kind.RUN, either(value == other, apart), variables)
-        if not any(same(other, value) for _, other, _ in self.totals):
-            self.totals.append((key[2:], value, lambda at: z3.substitute(term, (j, at))))
-        return value
+
+        def place(*more: Term) -> Term:
+            role = Defined((term, low, high, *more))
+            return s.function("somewhere", tuple(s.INT for _ in around), s.INT, role)(*around)
+
+        ends = tuple(map(anatomy, (low, high, *around)))
+        one, negative = Summed(value, ends, low, high, lambda i: z3.substitute(term, (j, i))), place()
+        path.fact(Kind.RUN, either(value >= 0, both(one.within(negative), one.at(negative) < 0)), variables)
+        known = [other for other in self.totals if other.ends == ends]
+        if not any(same(other.value, value) for other in known):
+            self.totals.append(one)
+        for other in known:
+            if not same(other.value, value):
+                for formula in self._apart(one, other, [place(other.at(j)) for _ in range(5)]):
+                    path.fact(Kind.RUN, formula, variables)
+        return real(value)
+
+    def _apart(self, one: Summed, other: Summed, places: list[Term]) -> Iterator[Term]:
+        """Two sums over one range are apart by what their terms are apart at the places where they are: none,
+        one, two, or three and more. And by no more than the range's length times what one of the terms is
+        apart; and than answers in the range move in all, unless the terms do further at one of them. Only
+        what adjacency may need is said.
+        """
+        apart, steps = one.value - other.value, [one.at(p) - other.at(p) for p in places]
+        known, so_far = apart == 0, self.symbols.none
+        for k, (p, step) in enumerate(zip(places[:3], steps, strict=False)):
+            yield either(known, both(one.within(p), step != 0, *(p != q for q in places[:k])))
+            so_far = so_far + step
+            known = either(known, apart == so_far)
+        far = [absolute(x) for x in (apart, *steps[3:])]
+        ways = [g.adjacency for g in self.spec.inputs if isinstance(g, n.Queries)]
+        if any(not way.ways and not way.in_all for way in ways):
+            often = far[0] <= (one.high - one.low) * far[1]
+            yield either(apart == 0, both(one.within(places[3]), often))
+        for name, moved in self.moved.items():
+            x, p = name.removeprefix("$moved_"), places[4]
+            on_d, on_other, _ = self.lists[x]
+            inside = both(one.low >= 0, one.low <= one.high, one.high <= self.lengths[x])
+            further = both(one.within(p), far[2] > absolute(real(on_other(p)) - real(on_d(p))))
+            yield implies(inside, either(far[0] <= moved(one.high) - moved(one.low), further))
