@@ -7,10 +7,14 @@ import threading
 from collections import deque
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Never, TypeAlias
+from typing import TYPE_CHECKING, Never, TypeAlias
 
 from aligncheck.runtime.errors import BudgetError, MechanismError, ParameterError, ProcessError
+from aligncheck.runtime.frames import pandas
 from aligncheck.runtime.parameters import RealLike, real, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _State: TypeAlias = tuple[Fraction, Mapping[object, Fraction]]
 """What was spent, and what is set aside by each open reservation's key."""
@@ -134,14 +138,28 @@ class Budget:
             return f"Budget(total={self._total}, of another process)"
         return f"{type(self).__name__}(total={self._total}, spent={self.spent}, remaining={self.remaining})"
 
+    def amounts(self) -> dict[str, Fraction]:
+        """What there was at first, what was spent, what is set aside, what remains: at one moment."""
+        state = self._now()
+        reserved = sum(state[1].values(), Fraction(0))
+        return {
+            "total": self.total,
+            "spent": state[0],
+            "set aside": reserved,
+            "remaining": self._remaining(state),
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """The amounts as a pandas DataFrame of one row, exact numbers in it.
+
+        Raises:
+            MissingPandasError: pandas is not installed.
+        """
+        return pandas().DataFrame([self.amounts()])
+
     def _repr_html_(self) -> str:
         """In a notebook: a row of a table."""
-        amounts = {
-            "total": self.total,
-            "spent": self.spent,
-            "set aside": self.reserved,
-            "remaining": self.remaining,
-        }
+        amounts = self.amounts()
         head, row = (
             "".join(f"<{tag}>{text}</{tag}>" for text in texts)
             for tag, texts in (("th", amounts), ("td", amounts.values()))

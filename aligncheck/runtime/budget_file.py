@@ -11,11 +11,15 @@ from collections import deque
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aligncheck.runtime.budget import Budget
 from aligncheck.runtime.errors import BudgetError, MechanismError, ParameterError
+from aligncheck.runtime.frames import pandas
 from aligncheck.runtime.parameters import RealLike
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _PATIENCE = 30.0
 """Seconds to wait while another process writes."""
@@ -78,6 +82,14 @@ class BudgetFile(Budget):
             }
             for since, process, most, spent in rows
         ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The entries as a pandas DataFrame: a row for each run, in order, exact numbers in it.
+
+        Raises:
+            MissingPandasError: pandas is not installed.
+        """
+        return pandas().DataFrame(self.entries(), columns=["since", "process", "most", "spent"])
 
     def _open(self, key: object, amount: Fraction) -> None:
         self._refuse_other_processes()

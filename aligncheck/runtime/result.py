@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from aligncheck.runtime.answers import CleanedAnswers
-from aligncheck.runtime.errors import MissingPandasError
 from aligncheck.runtime.estimates import ChoiceGap, Estimate, GapNoise
+from aligncheck.runtime.frames import pandas
 from aligncheck.runtime.noise import Noise
 from aligncheck.runtime.reals import Real, nearest_float
 from aligncheck.runtime.refined import RefinedNumber
@@ -92,12 +92,7 @@ class Result(Generic[R_co]):
         Raises:
             MissingPandasError: pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingPandasError(
-                "`to_frame` needs pandas, which is not installed: pip install 'aligncheck[pandas]'"
-            ) from None
+        pd = pandas()
         rows = [row_of(record) for record in self.records]
         columns = list(dict.fromkeys(name for row in rows for name in row))
         table: dict[str, list[Any]] = {"tag": [record.tag for record in self.records]}

@@ -91,7 +91,7 @@ def draw(mechanism: Mechanism, curves: list[Curve], target: Path) -> None:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    mpl.rcParams["svg.hashsalt"] = "curves"
+    mpl.rcParams.update({"svg.hashsalt": "curves", "svg.fonttype": "none"})
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.add_subplot()
     for each, colour in zip(curves, COLOURS, strict=True):

@@ -34,6 +34,16 @@ def spend_tenths(path: Path, ready: object, done: object) -> None:
     done.put(count)  # type: ignore[attr-defined]
 
 
+def test_its_entries_are_a_table(path: Path) -> None:
+    ledger = BudgetFile(path, 1)
+    assert list(ledger.to_frame().columns) == ["since", "process", "most", "spent"]
+    ledger.spend(Fraction(1, 3))
+    held = ledger.reserve(Fraction(1, 3))
+    assert ledger.to_frame()["spent"].tolist() == [Fraction(1, 3), None]
+    held.settle(Fraction(0))
+    assert ledger.to_frame()["spent"].tolist() == [Fraction(1, 3), 0]
+
+
 def test_it_lasts_and_is_exact(path: Path) -> None:
     for n in range(11):
         ledger = BudgetFile(path, 1)

@@ -13,6 +13,8 @@ import pytest
 
 import aligncheck
 from aligncheck.runtime import Budget, Result
+from aligncheck.runtime.errors import MissingPandasError
+from aligncheck.runtime.frames import pandas
 
 MODULE = Path(__file__).parents[2] / "mechanisms" / "svt_with_gap.py"
 
@@ -48,7 +50,16 @@ def test_a_budget_shows_itself() -> None:
     budget.spend("1/4")
     held = budget.reserve("1/4")
     assert "<td>1</td><td>1/4</td><td>1/4</td><td>1/2</td>" in budget._repr_html_()
+    frame = budget.to_frame()
+    assert list(frame.columns) == ["total", "spent", "set aside", "remaining"]
+    assert list(frame.loc[0]) == [1, Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
     held.settle()
+
+
+def test_a_table_needs_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingPandasError, match="needs pandas"):
+        pandas()
 
 
 def test_a_module_runs_where_nothing_but_numpy_is_installed() -> None:
