@@ -223,8 +223,10 @@ def _align(args: argparse.Namespace) -> int:
 
 
 def _claim(args: argparse.Namespace) -> int:
-    from aligncheck.commands.improve import claim
+    from aligncheck.commands.improve import accuracy, claim
 
+    if args.accuracy:
+        return accuracy(args.file, timeout=args.timeout)
     return claim(args.file, timeout=args.timeout)
 
 
@@ -551,11 +553,13 @@ _CLAIM_ABOUT = """\
 Prints the least claim that the alignment of a spec proves, of the multiples of its
 own claim, each verified as text before it is shown; the run that costs most says
 whether less can be proved by this alignment. Where it is found, also a claim by
-the scales of the noise, and one for any other scales."""
+the scales of the noise, and one for any other scales. With --accuracy, how far the
+noise can put off what the spec tests, selects and releases."""
 
 _CLAIM_EXAMPLES = f"""\
 examples:
 {_BRING}  aligncheck claim specs/noisy_max.dp
+  aligncheck claim --accuracy specs/above_threshold.dp
 
 exit status:
   0  found, and verified
@@ -992,6 +996,7 @@ def _declare_claim(commands: _Commands) -> None:
     )
     parser.set_defaults(carry_out=_claim)
     parser.add_argument("file", metavar="FILE", help="the spec")
+    parser.add_argument("--accuracy", action="store_true", help="print how far noise puts things off instead")
     _add_timeout(parser)
 
 

@@ -17,6 +17,7 @@ from aligncheck.workers import Done, Supervision
 if TYPE_CHECKING:
     from aligncheck.language.diagnostics import Diagnostic
     from aligncheck.language.source import Source
+    from aligncheck.synthesis.accuracy import Accuracy
     from aligncheck.synthesis.find import FoundAlignment, NoAlignment, SearchEffort
     from aligncheck.synthesis.least import LeastClaim
     from aligncheck.synthesis.repair import Repair
@@ -178,6 +179,41 @@ def claim(path: str, *, timeout: float) -> int:
     if found.free is not None:
         tell(f"for other scales s of the noise: `{found.free}`")
     return 0
+
+
+def accuracy(path: str, *, timeout: float) -> int:
+    """Prints bounds on what the noise of a spec does to its tests, selections and released numbers. Returns
+    0; 2 where there is no spec, or no such formula.
+    """
+    found = in_worker(_accuracy, (one_file(path), timeout), timeout)
+    if isinstance(found, RefusedSpec):
+        return refused(found)
+    if isinstance(found, str):
+        raise CommandError(found)
+    tell(f"with probability at least 1 - {found.beta}, all together:", "")
+    for bound in found.bounds:
+        tell(f"  `{bound.place}` is {bound.what} {bound.alpha}")
+    if found.left_out:
+        tell("", *(f"  no bound for `{place}`" for place in found.left_out))
+    return 0
+
+
+def _accuracy(job: tuple[str, float]) -> Accuracy | RefusedSpec | str:
+    """In a worker: why there is no formula."""
+    from aligncheck.language.check import check
+    from aligncheck.language.diagnostics import SpecError
+    from aligncheck.language.syntax.parse import parse
+    from aligncheck.language.syntax.read import read_source
+    from aligncheck.synthesis.accuracy import accuracy_of
+    from aligncheck.synthesis.formulas import NoFormulaError
+
+    try:
+        source = read_source(job[0])
+        return accuracy_of(check(source, parse(source)))
+    except SpecError as error:
+        return RefusedSpec(error.source, error.diagnostic)
+    except NoFormulaError as error:
+        return str(error)
 
 
 def _least(found: LeastClaim) -> str:

@@ -266,7 +266,7 @@ class ProgramReading:
         else:
             found[e] = found.get(e, Fraction(0)) + times
 
-    def _noise_in(self, form: LinearForm) -> tuple[NoisePart, ...]:
+    def noise_in(self, form: LinearForm) -> tuple[NoisePart, ...]:
         found = []
         for part, k in form.items():
             if isinstance(part, n.Name) and part.ident in self.sites:
@@ -303,7 +303,7 @@ class ProgramReading:
                     self._collect(part, "set", tags, variable, inside)
             return
         form = self.form(n.Binary("-", e.left, e.right) if isinstance(e, n.Compare) else e)
-        noise = self._noise_in(form)
+        noise = self.noise_in(form)
         if noise:
             self.uses.append(NoiseUse(kind, form, tags, noise, within))
         for part in form:
