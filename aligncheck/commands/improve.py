@@ -113,11 +113,14 @@ def hint(result: FileResult, timeout: float) -> tuple[str, ...]:
     """What is said of other alignments under a verdict: one that is verified, or that there is none among so
     many; nothing where the file's own is verified, or where there can be none. `timeout` is the file's own.
     """
+    from aligncheck.report.terminal import an_alignment_may_mend
     from aligncheck.synthesis.find import LATE, SHORT, FoundAlignment, NoAlignment
     from aligncheck.verdict import AlignmentFails, Unknown
 
     verdict = result.verdict
     if not isinstance(verdict, AlignmentFails | Unknown) or verdict.mechanism is None:
+        return ()
+    if isinstance(verdict, AlignmentFails) and not an_alignment_may_mend(verdict):
         return ()
     try:
         part = timeout / _SHARE

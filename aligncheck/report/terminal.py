@@ -326,14 +326,18 @@ _NOT_PRIVATE = (
 )
 
 
+def an_alignment_may_mend(verdict: AlignmentFails) -> bool:
+    """Whether what fails is the alignment, and not the program, whatever its alignment."""
+    at = verdict.primary.span
+    lines = (a.span.start <= at.start < a.span.end for a in verdict.mechanism.align)
+    return verdict.densities is None and (verdict.condition in _MENDED or any(lines))
+
+
 def about_failure(verdict: AlignmentFails) -> tuple[str, ...]:
     """What a failure says of the mechanism."""
     if verdict.densities is not None:
         return (_of_densities(verdict.condition, verdict.densities),)
-    at = verdict.primary.span
-    if verdict.condition in _MENDED or any(
-        a.span.start <= at.start < a.span.end for a in verdict.mechanism.align
-    ):
+    if an_alignment_may_mend(verdict):
         none = () if verdict.mechanism.align else (_NO_ALIGNMENT,)
         return (*none, _ONLY_THE_ALIGNMENT)
     others = {Condition.INVARIANT: _THE_LINE, Condition.CALLS: _THE_CALL}

@@ -45,6 +45,7 @@ from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
 from aligncheck.search.discharge.algebra import canonical
 from aligncheck.search.discharge.choose import Chosen
 from aligncheck.search.discharge.smt import Smt
+from aligncheck.search.record_places import misplaced, uneven_rounds
 from aligncheck.search.relational import ir
 from aligncheck.search.relational.labels import Ledger
 from aligncheck.search.relational.spell import spell
@@ -122,7 +123,9 @@ def advice_for(
             | Condition.INVARIANT
         ):
             return ()
-    found += _other_lines(mechanism, failure, verified, effort)
+    found += _other_places(mechanism, failure, verified, effort)
+    if not found:
+        found += _other_lines(mechanism, failure, verified, effort)
     if chosen is None and found:  # the kernel may think about densities for long
         return tuple(found)
     for name, changed in _other_adjacencies(mechanism):
@@ -179,6 +182,41 @@ def _continuous(mechanism: Mechanism) -> Mechanism:
         for item in mechanism.inputs
     )
     return replace(mechanism, inputs=inputs, body=rewrite.statements(mechanism.body, statement))
+
+
+def _other_places(
+    mechanism: Mechanism, failure: Failure, verified: Verified, effort: Effort
+) -> Iterator[str]:
+    """The lines whose guards ask for a record of another round than they move the draw of, with those that
+    ask for the round's own, with which it is verified.
+    """
+    lines = {line: other for line, other, _ in misplaced(mechanism)}
+    changed = replace(
+        mechanism, align=tuple(lines.get(item, item) for item in mechanism.align if isinstance(item, Shift))
+    )
+    whole = len(changed.align) == len(mechanism.align)
+    if lines and whole and not failure.fails(changed) and verified(changed, effort):
+        for line, other in lines.items():
+            yield f"verified with `{unparse_shift(other)}` in place of `{unparse_shift(line)}`"
+
+
+def records_help(mechanism: Mechanism) -> str:
+    """Where a guard asks for a record of another round, which one the round's own is."""
+    for line, other, tag in misplaced(mechanism):
+        if line.index is not None and line.guard is not None and other.guard is not None:
+            drawn = f"`{line.name}[{unparse_expr(line.index)}]`"
+            return (
+                f"records are numbered over the whole output, and the `{tag}` of the round that draws "
+                f"{drawn} is not the one that `{unparse_expr(line.guard)}` asks for: write "
+                f"`when {unparse_expr(other.guard)}`"
+            )
+    uneven = next(uneven_rounds(mechanism), None)
+    if uneven is None:
+        return ""
+    return (
+        f"not every round releases as many records, so that `{unparse_expr(uneven)}` may ask for one of "
+        "another round: release one in every branch"
+    )
 
 
 def _other_lines(mechanism: Mechanism, failure: Failure, verified: Verified, effort: Effort) -> Iterator[str]:

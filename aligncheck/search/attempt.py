@@ -344,9 +344,9 @@ def _help(condition: Condition | None, mechanism: Mechanism, at: Span) -> str:
                 "there is no line in `align`: all noise stays as it is, and what is released has to stay, too"
             )
         case Condition.OUTPUT:
-            from aligncheck.search.advice import output_help
+            from aligncheck.search.advice import output_help, records_help
 
-            return output_help(mechanism, at)
+            return records_help(mechanism) or output_help(mechanism, at)
         case Condition.SUPPORT:
             return _support_help(mechanism)
         case Condition.ACYCLIC | Condition.INJECTIVE:

@@ -54,6 +54,7 @@ ORDER = (
     "verdict",
     "search.discharge",
     "search.witness",
+    "search.record_places",
     "search.advice",
     "search.attempt",
     "judge",
