@@ -824,6 +824,22 @@ PAIRS: tuple[Pair, ...] = (
         ("cost",),
     ),
     Pair(
+        "a_sum_over_two_lists_that_each_move_in_all",
+        7,
+        spec(
+            "eta ~ Lap(1/eps)",
+            "emit done(v = sum((b[j] if j < 1 else d[j]) for j in range(2)) + eta)",
+            align="eta += sum((b[j] if j < 1 else d[j]) for j in range(2))"
+            " - sum((b'[j] if j < 1 else d'[j]) for j in range(2))",
+            more="  b : queries, sensitivity 1, adjacency l1\n  d : queries, sensitivity 1, adjacency l1\n",
+            where=" and len(b) >= 2 and len(d) >= 2",
+            claim="{}",
+        ),
+        "2*eps",
+        "eps",
+        ("cost",),
+    ),
+    Pair(
         "sums_over_ranges_that_differ",
         7,
         spec(

@@ -234,15 +234,16 @@ class Sets(Evaluator):
             self.totals.append(one)
         for other in known:
             if not same(other.value, value):
-                for formula in self._apart(one, other, [place(other.at(j)) for _ in range(5)]):
+                places = [place(other.at(j)) for _ in range(4 + len(self.moved))]
+                for formula in self._apart(one, other, places):
                     path.fact(Kind.RUN, formula, variables)
         return real(value)
 
     def _apart(self, one: Summed, other: Summed, places: list[Term]) -> Iterator[Term]:
         """Two sums over one range are apart by what their terms are apart at the places where they are: none,
         one, two, or three and more. And by no more than the range's length times what one of the terms is
-        apart; and than answers in the range move in all, unless the terms do further at one of them. Only
-        what adjacency may need is said.
+        apart; and than the answers of a list in the range move in all, unless the terms do further at one of
+        them, which need not be one for all lists. Only what adjacency may need is said.
         """
         apart, steps = one.value - other.value, [one.at(p) - other.at(p) for p in places]
         known, so_far = apart == 0, self.symbols.none
@@ -250,14 +251,14 @@ class Sets(Evaluator):
             yield either(known, both(one.within(p), step != 0, *(p != q for q in places[:k])))
             so_far = so_far + step
             known = either(known, apart == so_far)
-        far = [absolute(x) for x in (apart, *steps[3:])]
+        far, most, *further = (absolute(x) for x in (apart, *steps[3:]))
         ways = [g.adjacency for g in self.spec.inputs if isinstance(g, n.Queries)]
         if any(not way.ways and not way.in_all for way in ways):
-            often = far[0] <= (one.high - one.low) * far[1]
+            often = far <= (one.high - one.low) * most
             yield either(apart == 0, both(one.within(places[3]), often))
-        for name, moved in self.moved.items():
-            x, p = name.removeprefix("$moved_"), places[4]
+        for (name, moved), p, step in zip(self.moved.items(), places[4:], further, strict=True):
+            x = name.removeprefix("$moved_")
             on_d, on_other, _ = self.lists[x]
             inside = both(one.low >= 0, one.low <= one.high, one.high <= self.lengths[x])
-            further = both(one.within(p), far[2] > absolute(real(on_other(p)) - real(on_d(p))))
-            yield implies(inside, either(far[0] <= moved(one.high) - moved(one.low), further))
+            beyond = both(one.within(p), step > absolute(real(on_other(p)) - real(on_d(p))))
+            yield implies(inside, either(far <= moved(one.high) - moved(one.low), beyond))
