@@ -176,7 +176,12 @@ class Result(Generic[R_co]):
             + "</tr>"
             for number, (record, row, label) in enumerate(zip(self.records, rows, self.labels, strict=True))
         )
-        said = "; ".join((f"privacy spent: {self.spent} of at most {self.bound}", *self.notes))
+        best = (
+            f"{number}: the returned answer is the best one, p = {choice.p_value:.3g}"
+            for number, choice in enumerate(self.choices)
+            if choice is not None
+        )
+        said = "; ".join((f"privacy spent: {self.spent} of at most {self.bound}", *best, *self.notes))
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         return f"<div><p>{html.escape(self.mechanism)}: {html.escape(said)}</p>{table}</div>"
 

@@ -71,4 +71,5 @@ def test_a_run_says_how_likely_the_gap_is_beside_a_choice_that_is_not_the_best(n
     assert choice.p_value == pytest.approx(2 / (1 + math.exp(float(record.gap) / unit)))
     assert choice.expected_gap(0) == pytest.approx(2 * math.log(2) * unit)
     assert json.loads(result.to_json())["choices"][0]["p_value"] == choice.p_value
+    assert f"the returned answer is the best one, p = {choice.p_value:.3g}" in result._repr_html_()
     assert Result.from_json(result.to_json(), type(record)) == result
