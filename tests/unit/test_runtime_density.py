@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -187,19 +188,22 @@ def test_the_choice_against_its_exact_probabilities() -> None:
     check_frequencies(counts, [math.exp(float(x.expr) if hasattr(x, "expr") else x) for x in logs])  # type: ignore[union-attr, arg-type]
 
 
-def test_the_choice_and_its_gap_together() -> None:
-    """The joint density is that of a logistic number: P(index, gap > g) = s(theta - g) (Theorem 5.19)."""
+@pytest.mark.parametrize("name", ["exponential_mechanism_gap", "exponential_mechanism_gumbel"])
+def test_the_choice_and_its_gap_together(name: str) -> None:
+    """The joint density is that of a logistic number: P(index, gap > g) = s(theta - g) (Theorem 5.19), for
+    Algorithm 21 and for Algorithm 22.
+    """
     utilities, cuts = [0.0, 3.0, 1.0], (0.0, 0.5, 2.0)
-    made: Any = compiled(mechanism("exponential_mechanism_gap"), RunMode.FLOAT)(Delta=1, eps=1)  # type: ignore[call-arg]
-    noise = FloatingNoise(seed=22)
-    records = [made.with_noise(noise)(utilities).records[0] for _ in range(N)]
+    made: Any = compiled(mechanism(name), RunMode.FLOAT)(Delta=1, eps=1)  # type: ignore[call-arg]
+    noise, count = FloatingNoise(seed=22), N // 4
+    records = [made.with_noise(noise)(utilities).records[0] for _ in range(count)]
     scores = [u / 2 for u in utilities]
     for index in range(3):
         others = log_sum_exp_of([s for j, s in enumerate(scores) if j != index])
         for cut in cuts:
             p = sigmoid(scores[index] - others - cut)
-            share = sum(r.index == index and r.gap > cut for r in records) / N
-            assert abs(share - p) < 4.5 * math.sqrt(p * (1 - p) / N)
+            share = sum(r.index == index and r.gap > cut for r in records) / count
+            assert abs(share - p) < 4.5 * math.sqrt(p * (1 - p) / count)
 
 
 def test_the_gap_beside_a_choice_runs_exactly() -> None:
@@ -214,6 +218,22 @@ def test_the_gap_beside_a_choice_runs_exactly() -> None:
         p = sigmoid([0, 3, 1][index] - others - cut)
         share = sum(r.index == index and r.gap >= cut for r in records) / count
         assert abs(share - p) < 4.5 * math.sqrt(p * (1 - p) / count)
+
+
+def test_ties_are_broken_evenly() -> None:
+    """Lemma 4.1 of the secure-implementation paper: any of the indices that tie, with equal chances."""
+    cls: Any = compiled(mechanism("noisy_max_random_ties"), RunMode.REFINED)
+    noise, count, q = RefinedNoise(Fraction(1, 1024), SeededBits(42)), 1500, (0, 0, 1)
+    made, r = cls(eps=1), math.exp(-1 / 2)
+    chances = [0.0] * 3
+    for drawn in itertools.product(range(40), repeat=3):
+        noisy = [answer + x for answer, x in zip(q, drawn, strict=True)]
+        tied = [i for i, x in enumerate(noisy) if x == max(noisy)]
+        for i in tied:
+            chances[i] += (1 - r) ** 3 * r ** sum(drawn) / len(tied)
+    found = Counter(made.with_noise(noise)(list(q)).records[0].index for _ in range(count))
+    for i, p in enumerate(chances):
+        assert abs(found[i] / count - p) < 4.5 * math.sqrt(p * (1 - p) / count)
 
 
 def test_excluded_indices_are_never_chosen() -> None:
