@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from fractions import Fraction
 from itertools import islice, product
 
 from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
-from aligncheck.search.witness import line_costs
+from aligncheck.search.witness import added_up, line_costs
+from aligncheck.search.witness.added_up import ONE, ZERO
 
-ZERO, ONE = n.Number(Fraction(0)), n.Number(Fraction(1))
 COST, RECORDS = n.Name("alignment_cost"), n.Name("$records")
 MANY = 12
 """So many bounds of the cost are tried for one loop."""
@@ -96,7 +95,7 @@ class MoreLines:
         for test in _tests_of_head(loop):
             for s in inside:
                 if isinstance(s, n.Assign) and test.left == n.Name(s.name):
-                    step = _added(s)
+                    step = added_up.added_to(s)
                     if step is not None:
                         yield n.Compare("<=", test.left, n.Binary("+", test.right, step))
         for s in inside:
@@ -114,7 +113,9 @@ class MoreLines:
         if not isinstance(self.loops[k], n.For) or len(self._around(k)) > 1:
             return
         index = self._index(k)
-        steady = [s.name for s in self.loops[k].body if isinstance(s, n.Assign) and _added(s) == ONE]
+        steady = [
+            s.name for s in self.loops[k].body if isinstance(s, n.Assign) and added_up.added_to(s) == ONE
+        ]
         for x in steady:
             yield n.Compare("==", n.Name(x), index)
         for before in range(k):
@@ -132,6 +133,64 @@ class MoreLines:
                 yield n.Compare("==", n.Name(x, True), n.Name(x))
         for bound in self.costs(k):
             yield n.Compare("<=", COST, bound)
+        claim = self.spec.privacy
+        yield n.Compare("<=", COST, added_up.claimed_so_far(claim, f"of_{k}", self._index(k)))
+        yield from added_up.sums_of_terms(self.spec, self.loops[k], self._index(k), f"of_{k}")
+        yield from self._scanned(k)
+        yield from self._released(k)
+
+    def _scanned(self, k: int) -> Iterator[n.Expr]:
+        """Of a loop that looks for the best: once it is found it stays, and its value is ahead by a move."""
+        index = self._index(k)
+        places = [s.name for s in self.inside[k] if isinstance(s, n.Assign) and s.value == index]
+        values = {s.name for s in self.inside[k] if isinstance(s, n.Assign)} - {*places}
+        if not places or any(isinstance(s, n.Sample) for s in self.inside[k]):
+            return
+        lines = [line for line in walk.shifts_in(self.spec.align) if line.guard is not None]
+        sizes = [g.sensitivity for g in self.groups if g.sensitivity is not None]
+        for x in places:
+            for value in values:
+                apart = n.Binary("-", n.Name(value, True), n.Name(value))
+                for size in sizes:
+                    yield n.Compare("<=", apart, size)
+                    yield n.Compare("<=", n.Unary("-", apart), size)
+            for line in lines:
+                for chosen in _chosen(line):
+                    at = n.Logic("and", (n.Compare("<", chosen, index), n.Compare("==", n.Name(x), chosen)))
+                    elsewhere = n.Unary("not", at)
+                    yield n.Logic("or", (elsewhere, n.Compare("==", n.Name(x, True), n.Name(x))))
+                    for value in values:
+                        apart = n.Binary("-", n.Name(value, True), n.Name(value))
+                        for size in sizes:
+                            yield n.Logic("or", (elsewhere, n.Compare("<=", size, apart)))
+
+    def _told_late(self) -> set[str]:
+        """Tags that an alignment asks for at draws of a loop that releases no such record."""
+        found: set[str] = set()
+        for s in self.everything:
+            if isinstance(s, n.Sample) and self._chain(s):
+                lines = (line for line in walk.shifts_in(self.spec.align) if line.name == s.name)
+                asked = {e.tag for line in lines if line.guard is not None for e in _tags(line.guard)}
+                inside = self.inside[self._chain(s)[-1]]
+                found |= asked - {e.tag for e in inside if isinstance(e, n.Emit)}
+        return found
+
+    def _released(self, k: int) -> Iterator[n.Expr]:
+        """How often a tag was released that draws of an earlier loop are moved for."""
+        tags = {s.tag for s in self.inside[k] if isinstance(s, n.Emit)} & self._told_late()
+        if not isinstance(self.loops[k], n.For) or not tags:
+            return
+        flags = [s.name for s in self.inside[k] if isinstance(s, n.Assign) and _is_truth(s.value)]
+        limits = [test for s in self.inside[k] if isinstance(s, n.Assign) for test in _limits(s.value)]
+        for tag in sorted(tags):
+            count = n.Name(f"$count_{tag}")
+            many = added_up.released_so_far(tag, f"of_{k}", n.OverRange(ZERO, self._index(k)))
+            yield n.Compare("<=", many, count)
+            for x, limit in limits:
+                yield n.Compare("<=", count, limit)
+                for flag in dict.fromkeys(flags):
+                    yield n.Logic("or", (n.Name(flag), n.Compare("==", count, x)))
+                    yield n.Logic("or", (n.Name(flag), n.Compare("<", x, limit)))
 
     def later(self, k: int) -> Iterator[n.Expr]:
         """What the output has from here on: nothing where a flag is up."""
@@ -146,7 +205,8 @@ class MoreLines:
         """
         parts: list[list[n.Expr]] = []
         lines = list(walk.shifts_in(self.spec.align))
-        last = max((at for at, s in enumerate(self.everything) if s in self.inside[k]), default=-1)
+        here = {id(s) for s in self.inside[k]}
+        last = max((at for at, s in enumerate(self.everything) if id(s) in here), default=-1)
         seen: set[tuple[str, tuple[int, ...]]] = set()
         for s in self.everything[: last + 1]:
             if isinstance(s, n.Sample) and (s.name, tuple(self._chain(s))) not in seen:
@@ -155,7 +215,8 @@ class MoreLines:
                     parts.append(list(islice(self._paid(line, s, k), MANY)))
         found = [_sum(each) for each in islice(product(*parts), 4 * MANY)] if all(parts) else []
         if len(lines) == 1:
-            found += [_times(how, self.spec.privacy) for how in self._how_often(lines[0], k)]
+            often = self._how_often(lines[0], k)
+            found += [_times(how, self.spec.privacy) for how in often if how != self._index(k)]
         return list(dict.fromkeys(found))[:MANY]
 
     def _paid(self, line: n.Shift, draw: n.Sample, k: int) -> Iterator[n.Expr]:
@@ -166,6 +227,9 @@ class MoreLines:
                 continue
             inner = chain[-1]
             if inner in self._around(k):
+                if line.guard is None and _name(line.index or ZERO) in walk.names_in(cost):
+                    one = line_costs.resolved(cost, {_name(line.index or ZERO): n.Name(f"of_{inner}")})
+                    yield added_up.so_far(one, None, f"of_{inner}", n.OverRange(ZERO, self._index(inner)))
                 for how in self._how_often(line, inner):
                     yield _times(how, self._at_differing(cost, line, how))
             else:
@@ -220,6 +284,9 @@ class MoreLines:
         index = self._index(k)
         for part in way.args if isinstance(way, n.Logic) and way.op == "and" else (way,):
             if isinstance(part, n.OutIs):
+                if not any(isinstance(s, n.Emit) and s.tag == part.tag for s in self.inside[k]):
+                    yield added_up.released_so_far(part.tag, f"of_{k}", n.OverRange(ZERO, index))
+                    return
                 yield n.Name(f"$count_{part.tag}")
                 yield from (n.Name(x) for x in self.counters(k))
                 yield from (_where(up) for _, up in self.flags(k))
@@ -231,7 +298,10 @@ class MoreLines:
     def _after(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
         """How often a line was on in a loop that is over."""
         for how in self._how_often(line, k):
-            if not walk.names_in(how) & {_name(self._index(k))}:
+            loop = self.loops[k]
+            if isinstance(how, n.Gather) and isinstance(loop, n.For):
+                yield replace(how, over=n.OverRange(ZERO, _high(loop)))
+            elif not walk.names_in(how) & {_name(self._index(k))}:
                 yield how
             elif not isinstance(how, n.Name):
                 yield ONE
@@ -256,15 +326,35 @@ def _all_of(test: n.Expr) -> tuple[n.Expr, ...]:
     return test.args if isinstance(test, n.Logic) and test.op == "and" else (test,)
 
 
-def _added(stmt: n.Assign) -> n.Expr | None:
-    """The E of `x = x + E`."""
-    e = stmt.value
-    return e.right if isinstance(e, n.Binary) and e.op == "+" and e.left == n.Name(stmt.name) else None
-
-
 def _low(loop: n.For | n.While) -> n.Expr:
     over = loop.over if isinstance(loop, n.For) else None
     return over.low if isinstance(over, n.OverRange) else ZERO
+
+
+def _high(loop: n.For) -> n.Expr:
+    return loop.over.high if isinstance(loop.over, n.OverRange) else n.Call("len", (n.Name(loop.over.base),))
+
+
+def _chosen(line: n.Shift) -> Iterator[n.Expr]:
+    """The E of a guard `E == i`."""
+    for part in walk.subexpressions(line.guard) if line.guard is not None else ():
+        if isinstance(part, n.Compare) and part.op == "==" and line.index in (part.left, part.right):
+            yield part.right if part.left == line.index else part.left
+
+
+def _tags(e: n.Expr) -> Iterator[n.OutIs]:
+    return (part for part in walk.subexpressions(e) if isinstance(part, n.OutIs))
+
+
+def _is_truth(e: n.Expr) -> bool:
+    return isinstance(e, n.Boolean | n.Compare | n.Logic) or (isinstance(e, n.Unary) and e.op == "not")
+
+
+def _limits(e: n.Expr) -> Iterator[tuple[n.Expr, n.Expr]]:
+    """Variables that are compared with a limit, and these limits."""
+    for part in walk.subexpressions(e):
+        if isinstance(part, n.Compare) and part.op in ("==", ">=") and isinstance(part.left, n.Name):
+            yield part.left, part.right
 
 
 def _name(e: n.Expr) -> str:
