@@ -706,7 +706,8 @@ def test_the_signature_of_a_class_shows_its_parameters(adaptive: Any) -> None:
 
 def test_who_asks_for_a_stream_that_is_not_offered_is_told_why() -> None:
     text = HEAD.format("eps") + "  emit n(len(q))\n"
-    mechanism: Any = compiled(parse(Source("test.dp", text)))(eps=1)
+    cls: Any = compiled(parse(Source("test.dp", text)))
+    mechanism = cls(eps=1)
     with pytest.raises(AttributeError, match="no `stream`: its queries are fixed before the run"):
         mechanism.stream([1])
 
