@@ -680,17 +680,17 @@ def _draw_cost(draw: Draw, shift: Number, renewed: bool) -> Number:
 
     Where some line renews draws (divides them, or exchanges them: `renews`), densities are compared one for
     all, and there is the Jacobian (`_stretch`). Then this is the logarithm of the densities' quotient, or for
-    Cauchy noise a bound from below: what is more than the claim is too much for Theorem 4, too.
+    Cauchy and Gumbel noise a bound from below: what is more than the claim is too much for Theorem 4, too.
     """
     if exact.sign(shift) == 0:
         return ZERO
     if renewed:
         rate = rate_of(draw.family, draw.args)
-        cost = exact.multiply(exact.absolute(shift), rate)
         if draw.family.row.moves is Moves.UP:  # see `Family.GUMBEL`
-            return exact.subtract(cost, exact.exp(exact.negative(exact.multiply(draw.value, rate))))
+            left = exact.exp(exact.negative(exact.multiply(draw.value, rate)))
+            return exact.subtract(exact.multiply(shift, rate), left)
         if draw.family.row.tail is not None:
-            return exact.negative(cost)
+            return exact.negative(exact.multiply(exact.absolute(shift), rate))
         farther = exact.subtract(exact.absolute(exact.add(draw.value, shift)), exact.absolute(draw.value))
         return exact.multiply(farther, rate)
     return exact.multiply(exact.absolute(shift), rate_of(draw.family, draw.args))
