@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from aligncheck.runtime import (
+    Ahead,
     Answers,
     Budget,
+    GapNoise,
     IntLike,
     Noise,
     ParameterInfo,
@@ -178,6 +180,7 @@ class NoisyTopkGap(RefinedMechanism):
         k = self.k
         eps = self.eps
 
+        release.ranks(lambda: Ahead("gap", GapNoise(2 * k / eps, 2 * k / eps)))
         eta = noise.laplaces(2 * k / eps, len(q))
         winners = top(k, vector(q) + vector(eta))
         best = greatest(vector(q) + vector(eta), where=~members(winners, len(q)))
@@ -256,4 +259,4 @@ class NoisyTopkGap(RefinedMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 cfdd90480aa29d665012d7297ec1da3405c52b1d3e8a7169acdecd8c3244d1e2
+#| sha256 ca34bbf3b27aa2facd63a04662490468d4d0d2f77d931fad80295c0bd25dc3ef

@@ -13,8 +13,10 @@ from fractions import Fraction
 from typing import ClassVar, TypeAlias
 
 from aligncheck.runtime import (
+    Ahead,
     Answers,
     Budget,
+    GapNoise,
     IntLike,
     Mechanism,
     Noise,
@@ -186,6 +188,7 @@ class NoisyTopkGapMonotone(RefinedMechanism):
         k = self.k
         eps = self.eps
 
+        release.ranks(lambda: Ahead("gap", GapNoise(2 * k / eps, 2 * k / eps)))
         eta = noise.laplaces(2 * k / eps, len(q))
         winners = top(k, vector(q) + vector(eta))
         best = greatest(vector(q) + vector(eta), where=~members(winners, len(q)))
@@ -507,4 +510,4 @@ class TopkWithMeasures(RefinedMechanism):
 #|  }
 #| }
 #: digest
-#| sha256 c776da46ada509e780334b64f7300fbf526e59b582ba169c4f5b6b56b88a7aa0
+#| sha256 447f0e201e9351d5badb3e29a5a767b8cfc6e34f51ac462c72b574fb1c3c6ca5

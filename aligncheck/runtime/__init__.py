@@ -81,9 +81,10 @@ from aligncheck.runtime.reals import (
     sqrt,
     whole,
 )
-from aligncheck.runtime.result import Record, Release, Result, row_of
+from aligncheck.runtime.result import Ahead, Record, Release, Result, row_of
 
 __all__ = [
+    "Ahead",
     "AlreadyRunError",
     "Answers",
     "AnswersError",

@@ -1,7 +1,8 @@
 """What a released gap tells about the answer: an estimate, its standard error, a lower confidence bound.
 
-A gap is an answer with noise less a threshold with noise, so gap + threshold estimates the answer. All of
-this is computed from the output and from public numbers, so it costs no privacy.
+A gap is an answer with noise less a threshold with noise, so gap + threshold estimates the answer; between
+two answers with noise it estimates how far they are apart. All of this is computed from the output and from
+public numbers, so it costs no privacy.
 """
 
 from __future__ import annotations
@@ -12,7 +13,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from aligncheck.runtime.errors import ParameterError
+from aligncheck.runtime.rationals import exp
 from aligncheck.runtime.reals import Real, nearest_float, softplus
+
+_FINE = 2.0**-40
+"""Noise with a scale of more steps than one over this is taken for noise on the reals, less than two steps
+away from it.
+"""
+_COARSE = 100
+"""Noise with a scale of less than one part in so many of a step is 0: with all but 1 part in 10^43."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,41 +32,63 @@ class GapNoise:
         answer_scale: the scale of the noise that was added to the answer, in the unit of the answers.
         threshold_scale: the scale of the noise that was added to the threshold, in the same unit.
         one_sided: False for Laplace noise, True for exponential noise.
+        step: 0 for noise on the reals; else both draws are multiples of it, with masses proportional to
+            exp(-abs(x)/scale): discrete Laplace or geometric noise.
 
     Raises:
-        ParameterError: a scale is not positive and finite.
+        ParameterError: a scale is not positive and finite, or the step negative.
     """
 
     answer_scale: Real
     threshold_scale: Real
     one_sided: bool = False
+    step: Real = 0
 
     def __post_init__(self) -> None:
         for name in ("answer_scale", "threshold_scale"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ParameterError(name, "must be positive and finite")
+        if not 0 <= self.step < math.inf:
+            raise ParameterError("step", "must not be negative")
 
     @property
     def mean(self) -> Real:
-        """The mean of the answer's draw less the threshold's: what X has been made free of."""
-        return self.answer_scale - self.threshold_scale if self.one_sided else 0
+        """The mean of the answer's draw less the threshold's: what X has been made free of. On steps it is a
+        rational number near it, off by less than one part in 2^90.
+        """
+        if not self.one_sided:
+            return 0
+        if not self.step:
+            return self.answer_scale - self.threshold_scale
+        return self._mean_of(self.answer_scale) - self._mean_of(self.threshold_scale)
+
+    def _mean_of(self, scale: Real) -> Fraction:
+        """Of a geometric draw: a/(1 - a) steps, where a = exp(-step/scale)."""
+        rate = Fraction(self.step) / Fraction(scale)
+        return Fraction(0) if rate > _COARSE else Fraction(self.step) / (exp(rate) - 1)
 
     @property
     def standard_deviation(self) -> float:
         """In the unit of the answers. Exp(scale) has variance scale**2, Lap(scale) twice that. Infinite where
         no float is that large.
         """
+        if (steps := self._steps()) is not None:
+            return nearest_float(Fraction(steps.standard_deviation) * Fraction(self.step))
         draws = math.hypot(*self._scales())
         return nearest_float(self._in_answers(draws if self.one_sided else math.sqrt(2) * draws))
 
-    def probability_at_most(self, t: float) -> float:
+    def probability_at_most(self, t: Real) -> float:
         """P(X <= t), for t in the unit of the answers.
 
         Source: for Laplace noise Lemma 7 of the VLDB paper (Lemma 5.4 of the dissertation), whose P(X >= -t)
         is the same by symmetry, and whose rates are one over these scales. For exponential noise it is the
         distribution of a difference of two exponential variables (an asymmetric Laplace distribution).
         """
-        t = t if math.isinf(t) else nearest_float(Fraction(t) / Fraction(self._unit))
+        if isinstance(t, float) and math.isinf(t):
+            return float(t > 0)
+        if (steps := self._steps()) is not None:
+            return steps.at_most(math.floor((Fraction(t) + Fraction(self.mean)) / Fraction(self.step)))
+        t = nearest_float(Fraction(t) / Fraction(self._unit))
         if math.isinf(t):
             return float(t > 0)
         if self.one_sided:
@@ -77,10 +108,22 @@ class GapNoise:
         """The same, however large. Raises as `margin` does."""
         if not 0 < confidence < 1:
             raise ParameterError("confidence", f"must lie between 0 and 1, but is {confidence}")
+        if (steps := self._steps()) is not None:
+            return steps.margin(confidence) * Fraction(self.step) - Fraction(self.mean)
         if self.one_sided:
-            return self._in_answers(self._one_sided_margin(confidence))
-        doubt = min(confidence, 1 - confidence)
-        return self._in_answers(math.copysign(self._quantile(doubt), confidence - 0.5))
+            margin = self._one_sided_margin(confidence)
+        else:
+            doubt = min(confidence, 1 - confidence)
+            margin = math.copysign(self._quantile(doubt), confidence - 0.5)
+        return self._in_answers(margin) + 2 * Fraction(self.step)
+
+    def _steps(self) -> _Steps | None:
+        """The noise in steps; None on the reals, and where steps are so fine that it is nearly so."""
+        if not self.step:
+            return None
+        rates = [Fraction(self.step) / Fraction(scale) for scale in (self.answer_scale, self.threshold_scale)]
+        answer, threshold = (nearest_float(min(rate, Fraction(_COARSE))) for rate in rates)
+        return None if min(answer, threshold) < _FINE else _Steps(answer, threshold, self.one_sided)
 
     @property
     def _unit(self) -> Real:
@@ -141,10 +184,70 @@ class GapNoise:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """A true answer as a released gap tells it: `value` is gap + threshold, in the unit of the answers.
+class _Steps:
+    """A - B for two independent whole numbers with masses proportional to exp(-rate*abs(x)), on x >= 0 where
+    they are one-sided. `answer` is the rate of A, `threshold` that of B.
+    """
 
-    `resolution` is the step of the lattice on which the noise was drawn, 0 where there is none.
+    answer: float
+    threshold: float
+    one_sided: bool
+
+    @property
+    def standard_deviation(self) -> float:
+        """A geometric draw has variance a/(1 - a)^2; a discrete Laplace draw is the difference of two."""
+        draws = sum(math.exp(-rate) / math.expm1(-rate) ** 2 for rate in (self.answer, self.threshold))
+        return math.sqrt(draws if self.one_sided else 2 * draws)
+
+    def at_most(self, k: int) -> float:
+        """P(A - B <= k)."""
+        return 1 - self._tail(k + 1)
+
+    def margin(self, confidence: float) -> int:
+        """The least k with P(A - B <= k) >= confidence, by bisection."""
+        doubt, reach = 1 - confidence, 1
+        while self._tail(reach + 1) > doubt or self._tail(1 - reach) <= doubt:
+            reach *= 2
+        low, high = -reach, reach
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._tail(middle + 1) > doubt else (low, middle)
+        return high
+
+    def _tail(self, k: int) -> float:
+        """P(A - B >= k)."""
+        if k >= 1:
+            return self._upper(k, self.answer, self.threshold)
+        return 1 - self._upper(1 - k, self.threshold, self.answer)
+
+    def _upper(self, k: int, one: float, other: float) -> float:
+        """P(X - Y >= k) for k >= 1, with the rates of X and Y; a and b are exp of less these.
+
+        One-sided: the sum over Y = j of (1 - b) b^j a^(k + j) is a^k (1 - b)/(1 - ab). Else the sum over
+        m >= k of the masses of X - Y, which are (1 - a)(1 - b)/((1 + a)(1 + b)) times (a^m + b^m) ab/(1 - ab)
+        + (a^m + a^(m - 1) b + … + b^m): those with X and -Y of other signs, and those between.
+        """
+        a, b, not_a, not_b = math.exp(-one), math.exp(-other), -math.expm1(-one), -math.expm1(-other)
+        not_both = -math.expm1(-one - other)
+        if self.one_sided:
+            return math.exp(-one * k) * not_b / not_both
+        if one > other:
+            return self._upper(k, other, one)
+        # The sum of the last terms over m >= k: (g(a) - g(b))/(a - b), where g(x) = x^(k + 1)/(1 - x).
+        apart, n = other - one, k + 1
+        powers = n if apart == 0 else math.expm1(-n * apart) / math.expm1(-apart)
+        between = math.exp(-one * k) * powers / not_a + math.exp(-other * n) / (not_a * not_b)
+        outer = (math.exp(-one * k) / not_a + math.exp(-other * k) / not_b) * a * b / not_both
+        return not_a * not_b / ((1 + a) * (1 + b)) * (outer + between)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A true answer as a released gap tells it: `value` is gap + threshold, in the unit of the answers. Or
+    how far two answers are apart (`Result.gap_between`).
+
+    `resolution` is the step of the lattice on which the noise was drawn, 0 where there is none, and where it
+    was discrete noise, whose step `noise` has.
 
     Source: VLDB paper, section 6.2; dissertation, section 5.4.3.
     """

@@ -7,7 +7,7 @@ import html
 import json
 import operator
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
@@ -22,6 +22,9 @@ from aligncheck.runtime.refined import RefinedNumber
 if TYPE_CHECKING:
     import pandas as pd
 
+_CLOSE = 1 << 40
+"""Irrational means are taken as the nearest number with a denominator up to this."""
+
 FLOAT = "float"
 """The mode that no proof covers."""
 
@@ -29,6 +32,36 @@ FLOATING_POINT_REMARK = (
     "unsafe, floating point: the proof is about real-valued noise; this build is for experiments, "
     "not for the release of sensitive data"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Records that are ranks, from the greatest noisy answer on: `field` says how far each is ahead of the
+    next. `noise` is that of such a difference. Where a public threshold takes part, its index is `threshold`
+    in the field `at`, and it is `value` before its noise.
+    """
+
+    field: str
+    noise: GapNoise
+    at: str | None = None
+    threshold: int = 0
+    value: Real = 0
+    resolution: Fraction = Fraction(0)
+
+    def between(self, records: Sequence[Record], first: int, last: int) -> Estimate:
+        """How far record `first` is ahead of record `last`, which may be one more than there are."""
+        gaps = [getattr(record, self.field) for record in records[first:last]]
+        return Estimate(sum(gaps), self.noise, self.resolution)
+
+    def estimates(self, records: Sequence[Record]) -> tuple[Estimate | None, ...]:
+        """The answers, where the threshold is the last record, and so what is ahead of it is known."""
+        last = len(records) - 1
+        ends = self.at is not None and bool(records) and getattr(records[last], self.at) == self.threshold
+        # Inside a call the caller takes the gaps themselves.
+        if not ends or any(isinstance(getattr(each, self.field), RefinedNumber) for each in records):
+            return (None,) * len(records)
+        found = [self.between(records, place, last) for place in range(last)]
+        return (*(dataclasses.replace(e, value=e.value + self.value) for e in found), None)
 
 
 class Record(Protocol):
@@ -55,7 +88,8 @@ class Result(Generic[R_co]):
         labels: the name of the query that each record answers, where queries have names (a Series' index) and
             the output itself determines which query it was; None for the other records.
         estimates: what each record that releases a gap to a threshold tells about its answer:
-            `result.estimates[0].lower_bound(0.95)`; None for the other records.
+            `result.estimates[0].lower_bound(0.95)`; None for the other records. Where gaps lead from record
+            to record down to the threshold, the sum of those from a record on.
         mode: how the run computed: `lattice`, `refined`, or `float`, which is unsafe (see `notes`).
         gamma: the step of which answers, noise or what was released are multiples, in the unit of the
             answers; None in floating point.
@@ -77,6 +111,28 @@ class Result(Generic[R_co]):
     private: bool
     notes: tuple[str, ...]
     choices: tuple[ChoiceGap | None, ...] = ()
+    ahead: Ahead | None = None
+
+    def gap_between(self, a: int, b: int) -> Estimate:
+        """How far the answer at rank `a` is above that at rank `b`, from the gaps between them; the first
+        record has rank 1. One more than there are records is the rank of the best that was not selected.
+
+        The variance is that of two draws: 16 k²/ε² where each has scale 2k/ε. Answers are selected with their
+        noise, so that those of high rank are more often overestimated than not. Where digits are drawn on
+        demand, each gap was rounded down to a multiple of `gamma`.
+
+        Source: VLDB paper, section 5.1; dissertation, section 5.5.
+
+        Raises:
+            ValueError: the records are not ranks with gaps, or there are no such ranks with a < b.
+        """
+        if self.ahead is None:
+            raise ValueError(
+                f"the records of `{self.mechanism}` are not ranks, each with its gap to the next"
+            )
+        if not 1 <= a < b <= len(self.records) + 1:
+            raise ValueError(f"ranks go from 1 to {len(self.records) + 1}, the greater answer first")
+        return self.ahead.between(self.records, a - 1, b - 1)
 
     @property
     def left(self) -> Real:
@@ -129,6 +185,7 @@ class Result(Generic[R_co]):
             "private": self.private,
             "notes": list(self.notes),
             "choices": [None if c is None else _choice_written(c) for c in self.choices],
+            "ahead": None if self.ahead is None else _ahead_written(self.ahead),
         }
         return json.dumps(document, indent=2)
 
@@ -161,6 +218,7 @@ class Result(Generic[R_co]):
                     None if c is None else ChoiceGap(_read(c["gap"]), _read(c["unit"]))
                     for c in document.get("choices", ())
                 ),
+                ahead=None if document.get("ahead") is None else _ahead_read(document["ahead"]),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is not what `to_json` wrote, or not of these records: {error}") from error
@@ -205,6 +263,7 @@ class Release(Generic[R]):
         self._labels: list[Hashable | None] = []
         self._estimates: list[Estimate | None] = []
         self._choices: list[ChoiceGap | None] = []
+        self._ranks: Callable[[], Ahead] | None = None
 
     def forget(self) -> None:
         """From now on records are counted, not kept: they are handed out one by one."""
@@ -237,6 +296,10 @@ class Release(Generic[R]):
             self._choices.append(None if choice is None else _choice(getattr(record, choice[0]), choice[1]))
         return record
 
+    def ranks(self, ahead: Callable[[], Ahead]) -> None:
+        """Says of the records to come that each is a rank; asked only if there are records."""
+        self._ranks = ahead
+
     def _released(self, record: R) -> R:
         """The record with its numbers as the noise lets them out."""
         kind = type(record)
@@ -259,6 +322,9 @@ class Release(Generic[R]):
         """What was released, with everything that must be said about it; `remark` says why it is not private
         whatever was proved, if so.
         """
+        ahead = None if self._ranks is None or not self._records else self._ranks()
+        if ahead is not None:
+            ahead = dataclasses.replace(ahead, resolution=self._gamma or Fraction(0))
         remarks = (FLOATING_POINT_REMARK if mode == FLOAT else None, remark)
         return Result(
             mechanism=mechanism,
@@ -266,12 +332,13 @@ class Release(Generic[R]):
             spent=spent,
             bound=bound,
             labels=tuple(self._labels),
-            estimates=tuple(self._estimates),
+            estimates=tuple(self._estimates) if ahead is None else ahead.estimates(self._records),
             mode=mode,
             gamma=self._gamma,
             private=remark is None and mode != FLOAT,
             notes=tuple(each for each in remarks if each is not None),
             choices=tuple(self._choices),
+            ahead=ahead,
         )
 
 
@@ -292,29 +359,50 @@ def _read(value: str | float) -> Any:
     return value
 
 
-def _estimate_written(estimate: Estimate) -> dict[str, Any]:
-    noise = estimate.noise
+def _noise_written(noise: GapNoise) -> dict[str, Any]:
     return {
-        "value": _written(estimate.value),
         "answer_scale": _written(noise.answer_scale),
         "threshold_scale": _written(noise.threshold_scale),
         "one_sided": noise.one_sided,
-        "resolution": _written(estimate.resolution),
+        "step": _written(noise.step),
     }
 
 
+def _noise_read(document: Mapping[str, Any]) -> GapNoise:
+    answer, threshold, step = (_read(document[each]) for each in ("answer_scale", "threshold_scale", "step"))
+    return GapNoise(answer, threshold, document["one_sided"], step)
+
+
+def _ahead_written(ahead: Ahead) -> dict[str, Any]:
+    threshold = {"at": ahead.at, "threshold": ahead.threshold, "value": _written(ahead.value)}
+    resolution = {"resolution": _written(ahead.resolution)}
+    return {"field": ahead.field, **_noise_written(ahead.noise), **threshold, **resolution}
+
+
+def _ahead_read(document: Mapping[str, Any]) -> Ahead:
+    value, resolution = _read(document["value"]), Fraction(document["resolution"])
+    threshold = document["at"], document["threshold"], value
+    return Ahead(document["field"], _noise_read(document), *threshold, resolution)
+
+
+def _estimate_written(estimate: Estimate) -> dict[str, Any]:
+    written = {"value": _written(estimate.value), "resolution": _written(estimate.resolution)}
+    return written | _noise_written(estimate.noise)
+
+
 def _estimate_read(document: Mapping[str, Any]) -> Estimate:
-    noise = GapNoise(
-        _read(document["answer_scale"]), _read(document["threshold_scale"]), document["one_sided"]
-    )
-    return Estimate(_read(document["value"]), noise, Fraction(document["resolution"]))
+    return Estimate(_read(document["value"]), _noise_read(document), Fraction(document["resolution"]))
 
 
 def _estimate(record: Record, field: str, added: Real, noise: GapNoise, gamma: Fraction) -> Estimate | None:
     gap = getattr(record, field)
     if isinstance(gap, RefinedNumber):  # inside a call: the caller takes the gap itself
         return None
-    return Estimate(gap + (added - noise.mean), noise, gamma)
+    centre = added - noise.mean
+    if noise.step:  # means that a program has taken off already cancel, but for the rounding of either
+        centre = centre if isinstance(centre, float) else Fraction(centre).limit_denominator(_CLOSE)
+        gamma = Fraction(0)
+    return Estimate(gap + centre, noise, gamma)
 
 
 def _choice(gap: Real, unit: Real) -> ChoiceGap | None:

@@ -108,3 +108,47 @@ def test_a_gap_above_the_floats_has_a_bound() -> None:
     assert estimate.lower_bound() == sys.float_info.max
     assert estimate.standard_error == pytest.approx(2)
     assert Estimate(-(Fraction(10) ** 400), GapNoise(1, 1)).lower_bound() == -math.inf
+
+
+def masses(rate: float, one_sided: bool) -> dict[int, float]:
+    """A geometric or discrete Laplace number: whole numbers with masses proportional to exp(-rate abs(x))."""
+    weights = {x: math.exp(-rate * abs(x)) for x in range(0 if one_sided else -400, 401)}
+    total = sum(weights.values())
+    return {x: weight / total for x, weight in weights.items()}
+
+
+@pytest.mark.parametrize("one_sided", [False, True])
+@pytest.mark.parametrize(
+    ("answer", "threshold"), [(0.7, 0.7), (2.5, 0.4), (0.3, 1.0), (1.0, 1.0 + 1e-12), (99.0, 0.5)]
+)
+def test_discrete_noise_beside_its_masses(answer: float, threshold: float, one_sided: bool) -> None:
+    """In steps of 1/8, for rates of the two draws."""
+    step, a, b = Fraction(1, 8), masses(answer, one_sided), masses(threshold, one_sided)
+    noise = GapNoise(step / Fraction(answer), step / Fraction(threshold), one_sided, step)
+    whole: dict[int, float] = {}
+    for x, p in a.items():
+        for y, q in b.items():
+            whole[x - y] = whole.get(x - y, 0.0) + p * q
+    mean = sum(x * p for x, p in whole.items())
+    assert float(noise.mean / step) == pytest.approx(mean, abs=1e-9)
+    variance = sum((x - mean) ** 2 * p for x, p in whole.items())
+    assert noise.standard_deviation == pytest.approx(math.sqrt(variance) / 8, rel=1e-9)
+    for place in range(-12, 13):
+        below = sum(p for x, p in whole.items() if x <= place)
+        assert noise.probability_at_most(place * step - Fraction(noise.mean)) == pytest.approx(
+            below, abs=1e-12
+        )
+    for confidence in (0.01, 0.3, 0.5, 0.9, 0.999):
+        k = (noise.exact_margin(confidence) + Fraction(noise.mean)) / step
+        assert k.denominator == 1
+        assert sum(p for x, p in whole.items() if x < k) < confidence + 1e-12
+        assert sum(p for x, p in whole.items() if x <= k) > confidence - 1e-12
+
+
+def test_discrete_noise_of_very_many_or_very_few_steps() -> None:
+    fine, real = GapNoise(10**20, 3, step=1), GapNoise(10**20, 3)
+    assert fine.exact_margin(0.9) == real.exact_margin(0.9) + 2
+    assert fine.standard_deviation == real.standard_deviation
+    assert GapNoise(Fraction(1, 10**9), Fraction(1, 10**9), True, 1).exact_margin(0.9) == 0
+    with pytest.raises(ParameterError, match="`step` must not be negative"):
+        GapNoise(1, 1, step=-1)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from aligncheck.compiler.emit.indices import bound_by
+from aligncheck.compiler.forms import rate_of
+from aligncheck.language.families import Lattice
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import statements_in, subexpressions
 
@@ -27,11 +29,12 @@ class Gap:
     answer_scale: nodes.Expr
     threshold_scale: nodes.Expr
     one_sided: bool
+    step: nodes.Expr | None = None
 
 
 def released_gaps(mechanism: nodes.Mechanism) -> Mapping[int, Gap]:
     """The gap that an `emit` releases (of several the first), by the `id` of the `Emit` node."""
-    reader = _Reader.of(mechanism)
+    reader = Summands.of(mechanism)
     found: dict[int, Gap] = {}
     for statement in statements_in(mechanism.body):
         if isinstance(statement, nodes.Emit):
@@ -48,12 +51,12 @@ class _Part:
     what: nodes.Sample | nodes.Expr | None
 
 
-class _NotAGap(Exception):  # noqa: N818 - says what was found, nothing went wrong
+class NotASumError(Exception):
     """The number is no sum of answers, draws and public numbers."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class Summands:
     """What the names of a program stand for, as far as that is the same wherever they are read.
 
     A variable is looked through where it is set once: the value it is read with is then that of this round.
@@ -65,7 +68,7 @@ class _Reader:
     values: Mapping[str, nodes.Expr]
 
     @classmethod
-    def of(cls, mechanism: nodes.Mechanism) -> _Reader:
+    def of(cls, mechanism: nodes.Mechanism) -> Summands:
         queries = {n for q in mechanism.inputs if isinstance(q, nodes.Queries) for n in q.names}
         statements = tuple(statements_in(mechanism.body))
         times = Counter(name for s in statements for name in bound_by(s))
@@ -88,7 +91,7 @@ class _Reader:
         """The number as a gap, if it is one whose two draws are of one family that is known."""
         try:
             parts = list(self._parts(value, 1))
-        except _NotAGap:
+        except NotASumError:
             return None
         answers = [part.sign for part in parts if part.what is None]
         draws = {part.sign: part.what for part in parts if isinstance(part.what, nodes.Sample)}
@@ -96,20 +99,39 @@ class _Reader:
         if answers != [1] or count != 2 or len(draws) != 2 or draws[1] is draws[-1]:
             return None
         answer, threshold = draws[1], draws[-1]
-        scales = (answer.args[0], threshold.args[0])
-        estimated = answer.family.exponential and not answer.family.discrete
-        if not estimated or answer.family is not threshold.family or not all(map(self._is_public, scales)):
+        one, other = self.noise_of(answer), self.noise_of(threshold)
+        if one is None or other is None or answer.family is not threshold.family or one[1] != other[1]:
             return None
+        (answer_scale, step), (threshold_scale, _) = one, other
         added: nodes.Expr | None = None
         for part in sorted(parts, key=lambda part: part.sign):  # what is subtracted in the gap comes first
             if part.what is not None and not isinstance(part.what, nodes.Sample):
                 added = _sum(added, -part.sign, part.what)
-        return Gap(
-            field, nodes.Number(Fraction(0)) if added is None else added, *scales, answer.family.one_sided
-        )
+        zero = nodes.Number(Fraction(0))
+        scales = answer_scale, threshold_scale
+        return Gap(field, zero if added is None else added, *scales, answer.family.one_sided, step)
+
+    def noise_of(self, draw: nodes.Sample) -> tuple[nodes.Expr, nodes.Expr | None] | None:
+        """The scale of a draw and its step (None on the reals), where both are public, and its density (or
+        masses) falls as exp(-abs(x)/scale): that of `Geo(p)` is -1/ln(1 - p), 1/x for p = 1 - exp(-x).
+        """
+        family, one = draw.family, nodes.Number(Fraction(1))
+        if not family.exponential or not all(map(self.is_public, draw.args)):
+            return None
+        match family.row.lattice:
+            case Lattice.NONE:
+                return draw.args[0], None
+            case Lattice.STEP:
+                return draw.args[0], draw.args[1]
+            case Lattice.WHOLE:
+                (p,) = draw.args
+                rate = rate_of(self.values.get(p.ident, p) if isinstance(p, nodes.Name) else p)
+                if rate is None:
+                    rate = nodes.Unary("-", nodes.Call("ln", (nodes.Binary("-", one, p),)))
+                return nodes.Binary("/", one, rate), one
 
     def _parts(self, expr: nodes.Expr, sign: int) -> Iterator[_Part]:
-        if self._is_public(expr):
+        if self.is_public(expr):
             yield _Part(sign, expr)
             return
         name = expr.ident if isinstance(expr, nodes.Name) else ""
@@ -127,13 +149,13 @@ class _Reader:
         elif isinstance(expr, nodes.Name) and name in self.values:
             yield from self._parts(self.values[name], sign)
         else:
-            raise _NotAGap
+            raise NotASumError
 
-    def _is_public(self, expr: nodes.Expr) -> bool:
+    def is_public(self, expr: nodes.Expr) -> bool:
         """Whether the value follows from scalar parameters alone."""
         return all(
             each.ident in self.public
-            or (each.ident in self.values and self._is_public(self.values[each.ident]))
+            or (each.ident in self.values and self.is_public(self.values[each.ident]))
             if isinstance(each, nodes.Name)
             else isinstance(each, nodes.Number | nodes.Unary | nodes.Binary | nodes.Call)
             for each in subexpressions(expr)

@@ -114,6 +114,15 @@ def _is_public(statement: nodes.Stmt) -> bool:
     return _of_statement(statement).ends is not None
 
 
+def records_of_round(body: Iterable[nodes.Stmt]) -> int | None:
+    """How many records each round of a loop with this body releases, if that is always the same number and
+    no round leaves the loop.
+    """
+    found = tuple(body)
+    leaves = any(isinstance(s, nodes.Break) for s in statements_in(found))
+    return None if leaves else _count(found).ends
+
+
 def _count(body: Iterable[nodes.Stmt]) -> _BlockCount:
     ends: int | None = 0
     breaks: int | None = 0

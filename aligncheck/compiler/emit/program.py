@@ -25,6 +25,7 @@ from aligncheck.compiler.emit.indices import bound_by
 from aligncheck.compiler.emit.positions import Answered
 from aligncheck.compiler.emit.python_kinds import PythonKind, drawn_kind
 from aligncheck.compiler.emit.python_names import fresh
+from aligncheck.compiler.emit.ranks import ReleasedRanks
 from aligncheck.compiler.emit.records import RecordClass, RecordKey
 from aligncheck.compiler.forms.rational import rate_of
 from aligncheck.language.families import Slope
@@ -63,6 +64,7 @@ class Program:
     declared: frozenset[str]
     gaps: Mapping[int, Gap] = field(default_factory=dict)
     chosen: Mapping[int, ChosenGap] = field(default_factory=dict)
+    ranks: ReleasedRanks | None = None
     callees: Mapping[str, CalleeClass] = field(default_factory=dict)
     annotated: set[str] = field(default_factory=set)
     streams: bool = False
@@ -77,6 +79,7 @@ class Program:
             if name not in self.writer.local and name not in self.writer.lists.drawn_at_once():
                 kind = self.writer.kinds.of[name]
                 yield f"{indent}{self.writer.names[name]}: dict[int, {self._type(kind)}] = {{}}"
+        yield from self._ranks(indent)
         yield from self._block(body, indent)
         if not body:
             yield f"{indent}pass"
@@ -276,11 +279,29 @@ class Program:
 
     def _estimate(self, gap: Gap, python: str) -> Brackets:
         """The field that tells an answer, by its Python name, what must be added to it, and its noise."""
+        noise = self._noise((gap.answer_scale, gap.threshold_scale), gap.one_sided, gap.step)
+        return Brackets("estimate=(", (quoted(python), self.writer.expression(gap.added), noise))
+
+    def _ranks(self, indent: str) -> Iterator[str]:
+        """Says that records are ranks, and what is known of the gaps between them."""
+        if (rank := self.ranks) is None:
+            return
+        python = {spec: name for record in self.classes.values() for spec, name, _ in record.fields}
+        said: list[Item] = [quoted(python[rank.field])]
+        said.append(self._noise((rank.scale, rank.scale), rank.one_sided, rank.step))
+        if (threshold := rank.threshold) is not None:
+            numbers = [self.writer.expression(each) for each in (threshold.index, threshold.value)]
+            said += [quoted(python[threshold.field]), *numbers]
+        self.writer.used.add("Ahead")
+        flat = f"{indent}release.ranks(lambda: {call('Ahead', said).flat})"
+        yield flat if len(flat) <= COMFORTABLE else f"{flat}  # fmt: skip"
+
+    def _noise(self, scales: tuple[nodes.Expr, nodes.Expr], one_sided: bool, step: nodes.Expr | None) -> Item:
         self.writer.used.add("GapNoise")
-        numbers: list[Item] = [self.writer.expression(e) for e in (gap.answer_scale, gap.threshold_scale)]
-        noise = call("GapNoise", [*numbers, *(["one_sided=True"] if gap.one_sided else [])])
-        added = self.writer.expression(gap.added)
-        return Brackets("estimate=(", (quoted(python), added, noise))
+        numbers: list[Item] = [self.writer.expression(each) for each in scales]
+        more = ["one_sided=True"] if one_sided else []
+        steps = [] if step is None else [f"step={self.writer.expression(step)}"]
+        return call("GapNoise", [*numbers, *more, *steps])
 
 
 def _drawing(sample: nodes.Sample) -> tuple[str, tuple[nodes.Expr, ...]]:

@@ -30,6 +30,7 @@ from aligncheck.compiler.emit.positions import answered_queries
 from aligncheck.compiler.emit.program import Program, loop_locals, names_read
 from aligncheck.compiler.emit.python_kinds import Kinds, PythonKind, kind_of_sort, kinds_of
 from aligncheck.compiler.emit.python_names import class_name, python_names
+from aligncheck.compiler.emit.ranks import released_ranks
 from aligncheck.compiler.emit.records import RecordClass, RecordKey, record_classes
 from aligncheck.compiler.emit.streams import streamed
 from aligncheck.compiler.emit.vectorise import lists_of
@@ -62,6 +63,7 @@ _NUMBERS = {
 
 _RUNTIME = SCORE_FUNCTIONS | {
     "absolute",
+    "Ahead",
     "Answers",
     "Budget",
     "clip",
@@ -563,6 +565,7 @@ class _ModuleWriter:
             declared,
             gaps,
             chosen,
+            released_ranks(self.mechanism),
             self.callees,
             streams=streams is not None,
             on_lattice=self.mode is RunMode.LATTICE,

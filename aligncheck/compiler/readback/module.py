@@ -23,7 +23,13 @@ from aligncheck.compiler.readback.python_patterns import (
     without_docstring,
 )
 from aligncheck.compiler.readback.shown import refuse_labels, refuse_stream, set_by
-from aligncheck.compiler.readback.statements import STEP, RecordType, Statements, variables_of
+from aligncheck.compiler.readback.statements import (
+    STEP,
+    RecordType,
+    Statements,
+    said_of_ranks,
+    variables_of,
+)
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr, Sort
 from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
@@ -796,10 +802,12 @@ class _Class:
         body, names = without_docstring(node.body), {a.keyword: a.name for a in self.answers}
         variables = variables_of(node)
         bound = {keyword for _, keyword, *_ in self.parameters} | set(self.functions)
+        later = [said_of_ranks(statement) for statement in body]
         for each in ast.walk(node):
             if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
                 self.module.refuse_names(iter([(each.id, each)]))
-            if isinstance(each, ast.NamedExpr | ast.Lambda | ast.Await | ast.YieldFrom | ast.Starred):
+            new = isinstance(each, ast.NamedExpr | ast.Lambda | ast.Await | ast.YieldFrom | ast.Starred)
+            if new and each not in later:
                 raise refuse(each, "the reader knows nothing like this in a program")
         functions: dict[str, str] = {}
         while body and (holes := self._binding(body[0])) is not None and holes in bound:

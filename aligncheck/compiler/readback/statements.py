@@ -143,7 +143,8 @@ class Statements:
             case ast.Pass():
                 yield nodes.Pass(span=at)
             case ast.Expr(value=value):
-                yield self._emit(value, at)
+                if not self._ranks(value):
+                    yield self._emit(value, at)
             case ast.stmt():
                 raise refuse(
                     node, f"the reader knows no such statement: `{ast.unparse(node).splitlines()[0]}`"
@@ -343,11 +344,38 @@ class Statements:
         self.labels.append(RecordLabel(text(holes["S"]), self.scope.index(holes["I"]), emit, node.lineno))
 
     def _estimate(self, node: ast.expr, kind: RecordType) -> None:
-        sided = match("(_S, _A, GapNoise(_X, _Y, one_sided=True))", node)
-        holes = sided or match("(_S, _A, GapNoise(_X, _Y))", node)
+        holes = match("(_S, _A, _N)", node)
         if holes is None or text(holes["S"]) not in dict(kind.fields):
             raise refuse(node, "a field, a number and its noise were expected here")
-        self.estimates += [self.scope.read(holes[each]) for each in "AXY"]
+        self.estimates.append(self.scope.read(holes["A"]))
+        self._noise(holes["N"])
+
+    def _ranks(self, node: ast.expr) -> bool:
+        """Reads what says that records are ranks, if this is it."""
+        said = said_of_ranks(node)
+        if said is None:
+            return False
+        given = said.body
+        holes = match("Ahead(_S, _N)", given) or match("Ahead(_S, _N, _T, _I, _A)", given)
+        if holes is None:
+            raise refuse(given, "a field and its noise, or those and a threshold, were expected here")
+        fields = {python for kind in self.records.values() for python, _ in kind.fields}
+        if any(text(holes[each]) not in fields for each in "ST" if each in holes):
+            raise refuse(node, "a field of a record was expected here")
+        self._noise(holes["N"])
+        self.estimates += [self.scope.read(holes[each]) for each in "IA" if each in holes]
+        return True
+
+    def _noise(self, node: ast.expr) -> None:
+        """Public numbers, as is all that is shown beside a record."""
+        given = keywords(node) if isinstance(node, ast.Call) else {}
+        sided = match("True", given.get("one_sided", ast.Constant(True))) is not None
+        plain = ast.Call(node.func, node.args, []) if isinstance(node, ast.Call) else node
+        holes = match("GapNoise(_X, _Y)", plain)
+        if holes is None or not sided or not set(given) <= {"one_sided", "step"}:
+            raise refuse(node, "the noise of a gap was expected here")
+        steps = [given["step"]] if "step" in given else []
+        self.estimates += [self.scope.read(each) for each in (holes["X"], holes["Y"], *steps)]
 
     def _choice(self, node: ast.expr, kind: RecordType) -> None:
         holes = match("(_S, _U)", node)
@@ -423,6 +451,17 @@ def _with_body(gather: nodes.Gather, body: Expr) -> nodes.Gather:
     return nodes.Gather(
         gather.function, gather.count, body, gather.index, gather.over, gather.where, span=gather.span
     )
+
+
+def said_of_ranks(node: ast.AST) -> ast.Lambda | None:
+    """What says of all records that they are ranks, if this does; it is computed when there are records, from
+    public numbers, which do not change.
+    """
+    said = node.value if isinstance(node, ast.Expr) else node
+    if isinstance(said, ast.Call) and match("release.ranks(lambda: _R)", said) is not None:
+        given = said.args[0]
+        return given if isinstance(given, ast.Lambda) else None
+    return None
 
 
 def variables_of(function: ast.FunctionDef) -> Counter[str]:
