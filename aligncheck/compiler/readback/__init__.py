@@ -40,8 +40,8 @@ index (`_Arrays`); arguments of a draw of many are computed once, whether there 
 * `has_tag`, `.records`, `with_noise(noise.inside())`: what a call released, drawing from this run's noise.
 * `noise.given(f)`: a public function, which is given numbers rounded down to γ where their digits are drawn
   on demand. So in the mode `refined` all are bound so.
-* `release.emit(record, query, estimate, choice)`: releases the record; labels are public. `release.ranks` says
-  of records how they are to be added up.
+* `release.emit(record, query, estimate, choice)`: releases the record; labels are public.
+* `release.ranks(lambda: …)`: says of records how they are to be added up.
 
 It rests besides on the classes of `runtime.mechanism` (one run, charged before it draws), on `compiler.forms`
 for which answers may be rounded to a declared step (`reading_of`), and on Python's own parser.
