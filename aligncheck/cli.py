@@ -364,7 +364,7 @@ examples:
   aligncheck verify my_svt.dp
   aligncheck verify specs/adaptive_svt.dp
   aligncheck verify --expect specs/broken/isvt*.dp
-  aligncheck compile specs/adaptive_svt.dp -o adaptive_svt.py
+  aligncheck compile specs/svt.dp -o svt.py
   aligncheck explain cost"""
 
 _VERIFY_ABOUT = """\
@@ -392,7 +392,7 @@ examples:
 {_BRING}  aligncheck refute specs/broken/isvt3.dp
   aligncheck refute specs/broken/isvt3.dp --set N=2
   aligncheck refute specs/broken/histogram_wrong_scale.dp --eps 1/2 --json
-  aligncheck refute --expect specs/broken/isvt4.dp specs/laplace.dp
+  aligncheck refute --expect specs/broken/isvt1.dp
 
 exit status:
   0  no violation found: nothing is claimed
@@ -420,10 +420,10 @@ check`, which looks at the module alone, but not this."""
 
 _COMPILE_EXAMPLES = f"""\
 examples:
-{_BRING}  aligncheck compile specs/adaptive_svt.dp -o adaptive_svt.py
+{_BRING}  aligncheck compile specs/svt.dp -o svt.py
   aligncheck compile specs/svt.dp       prints the module
-  aligncheck compile specs/noisy_topk_gap_exp.dp --mode refined
-  aligncheck compile --check specs/adaptive_svt.dp adaptive_svt.py"""
+  aligncheck compile specs/noisy_max_exp.dp --mode refined
+  aligncheck compile --check specs/svt.dp svt.py"""
 
 _COMPILE_STATUSES = """\
 exit status:
@@ -474,8 +474,8 @@ _RUN_EXAMPLES = f"""\
 examples:
 {_BRING}  aligncheck run specs/adaptive_svt.dp --data counts.csv --column count \\
       --set T=1000 --set k=5 --set eps=1
-  aligncheck run specs/noisy_topk_gap.dp --data counts.csv --label item \\
-      --set k=5 --set eps=1
+  aligncheck run specs/noisy_max_gap.dp --data counts.csv --label item \\
+      --set eps=1
   aligncheck run mechanisms/adaptive_svt.py --data counts.csv \\
       --set T=1000 --set k=5 --set eps=1/2 --check
 

@@ -80,13 +80,27 @@ def test_a_shell_completes_every_command(capsys: pytest.CaptureFixture[str]) -> 
 
 def help_examples(command: str) -> list[str]:
     """The lines under `examples:` in a command's help, as a reader copies them."""
-    arguments = [command, "--help"] if command else ["--help"]
-    done = subprocess.run(
-        [sys.executable, "-m", "aligncheck", *arguments], capture_output=True, text=True, check=True
-    )
-    (part,) = re.findall(r"^examples:\n((?:  +.+\n)+)", done.stdout, re.M)
+    parser = _parser()
+    if command:
+        parser = parser._subparsers._group_actions[0].choices[command]  # type: ignore[union-attr,index]
+    (part,) = re.findall(r"^examples:\n((?:  +.+\n)+)", parser.format_help(), re.M)
     lines = part.replace("\\\n", "").splitlines()
     return [re.sub(r" {4,}(?!-).*$", "", " ".join(re.split(r" {2,5}(?=-)", line.strip()))) for line in lines]
+
+
+BRING = "aligncheck examples --copy ."
+
+
+def to_run(command: str) -> list[str]:
+    """The examples of a command, without those that another line repeats with one more option; of the program
+    those that no command has.
+    """
+    lines = help_examples(command)
+    assert lines
+    if not command:
+        elsewhere = {line for one in COMMANDS for line in help_examples(one)} - {BRING}
+        lines = [line for line in lines if line not in elsewhere]
+    return [line for line in lines if not any(other.startswith(f"{line} -") for other in lines)]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sh")
@@ -100,7 +114,7 @@ def test_examples_in_help_run_as_printed(command: str, tmp_path: Path) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
     environment = {**os.environ, "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
-    for line in (lines := help_examples(command)):
+    for line in to_run(command):
         less = " --runs 500 --selection 500" if line.startswith("aligncheck test") else ""
         done = subprocess.run(
             ["sh", "-c", line + less],
@@ -112,4 +126,3 @@ def test_examples_in_help_run_as_printed(command: str, tmp_path: Path) -> None:
         )
         fails = any(word in line for word in ("broken/", "mine.py", "--expect"))
         assert done.returncode in ((0, 1) if fails else (0,)), f"{line}\n{done.stdout}{done.stderr}"
-    assert lines

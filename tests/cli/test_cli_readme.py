@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -78,6 +79,29 @@ def check_session(page: Path, number: int, programs: Path, folder: Path, update:
         page.write_text(text[: block.start("output")] + real + text[block.end("output") :], "utf-8")
     else:
         assert TIME.sub("TIME", block["output"]) == TIME.sub("TIME", real), block["command"]
+
+
+def test_the_python_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its blocks one after another, with specs beside; what stands behind an expression is its value."""
+    (tmp_path / "specs").symlink_to(PROJECT / "specs")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    shown = 0
+    for block in re.findall(
+        r"^```python\n(.*?)^```$", (PROJECT / "docs" / "python.md").read_text("utf-8"), re.M | re.S
+    ):
+        for line in block.splitlines():
+            code, _, remark = line.partition("  # ")
+            if code.startswith("%"):
+                continue  # for notebooks
+            try:
+                wanted = ast.literal_eval(remark)
+            except (SyntaxError, ValueError):
+                exec(code, names)
+                continue
+            assert eval(code, names) == wanted, code
+            shown += 1
+    assert shown > 5
 
 
 def test_the_readme_is_short() -> None:
