@@ -51,6 +51,16 @@ class Chapter:
 
 
 @dataclass(frozen=True, slots=True)
+class FigureGroup:
+    """Figures that one command draws, into files."""
+
+    title: str
+    text: str
+    command: str
+    files: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SitePlan:
     """What the site consists of. Paths are those of the files."""
 
@@ -59,7 +69,7 @@ class SitePlan:
     specs: Path
     chapters: tuple[Chapter, ...]
     documents: Mapping[str, Path]
-    figures: tuple[tuple[Path, str, str], ...]
+    figures: tuple[FigureGroup, ...]
 
 
 def read_plan(path: Path) -> SitePlan:
@@ -71,19 +81,21 @@ def read_plan(path: Path) -> SitePlan:
         for one in found["chapter"]
     )
     documents = {name: folder / place for name, place in found["documents"].items()}
-    figures = tuple((folder / f["file"], f["caption"], f["command"]) for f in found.get("figure", []))
+    figures = tuple(
+        FigureGroup(**{**one, "files": tuple(folder / name for name in one["files"])})
+        for one in found.get("figure", [])
+    )
     return SitePlan(found["title"], found["intro"], folder / found["specs"], chapters, documents, figures)
 
 
 def build(plan: SitePlan, out: Path, judge: Judge) -> list[str]:
-    """Writes all pages, and returns their names. Figures that have not been drawn are left out."""
+    """Writes all pages, and returns their names."""
     pages = dict(_Site(plan, judge).pages())
     out.mkdir(parents=True, exist_ok=True)
     for name, content in pages.items():
         (out / name).write_text(content, "utf-8", newline="\n")
-    for figure, _, _ in plan.figures:
-        if figure.exists():
-            (out / figure.name).write_bytes(figure.read_bytes())
+    for figure in (file for group in plan.figures for file in group.files):
+        (out / figure.name).write_bytes(figure.read_bytes())
     return list(pages)
 
 
@@ -210,14 +222,13 @@ class _Site:
         return name, self._page(name, sheet.title, html_of(sheet.blocks), wide=wide)
 
     def _figures(self) -> Iterator[str]:
-        yield "<h1>Figures</h1><p>Drawn by the commands that are named, from what this program computes.</p>"
-        for path, caption, command in self._plan.figures:
-            if path.exists():
-                yield (
-                    f'<figure><img src="{text(path.name)}" alt="{text(caption)}">'
-                    f"<figcaption>{prose(caption)} "
-                    f"<code>{text(command)}</code></figcaption></figure>"
-                )
+        yield "<h1>Figures</h1>"
+        for group in self._plan.figures:
+            yield f"<h2>{text(group.title)}</h2>{_rendered(group.text)}"
+            yield f"<p>Drawn anew by <code>{text(group.command)}</code>.</p>"
+            for file in group.files:
+                alt = f"{group.title}: {file.stem}"
+                yield f'<figure><img src="{text(file.name)}" alt="{text(alt)}" loading="lazy"></figure>'
 
     # --- what is judged -------------------------------------------------------------------------------------
 
