@@ -546,6 +546,8 @@ class Builder:
     ) -> tuple[n.Expr, ...]:
         wanted = family.arguments
         usage = f"write `{_usage(family)}`"
+        if family.bounded:
+            usage += f", from 0 on: `a + x` with `x ~ {family.value}(b - a)` is from a to b"
         given = self._named_arguments(family.value, wanted, arguments, usage)
         if family.stepped:
             given.setdefault("step", n.Number(Fraction(1), span=word.span))
