@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from aligncheck.effort import Effort
 from aligncheck.language.conditions import Condition
+from aligncheck.language.families import Slope
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.nodes import (
@@ -36,6 +37,7 @@ from aligncheck.language.syntax.nodes import (
     Sample,
     Shift,
     Stmt,
+    Unary,
 )
 from aligncheck.language.syntax.unparse import unparse_expr, unparse_input, unparse_shift
 from aligncheck.language.syntax.walk import expressions_in, names_in, own_expressions, statements_in
@@ -104,7 +106,9 @@ def advice_for(
     found: list[str] = []
     match failure.condition:
         case Condition.COST:
-            found += _other_claims(mechanism, chosen, failure, verified, effort)
+            found += _other_scales(mechanism, failure, verified, effort)
+            if not found:
+                found += _other_claims(mechanism, chosen, failure, verified, effort)
         case Condition.OUTPUT:
             found += _ties(mechanism, verified, effort)
         case Condition.DEFINED | Condition.SCALES:
@@ -182,6 +186,42 @@ def _continuous(mechanism: Mechanism) -> Mechanism:
         for item in mechanism.inputs
     )
     return replace(mechanism, inputs=inputs, body=rewrite.statements(mechanism.body, statement))
+
+
+def _other_scales(
+    mechanism: Mechanism, failure: Failure, verified: Verified, effort: Effort
+) -> Iterator[str]:
+    """A scale that was written upside down, or whose divisor lacks its brackets, and with which it is
+    verified: `eps` for `1/eps`, `1/2*eps` for `1/(2*eps)`.
+    """
+    for sample in statements_in(mechanism.body):
+        if not isinstance(sample, Sample) or sample.family.row.slope is not Slope.SCALE:
+            continue
+        scale = sample.args[0]
+        for other in _meant(scale):
+
+            def changed(s: Stmt, old: Stmt = sample, new: Expr = other) -> Stmt:
+                return replace(old, args=(new, *old.args[1:])) if s is old and isinstance(old, Sample) else s
+
+            made = replace(mechanism, body=rewrite.statements(mechanism.body, changed))
+            if not effort.is_over and not failure.fails(made) and verified(made, effort):
+                shown, before = unparse_expr(other), unparse_expr(scale)
+                yield f"verified with the scale `{shown}` of `{sample.name}` in place of `{before}`"
+                return
+
+
+def _meant(scale: Expr) -> Iterator[Expr]:
+    match scale:
+        case Binary("*", Binary("/", top, first), second):
+            yield Binary("/", top, Binary("*", first, second))
+        case Binary("*", Number() as number, factor):
+            yield Binary("/", number, factor)
+        case Binary("/", top, bottom):
+            yield Binary("/", bottom, top)
+        case Name():
+            yield Binary("/", Number(Fraction(1)), scale)
+        case _:
+            return
 
 
 def _other_places(
@@ -384,6 +424,9 @@ def _larger_claims(
     many times the claim it is. None is less than what a run was found to cost, so many `times` the claim.
     """
     claim, most = theory.claim, theory.most
+    if most is None:
+        # A claim that leaves out the parameter by which the noise is scaled, or has the wrong sign.
+        yield from ((None, other, None) for other in _by_parameters(theory))
     factors = [each for each in _FACTORS if times is None or each >= times]
     if times is not None and times.denominator <= _MOST_PARTS:
         factors = sorted({times, *factors})
@@ -396,6 +439,18 @@ def _larger_claims(
         if times is None:
             yield from ((None, claim, ir.scaled(most, factor)) for factor in factors)
         yield from ((factor, ir.scaled(claim, factor), ir.scaled(most, factor)) for factor in factors)
+
+
+def _by_parameters(theory: Theory) -> Iterator[ir.Term]:
+    """Each positive real parameter in a scale of which the claim says nothing; the claim without its sign."""
+    body = tuple(statements_in(theory.mechanism.body))
+    scales = {name for s in body if isinstance(s, Sample) for e in s.args for name in names_in(e)}
+    said = names_in(theory.mechanism.privacy)
+    if isinstance(theory.mechanism.privacy, Unary):
+        yield ir.scaled(theory.claim, Fraction(-1))
+    for item in theory.mechanism.inputs:
+        if isinstance(item, Parameter) and item.sort is nodes.Sort.REAL and item.name in scales - said:
+            yield theory.parameter(item.name)
 
 
 def _bounds_found(chosen: Chosen) -> Iterator[ir.Term]:
@@ -413,12 +468,12 @@ def _bounds_found(chosen: Chosen) -> Iterator[ir.Term]:
         }
         for t in terms:
             if isinstance(t, ir.Cmp) and t.op == "<=" and t.left == cut.fresh[Ledger.COST].left:
-                bound = canonical(_signed(ir.substitute(t.right, greatest), chosen.smt))
+                bound = canonical(signed(ir.substitute(t.right, greatest), chosen.smt))
                 if _is_public(bound):
                     yield bound
 
 
-def _signed(term: ir.Term, smt: Smt) -> ir.Term:
+def signed(term: ir.Term, smt: Smt) -> ir.Term:
     """The term without sizes of what the declared ranges decide the sign of."""
     sizes = [t for t in ir.subterms((term,)) if isinstance(t, ir.Fn) and t.name == "abs"]
     return ir.substitute(

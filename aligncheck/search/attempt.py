@@ -15,13 +15,14 @@ from aligncheck.effort import Effort
 from aligncheck.kernel.answer import Rejected
 from aligncheck.language.conditions import Condition, condition_named
 from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
-from aligncheck.language.families import Moves
+from aligncheck.language.families import Moves, Slope
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.nodes import (
     NOWHERE,
     Binary,
     Index,
     Mechanism,
+    Name,
     Number,
     OutField,
     Queries,
@@ -195,17 +196,21 @@ class Attempt:
             Label(answer.place if answer.place != NOWHERE else self.mechanism.span),
             _reports(answer, None, answer.place),
             _invariants(self.chosen),
-            help=advice[0] if advice else self._unknown_help(condition, answer.place),
+            help=advice[0] if advice else self._unknown_help(condition, answer.place, answer.reason),
         )
 
     @property
     def _by_densities(self) -> bool:
         return has_densities(self.mechanism.body)
 
-    def _unknown_help(self, condition: Condition | None, at: Span) -> str:
+    def _unknown_help(self, condition: Condition | None, at: Span, reason: str) -> str:
         """What may help, where nothing is known to be wrong."""
         if condition is not Condition.COST or self.unsupported or self._by_densities:
             return self._help(condition, at)
+        if reason.endswith("the claim is not negative"):
+            return (
+                "declare what the claim is made of so that it is never negative: `eps : real where eps > 0`"
+            )
         bounds = [line for line in _invariants(self.chosen) if "alignment_cost <= " in line]
         if not bounds:
             return "no bound on the cost was found that is made of inputs and counters"
@@ -215,7 +220,7 @@ class Attempt:
     def _help(self, condition: Condition | None, at: Span) -> str:
         if self.unsupported:
             return self.unsupported
-        if self._by_densities and condition in (Condition.COST, None):
+        if self._by_densities and condition in (Condition.COST, Condition.DEFINED, None):
             return _DENSITY_HELP
         return _help(condition, self.mechanism, at)
 
@@ -305,6 +310,13 @@ def _support_help(mechanism: Mechanism) -> str:
 def _defined_help(mechanism: Mechanism, at: Span) -> str:
     """How what has no value is excluded, by what stands at the place."""
     expr = next((each for each in expressions_in(mechanism) if each.span == at), None)
+    if isinstance(expr, Name) and any(
+        line.span.start <= at.start < line.span.end for line in mechanism.align
+    ):
+        return (
+            "a line reads what has a value where its draw is made: inputs (`q[i]`), earlier draws, and what "
+            "is released (`out[i]`)"
+        )
     if isinstance(expr, OutField):
         part = f"{expr.of}[{unparse_expr(expr.index)}] is TAG and …"
         first = f"emit a record with `{expr.field}` in every branch, or " if expr.of == "out" else ""
@@ -333,6 +345,14 @@ def _help(condition: Condition | None, mechanism: Mechanism, at: Span) -> str:
         case Condition.FRESH:
             return (
                 "index the draw by what no other round has: the loop's own index, or one name for each draw"
+            )
+        case Condition.SCALES if any(
+            isinstance(s, Sample) and s.span == at and s.family.row.slope is not Slope.SCALE
+            for s in statements_in(mechanism.body)
+        ):
+            return (
+                "`Geo(p)` takes a probability, above 0 and below 1: noise with the scale s is "
+                "`Geo(1 - exp(-1/s))`"
             )
         case Condition.SCALES:
             return (
@@ -368,8 +388,9 @@ def _help(condition: Condition | None, mechanism: Mechanism, at: Span) -> str:
 
 
 _DENSITY_HELP = (
-    "weights are to be `exp(E)`, times public factors, and a number's location at the logarithm of the odds: "
-    "`E of the chosen index - logsumexp(E for the others)`"
+    "a choice by weights `exp(E)` costs up to twice what E moves by between D and D', which has to be within "
+    "the claim; weights are to be `exp(E)`, times public factors, and a number's location at the logarithm "
+    "of the odds: `E of the chosen index - logsumexp(E for the others)`"
 )
 
 _CLAUSE_HELP = "a declaration takes no set: state it of each answer, `q[i]`, or of `len(q)`"
@@ -420,9 +441,13 @@ def _times(found: Replay) -> Fraction | None:
 
 def _invariants(chosen: Chosen | None) -> tuple[str, ...]:
     """The invariants that were found, in the spec's words."""
+    from aligncheck.search.advice import signed
+
+    if chosen is None:
+        return ()
     return tuple(
-        f"loop {number}: {spell(term)}"
-        for number, terms in (chosen.invariants if chosen is not None else {}).items()
+        f"loop {number}: {spell(signed(term, chosen.smt))}"
+        for number, terms in chosen.invariants.items()
         for term in sorted(terms, key=_rank)
         if _tells(term)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Never
@@ -299,7 +300,7 @@ class Reader:
             )
         if name == ALIGNMENT_COST:
             self.fail("bad-output", "the cost of the alignment has a name in `invariant` lines only", span)
-        advice = advice or WORDS.get(name)
+        advice = advice or WORDS.get(name) or self._no_index(name, span)
         known: list[str] = [*place.binders, *self.symbols.inputs]
         if place.assigned is not None:
             known += [*self.symbols.variables, *self.symbols.noise]
@@ -321,6 +322,16 @@ class Reader:
                 else f"known here are {listed(dict.fromkeys(each for each in known if each in reads))}"
             ),
         )
+
+    def _no_index(self, name: str, span: Span) -> str | None:
+        """Help for who reads the index of a loop that gives none."""
+        if name not in ("i", "j", "k", "idx", "index"):
+            return None
+        headers = re.findall(r"for +(\w+) +in +(\w+) *:", self.source.text[: span.start])
+        if not headers:
+            return None
+        item, base = headers[-1]
+        return f"the loop gives the answers alone: write `for {name}, {item} in {base}:`"
 
     # --- lists and draws ---
 
@@ -576,7 +587,7 @@ class Reader:
                 or (
                     f"write `{of} == …` to compare it, or `out[i] is TAG`"
                     if isinstance(expr, n.OutIs)
-                    else None
+                    else f"it is one value: write `{of}`"
                 ),
             )
         self._known(of, span, place, primed=False)

@@ -489,8 +489,14 @@ class _Checker:
             if gather.over.item is not None:
                 binders[gather.over.item] = self._sorts.names.get(gather.over.base, Sort.REAL)
         else:
-            self._int(gather.over.low, scope, "a bound of `range`")
-            self._int(gather.over.high, scope, "a bound of `range`")
+            for end in (gather.over.low, gather.over.high):
+                if isinstance(end, n.Name) and self._symbols.is_list(end.ident):
+                    message, advice = (
+                        f"`{end.ident}` is a list, not one value",
+                        f"write `range(len({end.ident}))`",
+                    )
+                    self._fail("list-as-value", message, end.span, help=advice)
+                self._int(end, scope, "a bound of `range`")
         if gather.count is not None:
             self._int(gather.count, scope, f"how many `{gather.function}` selects")
         inside = replace(scope, binders=binders)

@@ -268,13 +268,16 @@ class _Collector:
     def _record(self, emit: n.Emit) -> None:
         first = self._tags.setdefault(emit.tag, emit)
         wanted = [each.name for each in first.fields]
+        names = {*wanted, *(each.name for each in emit.fields)}
         if [each.name for each in emit.fields] != wanted:
             self._raise(
                 "emit-fields",
                 f"records `{emit.tag}` do not all have the same fields in the same order",
                 emit.span,
                 related=(Label(first.span, f"first emitted here, with {listed(wanted) or 'no fields'}"),),
-                help="give a record with other fields another tag",
+                help=f"name the field in every record: `emit {emit.tag}({(names - {'value'}).pop()} = …)`"
+                if len(names) == 2 and "value" in names and len(wanted) == len(emit.fields) == 1
+                else "give a record with other fields another tag",
             )
 
     def _is_free(self, name: str, span: Span) -> None:

@@ -811,7 +811,9 @@ class Builder:
                 "not-a-selection",
                 "`in` asks about a variable that `top` gives, by its name",
                 selection.span,
-                help="give the selection a name first: `winners = top(k, …)`",
+                help="a range of numbers is written by comparisons: `1 <= k <= 10`"
+                if isinstance(selection, n.Call)
+                else "give the selection a name first: `winners = top(k, …)`",
             )
         if selection.primed:
             self._raise(

@@ -10,6 +10,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """`did you mean …?` with at most three known names that are close to `name`; None where none is."""
     pool = {each.lower(): each for each in reversed(list(known))}
     close = [pool[each] for each in get_close_matches(name.lower()[:60], list(pool), n=3, cutoff=0.66)]
+    close = [each for each in close if each[:1].lower() == name[:1].lower() or len(each) > 3]
     if len(name) > 2:
         # One is the beginning of the other, as `eps` is of `epsilon`.
         close += [

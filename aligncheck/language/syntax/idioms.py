@@ -40,9 +40,24 @@ IDIOMS: dict[str, str] = {
     "geometric": _DRAW.format("Geo(p)"),
     "gumbel": _DRAW.format("Gumbel(scale)"),
     "standard_cauchy": _DRAW.format("Cauchy(1)"),
+    "where": "write `a if CONDITION else b`",
+    "float": "numbers are exact, and every number is one: leave `float` out",
+    "softmax": "to choose an index by weights write `winner ~ Choose(exp(E) for i in q)`",
     "choice": "to choose an index by weights write `winner ~ Choose(exp(E) for i in q)`",
 }
 """What to write for a function of other languages, by its last name."""
+
+METHODS = {
+    "clip": "write `clip(x, low, high)`",
+    "argmax": "write `argmax(q[j] for j in q)`",
+    "argmin": "write `argmin(q[j] for j in q)`",
+    "max": "write `max(q[j] for j in q)`",
+    "min": "write `min(q[j] for j in q)`",
+    "sum": "write `sum(q[j] for j in q)`",
+    "abs": "write `abs(x)`",
+    "items": "write `for i, x in q:`",
+}
+"""What to write for a method that NumPy or pandas has, where the function's own name is known here."""
 
 FAMILIES = frozenset(("Lap", "Laplace", "Exp", "Exponential", "Geo", "Geometric", "DLap", "DExp"))
 FAMILIES |= {"Cauchy", "Gumbel", "Uniform"}
@@ -56,7 +71,9 @@ WORDS = {
     "inf": "leave an infinite bound out",
     "infinity": "leave an infinite bound out",
     "output": "the output is `out`: `out[i] is TAG`, `out[i].FIELD`",
-    "e": "write `exp(x)`",
+    "e": "the privacy parameter is called as its declaration calls it; for powers of e write `exp(x)`",
+    **dict.fromkeys(("yes", "no", "on", "off"), "truth values are `true` and `false`"),
+    "sensitivity": "write here what stands behind `sensitivity` where the answers are declared",
     "pi": "numbers are exact: write a fraction",
     "lambda": "a function of one's own is declared above the inputs: `fun f(real) : real`",
 }

@@ -14,7 +14,7 @@ from itertools import takewhile
 from aligncheck.language.diagnostics import SpecError, fault
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.faults import nearest
-from aligncheck.language.syntax.idioms import FAMILIES, IDIOMS, LIBRARIES, WORDS, idiom_of
+from aligncheck.language.syntax.idioms import FAMILIES, IDIOMS, LIBRARIES, METHODS, WORDS, idiom_of
 from aligncheck.language.syntax.layout import SECTIONS, Lexeme
 from aligncheck.language.syntax.refused import (
     DELTA,
@@ -206,6 +206,9 @@ def _privacy(stop: _Stop) -> SpecError | None:
             return scope_fault(stop.source, stop.written(word), DELTA, word.span)
     if stop.got.type in ("EQUAL", "COLON") and stop.place == 1:
         return stop.fault("unexpected-equals", "the claim follows the word", help="write `privacy eps`")
+    if stop.got.text == "where":
+        advice = "ranges are declared below `input`: `eps : real where eps > 0`"
+        return stop.fault("misplaced-where", "the claim has no range", help=advice)
     if stop.got.type == "COMMA":
         rest = stop.line[stop.place + 1 :]
         span = rest[0].span.to(rest[-1].span) if rest else stop.got.span
@@ -236,9 +239,11 @@ def _library(stop: _Stop) -> SpecError | None:
             message, span = f"`{word.text}` is no name here: there are no modules", word.span.to(last.span)
             return stop.fault("unknown-name", message, span, idiom_of(last.text))
         called = [each.type for each in words[place + 2 : place + 4]] == ["NAME", "LPAR"]
-        if called and words[place + 2].text in IDIOMS and word.type in ("NAME", "RSQB"):
-            span = word.span.to(words[place + 2].span)
-            return stop.fault("unknown-name", "nothing has methods", span, IDIOMS[words[place + 2].text])
+        if called and words[place + 2].text in (*IDIOMS, *METHODS) and word.type in ("NAME", "RSQB"):
+            span, method = word.span.to(words[place + 2].span), words[place + 2].text
+            return stop.fault(
+                "unknown-name", "nothing has methods", span, METHODS.get(method) or IDIOMS[method]
+            )
         if words[place + 2 : place + 3] and words[place + 2].text in ("shape", "size", "length"):
             span = word.span.to(words[place + 2].span)
             return stop.fault("unknown-name", "lists have no attributes", span, f"write `len({word.text})`")
@@ -290,6 +295,8 @@ def _attribute(stop: _Stop) -> SpecError | None:
     if stop.got.type in ("EQUAL", "COLON"):
         message = f"the value of `{word}` follows it"
         return stop.fault("unexpected-equals", message, help=f"leave the `{other}` out: `{word} …`")
+    if word == "range" and stop.got.type in ("LPAR", "NUMBER"):
+        return stop.fault("bad-range", "a range has its ends in brackets", help="write `range [low, high]`")
     if word == "where" and stop.got.type == "COMPARE":
         advice = f"write `where {stop.first} {other} …`"
         return stop.fault("incomplete", f"what is compared by `{other}` is missing", help=advice)
@@ -458,9 +465,9 @@ def _equals(stop: _Stop) -> SpecError | None:
             return stop.fault("equals-in-condition", message, span, f"write `{after[0].text}=`")
         return stop.fault("equals-in-condition", "`=` gives a value; it does not compare", help="write `==`")
     if "(" in before and stop.section == "program":
-        return stop.fault(
-            "unexpected-equals", "only records and draws have named arguments", help="leave the name out"
-        )
+        keyed = stop.previous is not None and stop.previous.text == "key"
+        advice = "write `argmax(E for j in q)`" if keyed else "leave the name out"
+        return stop.fault("unexpected-equals", "only records and draws have named arguments", help=advice)
     if "=" in before:
         return stop.fault("unexpected-equals", "a line gives one value to one name", help="use two lines")
     if stop.section == "input":
@@ -473,7 +480,8 @@ def _equals(stop: _Stop) -> SpecError | None:
             "bad-target",
             "only a plain name can get a value",
             stop.line[0].span.to(stop.line[stop.place - 1].span),
-            f"only noise has an index, and it is drawn: `{stop.own.partition('=')[0].strip()} ~ Lap(scale)`"
+            "write the value where it is used; only noise has an index, and it is drawn: "
+            f"`{stop.own.partition('=')[0].strip()} ~ Lap(scale)`"
             if drawn
             else None,
         )
@@ -497,6 +505,8 @@ def _prime(stop: _Stop) -> SpecError | None:
     advice = "a prime stands behind a name, where both runs are spoken of; there are no texts in a program"
     if stop.previous is not None and stop.previous.type == "RSQB":
         advice = "the prime stands before the index: `q'[i]`"
+    elif stop.first == "emit" and stop.place <= 1:
+        advice = "a tag is a plain name: `emit tag(x = …)`"
     elif stop.place == 1:
         advice = "what a line gives or moves is the value in its own run: leave the prime out"
     return stop.fault("bad-prime", "a prime cannot stand here", help=advice)
@@ -528,13 +538,22 @@ def _inputs(stop: _Stop) -> SpecError | None:
         )
     if "WHERE" in stop.expected and got.type == "NAME" and nearest(got.text, _ATTRIBUTES) is None:
         return _missing_where(stop)
+    if "SENSITIVITY" in stop.expected and got.type == "NAME" and got.text in ("delta", "gs", "bound"):
+        advice = "how far an answer may move is its `sensitivity`"
+        return stop.fault("unknown-attribute", f"unknown attribute `{stop.written(got)}`", help=advice)
     if "SENSITIVITY" in stop.expected and got.type == "NAME":
         advice = nearest(got.text, _ATTRIBUTES) or "the attributes are " + ", ".join(
             f"`{each}`" for each in _ATTRIBUTES
         )
         return stop.fault("unknown-attribute", f"unknown attribute `{stop.written(got)}`", help=advice)
-    if "WHERE" in stop.expected and got.type in ("COMPARE", "IF", "IN", "LSQB"):
+    if "WHERE" in stop.expected and got.type in ("COMPARE", "IF", "IN", "LSQB", "LPAR"):
         return _missing_where(stop)
+    if "COLON" in stop.expected and got.type == "COMPARE" and stop.place == 1:
+        advice = f"write `{stop.first} : real where {stop.own}`"
+        return stop.fault("missing-colon", "the sort of this input is missing", help=advice)
+    if got.type == "COMMA" and "where" in [each.text for each in stop.line[: stop.place]]:
+        advice = "join conditions by `and`; attributes stand before `where`"
+        return stop.fault("missing-operator", "conditions are not listed", help=advice)
     return None
 
 
@@ -557,9 +576,25 @@ def _sort_first(stop: _Stop) -> SpecError:
 
 
 def _missing_where(stop: _Stop) -> SpecError:
-    return stop.fault(
-        "missing-where", "a range needs `where` before it", help="write `eps : real where eps > 0`"
-    )
+    words = [each.text for each in stop.line]
+    declared = stop.source.text_of(stop.line[0].span.to(stop.before)).rstrip(", ")
+    if "queries" in words[:4] or "query" in words[:4]:
+        if stop.got.type == "LPAR":
+            return stop.fault(
+                "missing-comma", "attributes follow a `,`", help=f"write `{declared}, sensitivity …`"
+            )
+        word = "adjacency" if stop.got.text.startswith("neighb") else "sensitivity"
+        advice = f"the attributes are {', '.join(f'`{each}`' for each in _ATTRIBUTES)}, each after a `,`"
+        if stop.got.text.startswith("neighb") or stop.got.text == "with":
+            advice = f"write `{declared}, {word} …`"
+        return stop.fault("unknown-attribute", f"unknown attribute `{stop.written(stop.got)}`", help=advice)
+    if stop.got.type == "LSQB":
+        advice = "a list of private answers is `queries`, a public one `vector`; lengths are not declared"
+        return stop.fault("missing-sort", "no sort has a length", help=advice)
+    rest = stop.source.text_of(stop.got.span.to(stop.line[-1].span))
+    clause = f"{stop.first} {rest}" if stop.got.type == "COMPARE" else f"{stop.first} > 0"
+    advice = f"write `{declared} where {clause}`"
+    return stop.fault("missing-where", "a range needs `where` before it", help=advice)
 
 
 def _head(stop: _Stop) -> SpecError | None:
@@ -778,11 +813,46 @@ def _incomplete(stop: _Stop) -> SpecError | None:
         return stop.fault(
             "incomplete", f"`{stop.written(previous)} {stop.written(stop.got)}` compares nothing"
         )
-    return stop.fault("incomplete", f"an expression is missing{after}")
+    advice = None
+    if stop.got.type == "COLON":
+        advice = "leave the `:` out"
+    elif stop.got.type == "COMPARE" and previous is not None and previous.text in ("and", "or"):
+        left = stop.line[max(0, stop.place - 4)].text
+        other = stop.source.text_of(stop.got.span.to(stop.line[-1].span))
+        advice = f"say again what is compared: `{previous.text} {left} {other}`"
+    return stop.fault("incomplete", f"an expression is missing{after}", help=advice)
+
+
+def _condition_behind(stop: _Stop) -> SpecError | None:
+    """`emit tag if test` and `break if test`."""
+    if stop.got.type != "IF" or stop.section != "program" or "IF" in stop.expected or stop.place == 0:
+        return None
+    if stop.previous is not None and stop.previous.type == "COLON":
+        return None
+    test = stop.source.text_of(stop.line[min(stop.place + 1, len(stop.line) - 1)].span.to(stop.line[-1].span))
+    done = stop.source.text_of(stop.line[0].span.to(stop.before))
+    return stop.fault(
+        "syntax", "a condition stands before what it decides", help=f"write `if {test}: {done}`"
+    )
+
+
+def _part_of_output(stop: _Stop) -> SpecError | None:
+    """`out.above`: which record?"""
+    if stop.previous is None or stop.expected != {"LPAR"} or stop.previous.type != "NAME":
+        return None
+    if [each.text for each in stop.line[stop.place - 3 : stop.place - 1]] != ["out", "."]:
+        return None
+    field = stop.previous.text
+    if field == "count":
+        return None
+    span = stop.line[stop.place - 3].span.to(stop.previous.span)
+    advice = f"write `out[i].{field}`, or `out[0].{field}`"
+    return stop.fault("bad-output", "a field is one of a record", span, advice)
 
 
 def _two_operands(stop: _Stop) -> SpecError | None:
     previous = stop.previous
+    advice: str | None
     if previous is None or stop.wants_operand or previous.type not in _OPERAND_ENDS:
         return None
     if stop.got.type not in ("NAME", "NUMBER", "LPAR", "LSQB", "NOT", "TRUE", "FALSE", "OUT"):
@@ -792,6 +862,17 @@ def _two_operands(stop: _Stop) -> SpecError | None:
         return stop.fault("missing-colon", f"there is no `{other}`", help=f"write `{_OPENERS[stop.first]}`")
     if other in _WORDED:
         return stop.fault("missing-operator", f"`{other}` is no operator", help=_WORDED[other])
+    if previous.text == "arg" and other in ("max", "min"):
+        return stop.fault(
+            "missing-operator", f"`arg{other}` is one word", help=f"write `arg{other}(E for j in q)`"
+        )
+    if stop.got.type == "LSQB":
+        advice = (
+            "only a name has an index: give the value a name, or leave the index out where it is one number"
+        )
+        return stop.fault("missing-operator", "what stands here has no index", help=advice)
+    if stop.section == "privacy" and previous.type == stop.got.type == "NAME":
+        return stop.fault("missing-operator", "the claim is one expression", help=f"write `privacy {other}`")
     if previous.type == stop.got.type == "NUMBER":
         message = f"nothing joins `{stop.written(previous)}` and `{other}`"
         return stop.fault("missing-operator", message, help="write one number")
@@ -799,8 +880,16 @@ def _two_operands(stop: _Stop) -> SpecError | None:
         one = stop.written(previous)
         numbers = "NUMBER" in (previous.type, stop.got.type)
         advice = f"for a product write `{one} * {other}`" if numbers and stop.got.type != "NOT" else None
+        if previous.type == stop.got.type == "NAME":
+            advice = "an operator is a sign: `+`, `-`, `*`, `/`, `%`, or `and`, `or`; a name is one word"
         return stop.fault("missing-operator", f"nothing joins `{one}` and `{other}`", help=advice)
-    advice = "for a product write `*`" if stop.got.type in ("NAME", "NUMBER", "LPAR") else None
+    advice = "for a product write `*`" if stop.got.type in ("NUMBER", "LPAR") else None
+    if stop.got.type == "NAME":
+        advice = f"`{other}` joins nothing: write a sign (`+`, `-`, `*`, `/`, `%`), `and` or `or`"
+    if other == "as":
+        advice = "the name of a field stands before its value: `emit tag(x = …)`"
+    elif "divisible" in other:
+        advice = "write `a % b == 0`"
     return stop.fault("missing-operator", f"an operator is missing before `{other}`", help=advice)
 
 
@@ -849,6 +938,8 @@ _MISTAKES: tuple[Callable[[_Stop], SpecError | None], ...] = (
     _equals,
     _augmented,
     _prime,
+    _part_of_output,
+    _condition_behind,
     _inputs,
     _draws_in_align,
     _colon,
